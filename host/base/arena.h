@@ -1,0 +1,42 @@
+/* arena.h - memory of one owner, released at once.
+ *
+ * Blocks are handed out in order and never given back one by one. The first
+ * block may be the caller's own (a stack array), so that a small call allocates
+ * nothing at all. */
+#pragma once
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <yyjson.h>
+
+#include "toolrack/error.h"
+
+struct arena_block;
+
+struct arena {
+    char *at;                   /**< next free byte of the current block */
+    char *end;                  /**< its end */
+    struct arena_block *blocks; /**< blocks from malloc, newest first */
+    size_t size;                /**< bytes in those blocks, headers included */
+    size_t size_max;            /**< bytes it may take from malloc; 0 is no limit */
+};
+
+/** An arena with no memory yet, or with `first` (borrowed, must outlive it). */
+void arena_init(struct arena *arena, void *first, size_t first_size);
+
+/** Release all. It may be used again, without the first block. */
+void arena_finish(struct arena *arena);
+
+/** `size` bytes aligned for any type, not cleared; NULL when out of memory or over size_max. */
+void *arena_alloc(struct arena *arena, size_t size);
+
+/** The same, cleared. */
+void *arena_zalloc(struct arena *arena, size_t size);
+
+/** A zero-terminated copy; NULL as above. */
+char *arena_copy(struct arena *arena, const char *text, size_t length);
+char *arena_printf(struct arena *arena, const char *format, ...) TOOLRACK_PRINTF(2, 3);
+
+/** The arena as an allocator for yyjson; documents made with it need no free. */
+yyjson_alc arena_alc(struct arena *arena);

@@ -1,0 +1,161 @@
+#include "base/buf.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yyjson.h>
+
+#define BUF_FIRST_ROOM 256u
+
+void buf_finish(struct buf *buf) {
+    free(buf->data);
+    *buf = BUF_INIT;
+}
+
+void buf_clear(struct buf *buf) {
+    buf->length = 0;
+    buf->failed = false;
+    if (buf->data != NULL) {
+        buf->data[0] = '\0';
+    }
+}
+
+bool buf_reserve(struct buf *buf, size_t more) {
+    if (buf->failed) {
+        return false;
+    }
+    if (buf->room - buf->length > more) { /* one byte stays for the final zero */
+        return true;
+    }
+    size_t room = buf->room < BUF_FIRST_ROOM ? BUF_FIRST_ROOM : buf->room;
+    while (room - buf->length <= more) {
+        if (room > SIZE_MAX / 2) {
+            buf->failed = true;
+            return false;
+        }
+        room *= 2;
+    }
+    char *grown = realloc(buf->data, room);
+    if (grown == NULL) {
+        buf->failed = true;
+        return false;
+    }
+    buf->data = grown;
+    buf->room = room;
+    return true;
+}
+
+void buf_add(struct buf *buf, const void *bytes, size_t length) {
+    if (buf_reserve(buf, length)) {
+        if (length > 0) {
+            memcpy(buf->data + buf->length, bytes, length);
+        }
+        buf->length += length;
+        buf->data[buf->length] = '\0';
+    }
+}
+
+void buf_add_char(struct buf *buf, char c) {
+    buf_add(buf, &c, 1);
+}
+
+void buf_add_text(struct buf *buf, const char *text) {
+    buf_add(buf, text, strlen(text));
+}
+
+void buf_vprintf(struct buf *buf, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (length >= 0 && buf_reserve(buf, (size_t)length)) {
+        (void)vsnprintf(buf->data + buf->length, (size_t)length + 1, format, args);
+        buf->length += (size_t)length;
+    }
+}
+
+void buf_printf(struct buf *buf, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(buf, format, args);
+    va_end(args);
+}
+
+void buf_add_json_string(struct buf *buf, const char *text, size_t length) {
+    static const char hex[] = "0123456789abcdef";
+    buf_add_char(buf, '"');
+    size_t done = 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x20 && c != '"' && c != '\\') {
+            continue;
+        }
+        buf_add(buf, text + done, i - done);
+        done = i + 1;
+        switch (c) {
+        case '"': buf_add(buf, "\\\"", 2); break;
+        case '\\': buf_add(buf, "\\\\", 2); break;
+        case '\n': buf_add(buf, "\\n", 2); break;
+        case '\r': buf_add(buf, "\\r", 2); break;
+        case '\t': buf_add(buf, "\\t", 2); break;
+        default: {
+            char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+            buf_add(buf, escape, sizeof escape);
+        }
+        }
+    }
+    buf_add(buf, text + done, length - done);
+    buf_add_char(buf, '"');
+}
+
+void buf_add_json_double(struct buf *buf, double value) {
+    if (!isfinite(value)) {
+        buf_add_text(buf, "null");
+        return;
+    }
+    /* yyjson writes the shortest digits that read back the same; the pool is its scratch. */
+    char scratch[512];
+    yyjson_alc alc;
+    yyjson_val number = {0};
+    size_t length = 0;
+    (void)yyjson_alc_pool_init(&alc, scratch, sizeof scratch);
+    unsafe_yyjson_set_real(&number, value);
+    const char *text = yyjson_val_write_opts(&number, 0, &alc, &length, NULL);
+    if (text == NULL) {
+        buf->failed = true;
+        return;
+    }
+    buf_add(buf, text, length);
+}
+
+void buf_add_json_uint(struct buf *buf, uint64_t value) {
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    buf_add(buf, digits + at, sizeof digits - at);
+}
+
+void buf_add_json_int(struct buf *buf, int64_t value) {
+    if (value < 0) {
+        buf_add_char(buf, '-');
+        buf_add_json_uint(buf, 0 - (uint64_t)value);
+    } else {
+        buf_add_json_uint(buf, (uint64_t)value);
+    }
+}
+
+char *buf_steal(struct buf *buf) {
+    if (buf->data == NULL) {
+        buf_add(buf, "", 0); /* nothing appended is still a text */
+    }
+    char *data = buf->failed ? NULL : buf->data;
+    if (buf->failed) {
+        free(buf->data);
+    }
+    *buf = BUF_INIT;
+    return data;
+}

@@ -1,0 +1,45 @@
+/* buf.h - a byte buffer that grows.
+ *
+ * Appending never reports: after one failure the buffer stays failed and ignores what follows, and
+ * the caller asks once, at the end. Text is kept terminated by a zero that does not count. */
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "toolrack/error.h"
+
+struct buf {
+    char *data; /**< owned; NULL while nothing was appended */
+    size_t length;
+    size_t room;
+    bool failed; /**< out of memory at some append */
+};
+#define BUF_INIT ((struct buf){0})
+
+/** Release what it holds; it can be used again. [any-thread] */
+void buf_finish(struct buf *buf);
+
+/** Forget the contents, keep the memory. */
+void buf_clear(struct buf *buf);
+
+/** Make room for `more` bytes beyond length, or mark it failed. */
+bool buf_reserve(struct buf *buf, size_t more);
+
+void buf_add(struct buf *buf, const void *bytes, size_t length);
+void buf_add_char(struct buf *buf, char c);
+void buf_add_text(struct buf *buf, const char *text);
+void buf_printf(struct buf *buf, const char *format, ...) TOOLRACK_PRINTF(2, 3);
+void buf_vprintf(struct buf *buf, const char *format, va_list args) TOOLRACK_PRINTF(2, 0);
+
+/** Append one JSON value: a string with quotes and escapes (well-formed UTF-8 is the caller's
+ * duty), a number in the shortest form that reads back the same; NaN and infinities are `null`. */
+void buf_add_json_string(struct buf *buf, const char *text, size_t length);
+void buf_add_json_double(struct buf *buf, double value);
+void buf_add_json_int(struct buf *buf, int64_t value);
+void buf_add_json_uint(struct buf *buf, uint64_t value);
+
+/** Hand the bytes over, zero-terminated; NULL when it failed. Release with free(). */
+char *buf_steal(struct buf *buf);

@@ -1,0 +1,74 @@
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+const char *toolrack_code_name(int code) {
+    switch (code) {
+    case TOOLRACK_OK: return "Ok";
+#define TOOLRACK_CODE(constant, value, name) \
+    case TOOLRACK_E_##constant: return name;
+        TOOLRACK_CODES(TOOLRACK_CODE)
+#undef TOOLRACK_CODE
+    default: return "Unknown";
+    }
+}
+
+/* Copy what fits and never leave half a character at the end. */
+static void copy_cut(char *to, size_t room, const char *from) {
+    size_t length = strlen(from);
+    if (length >= room) {
+        length = utf8_cut(from, room - 1);
+    }
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+int error_setv(struct toolrack_error *err, int code, const char *field, const char *format,
+               va_list args) {
+    if (err == NULL) {
+        return code;
+    }
+    *err = (struct toolrack_error){.code = code};
+    copy_cut(err->field, sizeof err->field, field != NULL ? field : "");
+    int length = vsnprintf(err->message, sizeof err->message, format, args);
+    if (length >= (int)sizeof err->message) {
+        err->message[utf8_cut(err->message, sizeof err->message - 1)] = '\0';
+    }
+    /* A message is one line, whatever a plugin or a file put into it. */
+    for (char *c = err->message; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            *c = ' ';
+        }
+    }
+    return code;
+}
+
+int error_set(struct toolrack_error *err, int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)error_setv(err, code, NULL, format, args);
+    va_end(args);
+    return code;
+}
+
+int error_set_field(struct toolrack_error *err, int code, const char *field, const char *format,
+                    ...) {
+    va_list args;
+    va_start(args, format);
+    (void)error_setv(err, code, field, format, args);
+    va_end(args);
+    return code;
+}
+
+int error_oom(struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_NO_MEMORY, "out of memory");
+}
+
+void error_set_tool(struct toolrack_error *err, const char *tool) {
+    if (err != NULL) {
+        copy_cut(err->tool, sizeof err->tool, tool);
+    }
+}

@@ -1,0 +1,82 @@
+#include "base/utf8.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static bool is_tail(unsigned char c) {
+    return (c & 0xc0) == 0x80;
+}
+
+/* Length of the well-formed sequence at s, or 0. The second byte's range depends on the first:
+ * that is what keeps out overlong forms, surrogates and all above U+10FFFF. */
+static size_t sequence(const unsigned char *s, size_t left) {
+    unsigned char c = s[0];
+    if (c < 0x80) {
+        return 1;
+    }
+    if (c < 0xc2 || c > 0xf4) {
+        return 0;
+    }
+    size_t need = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+    if (left < need) {
+        return 0;
+    }
+    unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    if (s[1] < low || s[1] > high) {
+        return 0;
+    }
+    for (size_t i = 2; i < need; i++) {
+        if (!is_tail(s[i])) {
+            return 0;
+        }
+    }
+    return need;
+}
+
+bool utf8_valid(const char *text, size_t length) {
+    const unsigned char *s = (const unsigned char *)text;
+    size_t i = 0;
+    while (i < length) {
+        /* Most text is ASCII: eight bytes at a time. */
+        uint64_t word;
+        while (length - i >= sizeof word) {
+            memcpy(&word, s + i, sizeof word);
+            if ((word & 0x8080808080808080u) != 0) {
+                break;
+            }
+            i += sizeof word;
+        }
+        if (i == length) {
+            break;
+        }
+        size_t n = sequence(s + i, length - i);
+        if (n == 0) {
+            return false;
+        }
+        i += n;
+    }
+    return true;
+}
+
+size_t utf8_cut(const char *text, size_t length) {
+    const unsigned char *s = (const unsigned char *)text;
+    /* Walk back over at most three tail bytes to the start of the last character. */
+    size_t start = length;
+    while (start > 0 && length - start < 3 && is_tail(s[start - 1])) {
+        start--;
+    }
+    if (start == 0) {
+        return length;
+    }
+    start--;
+    return sequence(s + start, length - start) == 0 && s[start] >= 0x80 ? start : length;
+}
+
+size_t utf8_count(const char *text, size_t length) {
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        count += !is_tail((unsigned char)text[i]);
+    }
+    return count;
+}

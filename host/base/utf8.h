@@ -1,0 +1,16 @@
+/* utf8.h - is this text, and where may it be cut. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Whether `length` bytes are well-formed UTF-8 (no surrogates, no overlong forms, no more than
+ * U+10FFFF). A zero byte counts as a character. [any-thread] */
+bool utf8_valid(const char *text, size_t length);
+
+/** The largest n <= `length` such that text[0..n) does not end inside a character. `text` holds at
+ * least `length` bytes. [any-thread] */
+size_t utf8_cut(const char *text, size_t length);
+
+/** How many characters `length` bytes of well-formed UTF-8 hold. [any-thread] */
+size_t utf8_count(const char *text, size_t length);

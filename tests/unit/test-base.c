@@ -1,0 +1,203 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/name.h"
+#include "base/semver.h"
+#include "base/utf8.h"
+
+static void error_message_is_one_line_and_cut_at_a_character(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    assert_int_equal(error_set(&err, TOOLRACK_E_IO, "a\nb\tc %d", 5), TOOLRACK_E_IO);
+    assert_string_equal(err.message, "a b c 5");
+    char text[TOOLRACK_ERROR_MESSAGE_MAX + 8];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    memcpy(text + TOOLRACK_ERROR_MESSAGE_MAX - 2, "\xc3\xa9", 2); /* straddles the limit */
+    (void)error_set(&err, TOOLRACK_E_IO, "%s", text);
+    assert_int_equal(strlen(err.message), TOOLRACK_ERROR_MESSAGE_MAX - 2);
+    assert_int_equal(error_set(NULL, TOOLRACK_E_IO, "nobody listens"), TOOLRACK_E_IO);
+}
+
+static void code_names(void **state) {
+    (void)state;
+    assert_string_equal(toolrack_code_name(TOOLRACK_E_INVALID_ARGUMENTS), "InvalidArguments");
+    assert_string_equal(toolrack_code_name(0), "Ok");
+    assert_string_equal(toolrack_code_name(-999), "Unknown");
+}
+
+static void utf8_accepts_text_and_refuses_the_rest(void **state) {
+    (void)state;
+    static const char *const good[] = {"",
+                                       "plain ascii, long enough for words",
+                                       "h\xc3\xa9llo",
+                                       "\xe2\x82\xac",
+                                       "\xf0\x9f\x98\x80",
+                                       "\xf4\x8f\xbf\xbf"};
+    static const char *const bad[] = {
+            "\x80", "\xc0\xaf",         "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+            "\xc3", "12345678\xe2\x82", "\xff"};
+    for (size_t i = 0; i < ARRAY_LENGTH(good); i++) {
+        assert_true(utf8_valid(good[i], strlen(good[i])));
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+        assert_false(utf8_valid(bad[i], strlen(bad[i])));
+    }
+    assert_int_equal(utf8_cut("a\xe2\x82\xac", 4), 4);
+    assert_int_equal(utf8_cut("a\xe2\x82\xac", 3), 1);
+    assert_int_equal(utf8_cut("a\xe2\x82\xac", 2), 1);
+    assert_int_equal(utf8_cut("a\xe2\x82\xac", 1), 1);
+    assert_int_equal(utf8_count("a\xe2\x82\xac", 4), 2);
+}
+
+static void buf_writes_json(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf buf = BUF_INIT;
+    buf_add_json_string(&buf, "a\"\\\n\x01z", 6);
+    buf_add_char(&buf, ' ');
+    buf_add_json_double(&buf, 85.0);
+    buf_add_char(&buf, ' ');
+    buf_add_json_double(&buf, 0.1);
+    buf_add_char(&buf, ' ');
+    buf_add_json_double(&buf, NAN);
+    buf_add_char(&buf, ' ');
+    buf_add_json_int(&buf, INT64_MIN);
+    buf_add_char(&buf, ' ');
+    buf_add_json_uint(&buf, UINT64_MAX);
+    buf_printf(&buf, " %s", "end");
+    assert_string_equal(buf.data, "\"a\\\"\\\\\\n\\u0001z\" 85.0 0.1 null -9223372036854775808 "
+                                  "18446744073709551615 end");
+    buf_clear(&buf);
+    CLEANUP(freep) char *text = buf_steal(&buf);
+    assert_string_equal(text, "");
+}
+
+static void buf_grows(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf buf = BUF_INIT;
+    for (int i = 0; i < 10000; i++) {
+        buf_add_text(&buf, "0123456789");
+    }
+    assert_int_equal(buf.length, 100000);
+    assert_int_equal(strlen(buf.data), 100000);
+    assert_false(buf_reserve(&buf, SIZE_MAX - 10));
+    assert_true(buf.failed);
+}
+
+static void arena_hands_out_aligned_memory(void **state) {
+    (void)state;
+    char first[100];
+    struct arena arena;
+    arena_init(&arena, first + 1, sizeof first - 1);
+    char *inside = arena_alloc(&arena, 10);
+    assert_true(inside >= first && inside < first + sizeof first);
+    assert_int_equal((uintptr_t)inside % _Alignof(max_align_t), 0);
+    char *outside = arena_zalloc(&arena, 1000);
+    assert_true(outside < first || outside >= first + sizeof first);
+    assert_int_equal(outside[999], 0);
+    assert_non_null(arena_alloc(&arena, 100000));
+    assert_string_equal(arena_printf(&arena, "%d-%s", 7, "x"), "7-x");
+    assert_null(arena_alloc(&arena, SIZE_MAX));
+    arena.size_max = arena.size + 100;
+    assert_null(arena_alloc(&arena, 100000));
+    arena_finish(&arena);
+}
+
+static void arena_serves_yyjson(void **state) {
+    (void)state;
+    char first[64];
+    struct arena arena;
+    arena_init(&arena, first, sizeof first);
+    yyjson_alc alc = arena_alc(&arena);
+    static const char text[] = "{\"a\":[1,2,3,{\"b\":\"c\"}],\"d\":18446744073709551615}";
+    char copy[sizeof text];
+    memcpy(copy, text, sizeof text);
+    yyjson_doc *doc = yyjson_read_opts(copy, sizeof text - 1, 0, &alc, NULL);
+    assert_non_null(doc);
+    size_t length = 0;
+    char *written = yyjson_write_opts(doc, 0, &alc, &length, NULL);
+    assert_string_equal(written, text);
+    arena_finish(&arena);
+}
+
+static void names(void **state) {
+    (void)state;
+    assert_true(name_valid("a"));
+    assert_true(name_valid("_currency-convert9"));
+    assert_false(name_valid(""));
+    assert_false(name_valid("9a"));
+    assert_false(name_valid("-a"));
+    assert_false(name_valid("a.b"));
+    assert_false(name_valid("\xc3\xa9"));
+    char longest[NAME_LENGTH_MAX + 2];
+    memset(longest, 'a', sizeof longest);
+    longest[NAME_LENGTH_MAX] = '\0';
+    assert_true(name_valid(longest));
+    longest[NAME_LENGTH_MAX] = 'a';
+    longest[NAME_LENGTH_MAX + 1] = '\0';
+    assert_false(name_valid(longest));
+    assert_int_equal(name_distance("calculator", "calculater", 3), 1);
+    assert_int_equal(name_distance("abc", "ACB", 3), 1);
+    assert_int_equal(name_distance("abc", "wxyz", 2), 3);
+    assert_int_equal(name_distance("", "ab", 5), 2);
+}
+
+/* The order of clause 11 of the specification, with its examples. */
+static void semver_orders(void **state) {
+    (void)state;
+    static const char *const rising[] = {"0.0.1",
+                                         "0.1.0",
+                                         "1.0.0-alpha",
+                                         "1.0.0-alpha.1",
+                                         "1.0.0-alpha.beta",
+                                         "1.0.0-beta",
+                                         "1.0.0-beta.2",
+                                         "1.0.0-beta.11",
+                                         "1.0.0-rc.1",
+                                         "1.0.0",
+                                         "1.9.0",
+                                         "1.10.0",
+                                         "2.0.0",
+                                         "99999999999999999999999.0.0"};
+    for (size_t i = 0; i < ARRAY_LENGTH(rising); i++) {
+        assert_true(semver_valid(rising[i]));
+        for (size_t j = 0; j < ARRAY_LENGTH(rising); j++) {
+            int order = semver_compare(rising[i], rising[j]);
+            assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+        }
+    }
+    assert_int_equal(semver_compare("1.0.0+a", "1.0.0+b"), 0);
+    assert_int_equal(semver_compare("1.0.0-rc.1+a", "1.0.0-rc.1"), 0);
+    static const char *const bad[] = {"",           "1",       "1.2",    "1.2.3.4",  "01.2.3",
+                                      "1.02.3",     "1.2.3-",  "1.2.3+", "1.2.3-01", "v1.2.3",
+                                      "1.2.3-a..b", "1.2.3-_", "1.2.3 "};
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+        assert_false(semver_valid(bad[i]));
+    }
+    assert_true(semver_valid("1.2.3-0a.--+001.x"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
+            cmocka_unit_test(code_names),
+            cmocka_unit_test(utf8_accepts_text_and_refuses_the_rest),
+            cmocka_unit_test(buf_writes_json),
+            cmocka_unit_test(buf_grows),
+            cmocka_unit_test(arena_hands_out_aligned_memory),
+            cmocka_unit_test(arena_serves_yyjson),
+            cmocka_unit_test(names),
+            cmocka_unit_test(semver_orders),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
