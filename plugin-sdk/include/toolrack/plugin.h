@@ -1,0 +1,871 @@
+/* toolrack/plugin.h - everything a tool plugin needs.
+ *
+ * A plugin is one shared object that exports one constant: `toolrack_plugin`,
+ * the descriptor. It says who the plugin is and lists its tools; the host reads
+ * it from the file without running any of the plugin's code, so a descriptor
+ * is data, never something built at run time. A whole plugin:
+ *
+ *     #include <toolrack/plugin.h>
+ *     static double add(double a, double b) { return a + b; }
+ *     TR_TOOL(add, "Add two numbers", TR_F64,
+ *             (TR_F64, a, "first addend"), (TR_F64, b, "second addend"))
+ *     TR_PLUGIN("math", "1.0.0", add)
+ *
+ *     cc -shared -fPIC $(pkg-config --cflags toolrack-sdk) math.c -o math.so
+ *
+ * Part 1 is the binary interface: plain structs, which any language can fill.
+ * Part 2 is what a tool may do while it runs. Part 3 is the macros for C; none
+ * of them is the only way to do a thing.
+ *
+ * Growth. Structs grow at their end only. Whoever allocates a struct states its
+ * size (or the stride of an array of them), the reader takes what both know and
+ * reads zero for the rest; so zero always means "not stated". Everything
+ * else comes through get_extension() and the interfaces in toolrack/ext/.
+ *
+ * Threads. [call-thread] is the thread that runs the tool. [plugin] is whatever
+ * thread opens and closes the plugin: never two of them at once, and no call is
+ * running then.
+ *
+ * Changes, newest first:
+ *   1.0  2026-11-21  first version
+ *
+ * Licence: MIT; usable in closed plugins. C11, C++17 and later. */
+#ifndef TOOLRACK_PLUGIN_H
+#define TOOLRACK_PLUGIN_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ======================================================= 1. the descriptor */
+
+/** "toolrack" as the eight bytes at the start of the descriptor. */
+#define TR_MAGIC UINT64_C(0x6b6361726c6f6f74)
+
+/** The interface this header describes. A host loads a plugin of its own major number whose
+ * `host_minor_min` is not above the host's minor number. */
+#define TR_ABI_MAJOR 1
+#define TR_ABI_MINOR 0
+
+#if defined(__GNUC__)
+#define TR_EXPORT         __attribute__((visibility("default")))
+#define TR_FORMAT_(at, n) __attribute__((__format__(__printf__, at, n)))
+#else
+#define TR_EXPORT
+#define TR_FORMAT_(at, n)
+#endif
+
+struct tr_call;
+struct tr_host;
+
+/** Result of a plugin's functions: TR_OK or one of the codes. */
+typedef int32_t tr_status;
+
+/** What went wrong, for tr_fail(). */
+enum tr_code {
+    TR_OK = 0,
+    TR_INVALID_ARGUMENTS = 1, /**< the caller can mend it; say which field */
+    TR_FAILED = 2,            /**< the tool could not do it */
+    TR_PERMISSION_DENIED = 3,
+    TR_TIMED_OUT = 4,
+    TR_CANCELLED = 5,
+    TR_LIMIT_EXCEEDED = 6,
+    TR_ABSENT = 7 /**< of the argument getters only: no such argument, or null */
+};
+
+/** What kind of C value a type describes, and the JSON it is made from. */
+enum tr_kind {
+    TR_KIND_NONE = 0, /**< as a result: the function returns void, the JSON is null */
+    TR_KIND_BOOL = 1,
+    TR_KIND_I8 = 2,
+    TR_KIND_I16 = 3,
+    TR_KIND_I32 = 4,
+    TR_KIND_I64 = 5,
+    TR_KIND_U8 = 6,
+    TR_KIND_U16 = 7,
+    TR_KIND_U32 = 8,
+    TR_KIND_U64 = 9,
+    TR_KIND_F32 = 10,
+    TR_KIND_F64 = 11,
+    TR_KIND_STRING = 12, /**< const char *, UTF-8, zero-terminated, no zero inside */
+    TR_KIND_BYTES = 13,  /**< base64 text in JSON (RFC 4648 section 4, with padding) */
+    TR_KIND_JSON = 14,   /**< const char *, the text of any JSON value */
+    TR_KIND_ARRAY = 15,  /**< of `item` */
+    TR_KIND_STRUCT = 16, /**< a JSON object with `fields` */
+    TR_KIND_ENUM = 17,   /**< an integer of `width` bytes; the JSON is the choice's name */
+    TR_KIND_CALL = 18    /**< struct tr_call *; first parameter only, not in the schema */
+};
+
+/* How a value of each kind is passed and stored.
+ *
+ *   as a parameter          the C type; BYTES and ARRAY are two parameters, a pointer and a size_t
+ *   in a struct or array,   the C type; BYTES and ARRAY are struct tr_bytes and struct tr_array
+ *   or as a result
+ *   nullable, optional or   a pointer to const; NULL is null or absent. STRING, JSON, BYTES and
+ *   by pointer              ARRAY are pointers already: their data pointer is NULL
+ *
+ * Arguments live until the tool returns. A result must live until the host has copied it, right
+ * after the tool returns: constant data, or memory from tr_alloc(). */
+
+/** Bytes in memory. [borrowed] */
+struct tr_bytes {
+    const void *data;
+    uint64_t size;
+};
+
+/** Values in memory, one after the other. [borrowed] */
+struct tr_array {
+    const void *items;
+    uint64_t count;
+};
+
+enum tr_type_flags {
+    TR_TYPE_NULLABLE = 1 << 0,  /**< JSON null is allowed */
+    TR_TYPE_OPTIONAL = 1 << 1,  /**< may be left out (or null, as models like to send) */
+    TR_TYPE_BY_POINTER = 1 << 2 /**< never NULL, but passed as a pointer to const */
+};
+
+struct tr_param;
+
+/** One name of an enumeration. */
+struct tr_choice {
+    const char *name;
+    int64_t value;
+};
+
+/** A type. Nested at most 16 deep. */
+struct tr_type {
+    uint32_t size;              /**< sizeof(struct tr_type) */
+    uint32_t kind;              /**< enum tr_kind */
+    uint32_t flags;             /**< enum tr_type_flags */
+    uint32_t width;             /**< STRUCT and ENUM: sizeof the C type */
+    const struct tr_type *item; /**< ARRAY */
+    const struct tr_param *fields; /**< STRUCT: `field_count` of them, `field_size` apart */
+    uint32_t field_count;
+    uint32_t field_size; /**< sizeof(struct tr_param) */
+    const struct tr_choice *choices; /**< ENUM: `choice_count` of them, `choice_size` apart */
+    uint32_t choice_count;
+    uint32_t choice_size; /**< sizeof(struct tr_choice) */
+};
+
+enum tr_param_flags {
+    TR_PARAM_UNIQUE_ITEMS = 1 << 0 /**< ARRAY: no two items equal */
+};
+
+/** A parameter of a typed tool, or a field of a struct. Texts that end in _json hold one JSON
+ * value, exact for any number; the macros of part 3 write them. */
+struct tr_param {
+    const char *name;            /**< ^[A-Za-z_][A-Za-z0-9_-]{0,63}$, unique in its list */
+    const char *description;     /**< for the model; or NULL */
+    const struct tr_type *type;  /**< required */
+    uint64_t offset;             /**< fields: offsetof the C member */
+    const char *default_json;    /**< used where the argument is absent, which it then may be */
+    const char *choices_json;    /**< an array: the only values allowed */
+    const char *minimum_json;    /**< numbers: inclusive bounds ... */
+    const char *maximum_json;
+    const char *exclusive_minimum_json; /**< ... and exclusive ones */
+    const char *exclusive_maximum_json;
+    const char *multiple_of_json;
+    uint64_t min_length; /**< STRING: characters; BYTES: bytes */
+    uint64_t max_length; /**< 0 is no bound */
+    uint64_t min_items;  /**< ARRAY */
+    uint64_t max_items;  /**< 0 is no bound */
+    const char *pattern; /**< STRING: ECMA-262 regular expression, not anchored */
+    const char *format;  /**< STRING: a name such as "date-time", for the reader */
+    uint32_t flags;      /**< enum tr_param_flags */
+    uint32_t reserved;
+};
+
+enum tr_permission {
+    TR_SAFE = 0,     /**< runs when called */
+    TR_CONFIRM = 1,  /**< runs after a person agreed */
+    TR_DANGEROUS = 2 /**< runs when an administrator granted it */
+};
+
+enum tr_tool_flags {
+    TR_DISABLED = 1 << 0,    /**< not offered until an administrator enables it */
+    TR_READ_ONLY = 1 << 1,   /**< changes nothing */
+    TR_DESTRUCTIVE = 1 << 2, /**< may destroy what was there */
+    TR_IDEMPOTENT = 1 << 3,  /**< the same call again changes nothing more */
+    TR_OPEN_WORLD = 1 << 4   /**< deals with things outside the machine */
+};
+
+/** One tool. It is typed when `function` is set and a JSON tool when `run` is set. */
+struct tr_tool {
+    uint32_t size;           /**< sizeof(struct tr_tool) */
+    uint32_t flags;          /**< enum tr_tool_flags */
+    const char *name;        /**< ^[A-Za-z_][A-Za-z0-9_-]{0,63}$ */
+    const char *description; /**< for the model: what it does and when to use it */
+    const char *version;     /**< SemVer; NULL is the plugin's */
+    const char *title;       /**< for people; or NULL */
+    const char *category;    /**< one word or path such as "math"; or NULL */
+    const char *tags;        /**< comma-separated; or NULL */
+    uint32_t permission;     /**< enum tr_permission */
+    int32_t priority; /**< higher goes first; 0 is what the plugin's origin gives (builtin 100,
+                       * official 50, community 10), and more than that is cut to it */
+    uint32_t deadline_ms; /**< how long a call may take; 0 is the host's default */
+
+    /* A typed tool: any C function. */
+    uint32_t param_count;
+    const struct tr_param *params; /**< `param_count` of them, `param_size` apart */
+    uint32_t param_size;           /**< sizeof(struct tr_param) */
+    uint32_t reserved;
+    const struct tr_type *result; /**< NULL is TR_KIND_NONE */
+    const char *result_description;
+    void (*function)(void); /**< cast from its own type [call-thread] */
+
+    /* A JSON tool: reads its arguments and replies through the call. */
+    const char *schema;        /**< JSON Schema 2020-12 of the arguments, root `type: object` */
+    const char *result_schema; /**< of the JSON reply; or NULL */
+    tr_status (*run)(struct tr_call *call); /**< [call-thread] */
+};
+
+enum tr_capability_kind {
+    TR_CAP_READ = 1,    /**< reads below a path; ${workspace} and ${home} stand for real folders */
+    TR_CAP_WRITE = 2,   /**< writes below a path */
+    TR_CAP_NETWORK = 3, /**< connects to host:port, or "*" */
+    TR_CAP_SPAWN = 4,   /**< starts a program */
+    TR_CAP_ENV = 5      /**< reads an environment variable */
+};
+
+/** One thing that the plugin needs from the system; an administrator grants or refuses it. */
+struct tr_capability {
+    uint32_t kind; /**< enum tr_capability_kind */
+    uint32_t reserved;
+    const char *value;
+};
+
+enum tr_plugin_flags {
+    TR_THREAD_SAFE = 1 << 0,   /**< its tools may run on several threads at once */
+    TR_STARTS_THREADS = 1 << 1 /**< leaves threads of its own behind a call */
+};
+
+/** The descriptor. Constant data: every pointer in it is to constant data in the same file, or to
+ * a function. */
+struct tr_plugin {
+    uint64_t magic;          /**< TR_MAGIC */
+    uint32_t size;           /**< sizeof(struct tr_plugin) */
+    uint16_t abi_major;      /**< TR_ABI_MAJOR */
+    uint16_t abi_minor;      /**< TR_ABI_MINOR */
+    uint16_t host_minor_min; /**< least host minor number that will do, mostly 0 */
+    uint16_t reserved;
+    uint32_t flags;          /**< enum tr_plugin_flags */
+    const char *id;          /**< unique, ^[A-Za-z_][A-Za-z0-9_.-]{0,63}$; best is reverse DNS */
+    const char *version;     /**< SemVer */
+    const char *description; /**< one line for people; this and the next three may be NULL */
+    const char *vendor;
+    const char *license; /**< SPDX expression */
+    const char *homepage;
+    const struct tr_capability *capabilities; /**< `capability_count`, `capability_size` apart */
+    uint32_t capability_count;
+    uint32_t capability_size; /**< sizeof(struct tr_capability) */
+    uint32_t tool_count;
+    uint32_t tool_size; /**< sizeof(struct tr_tool), the same in every tool */
+    const struct tr_tool *const *tools; /**< `tool_count` pointers */
+
+    /** Called once before the first call; NULL is nothing to do. On failure say why with
+     * tr_host_fail(). May be called again after close(). [plugin] */
+    tr_status (*open)(struct tr_host *host);
+    /** Called once after the last call of a successful open(). Ends what open() began, its
+     * threads above all. [plugin] */
+    void (*close)(void);
+    /** An optional interface of the plugin by id ("toolrack.x/1"), or NULL. [plugin] */
+    const void *(*get_extension)(const char *id);
+};
+
+/** What the host looks up in the file. */
+extern TR_EXPORT const struct tr_plugin toolrack_plugin;
+
+/* ==================================================== 2. while a tool runs */
+
+/** Severity of a log line. */
+enum tr_log_level { TR_LOG_DEBUG = 0, TR_LOG_INFO = 1, TR_LOG_WARNING = 2, TR_LOG_ERROR = 3 };
+
+/** What kind of JSON value an argument is. */
+enum tr_json_kind {
+    TR_JSON_ABSENT = 0,
+    TR_JSON_NULL = 1,
+    TR_JSON_BOOL = 2,
+    TR_JSON_NUMBER = 3,
+    TR_JSON_STRING = 4,
+    TR_JSON_ARRAY = 5,
+    TR_JSON_OBJECT = 6
+};
+
+/** About the call itself, for tr_context(). */
+enum tr_context_key {
+    TR_CONTEXT_CALLER = 0,       /**< who calls */
+    TR_CONTEXT_CHANNEL = 1,      /**< through what: "cli", "api", "mcp" ... */
+    TR_CONTEXT_CONVERSATION = 2, /**< NULL outside a conversation */
+    TR_CONTEXT_TRACE = 3,
+    TR_CONTEXT_TOOL = 4 /**< the tool's name, for a function that serves several */
+};
+
+/** The host's side of a call. Use the functions below, which know which members a host has. */
+struct tr_call_api {
+    uint64_t size; /**< sizeof(struct tr_call_api) as the host has it */
+    const char *(*arguments)(struct tr_call *call, uint64_t *ret_length);
+    int32_t (*kind)(struct tr_call *call, const char *path);
+    uint64_t (*count)(struct tr_call *call, const char *path);
+    tr_status (*get_bool)(struct tr_call *call, const char *path, bool *ret);
+    tr_status (*get_i64)(struct tr_call *call, const char *path, int64_t *ret);
+    tr_status (*get_u64)(struct tr_call *call, const char *path, uint64_t *ret);
+    tr_status (*get_f64)(struct tr_call *call, const char *path, double *ret);
+    tr_status (*get_string)(struct tr_call *call, const char *path, const char **ret,
+                            uint64_t *ret_length);
+    tr_status (*get_bytes)(struct tr_call *call, const char *path, struct tr_bytes *ret);
+    tr_status (*get_json)(struct tr_call *call, const char *path, const char **ret,
+                          uint64_t *ret_length);
+    tr_status (*reply_text)(struct tr_call *call, const char *text, uint64_t length);
+    tr_status (*reply_json)(struct tr_call *call, const char *json, uint64_t length);
+    tr_status (*reply_image)(struct tr_call *call, const void *data, uint64_t size,
+                             const char *mime_type);
+    tr_status (*reply_audio)(struct tr_call *call, const void *data, uint64_t size,
+                             const char *mime_type);
+    tr_status (*reply_resource)(struct tr_call *call, const char *uri, const char *mime_type,
+                                const char *text, const void *data, uint64_t size);
+    tr_status (*fail)(struct tr_call *call, tr_status code, const char *field,
+                      const char *message);
+    void (*progress)(struct tr_call *call, double done, double total, const char *message);
+    void (*log)(struct tr_call *call, int32_t level, const char *message);
+    bool (*cancelled)(struct tr_call *call);
+    uint64_t (*time_left_ms)(struct tr_call *call);
+    const char *(*context)(struct tr_call *call, int32_t key);
+    void *(*alloc)(struct tr_call *call, uint64_t size);
+};
+
+/** One call in progress. It and all it hands out end when the tool returns. [call-thread] */
+struct tr_call {
+    const struct tr_call_api *api;
+};
+
+/* Arguments. A path is a key ("limit") or a JSON Pointer with or without its first slash
+ * ("filter/0/name", where ~1 stands for a slash and ~0 for a tilde). The arguments were checked
+ * against the schema and its defaults filled in before the tool was called. A getter gives
+ * `fallback` for an argument that is absent, null or of another type. */
+
+/** All arguments as the text of one JSON object, zero-terminated. */
+static inline const char *tr_arguments(struct tr_call *call) {
+    return call->api->arguments(call, NULL);
+}
+
+/** enum tr_json_kind of an argument; the empty path is the whole object. */
+static inline int32_t tr_kind_of(struct tr_call *call, const char *path) {
+    return call->api->kind(call, path);
+}
+
+/** Items of an array or members of an object; 0 for anything else. */
+static inline uint64_t tr_count(struct tr_call *call, const char *path) {
+    return call->api->count(call, path);
+}
+
+static inline bool tr_get_bool(struct tr_call *call, const char *path, bool fallback) {
+    bool value;
+    return call->api->get_bool(call, path, &value) == TR_OK ? value : fallback;
+}
+
+/** Integers only, or a number without fraction, within the type's range. */
+static inline int64_t tr_get_i64(struct tr_call *call, const char *path, int64_t fallback) {
+    int64_t value;
+    return call->api->get_i64(call, path, &value) == TR_OK ? value : fallback;
+}
+
+static inline uint64_t tr_get_u64(struct tr_call *call, const char *path, uint64_t fallback) {
+    uint64_t value;
+    return call->api->get_u64(call, path, &value) == TR_OK ? value : fallback;
+}
+
+static inline double tr_get_f64(struct tr_call *call, const char *path, double fallback) {
+    double value;
+    return call->api->get_f64(call, path, &value) == TR_OK ? value : fallback;
+}
+
+/** Zero-terminated UTF-8; lives as long as the call. A string with a zero inside gives fallback. */
+static inline const char *tr_get_string(struct tr_call *call, const char *path,
+                                        const char *fallback) {
+    const char *value;
+    return call->api->get_string(call, path, &value, NULL) == TR_OK ? value : fallback;
+}
+
+/** Base64 text, decoded; lives as long as the call. Empty with data NULL when there is none. */
+static inline struct tr_bytes tr_get_bytes(struct tr_call *call, const char *path) {
+    struct tr_bytes value = {NULL, 0};
+    (void)call->api->get_bytes(call, path, &value);
+    return value;
+}
+
+/** The text of any JSON value; lives as long as the call. */
+static inline const char *tr_get_json(struct tr_call *call, const char *path,
+                                      const char *fallback) {
+    const char *value;
+    return call->api->get_json(call, path, &value, NULL) == TR_OK ? value : fallback;
+}
+
+/* Replies. A call may reply several times; what is passed is copied at once. Each returns TR_OK,
+ * or the code of a failure that is then the call's (so `return tr_reply_text(...)` is right). */
+
+static inline tr_status tr_reply_text(struct tr_call *call, const char *text) {
+    return call->api->reply_text(call, text, UINT64_MAX);
+}
+
+/** The text of one JSON value. At most one such reply a call: it is the structured result. */
+static inline tr_status tr_reply_json(struct tr_call *call, const char *json) {
+    return call->api->reply_json(call, json, UINT64_MAX);
+}
+
+static inline tr_status tr_reply_image(struct tr_call *call, const void *data, uint64_t size,
+                                       const char *mime_type) {
+    return call->api->reply_image(call, data, size, mime_type);
+}
+
+static inline tr_status tr_reply_audio(struct tr_call *call, const void *data, uint64_t size,
+                                       const char *mime_type) {
+    return call->api->reply_audio(call, data, size, mime_type);
+}
+
+/** A resource embedded in the reply. `mime_type` may be NULL. */
+static inline tr_status tr_reply_resource_text(struct tr_call *call, const char *uri,
+                                               const char *mime_type, const char *text) {
+    return call->api->reply_resource(call, uri, mime_type, text, NULL, 0);
+}
+
+static inline tr_status tr_reply_resource_bytes(struct tr_call *call, const char *uri,
+                                                const char *mime_type, const void *data,
+                                                uint64_t size) {
+    return call->api->reply_resource(call, uri, mime_type, NULL, data, size);
+}
+
+/** Longest message and formatted reply of the printf-like functions below; more is cut. */
+#define TR_MESSAGE_MAX 1024
+
+/** tr_reply_text() with printf's format. */
+TR_FORMAT_(2, 3)
+static inline tr_status tr_reply_textf(struct tr_call *call, const char *format, ...) {
+    char text[TR_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return tr_reply_text(call, text);
+}
+
+/** Fail the call: `return tr_fail(call, TR_INVALID_ARGUMENTS, "amount", "must be above 0");`
+ * `field` is the path of the argument at fault, or NULL. Returns `code`; a typed tool may return
+ * any value after it. */
+TR_FORMAT_(4, 5)
+static inline tr_status tr_fail(struct tr_call *call, tr_status code, const char *field,
+                                const char *format, ...) {
+    char message[TR_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return call->api->fail(call, code, field, message);
+}
+
+/** How far it is: `done` of `total` (0 is unknown); `done` only grows. `message` may be NULL. */
+static inline void tr_progress(struct tr_call *call, double done, double total,
+                               const char *message) {
+    call->api->progress(call, done, total, message);
+}
+
+/** One line for the operator; `level` is enum tr_log_level. */
+TR_FORMAT_(3, 4)
+static inline void tr_log(struct tr_call *call, int32_t level, const char *format, ...) {
+    char message[TR_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    call->api->log(call, level, message);
+}
+
+/** Whether nobody waits for the result any more. A tool that runs long asks now and then, and
+ * returns when it is true. */
+static inline bool tr_cancelled(struct tr_call *call) {
+    return call->api->cancelled(call);
+}
+
+/** Milliseconds until the deadline; UINT64_MAX without one. */
+static inline uint64_t tr_time_left_ms(struct tr_call *call) {
+    return call->api->time_left_ms(call);
+}
+
+/** About the call: `key` is enum tr_context_key. NULL where it is not known. */
+static inline const char *tr_context(struct tr_call *call, int32_t key) {
+    return call->api->context(call, key);
+}
+
+/** Memory that ends with the call, aligned for any type, not cleared: for results. NULL when
+ * there is none left; the call then fails with LimitExceeded when the tool returns. */
+static inline void *tr_alloc(struct tr_call *call, uint64_t size) {
+    return call->api->alloc(call, size);
+}
+
+/** The host's side of a plugin, in open(). Use the functions below. */
+struct tr_host_api {
+    uint64_t size; /**< sizeof(struct tr_host_api) as the host has it */
+    tr_status (*config)(struct tr_host *host, const char *path, const char **ret);
+    void (*log)(struct tr_host *host, int32_t level, const char *message);
+    tr_status (*fail)(struct tr_host *host, const char *message);
+    const void *(*get_extension)(struct tr_host *host, const char *id);
+};
+
+/** What open() is given; ends when open() returns, but for extensions that say otherwise. */
+struct tr_host {
+    const struct tr_host_api *api;
+};
+
+/** A setting of this plugin from the host's configuration, by path as above: the text of a string,
+ * of any other value its JSON. `fallback` where it is not set. Ends with open(). [plugin] */
+static inline const char *tr_host_config(struct tr_host *host, const char *path,
+                                         const char *fallback) {
+    const char *value;
+    return host->api->config(host, path, &value) == TR_OK ? value : fallback;
+}
+
+/** One line for the operator. [plugin] */
+TR_FORMAT_(3, 4)
+static inline void tr_host_log(struct tr_host *host, int32_t level, const char *format, ...) {
+    char message[TR_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    host->api->log(host, level, message);
+}
+
+/** Refuse to open: `return tr_host_fail(host, "cannot read %s: %s", path, strerror(errno));`
+ * [plugin] */
+TR_FORMAT_(2, 3)
+static inline tr_status tr_host_fail(struct tr_host *host, const char *format, ...) {
+    char message[TR_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return host->api->fail(host, message);
+}
+
+/** An optional interface of the host by id, or NULL. [plugin] */
+static inline const void *tr_host_get_extension(struct tr_host *host, const char *id) {
+    return host->api->get_extension(host, id);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+/* ========================================================= 3. macros for C */
+
+#ifndef __cplusplus
+
+/* Types. Each is (C parameters), C value, (initialisers of struct tr_type), and the first two once
+ * more for the nullable form. */
+#define TR_VALUE_TYPE_(type, kind_)                                                                \
+    ((type), type, (.kind = (kind_), .width = sizeof(type)), (type const *), type const *)
+#define TR_TEXT_TYPE_(kind_)                                                                       \
+    ((const char *), const char *, (.kind = (kind_)), (const char *), const char *)
+
+#define TR_VOID   ((void), void, (.kind = TR_KIND_NONE), (void), void)
+#define TR_BOOL   TR_VALUE_TYPE_(bool, TR_KIND_BOOL)
+#define TR_I8     TR_VALUE_TYPE_(int8_t, TR_KIND_I8)
+#define TR_I16    TR_VALUE_TYPE_(int16_t, TR_KIND_I16)
+#define TR_I32    TR_VALUE_TYPE_(int32_t, TR_KIND_I32)
+#define TR_I64    TR_VALUE_TYPE_(int64_t, TR_KIND_I64)
+#define TR_U8     TR_VALUE_TYPE_(uint8_t, TR_KIND_U8)
+#define TR_U16    TR_VALUE_TYPE_(uint16_t, TR_KIND_U16)
+#define TR_U32    TR_VALUE_TYPE_(uint32_t, TR_KIND_U32)
+#define TR_U64    TR_VALUE_TYPE_(uint64_t, TR_KIND_U64)
+#define TR_F32    TR_VALUE_TYPE_(float, TR_KIND_F32)
+#define TR_F64    TR_VALUE_TYPE_(double, TR_KIND_F64)
+#define TR_STRING TR_TEXT_TYPE_(TR_KIND_STRING)
+#define TR_JSON   TR_TEXT_TYPE_(TR_KIND_JSON)
+#define TR_BYTES                                                                                   \
+    ((const void *, size_t), struct tr_bytes, (.kind = TR_KIND_BYTES), (const void *, size_t),     \
+     struct tr_bytes)
+
+/** An array of any type here: `const T *items, size_t count`. */
+#define TR_ARRAY(type_)                                                                            \
+    ((TR_STORED_(type_) const *, size_t), struct tr_array,                                         \
+     (.kind = TR_KIND_ARRAY, .item = TR_TYPE_(type_)), (TR_STORED_(type_) const *, size_t),        \
+     struct tr_array)
+
+/** A struct or an enumeration that TR_DEFINE_STRUCT or TR_DEFINE_ENUM described. */
+#define TR_STRUCT(name)                                                                            \
+    ((tr_struct_##name), tr_struct_##name,                                                         \
+     (.kind = TR_KIND_STRUCT, .width = sizeof(tr_struct_##name), .fields = tr_fields_##name,       \
+      .field_count = sizeof tr_fields_##name / sizeof(struct tr_param),                            \
+      .field_size = sizeof(struct tr_param)),                                                      \
+     (tr_struct_##name const *), tr_struct_##name const *)
+#define TR_ENUM(name)                                                                              \
+    ((tr_enum_##name), tr_enum_##name,                                                             \
+     (.kind = TR_KIND_ENUM, .width = sizeof(tr_enum_##name), .choices = tr_choices_##name,         \
+      .choice_count = sizeof tr_choices_##name / sizeof(struct tr_choice),                         \
+      .choice_size = sizeof(struct tr_choice)),                                                    \
+     (tr_enum_##name const *), tr_enum_##name const *)
+
+/** NULL for JSON null; NULL also when left out; never NULL, for functions that want a pointer. */
+#define TR_NULLABLE(type_) TR_POINTED_(type_, TR_TYPE_NULLABLE)
+#define TR_OPTIONAL(type_) TR_POINTED_(type_, TR_TYPE_OPTIONAL)
+#define TR_POINTER(type_)  TR_POINTED_(type_, TR_TYPE_BY_POINTER)
+#define TR_POINTED_(type_, flag_)                                                                  \
+    (TR_T_NULLABLE_PARAMS_ type_, TR_T_NULLABLE_STORED_ type_,                                     \
+     (TR_UNPAREN_(TR_T_INIT_ type_), .flags = (flag_)), TR_T_NULLABLE_PARAMS_ type_,               \
+     TR_T_NULLABLE_STORED_ type_)
+
+/** The call as the first parameter: `TR_CALL` in place of a group. */
+#define TR_CALL                                                                                    \
+    (((struct tr_call *), struct tr_call *, (.kind = TR_KIND_CALL), (struct tr_call *),            \
+      struct tr_call *),                                                                           \
+     call, NULL)
+
+/* Options of a parameter whose value is JSON. The others are designated initialisers of struct
+ * tr_param, such as `.max_length = 100`. */
+#define TR_DEFAULT(...)          .default_json = #__VA_ARGS__
+#define TR_CHOICES(...)          .choices_json = "[" #__VA_ARGS__ "]"
+#define TR_MINIMUM(n)            .minimum_json = #n
+#define TR_MAXIMUM(n)            .maximum_json = #n
+#define TR_EXCLUSIVE_MINIMUM(n)  .exclusive_minimum_json = #n
+#define TR_EXCLUSIVE_MAXIMUM(n)  .exclusive_maximum_json = #n
+#define TR_MULTIPLE_OF(n)        .multiple_of_json = #n
+
+/** Any JSON written as C tokens, as a text: TR_SCHEMA({"type": "object"}). */
+#define TR_SCHEMA(...) #__VA_ARGS__
+
+/** Describe a struct: a name of your choice, the C type, then a group for each field.
+ *
+ *     struct point { double x, y; };
+ *     TR_DEFINE_STRUCT(point, struct point, (TR_F64, x, "abscissa"), (TR_F64, y, "ordinate"))
+ */
+#define TR_DEFINE_STRUCT(name_, type_, ...)                                                        \
+    typedef type_ tr_struct_##name_;                                                               \
+    TR_MAP_NONE_(TR_FIELD_CHECK_, tr_struct_##name_, __VA_ARGS__)                                  \
+    static const struct tr_param tr_fields_##name_[] = {                                           \
+            TR_MAP_COMMA_(TR_FIELD_, tr_struct_##name_, __VA_ARGS__)};
+
+/** Describe an enumeration: a name of your choice, the C type, then (constant, "name") groups. */
+#define TR_DEFINE_ENUM(name_, type_, ...)                                                          \
+    typedef type_ tr_enum_##name_;                                                                 \
+    static const struct tr_choice tr_choices_##name_[] = {                                         \
+            TR_MAP_COMMA_(TR_CHOICE_, ~, __VA_ARGS__)};
+
+/** A typed tool. `function_` is a C function and the tool's name; `text_` its description, or a
+ * group of the description and options of struct tr_tool; then the result's type; then a group
+ * for each parameter, at most 32: (type, name, description, options ...).
+ *
+ *     TR_TOOL(divide, ("Divide two numbers", .priority = 5, .tags = "math"), TR_F64,
+ *             (TR_F64, dividend, "what is divided"),
+ *             (TR_F64, divisor, "by what", TR_EXCLUSIVE_MINIMUM(0), TR_DEFAULT(1)))
+ *
+ * The list is checked against the function at compile time. */
+#define TR_TOOL(function_, text_, ...)                                                             \
+    TR_CAT_(TR_TOOL_, TR_SEVERAL_(__VA_ARGS__))(function_, text_, __VA_ARGS__)
+
+/** A JSON tool: `tr_status function_(struct tr_call *call)`, its description as above, and the
+ * JSON Schema of its arguments as a text. */
+#define TR_JSON_TOOL(function_, text_, schema_)                                                    \
+    _Static_assert(_Generic(&(function_), tr_status(*)(struct tr_call *): 1, default: 0),          \
+                   "toolrack: " #function_ " must be: tr_status " #function_                       \
+                   "(struct tr_call *call)");                                                      \
+    static const struct tr_tool tr_tool_##function_ = {.size = sizeof(struct tr_tool),             \
+                                                       .name = #function_,                         \
+                                                       .schema = schema_,                          \
+                                                       .run = function_,                           \
+                                                       .description = TR_OPEN_(text_)};
+
+/** The plugin: its id (or a group of the id and options of struct tr_plugin), its version, and the
+ * functions of its tools, at most 32. Once a plugin, after the tools. */
+#define TR_PLUGIN(id_, version_, ...)                                                              \
+    static const struct tr_tool *const tr_tools_[] = {                                             \
+            TR_MAP_COMMA_(TR_TOOL_ADDRESS_, ~, __VA_ARGS__)};                                      \
+    TR_EXPORT const struct tr_plugin toolrack_plugin = {                                           \
+            .magic = TR_MAGIC,                                                                     \
+            .size = sizeof(struct tr_plugin),                                                      \
+            .abi_major = TR_ABI_MAJOR,                                                             \
+            .abi_minor = TR_ABI_MINOR,                                                             \
+            .version = version_,                                                                   \
+            .tool_count = sizeof tr_tools_ / sizeof tr_tools_[0],                                  \
+            .tool_size = sizeof(struct tr_tool),                                                   \
+            .tools = tr_tools_,                                                                    \
+            .id = TR_OPEN_(id_)};
+
+/** Options of a plugin: `.capabilities = TR_CAPABILITIES(TR_READS("${workspace}"))` needs its
+ * count as well, so this sets both. */
+#define TR_CAPABILITIES(...)                                                                       \
+    .capabilities = (const struct tr_capability[]){__VA_ARGS__},                                   \
+    .capability_count =                                                                            \
+            sizeof((const struct tr_capability[]){__VA_ARGS__}) / sizeof(struct tr_capability),    \
+    .capability_size = sizeof(struct tr_capability)
+#define TR_READS(path)    {TR_CAP_READ, 0, path}
+#define TR_WRITES(path)   {TR_CAP_WRITE, 0, path}
+#define TR_CONNECTS(host) {TR_CAP_NETWORK, 0, host}
+#define TR_SPAWNS(name)   {TR_CAP_SPAWN, 0, name}
+#define TR_READS_ENV(name) {TR_CAP_ENV, 0, name}
+
+/* ---- how the macros above work; names that end in _ are not for use */
+
+#define TR_TOOL_0(function_, text_, result_)                                                       \
+    TR_CHECK_(function_, TR_RESULT_(result_), void)                                                \
+    static const struct tr_tool tr_tool_##function_ = {.size = sizeof(struct tr_tool),             \
+                                                       .name = #function_,                         \
+                                                       .param_size = sizeof(struct tr_param),      \
+                                                       .result = TR_TYPE_(result_),                \
+                                                       .function = (void (*)(void))function_,      \
+                                                       .description = TR_OPEN_(text_)};
+
+#define TR_TOOL_1(function_, text_, result_, ...)                                                  \
+    TR_CHECK_(function_, TR_RESULT_(result_), TR_MAP_COMMA_(TR_PARAM_C_, ~, __VA_ARGS__))          \
+    static const struct tr_param tr_params_##function_[] = {                                       \
+            TR_MAP_COMMA_(TR_PARAM_, ~, __VA_ARGS__)};                                             \
+    static const struct tr_tool tr_tool_##function_ = {                                            \
+            .size = sizeof(struct tr_tool),                                                        \
+            .name = #function_,                                                                    \
+            .params = tr_params_##function_,                                                       \
+            .param_count = sizeof tr_params_##function_ / sizeof(struct tr_param),                 \
+            .param_size = sizeof(struct tr_param),                                                 \
+            .result = TR_TYPE_(result_),                                                           \
+            .function = (void (*)(void))function_,                                                 \
+            .description = TR_OPEN_(text_)};
+
+#define TR_CHECK_(function_, result_, ...)                                                         \
+    _Static_assert(_Generic(&(function_), result_(*)(__VA_ARGS__): 1, default: 0),                 \
+                   "toolrack: the C function " #function_                                          \
+                   " and its TR_TOOL list differ in a type or in the number of parameters");
+
+#define TR_PARAM_(unused_, group_)   TR_PARAM_OF_ group_
+#define TR_PARAM_C_(unused_, group_) TR_PARAM_C_OF_ group_
+#define TR_PARAM_OF_(type_, name_, ...)                                                            \
+    {.name = #name_, .type = TR_TYPE_(type_), .description = __VA_ARGS__}
+#define TR_PARAM_C_OF_(type_, name_, ...) TR_UNPAREN_(TR_T_PARAMS_ type_)
+
+#define TR_FIELD_(struct_, group_)       TR_FIELD_OF_(struct_, TR_UNPAREN_(group_))
+#define TR_FIELD_CHECK_(struct_, group_) TR_FIELD_CHECK_OF_(struct_, TR_UNPAREN_(group_))
+#define TR_FIELD_OF_(...)                TR_FIELD_OF__(__VA_ARGS__)
+#define TR_FIELD_CHECK_OF_(...)          TR_FIELD_CHECK_OF__(__VA_ARGS__)
+#define TR_FIELD_OF__(struct_, type_, name_, ...)                                                  \
+    {.name = #name_,                                                                               \
+     .type = TR_TYPE_(type_),                                                                      \
+     .offset = offsetof(struct_, name_),                                                           \
+     .description = __VA_ARGS__}
+#define TR_FIELD_CHECK_OF__(struct_, type_, name_, ...)                                            \
+    _Static_assert(_Generic(&((struct_ *)0)->name_, TR_STORED_(type_) *: 1, default: 0),           \
+                   "toolrack: the field " #name_ " has another C type than its group says");
+
+#define TR_CHOICE_(unused_, group_) TR_CHOICE_OF_ group_
+#define TR_CHOICE_OF_(constant_, name_)                                                            \
+    {.name = name_, .value = constant_}
+
+#define TR_TOOL_ADDRESS_(unused_, function_) &tr_tool_##function_
+
+/* Parts of a type. */
+#define TR_T_PARAMS_(params, stored, init, nullable_params, nullable_stored)          params
+#define TR_T_STORED_(params, stored, init, nullable_params, nullable_stored)          stored
+#define TR_T_INIT_(params, stored, init, nullable_params, nullable_stored)            init
+#define TR_T_NULLABLE_PARAMS_(params, stored, init, nullable_params, nullable_stored) nullable_params
+#define TR_T_NULLABLE_STORED_(params, stored, init, nullable_params, nullable_stored) nullable_stored
+#define TR_STORED_(type_) TR_T_STORED_ type_
+#define TR_RESULT_(type_) TR_T_STORED_ type_
+#define TR_TYPE_(type_)                                                                            \
+    &(const struct tr_type) {                                                                      \
+        .size = sizeof(struct tr_type), TR_UNPAREN_(TR_T_INIT_ type_)                              \
+    }
+
+/* (a, b) or a, b: the same. */
+#define TR_UNPAREN_(x)     TR_UNPAREN_OF_ x
+#define TR_UNPAREN_OF_(...) __VA_ARGS__
+#define TR_CAT_(a, b)      TR_CAT_OF_(a, b)
+#define TR_CAT_OF_(a, b)   a##b
+#define TR_OPEN_(x)        TR_CAT_(TR_OPEN_, TR_IS_PAREN_(x))(x)
+#define TR_OPEN_0(x)       x
+#define TR_OPEN_1(x)       TR_UNPAREN_(x)
+#define TR_IS_PAREN_(x)    TR_SECOND_(TR_PROBE_ x, 0, ~)
+#define TR_PROBE_(...)     ~, 1
+#define TR_SECOND_(...)    TR_SECOND_OF_(__VA_ARGS__)
+#define TR_SECOND_OF_(a, b, ...) b
+
+/* How many arguments: 0 for one, 1 for more; the number itself, up to 32. */
+#define TR_SEVERAL_(...) TR_COUNT_OF_(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, \
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, ~)
+#define TR_COUNT_(...) TR_COUNT_OF_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22,   \
+    21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, ~)
+#define TR_COUNT_OF_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17,   \
+    a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, n, ...) n
+
+/* macro(extra, each argument), with commas between or with nothing. */
+#define TR_MAP_COMMA_(m, x, ...) TR_CAT_(TR_MC_, TR_COUNT_(__VA_ARGS__))(m, x, __VA_ARGS__)
+#define TR_MAP_NONE_(m, x, ...)  TR_CAT_(TR_MN_, TR_COUNT_(__VA_ARGS__))(m, x, __VA_ARGS__)
+#define TR_MC_1(m, x, a) m(x, a)
+#define TR_MC_2(m, x, a, ...) m(x, a), TR_MC_1(m, x, __VA_ARGS__)
+#define TR_MC_3(m, x, a, ...) m(x, a), TR_MC_2(m, x, __VA_ARGS__)
+#define TR_MC_4(m, x, a, ...) m(x, a), TR_MC_3(m, x, __VA_ARGS__)
+#define TR_MC_5(m, x, a, ...) m(x, a), TR_MC_4(m, x, __VA_ARGS__)
+#define TR_MC_6(m, x, a, ...) m(x, a), TR_MC_5(m, x, __VA_ARGS__)
+#define TR_MC_7(m, x, a, ...) m(x, a), TR_MC_6(m, x, __VA_ARGS__)
+#define TR_MC_8(m, x, a, ...) m(x, a), TR_MC_7(m, x, __VA_ARGS__)
+#define TR_MC_9(m, x, a, ...) m(x, a), TR_MC_8(m, x, __VA_ARGS__)
+#define TR_MC_10(m, x, a, ...) m(x, a), TR_MC_9(m, x, __VA_ARGS__)
+#define TR_MC_11(m, x, a, ...) m(x, a), TR_MC_10(m, x, __VA_ARGS__)
+#define TR_MC_12(m, x, a, ...) m(x, a), TR_MC_11(m, x, __VA_ARGS__)
+#define TR_MC_13(m, x, a, ...) m(x, a), TR_MC_12(m, x, __VA_ARGS__)
+#define TR_MC_14(m, x, a, ...) m(x, a), TR_MC_13(m, x, __VA_ARGS__)
+#define TR_MC_15(m, x, a, ...) m(x, a), TR_MC_14(m, x, __VA_ARGS__)
+#define TR_MC_16(m, x, a, ...) m(x, a), TR_MC_15(m, x, __VA_ARGS__)
+#define TR_MC_17(m, x, a, ...) m(x, a), TR_MC_16(m, x, __VA_ARGS__)
+#define TR_MC_18(m, x, a, ...) m(x, a), TR_MC_17(m, x, __VA_ARGS__)
+#define TR_MC_19(m, x, a, ...) m(x, a), TR_MC_18(m, x, __VA_ARGS__)
+#define TR_MC_20(m, x, a, ...) m(x, a), TR_MC_19(m, x, __VA_ARGS__)
+#define TR_MC_21(m, x, a, ...) m(x, a), TR_MC_20(m, x, __VA_ARGS__)
+#define TR_MC_22(m, x, a, ...) m(x, a), TR_MC_21(m, x, __VA_ARGS__)
+#define TR_MC_23(m, x, a, ...) m(x, a), TR_MC_22(m, x, __VA_ARGS__)
+#define TR_MC_24(m, x, a, ...) m(x, a), TR_MC_23(m, x, __VA_ARGS__)
+#define TR_MC_25(m, x, a, ...) m(x, a), TR_MC_24(m, x, __VA_ARGS__)
+#define TR_MC_26(m, x, a, ...) m(x, a), TR_MC_25(m, x, __VA_ARGS__)
+#define TR_MC_27(m, x, a, ...) m(x, a), TR_MC_26(m, x, __VA_ARGS__)
+#define TR_MC_28(m, x, a, ...) m(x, a), TR_MC_27(m, x, __VA_ARGS__)
+#define TR_MC_29(m, x, a, ...) m(x, a), TR_MC_28(m, x, __VA_ARGS__)
+#define TR_MC_30(m, x, a, ...) m(x, a), TR_MC_29(m, x, __VA_ARGS__)
+#define TR_MC_31(m, x, a, ...) m(x, a), TR_MC_30(m, x, __VA_ARGS__)
+#define TR_MC_32(m, x, a, ...) m(x, a), TR_MC_31(m, x, __VA_ARGS__)
+#define TR_MN_1(m, x, a) m(x, a)
+#define TR_MN_2(m, x, a, ...) m(x, a) TR_MN_1(m, x, __VA_ARGS__)
+#define TR_MN_3(m, x, a, ...) m(x, a) TR_MN_2(m, x, __VA_ARGS__)
+#define TR_MN_4(m, x, a, ...) m(x, a) TR_MN_3(m, x, __VA_ARGS__)
+#define TR_MN_5(m, x, a, ...) m(x, a) TR_MN_4(m, x, __VA_ARGS__)
+#define TR_MN_6(m, x, a, ...) m(x, a) TR_MN_5(m, x, __VA_ARGS__)
+#define TR_MN_7(m, x, a, ...) m(x, a) TR_MN_6(m, x, __VA_ARGS__)
+#define TR_MN_8(m, x, a, ...) m(x, a) TR_MN_7(m, x, __VA_ARGS__)
+#define TR_MN_9(m, x, a, ...) m(x, a) TR_MN_8(m, x, __VA_ARGS__)
+#define TR_MN_10(m, x, a, ...) m(x, a) TR_MN_9(m, x, __VA_ARGS__)
+#define TR_MN_11(m, x, a, ...) m(x, a) TR_MN_10(m, x, __VA_ARGS__)
+#define TR_MN_12(m, x, a, ...) m(x, a) TR_MN_11(m, x, __VA_ARGS__)
+#define TR_MN_13(m, x, a, ...) m(x, a) TR_MN_12(m, x, __VA_ARGS__)
+#define TR_MN_14(m, x, a, ...) m(x, a) TR_MN_13(m, x, __VA_ARGS__)
+#define TR_MN_15(m, x, a, ...) m(x, a) TR_MN_14(m, x, __VA_ARGS__)
+#define TR_MN_16(m, x, a, ...) m(x, a) TR_MN_15(m, x, __VA_ARGS__)
+#define TR_MN_17(m, x, a, ...) m(x, a) TR_MN_16(m, x, __VA_ARGS__)
+#define TR_MN_18(m, x, a, ...) m(x, a) TR_MN_17(m, x, __VA_ARGS__)
+#define TR_MN_19(m, x, a, ...) m(x, a) TR_MN_18(m, x, __VA_ARGS__)
+#define TR_MN_20(m, x, a, ...) m(x, a) TR_MN_19(m, x, __VA_ARGS__)
+#define TR_MN_21(m, x, a, ...) m(x, a) TR_MN_20(m, x, __VA_ARGS__)
+#define TR_MN_22(m, x, a, ...) m(x, a) TR_MN_21(m, x, __VA_ARGS__)
+#define TR_MN_23(m, x, a, ...) m(x, a) TR_MN_22(m, x, __VA_ARGS__)
+#define TR_MN_24(m, x, a, ...) m(x, a) TR_MN_23(m, x, __VA_ARGS__)
+#define TR_MN_25(m, x, a, ...) m(x, a) TR_MN_24(m, x, __VA_ARGS__)
+#define TR_MN_26(m, x, a, ...) m(x, a) TR_MN_25(m, x, __VA_ARGS__)
+#define TR_MN_27(m, x, a, ...) m(x, a) TR_MN_26(m, x, __VA_ARGS__)
+#define TR_MN_28(m, x, a, ...) m(x, a) TR_MN_27(m, x, __VA_ARGS__)
+#define TR_MN_29(m, x, a, ...) m(x, a) TR_MN_28(m, x, __VA_ARGS__)
+#define TR_MN_30(m, x, a, ...) m(x, a) TR_MN_29(m, x, __VA_ARGS__)
+#define TR_MN_31(m, x, a, ...) m(x, a) TR_MN_30(m, x, __VA_ARGS__)
+#define TR_MN_32(m, x, a, ...) m(x, a) TR_MN_31(m, x, __VA_ARGS__)
+
+#endif /* not C++ */
+
+#endif /* TOOLRACK_PLUGIN_H */
