@@ -1,0 +1,79 @@
+/* descriptor.h - what a plugin says of itself, read and checked.
+ *
+ * A descriptor is the host's own copy of the structs in toolrack/plugin.h, in
+ * the host's sizes, with every pointer leading to memory of the descriptor. It
+ * comes from a file without running any of it, from a cache, or from the memory
+ * of the embedding app; whoever holds it need not know which. Immutable once
+ * made, and counted. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "plugin/finding.h"
+#include "toolrack/plugin.h"
+
+/* One sound tool of a descriptor. */
+struct descriptor_tool {
+    const struct tr_tool *tool; /* version and so on as stated; `function` and `run` are the real
+                                 * pointers only in a descriptor from memory, else NULL */
+    const char *version;        /* the tool's, or else the plugin's */
+    const char *schema;         /* JSON Schema of the arguments: stated, or derived when typed */
+    const char *result_schema;  /* of the result; NULL when nothing is said about it */
+    uint32_t index;             /* place in the plugin's own table */
+    bool typed;
+};
+
+struct descriptor {
+    atomic_uint refs;
+    const struct tr_plugin *plugin;      /* its `tools` is NULL: use the next member */
+    const struct descriptor_tool *tools; /* those without an error, in the plugin's order */
+    uint32_t tool_count;
+    const struct finding *findings; /* also of the tools left out */
+    uint32_t finding_count;
+    void (*release)(struct descriptor *desc); /* frees it with the memory all this lives in */
+};
+
+/* Whether a text is a usable JSON Schema for a tool's arguments (or result): given by the caller,
+ * because the schema module is none of this module's business. Returns true, or false with one
+ * line of reason in `reason` (of `room` bytes). */
+typedef bool descriptor_schema_check(void *user, const char *schema, size_t length, bool is_result,
+                                     char *reason, size_t room);
+
+struct descriptor_options {
+    descriptor_schema_check *check_schema; /* may be NULL: not checked */
+    void *user;
+};
+
+/* Limits of what is read; stated in the refusals. */
+#define DESCRIPTOR_FILE_SIZE_MAX    (1024u * 1024u * 1024u)
+#define DESCRIPTOR_TOOLS_MAX        1024u
+#define DESCRIPTOR_PARAMS_MAX       128u
+#define DESCRIPTOR_FIELDS_MAX       256u
+#define DESCRIPTOR_CHOICES_MAX      1024u
+#define DESCRIPTOR_CAPABILITIES_MAX 256u
+#define DESCRIPTOR_TYPE_DEPTH_MAX   16u
+#define DESCRIPTOR_TEXT_MAX         (1024u * 1024u)       /* longest single text, a schema mostly */
+#define DESCRIPTOR_RECORD_SIZE_MAX  65536u                /* largest stated size of any struct */
+#define DESCRIPTOR_MEMORY_MAX       (64u * 1024u * 1024u) /* of one descriptor, in all */
+
+/** Read the descriptor of a plugin file. Nothing of the file is run or mapped executable.
+ *
+ * A file that cannot be used as a whole gives a descriptor with `plugin` NULL, no tools and at
+ * least one finding of severity error: what is wrong with a file is a result, not a failure.
+ *
+ * @param fd   open for reading, borrowed; its position is not used
+ * @return 0 with a new reference; TOOLRACK_E_NO_MEMORY, TOOLRACK_E_IO.
+ * [any-thread] */
+int descriptor_read(int fd, const struct descriptor_options *options, struct descriptor **ret,
+                    struct toolrack_error *err);
+
+/** The same from a descriptor in this process's memory, which the caller vouches for: pointers are
+ * followed, texts and numbers checked as above. Copied: nothing is borrowed but the functions.
+ * [any-thread] */
+int descriptor_copy(const struct tr_plugin *plugin, const struct descriptor_options *options,
+                    struct descriptor **ret, struct toolrack_error *err);
+
+struct descriptor *descriptor_ref(struct descriptor *desc);
+/** Give up a reference; NULL is ignored. [any-thread] */
+void descriptor_unref(struct descriptor *desc);

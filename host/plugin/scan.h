@@ -1,0 +1,75 @@
+/* scan.h - which plugin files are in the folders, and what they say.
+ *
+ * Each file is looked at with stat; one that is as the cache knows it is not
+ * opened, any other is read by descriptor_read(). Nothing is loaded. A folder or
+ * file that cannot be used is a row with a reason, never a failed scan. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "plugin/descriptor.h"
+
+/** Where a plugin came from, and with it its default priority: the most it may ask for. */
+enum trust { TRUST_COMMUNITY, TRUST_OFFICIAL, TRUST_BUILTIN };
+
+/** "community", "official" or "builtin". */
+const char *trust_name(enum trust trust);
+/** 10, 50 or 100. */
+int trust_priority(enum trust trust);
+
+/** What tells one state of a file from another without reading it. */
+struct file_identity {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t size;
+    int64_t mtime_ns;
+    int64_t ctime_ns;
+};
+
+struct scan_folder {
+    const char *path;
+    enum trust trust;
+    bool optional; /* a default folder: that it does not exist is no news */
+};
+
+/** One file whose name ends in .so and does not begin with a dot. */
+struct scan_file {
+    const char *path; /* folder, slash, name; as given, links not resolved */
+    enum trust trust;
+    struct file_identity identity; /* of what the path leads to */
+    struct descriptor *descriptor; /* a reference of the scan; never NULL */
+    bool cached;                   /* taken from the cache, not read */
+};
+
+/** One folder that could not be read. */
+struct scan_trouble {
+    const char *path;
+    const char *reason; /* what and what to do, one line */
+};
+
+struct scan {
+    struct scan_file *files; /* by folder as given, then by name in byte order */
+    size_t file_count;
+    struct scan_trouble *troubles;
+    size_t trouble_count;
+    struct arena arena; /* holds all of the above */
+};
+
+struct scan_options {
+    const struct scan_folder
+            *folders; /* a folder given twice is scanned once, at its first place */
+    size_t folder_count;
+    const char *cache_path; /* NULL: no cache; a missing, damaged or foreign one is made anew */
+    struct descriptor_options descriptor;
+    const struct log *log;
+};
+
+/* Most files taken from one folder; more is trouble with a reason, the first ones by name stay. */
+#define SCAN_FILES_MAX 65536u
+
+/** Scan. @return 0 with the result, to be released by scan_destroy(); TOOLRACK_E_NO_MEMORY.
+ * [any-thread] */
+int scan_run(const struct scan_options *options, struct scan **ret, struct toolrack_error *err);
+void scan_destroy(struct scan *scan);
