@@ -31,6 +31,9 @@ struct descriptor {
     uint32_t tool_count;
     const struct finding *findings; /* also of the tools left out */
     uint32_t finding_count;
+    const char *const *needed; /* libraries that the file names (DT_NEEDED), for the curious; none
+                                * in a descriptor from memory or from a cache */
+    uint32_t needed_count;
     void (*release)(struct descriptor *desc); /* frees it with the memory all this lives in */
 };
 
