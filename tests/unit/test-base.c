@@ -93,6 +93,9 @@ static void buf_grows(void **state) {
     assert_int_equal(strlen(buf.data), 100000);
     assert_false(buf_reserve(&buf, SIZE_MAX - 10));
     assert_true(buf.failed);
+    buf_truncate(&buf, 12);
+    assert_false(buf.failed);
+    assert_string_equal(buf.data, "012345678901");
 }
 
 static void arena_hands_out_aligned_memory(void **state) {
