@@ -69,7 +69,7 @@ static void nodes_of_member(struct filler *filler, const struct nodes *nodes, yy
         const struct property *property =
                 rules == NULL ? NULL
                               : run_find_property(rules, unsafe_yyjson_get_str(key),
-                                                  unsafe_yyjson_get_len(key), 0);
+                                                  unsafe_yyjson_get_len(key));
         if (property != NULL) {
             add_node(filler, ret, property->node);
         }
@@ -126,8 +126,7 @@ static bool filled_before(const struct nodes *nodes, uint32_t before,
     for (uint32_t i = 0; i < before; i++) {
         const struct object_rules *rules = nodes->list[i]->object;
         const struct property *other =
-                rules == NULL ? NULL
-                              : run_find_property(rules, property->name, property->length, 0);
+                rules == NULL ? NULL : run_find_property(rules, property->name, property->length);
         if (other != NULL && graph_default(other->node) != NULL) {
             return true;
         }

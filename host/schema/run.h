@@ -58,9 +58,9 @@ bool run_stop(struct run *run, enum run_limit limit);
 /** Whether `text` has a match; false also when the run ended. */
 bool run_search(struct run *run, const struct regex *regex, const char *text, size_t length);
 
-/** The entry of `name` in the table, or NULL; that at index `guess` is tried first. */
+/** The entry of `name` in the table, or NULL. */
 const struct property *run_find_property(const struct object_rules *rules, const char *name,
-                                         size_t length, uint32_t guess);
+                                         size_t length);
 
 /** Validate one place of a schema, from the start; schema_validate() is this for the root. */
 bool schema_check_node(const struct schema *schema, const struct node *node, yyjson_val *value,

@@ -43,7 +43,7 @@ static bool mark_if_valid(struct run *run, const struct node *node, yyjson_val *
 static bool evaluates(struct run *run, const struct object_rules *rules, yyjson_val *key) {
     const char *name = unsafe_yyjson_get_str(key);
     size_t length = unsafe_yyjson_get_len(key);
-    const struct property *property = run_find_property(rules, name, length, 0);
+    const struct property *property = run_find_property(rules, name, length);
     bool found = property != NULL && property->node != NULL;
     for (uint32_t i = 0; !found && i < rules->pattern_count; i++) {
         found = run_search(run, rules->patterns[i].regex, name, length);

@@ -32,6 +32,35 @@ static bool enter(struct run *run) {
     return ++run->depth <= SCHEMA_RECURSION_MAX || run_stop(run, LIMIT_RECURSION);
 }
 
+/* memcmp() without its call, for names: two loads that may overlap instead of a loop. */
+static inline bool same_bytes(const char *a, const char *b, size_t length) {
+    if (length >= 8) {
+        if (length > 16) {
+            return memcmp(a, b, length) == 0;
+        }
+        uint64_t a8, b8, a8_end, b8_end;
+        memcpy(&a8, a, 8);
+        memcpy(&b8, b, 8);
+        memcpy(&a8_end, a + length - 8, 8);
+        memcpy(&b8_end, b + length - 8, 8);
+        return ((a8 ^ b8) | (a8_end ^ b8_end)) == 0;
+    }
+    if (length >= 4) {
+        uint32_t a4, b4, a4_end, b4_end;
+        memcpy(&a4, a, 4);
+        memcpy(&b4, b, 4);
+        memcpy(&a4_end, a + length - 4, 4);
+        memcpy(&b4_end, b + length - 4, 4);
+        return ((a4 ^ b4) | (a4_end ^ b4_end)) == 0;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (a[i] != b[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* -------------------------------------------------------------------------------- scalar rules */
 
 static bool check_enum(struct run *run, const struct choices *choices, yyjson_val *value) {
@@ -44,7 +73,7 @@ static bool check_enum(struct run *run, const struct choices *choices, yyjson_va
         if (choices->only_text) {
             size_t length = unsafe_yyjson_get_len(value);
             if (unsafe_yyjson_get_len(choice) == length &&
-                memcmp(unsafe_yyjson_get_str(choice), unsafe_yyjson_get_str(value), length) == 0) {
+                same_bytes(unsafe_yyjson_get_str(choice), unsafe_yyjson_get_str(value), length)) {
                 return true;
             }
         } else if (value_equal(choice, value, &run->budget)) {
@@ -288,44 +317,12 @@ static bool check_array(struct run *run, const struct array_rules *rules, yyjson
 
 /* ------------------------------------------------------------------------------------ objects */
 
-/* memcmp() without its call, for names: two loads that may overlap instead of a loop. */
-static inline bool same_bytes(const char *a, const char *b, size_t length) {
-    if (length >= 8) {
-        if (length > 16) {
-            return memcmp(a, b, length) == 0;
-        }
-        uint64_t a8, b8, a8_end, b8_end;
-        memcpy(&a8, a, 8);
-        memcpy(&b8, b, 8);
-        memcpy(&a8_end, a + length - 8, 8);
-        memcpy(&b8_end, b + length - 8, 8);
-        return ((a8 ^ b8) | (a8_end ^ b8_end)) == 0;
-    }
-    if (length >= 4) {
-        uint32_t a4, b4, a4_end, b4_end;
-        memcpy(&a4, a, 4);
-        memcpy(&b4, b, 4);
-        memcpy(&a4_end, a + length - 4, 4);
-        memcpy(&b4_end, b + length - 4, 4);
-        return ((a4 ^ b4) | (a4_end ^ b4_end)) == 0;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (a[i] != b[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static inline bool is_property(const struct property *property, const char *name, size_t length) {
     return property->length == length && same_bytes(property->name, name, length);
 }
 
 const struct property *run_find_property(const struct object_rules *rules, const char *name,
-                                         size_t length, uint32_t guess) {
-    if (LIKELY(guess < rules->count) && is_property(&rules->properties[guess], name, length)) {
-        return &rules->properties[guess];
-    }
+                                         size_t length) {
     if (rules->buckets == NULL) {
         for (uint32_t i = 0; i < rules->count; i++) {
             if (is_property(&rules->properties[i], name, length)) {
@@ -344,7 +341,17 @@ const struct property *run_find_property(const struct object_rules *rules, const
     return NULL;
 }
 
-static bool check_member(struct run *run, const struct node *node, yyjson_val *key) {
+/* Arguments mostly come in the schema's order, so the entry after the last one is tried first. */
+static inline const struct property *find_next_property(const struct object_rules *rules,
+                                                        const char *name, size_t length,
+                                                        uint32_t guess) {
+    if (LIKELY(guess < rules->count) && is_property(&rules->properties[guess], name, length)) {
+        return &rules->properties[guess];
+    }
+    return run_find_property(rules, name, length);
+}
+
+static inline bool check_member(struct run *run, const struct node *node, yyjson_val *key) {
     if (LIKELY(run->explain == NULL)) {
         return check(run, node, key + 1, NULL, 0);
     }
@@ -416,8 +423,8 @@ static bool check_members(struct run *run, const struct object_rules *rules, yyj
     uint32_t guess = 0;
     yyjson_val *key = unsafe_yyjson_get_first(object);
     for (size_t left = unsafe_yyjson_get_len(object); left > 0; left--) {
-        const struct property *property = run_find_property(rules, unsafe_yyjson_get_str(key),
-                                                            unsafe_yyjson_get_len(key), guess);
+        const struct property *property = find_next_property(rules, unsafe_yyjson_get_str(key),
+                                                             unsafe_yyjson_get_len(key), guess);
         if (LIKELY(property != NULL)) {
             guess = (uint32_t)(property - rules->properties);
             if (guess < slot_count && slots[guess] == NULL) {
