@@ -23,6 +23,11 @@ enum finding_severity {
     /* The file as such. */                                                                        \
     X(FILE_NOT_REGULAR, ERROR, "file-not-regular",                                                 \
       "put the plugin's .so file itself into the folder")                                          \
+    X(FILE_DANGLING_LINK, ERROR, "file-dangling-link", "mend the link or remove it")               \
+    X(FILE_UNREADABLE, ERROR, "file-unreadable",                                                   \
+      "let the user that runs the host read the file (chmod a+r, and a+x on the folders above)")   \
+    X(FILE_CHANGING, ERROR, "file-changing",                                                       \
+      "install plugins by rename: copy to a name that does not end in .so, then mv")               \
     X(FILE_EMPTY, ERROR, "file-empty", "copy or build the plugin again")                           \
     X(FILE_TOO_LARGE, ERROR, "file-too-large", "strip the plugin, or split it into several")       \
     X(ELF_NOT_ELF, ERROR, "elf-not-elf",                                                           \
