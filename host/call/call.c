@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -168,13 +167,7 @@ static int enter_plugin(struct call *call, struct toolrack_error *err) {
                          "a time",
                          plugin->desc->plugin->id);
     }
-    if (call->deadline_ns == 0) {
-        (void)pthread_mutex_lock(&plugin->call_lock);
-        return 0;
-    }
-    struct timespec until = {.tv_sec = (time_t)(call->deadline_ns / CLOCK_NS_PER_S),
-                             .tv_nsec = (long)(call->deadline_ns % CLOCK_NS_PER_S)};
-    if (pthread_mutex_clocklock(&plugin->call_lock, CLOCK_MONOTONIC, &until) != 0) {
+    if (!plugin_take_turn(plugin, call->deadline_ns)) {
         return error_set(err, TOOLRACK_E_TIMEOUT,
                          "plugin '%s' was busy until the deadline; it runs one call at a time",
                          plugin->desc->plugin->id);
@@ -184,7 +177,7 @@ static int enter_plugin(struct call *call, struct toolrack_error *err) {
 
 static void leave_plugin(struct call *call) {
     if (call->tool->reg->plugin->serial) {
-        (void)pthread_mutex_unlock(&call->tool->reg->plugin->call_lock);
+        plugin_give_turn(call->tool->reg->plugin);
     }
 }
 

@@ -76,25 +76,13 @@ struct pool {
     uint32_t threads; /* in workers */
     uint32_t idle;    /* of those */
     uint32_t lost;
+    uint32_t returning; /* were lost, and are on their way out */
     bool closing;
     bool watching; /* the watch thread exists */
     pthread_t watch_thread;
 };
 
 /* -------------------------------------------------------------------- job */
-
-static struct timespec timespec_of(uint64_t ns) {
-    return (struct timespec){.tv_sec = (time_t)(ns / CLOCK_NS_PER_S),
-                             .tv_nsec = (long)(ns % CLOCK_NS_PER_S)};
-}
-
-static void cond_init_monotonic(pthread_cond_t *cond) {
-    pthread_condattr_t attributes;
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(cond, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
-}
 
 static struct job *job_ref(struct job *job) {
     atomic_fetch_add_explicit(&job->refs, 1, memory_order_relaxed);
@@ -161,7 +149,7 @@ static struct job *job_create(struct pool *pool, struct toolrack_tool *tool, con
     job->state = JOB_QUEUED;
     job->give_up_code = TOOLRACK_E_TIMEOUT;
     (void)pthread_mutex_init(&job->gate.lock, NULL);
-    cond_init_monotonic(&job->changed);
+    clock_cond_init(&job->changed);
     call_init(&job->call, pool->host, tool, options, job->memory, sizeof job->memory);
     job->call.gate = &job->gate;
     job->call.begin = begin_running;
@@ -363,16 +351,23 @@ static bool give_up(struct job *job) {
  * the job's are left as they are: nothing of the host may be touched any more. */
 static void come_back(struct pool *pool, struct job *job) {
     (void)pthread_mutex_lock(&pool->lock);
-    pool->lost--;
-    bool closed = pool->closing;
+    bool closing = pool->closing;
+    if (!closing) {
+        pool->lost--;
+        pool->returning++; /* closing waits for this thread from here on */
+    }
     (void)pthread_mutex_unlock(&pool->lock);
-    if (closed) {
+    if (closing) {
         return;
     }
     if (atomic_fetch_sub(&job->tool->reg->plugin->stuck, 1) == 1) {
         tell_plugin(job, TOOLRACK_EVENT_RECOVERED, NULL);
     }
     job_unref(job);
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->returning--;
+    (void)pthread_cond_broadcast(&pool->quiet);
+    (void)pthread_mutex_unlock(&pool->lock);
 }
 
 static bool begin_job(struct job *job) {
@@ -508,7 +503,7 @@ static void *watch_main(void *argument) {
         } else if (next_ns == 0) {
             (void)pthread_cond_wait(&pool->watch, &pool->lock);
         } else {
-            struct timespec until = timespec_of(next_ns);
+            struct timespec until = clock_timespec(next_ns);
             (void)pthread_cond_timedwait(&pool->watch, &pool->lock, &until);
         }
     }
@@ -576,9 +571,9 @@ struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
         pool->host = host;
         pool->threads_max = threads_max != 0 ? threads_max : POOL_THREADS_MAX;
         (void)pthread_mutex_init(&pool->lock, NULL);
-        cond_init_monotonic(&pool->work);
-        cond_init_monotonic(&pool->watch);
-        cond_init_monotonic(&pool->quiet);
+        clock_cond_init(&pool->work);
+        clock_cond_init(&pool->watch);
+        clock_cond_init(&pool->quiet);
     }
     return pool;
 }
@@ -615,7 +610,7 @@ static void cancel_all(struct pool *pool) {
 
 static void wait_until_quiet(struct pool *pool) {
     uint64_t until_ns = clock_now_ns() + (uint64_t)POOL_CLOSE_GRACE_MS * CLOCK_NS_PER_MS;
-    struct timespec until = timespec_of(until_ns);
+    struct timespec until = clock_timespec(until_ns);
     (void)pthread_mutex_lock(&pool->lock);
     while ((pool->queued > 0 || pool->idle < pool->threads) && clock_now_ns() < until_ns) {
         (void)pthread_cond_timedwait(&pool->quiet, &pool->lock, &until);
@@ -628,6 +623,9 @@ static void join_workers(struct pool *pool) {
     pool->closing = true;
     (void)pthread_cond_broadcast(&pool->work);
     (void)pthread_cond_broadcast(&pool->watch);
+    while (pool->returning > 0) {
+        (void)pthread_cond_wait(&pool->quiet, &pool->lock);
+    }
     (void)pthread_mutex_unlock(&pool->lock);
     if (pool->watching) {
         (void)pthread_join(pool->watch_thread, NULL);
@@ -670,7 +668,7 @@ void pool_destroy(struct pool *pool) {
 /* -------------------------------------------------------------------- calls */
 
 static void wait_for(struct job *job) {
-    struct timespec until = timespec_of(job->call.deadline_ns);
+    struct timespec until = clock_timespec(job->call.deadline_ns);
     (void)pthread_mutex_lock(&job->gate.lock);
     int timed_out = 0;
     while (!is_over(job) && timed_out != ETIMEDOUT) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 struct plugin *plugin_create(const char *path, enum trust trust,
@@ -25,7 +26,8 @@ struct plugin *plugin_create(const char *path, enum trust trust,
     plugin->host = *host;
     plugin->serial = (desc->plugin->flags & TR_THREAD_SAFE) == 0;
     (void)pthread_mutex_init(&plugin->lock, NULL);
-    (void)pthread_mutex_init(&plugin->call_lock, NULL);
+    (void)pthread_mutex_init(&plugin->turn_lock, NULL);
+    clock_cond_init(&plugin->turn_free);
     return plugin;
 }
 
@@ -41,7 +43,8 @@ void plugin_unref(struct plugin *plugin) {
     image_unload(atomic_load(&plugin->image));
     descriptor_unref(plugin->desc);
     (void)pthread_mutex_destroy(&plugin->lock);
-    (void)pthread_mutex_destroy(&plugin->call_lock);
+    (void)pthread_mutex_destroy(&plugin->turn_lock);
+    (void)pthread_cond_destroy(&plugin->turn_free);
     free(plugin->path);
     free(plugin);
 }
@@ -77,6 +80,29 @@ int plugin_adopt(struct plugin *plugin, const struct tr_plugin *source,
         atomic_store(&plugin->image, image);
     }
     return code;
+}
+
+/* A flag rather than a mutex that is held: a call that is given up never unlocks anything. */
+bool plugin_take_turn(struct plugin *plugin, uint64_t deadline_ns) {
+    struct timespec until = clock_timespec(deadline_ns);
+    (void)pthread_mutex_lock(&plugin->turn_lock);
+    int failed = 0;
+    while (plugin->busy && failed == 0) {
+        failed = deadline_ns == 0
+                         ? pthread_cond_wait(&plugin->turn_free, &plugin->turn_lock)
+                         : pthread_cond_timedwait(&plugin->turn_free, &plugin->turn_lock, &until);
+    }
+    bool taken = !plugin->busy;
+    plugin->busy = true;
+    (void)pthread_mutex_unlock(&plugin->turn_lock);
+    return taken;
+}
+
+void plugin_give_turn(struct plugin *plugin) {
+    (void)pthread_mutex_lock(&plugin->turn_lock);
+    plugin->busy = false;
+    (void)pthread_cond_signal(&plugin->turn_free);
+    (void)pthread_mutex_unlock(&plugin->turn_lock);
 }
 
 enum toolrack_tool_state plugin_state(struct plugin *plugin) {

@@ -21,8 +21,10 @@ struct plugin {
     struct image_host host; /* its members are borrowed from the host */
     bool serial;            /* not thread safe: one call at a time */
 
-    pthread_mutex_t call_lock; /* held during a call of a serial plugin */
     atomic_uint stuck;         /* calls given up and still running */
+    pthread_mutex_t turn_lock; /* guards `busy`: a call of a serial plugin runs */
+    pthread_cond_t turn_free;
+    bool busy;
 
     pthread_mutex_t lock; /* guards what follows */
     _Atomic(struct image *) image;
@@ -46,5 +48,11 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
 
 /** For a descriptor of the app: call its open(). [writer] */
 int plugin_adopt(struct plugin *plugin, const struct tr_plugin *source, struct toolrack_error *err);
+
+/** Take the turn of a serial plugin for one call, waiting until `deadline_ns` of the monotonic
+ * clock at most (0: for as long as it takes). Returns whether it was got. [call-thread] */
+bool plugin_take_turn(struct plugin *plugin, uint64_t deadline_ns);
+/** Give it back. [call-thread] */
+void plugin_give_turn(struct plugin *plugin);
 
 enum toolrack_tool_state plugin_state(struct plugin *plugin);

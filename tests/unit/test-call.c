@@ -425,6 +425,14 @@ static enum toolrack_tool_state state_of(const char *name) {
     return state;
 }
 
+static void wait_for_recovery(int count) {
+    (void)pthread_mutex_lock(&event_lock);
+    while (recovered_events != count) {
+        (void)pthread_cond_wait(&event_cond, &event_lock);
+    }
+    (void)pthread_mutex_unlock(&event_lock);
+}
+
 static void deadline_passes_while_the_tool_runs(void **state) {
     (void)state;
     times_out("sleeper", "{\"stubborn\":true}", "did not finish within its deadline");
@@ -433,11 +441,7 @@ static void deadline_passes_while_the_tool_runs(void **state) {
     gives("add", "{\"a\":1,\"b\":1}", "2.0"); /* thread safe: others go on */
     last_log[0] = '\0';
     release_sleepers();
-    (void)pthread_mutex_lock(&event_lock);
-    while (recovered_events == 0) {
-        (void)pthread_cond_wait(&event_cond, &event_lock);
-    }
-    (void)pthread_mutex_unlock(&event_lock);
+    wait_for_recovery(1);
     assert_int_equal(state_of("sleeper"), TOOLRACK_LOADED);
     assert_null(strstr(last_log, "late words")); /* nobody waits: its words lead nowhere */
     struct toolrack_tool *tool = toolrack_get(host, "sleeper");
@@ -452,6 +456,7 @@ static void stuck_serial_plugin_refuses(void **state) {
     times_out("serial_sleeper", "{\"stubborn\":true}", "did not finish");
     fails("serial_sleeper", "{}", TOOLRACK_E_EXECUTION_FAILED, "", "is stuck");
     release_sleepers();
+    wait_for_recovery(1);
 }
 
 struct outcome {
@@ -515,6 +520,7 @@ static void submitted_calls(void **state) {
     wait_outcomes(&outcome, 102);
     assert_int_equal(outcome.code, TOOLRACK_E_TIMEOUT);
     release_sleepers();
+    wait_for_recovery(1);
 }
 
 static void cancelled_calls(void **state) {
@@ -540,6 +546,7 @@ static void cancelled_calls(void **state) {
     assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
     toolrack_call_unref(call);
     release_sleepers();
+    wait_for_recovery(1);
 }
 
 static void queue_is_bounded_and_cancelled_while_waiting(void **state) {
