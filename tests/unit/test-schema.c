@@ -229,7 +229,7 @@ static void malformed_schemas_are_refused_with_the_place(void **state) {
                    "/properties/limit/minimum: must be a number, not a string");
     expect_refused("{\"type\":\"int\"}", NULL, "/type",
                    "/type: must be null, boolean, object, array, integer, number or string, not "
-                   "\"int\"");
+                   "\"int\"; did you mean \"integer\"?");
     expect_refused("[]", NULL, "", "the schema: must be an object or a boolean, not an array");
     expect_refused("{\"required\":true}", NULL, "/required",
                    "/required: must be an array of names, not a boolean");
