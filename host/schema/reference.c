@@ -42,8 +42,8 @@ static const struct document *document_of(const struct library *library, yyjson_
     return NULL;
 }
 
-static int failv(const struct library *library, int code, yyjson_val *at, const char *format,
-                 va_list args) {
+static TOOLRACK_PRINTF(4, 0) int failv(const struct library *library, int code, yyjson_val *at,
+                                       const char *format, va_list args) {
     char pointer[TOOLRACK_ERROR_FIELD_MAX];
     char message[TOOLRACK_ERROR_MESSAGE_MAX];
     struct text field = text_in(pointer, sizeof pointer);

@@ -49,6 +49,9 @@ static int check_default(const struct library *library, const struct schema *sch
         schema_check_node(schema, node, node->default_value, NULL, 0, &failure)) {
         return 0;
     }
+    if (failure.code != TOOLRACK_E_INVALID_ARGUMENTS) { /* says nothing about the default */
+        return library_fail(library, failure.code, node->default_value, "%s", failure.reason);
+    }
     const char *sep = failure.field[0] == '\0' ? "" : " ";
     return library_refuse(library, node->default_value, "does not fit its own schema: %s%s%s",
                           failure.field, sep, failure.reason);

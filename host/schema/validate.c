@@ -684,6 +684,15 @@ static struct run start(const struct schema *schema) {
     return (struct run){.budget.steps = schema->steps_max, .schema = schema};
 }
 
+/* A pattern may have line ends in it. */
+static void keep_one_line(char *text) {
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = ' ';
+        }
+    }
+}
+
 static void explain_failure(const struct run *ended, const struct node *node, yyjson_val *value,
                             struct schema_failure *failure) {
     *failure = (struct schema_failure){.code = TOOLRACK_E_INVALID_ARGUMENTS, .keyword = ""};
@@ -704,6 +713,7 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
     run.scope = run.schema->has_dynamic ? &scope : NULL;
     run.explain = &explain;
     (void)check(&run, node, value, NULL, 0);
+    keep_one_line(failure->reason);
     if (explain.best == 0) { /* the explanation itself ran into a limit */
         explain_limit(&run, failure);
     }
