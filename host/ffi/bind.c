@@ -49,15 +49,13 @@ static int wrong_type(const struct binder *binder, const struct place *place, co
     return wrong(binder, place, "must be %s, not %s", wanted, json_words(value));
 }
 
-int bind_no_memory(const struct binder *binder, size_t wanted) {
-    const struct arena *arena = binder->arena;
-    if (arena->size_max != 0 &&
-        (wanted > arena->size_max || arena->size > arena->size_max - wanted)) {
-        return error_set(binder->err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the arguments take more than the %zu bytes of memory that a call has",
-                         arena->size_max);
+int bind_no_memory(const struct binder *binder) {
+    if (!binder->arena->limited) {
+        return error_oom(binder->err);
     }
-    return error_oom(binder->err);
+    return error_set(binder->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                     "the arguments take more than the %zu bytes of memory that a call has",
+                     binder->arena->size_max);
 }
 
 /* ----------------------------------------------------------------- numbers */
@@ -225,7 +223,7 @@ static int bind_bytes(const struct binder *binder, const struct tr_param *limits
     size_t length = yyjson_get_len(value);
     void *data = arena_alloc(binder->arena, base64_decoded_size_max(length));
     if (data == NULL) {
-        return bind_no_memory(binder, base64_decoded_size_max(length));
+        return bind_no_memory(binder);
     }
     size_t size = 0;
     const char *reason = base64_decode(yyjson_get_str(value), length, data, &size);
@@ -245,7 +243,7 @@ static int bind_json(const struct binder *binder, yyjson_val *value, const char 
         return 0;
     }
     return write_err.code == YYJSON_WRITE_ERROR_MEMORY_ALLOCATION
-                   ? bind_no_memory(binder, binder->arena->size_max)
+                   ? bind_no_memory(binder)
                    : wrong(binder, place, "is a value that has no JSON text: %s", write_err.msg);
 }
 
@@ -321,7 +319,7 @@ static int bind_array(const struct binder *binder, const struct shape *shape,
                           ? NULL
                           : arena_alloc(binder->arena, size);
     if (items == NULL) {
-        return bind_no_memory(binder, size);
+        return bind_no_memory(binder);
     }
     struct place here = {.up = place};
     yyjson_val *from = unsafe_yyjson_get_first(value);
@@ -524,7 +522,7 @@ static int bind_value(const struct binder *binder, const struct shape *shape,
     }
     void *pointed = arena_alloc(binder->arena, shape->size);
     if (pointed == NULL) {
-        return bind_no_memory(binder, shape->size);
+        return bind_no_memory(binder);
     }
     *(const void **)stored = pointed;
     return bind_plain(binder, shape, limits, value, pointed, place);
