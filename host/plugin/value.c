@@ -225,15 +225,57 @@ static const char *misfit(struct reader *reader, const struct tr_type *type, yyj
 
 /* ------------------------------------------------------ equal values */
 
-/* Numbers by value: 1 is 1.0. */
-static bool same_value(yyjson_val *a, yyjson_val *b) {
-    if (yyjson_is_num(a) && yyjson_is_num(b)) {
-        return number_of(a) == number_of(b);
+static bool same_value(yyjson_val *a, yyjson_val *b);
+
+static bool same_items(yyjson_val *a, yyjson_val *b) {
+    if (yyjson_arr_size(a) != yyjson_arr_size(b)) {
+        return false;
     }
-    return yyjson_equals(a, b);
+    yyjson_val *other = yyjson_arr_get_first(b);
+    size_t index;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (a, index, count, item) {
+        if (!same_value(item, other)) {
+            return false;
+        }
+        other = unsafe_yyjson_get_next(other);
+    }
+    return true;
 }
 
-/* Equal values have equal hashes. Recurses READER_JSON_DEPTH_MAX deep at most. */
+static bool same_members(yyjson_val *a, yyjson_val *b) {
+    if (yyjson_obj_size(a) != yyjson_obj_size(b)) {
+        return false;
+    }
+    size_t index;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *member;
+    yyjson_obj_foreach (a, index, count, key, member) {
+        yyjson_val *other = yyjson_obj_getn(b, yyjson_get_str(key), yyjson_get_len(key));
+        if (other == NULL || !same_value(member, other)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* As JSON Schema has it: numbers by value, so that 1 is 1.0. Recurses READER_JSON_DEPTH_MAX deep at
+ * most. */
+static bool same_value(yyjson_val *a, yyjson_val *b) {
+    if (yyjson_get_type(a) != yyjson_get_type(b)) {
+        return false;
+    }
+    switch (yyjson_get_type(a)) {
+    case YYJSON_TYPE_NUM: return number_of(a) == number_of(b);
+    case YYJSON_TYPE_ARR: return same_items(a, b);
+    case YYJSON_TYPE_OBJ: return same_members(a, b);
+    default: return yyjson_equals(a, b);
+    }
+}
+
+/* Equal values have equal hashes. Recurses as deep as same_value(). */
 static uint32_t hash_value(yyjson_val *value) {
     uint32_t hash = (uint32_t)yyjson_get_type(value) * 31u;
     size_t index;

@@ -9,13 +9,14 @@ TR_TOOL(add, "Add two numbers", TR_F64, (TR_F64, a, "first addend"), (TR_F64, b,
 static tr_status echo(struct tr_call *call) {
     return tr_reply_json(call, tr_arguments(call));
 }
-TR_JSON_TOOL(echo, ("Give back the arguments", .version = "2.1.0", .title = "Echo",
-                    .category = "test", .tags = "test,echo", .permission = TR_CONFIRM,
-                    .priority = -5, .deadline_ms = 1500, .flags = TR_READ_ONLY | TR_IDEMPOTENT,
-                    .result_schema = TR_SCHEMA({"type": "object"})),
+TR_JSON_TOOL(echo,
+             ("Give back the arguments", .version = "2.1.0", .title = "Echo", .category = "test",
+              .tags = "test,echo", .permission = TR_CONFIRM, .priority = -5, .deadline_ms = 1500,
+              .flags = TR_READ_ONLY | TR_IDEMPOTENT,
+              .result_schema = TR_SCHEMA({"type" : "object"})),
              TR_SCHEMA({
-                 "type": "object",
-                 "properties": {"text": {"type": "string", "description": "what to give back"}}
+                 "type" : "object",
+                 "properties" : {"text" : {"type" : "string", "description" : "what to give back"}}
              }))
 
 static tr_status opened(struct tr_host *host) {

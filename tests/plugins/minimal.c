@@ -1,0 +1,8 @@
+/* As little as will do: one JSON tool, and what a first plugin usually lacks. */
+#include <toolrack/plugin.h>
+
+static tr_status run(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(run, (NULL), TR_SCHEMA({"type" : "object", "properties" : {"a" : {"type" : "array"}}}))
+TR_PLUGIN("minimal", "0.1.0", run)
