@@ -1,0 +1,73 @@
+# bash completion for toolrack(1)
+
+# The words of the line that `list` needs to see the same tools: the global options.
+_toolrack_globals() {
+    local i
+    globals=() verb='' verb_at=${#COMP_WORDS[@]}
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+            --config | --state | --plugins)
+                globals+=("${COMP_WORDS[i]}" "${COMP_WORDS[i + 1]/#\~/$HOME}")
+                ((i++))
+                ;;
+            -*) ;;
+            *)
+                verb=${COMP_WORDS[i]} verb_at=$i
+                return
+                ;;
+        esac
+    done
+}
+
+_toolrack_tools() {
+    toolrack "${globals[@]}" list --all 2>/dev/null </dev/null |
+        awk '$1 ~ /^[A-Za-z_][A-Za-z0-9_-]*$/ && $1 != "NAME" { print $1 }'
+}
+
+_toolrack_reply() {
+    mapfile -t COMPREPLY < <(compgen "$@")
+}
+
+_toolrack() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local globals verb verb_at options='--json --help'
+    _toolrack_globals
+    COMPREPLY=()
+
+    case $prev in
+        --config)
+            compopt -o filenames
+            _toolrack_reply -f -- "$cur"
+            return
+            ;;
+        --state | --plugins)
+            compopt -o filenames
+            _toolrack_reply -d -- "$cur"
+            return
+            ;;
+        --tag | --category | --arg | --timeout) return ;;
+    esac
+    if [[ -z $verb ]]; then
+        _toolrack_reply -W 'list show call enable disable priority check version help
+            --config --state --plugins --json --help' -- "$cur"
+        return
+    fi
+    case $verb in
+        list) options+=' --all --tag --category' ;;
+        call) options+=' --arg --timeout' ;;
+    esac
+    if [[ $cur == -* ]]; then
+        _toolrack_reply -W "$options" -- "$cur"
+    elif [[ $verb == check ]]; then
+        compopt -o filenames
+        _toolrack_reply -d -- "$cur"
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.so' -- "$cur")
+    elif ((COMP_CWORD == verb_at + 1)); then
+        case $verb in
+            show | call | enable | disable | priority) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call enable disable priority check version' -- "$cur" ;;
+        esac
+    fi
+}
+
+complete -F _toolrack toolrack

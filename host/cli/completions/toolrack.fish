@@ -1,0 +1,48 @@
+# fish completion for toolrack(1)
+
+# The global options already typed, so that `list` sees the same tools.
+function __toolrack_globals
+    set -l words (commandline -opc)
+    set -e words[1]
+    while set -q words[1]
+        switch $words[1]
+            case --config --state --plugins
+                set -q words[2]; and printf '%s\n' $words[1] (string replace -r '^~' $HOME -- $words[2])
+                set -e words[1]
+        end
+        set -e words[1]
+    end
+end
+
+function __toolrack_tools
+    toolrack (__toolrack_globals) list --all 2>/dev/null </dev/null |
+        string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*)' | string match -v NAME
+end
+
+set -l verbs list show call enable disable priority check version help
+
+complete -c toolrack -f
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l state -r -a '(__fish_complete_directories)' -d 'Keep state in this folder'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l plugins -r -a '(__fish_complete_directories)' -d 'Look for plugins only here'
+complete -c toolrack -l json -d 'Print JSON'
+complete -c toolrack -l help -d 'Print help'
+
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a list -d 'List the tools'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Describe one tool'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a call -d 'Call a tool'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a enable -d 'Switch a tool on'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disable -d 'Switch a tool off'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a priority -d 'Set the priority of a tool'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin would be accepted'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print a summary of the verbs'
+
+complete -c toolrack -n '__fish_seen_subcommand_from list' -l all -d 'Also disabled and refused ones'
+complete -c toolrack -n '__fish_seen_subcommand_from list' -l tag -x -d 'Only with this tag'
+complete -c toolrack -n '__fish_seen_subcommand_from list' -l category -x -d 'Only of this category'
+complete -c toolrack -n '__fish_seen_subcommand_from call' -l arg -x -d 'One argument, name=value'
+complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Give up after so many milliseconds'
+complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from check' -F
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority check version'

@@ -1,0 +1,1 @@
+#include "api/host.h"
