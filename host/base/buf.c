@@ -14,10 +14,14 @@ void buf_finish(struct buf *buf) {
 }
 
 void buf_clear(struct buf *buf) {
-    buf->length = 0;
+    buf_truncate(buf, 0);
+}
+
+void buf_truncate(struct buf *buf, size_t length) {
+    buf->length = length;
     buf->failed = false;
     if (buf->data != NULL) {
-        buf->data[0] = '\0';
+        buf->data[length] = '\0';
     }
 }
 

@@ -25,6 +25,10 @@ void buf_finish(struct buf *buf);
 /** Forget the contents, keep the memory. */
 void buf_clear(struct buf *buf);
 
+/** Forget all behind the first `length` bytes, which it has: takes back what was appended since it
+ * had that length, a failure to append included. */
+void buf_truncate(struct buf *buf, size_t length);
+
 /** Make room for `more` bytes beyond length, or mark it failed. */
 bool buf_reserve(struct buf *buf, size_t more);
 

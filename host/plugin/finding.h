@@ -5,15 +5,125 @@
  * the cause says what was found where, the fix what to do about it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "toolrack/error.h"
 
 enum finding_severity {
     FINDING_NOTE,    /* worth knowing */
     FINDING_WARNING, /* works, but will trouble somebody */
     FINDING_ERROR    /* the tool, or the whole file, is refused */
+};
+
+/** X(constant, severity, id, what to do about it) */
+#define FINDING_RULES(X)                                                                           \
+    /* The file as such. */                                                                        \
+    X(FILE_NOT_REGULAR, ERROR, "file-not-regular",                                                 \
+      "put the plugin's .so file itself into the folder")                                          \
+    X(FILE_DANGLING_LINK, ERROR, "file-dangling-link", "mend the link or remove it")               \
+    X(FILE_UNREADABLE, ERROR, "file-unreadable",                                                   \
+      "let the user that runs the host read the file (chmod a+r, and a+x on the folders above)")   \
+    X(FILE_CHANGING, ERROR, "file-changing",                                                       \
+      "install plugins by rename: copy to a name that does not end in .so, then mv")               \
+    X(FILE_EMPTY, ERROR, "file-empty", "copy or build the plugin again")                           \
+    X(FILE_TOO_LARGE, ERROR, "file-too-large", "strip the plugin, or split it into several")       \
+    X(ELF_NOT_ELF, ERROR, "elf-not-elf",                                                           \
+      "build a shared object (cc -shared -fPIC), or remove the file from the plugin folder")       \
+    X(ELF_CLASS, ERROR, "elf-class", "build the plugin for a 64-bit little-endian machine")        \
+    X(ELF_TYPE, ERROR, "elf-type", "link the plugin with -shared -fPIC")                           \
+    X(ELF_MACHINE, ERROR, "elf-machine", "install the build of the plugin for this machine")       \
+    X(ELF_TRUNCATED, ERROR, "elf-truncated",                                                       \
+      "copy the plugin again, to another name first and then rename it into place")                \
+    X(ELF_HEADER, ERROR, "elf-header", "build the plugin again with an ordinary linker")           \
+    X(ELF_SEGMENT, ERROR, "elf-segment", "build the plugin again with an ordinary linker")         \
+    X(ELF_EXEC_STACK, ERROR, "elf-exec-stack",                                                     \
+      "link with -Wl,-z,noexecstack; assembly files need a .note.GNU-stack section")               \
+    X(ELF_STACK_UNSAID, WARNING, "elf-stack-unsaid", "link with -Wl,-z,noexecstack")               \
+    X(ELF_TEXT_RELOCATION, ERROR, "elf-text-relocation", "compile every object file with -fPIC")   \
+    X(ELF_DYNAMIC, ERROR, "elf-dynamic", "build the plugin again with an ordinary linker")         \
+    X(ELF_RELOCATION, ERROR, "elf-relocation",                                                     \
+      "let the descriptor be constant data, with pointers to constant data of the same file")      \
+    X(ELF_NO_SYMBOL, ERROR, "elf-no-symbol",                                                       \
+      "end the plugin with TR_PLUGIN(...), or export a constant named toolrack_plugin")            \
+    X(ELF_SYMBOL, ERROR, "elf-symbol",                                                             \
+      "define toolrack_plugin in this file, as one constant struct tr_plugin")                     \
+    X(ELF_NODELETE, WARNING, "elf-nodelete", "link without -z nodelete")                           \
+    X(ELF_UNIQUE, WARNING, "elf-unique", "compile C++ with -fno-gnu-unique")                       \
+    X(ELF_STATIC_TLS, WARNING, "elf-static-tls", "compile without -ftls-model=initial-exec")       \
+    X(ELF_EXPORTS, NOTE, "elf-exports", "compile with -fvisibility=hidden")                        \
+    /* The descriptor. */                                                                          \
+    X(ABI_MAGIC, ERROR, "abi-magic", "start the descriptor with .magic = TR_MAGIC")                \
+    X(ABI_SIZE, ERROR, "abi-size", "set .size = sizeof(struct tr_plugin)")                         \
+    X(ABI_MAJOR, ERROR, "abi-major", "compile the plugin against this host's toolrack/plugin.h")   \
+    X(ABI_MINOR, ERROR, "abi-minor", "update toolrack, or lower the plugin's .host_minor_min")     \
+    X(PLUGIN_POINTER, ERROR, "plugin-pointer", "point to constant data in the same file only")     \
+    X(PLUGIN_TEXT, ERROR, "plugin-text", "use UTF-8 text without control characters")              \
+    X(PLUGIN_ID, ERROR, "plugin-id",                                                               \
+      "use 1 to 64 letters, digits, '_', '.' or '-', beginning with a letter or '_'")              \
+    X(PLUGIN_VERSION, ERROR, "plugin-version", "use a Semantic Version such as 1.0.0")             \
+    X(PLUGIN_TABLE, ERROR, "plugin-table", "set count and size as TR_PLUGIN does")                 \
+    X(PLUGIN_CAPABILITY, ERROR, "plugin-capability",                                               \
+      "use TR_CAPABILITIES with TR_READS, TR_WRITES, TR_CONNECTS, TR_SPAWNS or TR_READS_ENV")      \
+    X(PLUGIN_FUNCTION, ERROR, "plugin-function", "point to a function, or leave it NULL")          \
+    X(PLUGIN_FLAGS, NOTE, "plugin-flags", "update toolrack if the flag matters")                   \
+    X(PLUGIN_EMPTY, WARNING, "plugin-empty", "name the plugin's tools in TR_PLUGIN")               \
+    X(PLUGIN_LICENSE, NOTE, "plugin-license", "set .license to an SPDX expression such as MIT")    \
+    X(PLUGIN_MEMORY, ERROR, "plugin-memory", "split the plugin, or shorten its texts and types")   \
+    /* One tool. */                                                                                \
+    X(TOOL_POINTER, ERROR, "tool-pointer", "point to constant data in the same file only")         \
+    X(TOOL_SIZE, ERROR, "tool-size", "set .size = sizeof(struct tr_tool)")                         \
+    X(TOOL_TEXT, ERROR, "tool-text", "use UTF-8 text without control characters")                  \
+    X(TOOL_NAME, ERROR, "tool-name",                                                               \
+      "use 1 to 64 letters, digits, '_' or '-', beginning with a letter or '_'")                   \
+    X(TOOL_VERSION, ERROR, "tool-version", "use a Semantic Version, or NULL for the plugin's")     \
+    X(TOOL_DUPLICATE, ERROR, "tool-duplicate", "give the tool another name or version")            \
+    X(TOOL_ENTRY, ERROR, "tool-entry",                                                             \
+      "set exactly one of .function (a typed tool) and .run (a JSON tool)")                        \
+    X(TOOL_FUNCTION, ERROR, "tool-function", "point to a function")                                \
+    X(TOOL_PERMISSION, ERROR, "tool-permission", "use TR_SAFE, TR_CONFIRM or TR_DANGEROUS")        \
+    X(TOOL_FLAGS, NOTE, "tool-flags", "update toolrack if the flag matters")                       \
+    X(TOOL_IGNORED, WARNING, "tool-ignored", "remove what the tool's kind does not use")           \
+    X(TOOL_DESCRIPTION, WARNING, "tool-description",                                               \
+      "say what the tool does and when to use it: models choose by it")                            \
+    X(TOOL_DESCRIPTION_LONG, NOTE, "tool-description-long", "keep to what a model needs")          \
+    X(SCHEMA_MISSING, ERROR, "schema-missing", "set .schema, with type object at its root")        \
+    X(SCHEMA_INVALID, ERROR, "schema-invalid", "correct the schema (JSON Schema 2020-12)")         \
+    X(SCHEMA_RESULT_INVALID, ERROR, "schema-result-invalid",                                       \
+      "correct the result's schema (JSON Schema 2020-12), or leave it out")                        \
+    X(SCHEMA_ROOT, WARNING, "schema-root",                                                         \
+      "describe the alternatives inside a property: strict providers refuse them at the root")     \
+    X(SCHEMA_PROPERTY, WARNING, "schema-property",                                                 \
+      "use 1 to 64 letters, digits or '_', beginning with a letter or '_': some providers refuse " \
+      "other names")                                                                               \
+    X(SCHEMA_ITEMS, WARNING, "schema-items", "say what the array holds: some providers insist")    \
+    /* A parameter or field of a typed tool, and its type. */                                      \
+    X(PARAM_TABLE, ERROR, "param-table", "set count and size as TR_TOOL does")                     \
+    X(PARAM_NAME, ERROR, "param-name",                                                             \
+      "use 1 to 64 letters, digits, '_' or '-', beginning with a letter or '_', once each")        \
+    X(PARAM_DESCRIPTION, NOTE, "param-description", "say what the parameter is: models read it")   \
+    X(PARAM_FLAGS, NOTE, "param-flags", "update toolrack if the flag matters")                     \
+    X(PARAM_OPTION, ERROR, "param-option", "remove the option: it would not be checked")           \
+    X(PARAM_DEFAULT, ERROR, "param-default", "give a default that the parameter itself accepts")   \
+    X(PARAM_BOUND, ERROR, "param-bound", "give bounds that some value of the type can keep")       \
+    X(PARAM_CHOICES, ERROR, "param-choices", "list distinct values of the parameter's type")       \
+    X(TYPE_KIND, ERROR, "type-kind", "use a kind that can stand there")                            \
+    X(TYPE_FLAGS, ERROR, "type-flags", "use TR_NULLABLE, TR_OPTIONAL or TR_POINTER, one of them")  \
+    X(TYPE_SIZE, ERROR, "type-size", "set .size = sizeof(struct tr_type)")                         \
+    X(TYPE_DEPTH, ERROR, "type-depth", "flatten the type, or take it as TR_JSON")                  \
+    X(TYPE_LAYOUT, ERROR, "type-layout",                                                           \
+      "describe every member, in the order of the C struct, or take it by TR_POINTER")             \
+    X(TYPE_ENUM, ERROR, "type-enum", "describe the enumeration as TR_DEFINE_ENUM does")            \
+    /* About this list. */                                                                         \
+    X(LEFT_OUT, NOTE, "left-out", "mend the findings above first")
+
+enum finding_rule {
+#define FINDING_RULE(constant, severity, id, fix) FINDING_##constant,
+    FINDING_RULES(FINDING_RULE)
+#undef FINDING_RULE
+            FINDING_RULE_COUNT
 };
 
 struct finding {
@@ -34,4 +144,28 @@ struct findings {
     uint32_t count;
     uint32_t left_out;
     uint32_t errors; /* of severity FINDING_ERROR, with those left out */
+    uint32_t room;   /* of `items` */
+    bool failed;     /* no memory for one of them */
 };
+
+/* Longest text of an untrusted file shown in a cause, for "%.*s" with FINDING_SHOWN_MAX. */
+#define FINDING_SHOWN_MAX 64
+
+void findings_init(struct findings *list, struct arena *arena);
+
+/** Add a finding. The cause is one line without a final stop; bytes that are not printable UTF-8
+ * are replaced, so that anything found in a file may stand in it. Where the list is full, an error
+ * takes the place of what is less. `tool` may be NULL, else it lives as long as the list. */
+void findings_add(struct findings *list, enum finding_rule rule, const char *tool,
+                  const char *cause, ...) TOOLRACK_PRINTF(4, 5);
+void findings_addv(struct findings *list, enum finding_rule rule, const char *tool,
+                   const char *cause, va_list args) TOOLRACK_PRINTF(4, 0);
+
+/** Say how many were left out, if any. Once, at the end. */
+void findings_close(struct findings *list);
+
+/** "note", "warning" or "error". Static text. */
+const char *finding_severity_name(int severity);
+
+/** One rule of the table: id and what to do; false where `rule` is no rule. */
+bool finding_rule_get(int rule, const char **ret_id, int *ret_severity, const char **ret_fix);

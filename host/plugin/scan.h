@@ -2,12 +2,28 @@
  *
  * Each file is looked at with stat; one that is as the cache knows it is not
  * opened, any other is read by descriptor_read(). Nothing is loaded. A folder or
- * file that cannot be used is a row with a reason, never a failed scan. */
+ * file that cannot be used is a row with a reason, never a failed scan.
+ *
+ * What the cache does:
+ *
+ *  - It keeps what was read, findings included, of every file that was not
+ *    changed during the two seconds before the scan (SCAN_SETTLE_NS, by ctime): the
+ *    times of a younger file might not show one more change. Such a file is read
+ *    again by each scan until it has settled.
+ *  - It keeps nothing of what lies outside the file's content: dangling links,
+ *    permissions, I/O errors, files that change while they are read.
+ *  - A scan replaces the entries of the folders that it has listed; those of gone
+ *    files go. Entries of other folders stay, up to SCAN_CACHED_FOLDERS_MAX folders
+ *    in all, the ones listed last first. So several programs may share a cache, and
+ *    a folder that is away for a while is remembered.
+ *  - It is written only when it would say something new. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "plugin/descriptor.h"
 
@@ -64,10 +80,18 @@ struct scan_options {
     const char *cache_path; /* NULL: no cache; a missing, damaged or foreign one is made anew */
     struct descriptor_options descriptor;
     const struct log *log;
+    int64_t time_ns; /* what CLOCK_REALTIME says; 0: the scan asks it (tests look from later) */
 };
 
 /* Most files taken from one folder; more is trouble with a reason, the first ones by name stay. */
 #define SCAN_FILES_MAX 65536u
+
+/* How long a file must have been left alone to be cached; no file system tells times apart that
+ * are further from each other. */
+#define SCAN_SETTLE_NS (2 * (int64_t)CLOCK_NS_PER_S)
+
+/* Most folders in a cache file. */
+#define SCAN_CACHED_FOLDERS_MAX 64u
 
 /** Scan. @return 0 with the result, to be released by scan_destroy(); TOOLRACK_E_NO_MEMORY.
  * [any-thread] */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -92,6 +93,9 @@ static void buf_grows(void **state) {
     assert_int_equal(strlen(buf.data), 100000);
     assert_false(buf_reserve(&buf, SIZE_MAX - 10));
     assert_true(buf.failed);
+    buf_truncate(&buf, 12);
+    assert_false(buf.failed);
+    assert_string_equal(buf.data, "012345678901");
 }
 
 static void arena_hands_out_aligned_memory(void **state) {
@@ -187,6 +191,57 @@ static void semver_orders(void **state) {
     assert_true(semver_valid("1.2.3-0a.--+001.x"));
 }
 
+static void base64_there_and_back(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+            {"", ""},
+            {"f", "Zg=="},
+            {"fo", "Zm8="},
+            {"foo", "Zm9v"},
+            {"foob", "Zm9vYg=="},
+            {"fooba", "Zm9vYmE="},
+            {"foobar", "Zm9vYmFy"},
+            {"\xfb\xff\xbf", "+/+/"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(pairs); i++) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        base64_encode(&text, pairs[i][0], strlen(pairs[i][0]));
+        assert_string_equal(text.data, pairs[i][1]);
+        assert_int_equal(text.length, base64_encoded_size(strlen(pairs[i][0])));
+        char bytes[8];
+        size_t size = 99;
+        assert_null(base64_decode(text.data, text.length, bytes, &size));
+        assert_int_equal(size, strlen(pairs[i][0]));
+        assert_memory_equal(bytes, pairs[i][0], size);
+    }
+}
+
+static void base64_says_what_is_wrong(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+            {"Zg", "padding (=) missing"},
+            {"Zg=", "no multiple of 4"},
+            {"Zg==Zg==", "before its end"},
+            {"Z===", "before its end"},
+            {"====", "before its end"},
+            {"Zg=v", "padding (=) is wrong"},
+            {"Zh==", "belong to no byte"},
+            {"Zm9=", "belong to no byte"},
+            {"Zm9v\n", "a character other"},
+            {"Zm v", "a character other"},
+            {"Zm\xc3\xa9", "a character other"},
+            {"-_-_", "URL-safe"},
+            {"-_-", "URL-safe"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(pairs); i++) {
+        char bytes[8];
+        size_t size;
+        const char *reason = base64_decode(pairs[i][0], strlen(pairs[i][0]), bytes, &size);
+        assert_non_null(reason);
+        assert_non_null(strstr(reason, pairs[i][1]));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
@@ -194,6 +249,8 @@ int main(void) {
             cmocka_unit_test(utf8_accepts_text_and_refuses_the_rest),
             cmocka_unit_test(buf_writes_json),
             cmocka_unit_test(buf_grows),
+            cmocka_unit_test(base64_there_and_back),
+            cmocka_unit_test(base64_says_what_is_wrong),
             cmocka_unit_test(arena_hands_out_aligned_memory),
             cmocka_unit_test(arena_serves_yyjson),
             cmocka_unit_test(names),

@@ -1,0 +1,514 @@
+#include "ffi/bind.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/utf8.h"
+
+/* How much of a wrong value, and how many choices, a message repeats. */
+#define SAID_BYTES_MAX   64u
+#define SAID_CHOICES_MAX 24u
+
+static int bind_value(const struct binder *binder, const struct shape *shape,
+                      const struct tr_param *limits, yyjson_val *value, void *stored,
+                      const struct place *place);
+
+/* ------------------------------------------------------------ what is wrong */
+
+TOOLRACK_PRINTF(3, 4)
+static int wrong(const struct binder *binder, const struct place *place, const char *format, ...) {
+    CLEANUP(buf_finish) struct buf pointer = BUF_INIT;
+    place_add_pointer(place, &pointer);
+    va_list args;
+    va_start(args, format);
+    (void)error_setv(binder->err, TOOLRACK_E_INVALID_ARGUMENTS, pointer.data, format, args);
+    va_end(args);
+    return TOOLRACK_E_INVALID_ARGUMENTS;
+}
+
+static const char *json_words(yyjson_val *value) {
+    switch (yyjson_get_type(value)) {
+    case YYJSON_TYPE_NULL: return "null";
+    case YYJSON_TYPE_BOOL: return "a boolean";
+    case YYJSON_TYPE_RAW:
+    case YYJSON_TYPE_NUM: return "a number";
+    case YYJSON_TYPE_STR: return "a string";
+    case YYJSON_TYPE_ARR: return "an array";
+    case YYJSON_TYPE_OBJ: return "an object";
+    default: return "nothing";
+    }
+}
+
+static int wrong_type(const struct binder *binder, const struct place *place, const char *wanted,
+                      yyjson_val *value) {
+    return wrong(binder, place, "must be %s, not %s", wanted, json_words(value));
+}
+
+int bind_no_memory(const struct binder *binder, size_t wanted) {
+    const struct arena *arena = binder->arena;
+    if (arena->size_max != 0 &&
+        (wanted > arena->size_max || arena->size > arena->size_max - wanted)) {
+        return error_set(binder->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the arguments take more than the %zu bytes of memory that a call has",
+                         arena->size_max);
+    }
+    return error_oom(binder->err);
+}
+
+/* ----------------------------------------------------------------- numbers */
+
+/* A number kept as text by the caller's reader (too large for it, or all of them), read; else the
+ * value itself. NULL when it is no number, or too large for a double. */
+static yyjson_val *number_of(yyjson_val *value, yyjson_val *room) {
+    if (yyjson_is_num(value)) {
+        return value;
+    }
+    if (!yyjson_is_raw(value) ||
+        yyjson_read_number(yyjson_get_raw(value), room, 0, NULL, NULL) == NULL) {
+        return NULL;
+    }
+    return room;
+}
+
+static int wrong_number(const struct binder *binder, const struct place *place, const char *wanted,
+                        yyjson_val *value) {
+    if (yyjson_is_raw(value)) {
+        return wrong(binder, place, "must be %s, and %.*s is too large", wanted,
+                     (int)SAID_BYTES_MAX, yyjson_get_raw(value));
+    }
+    return wrong_type(binder, place, wanted, value);
+}
+
+static int wrong_range(const struct binder *binder, const struct place *place, int64_t min,
+                       uint64_t max, yyjson_val *number) {
+    CLEANUP(buf_finish) struct buf said = BUF_INIT;
+    if (yyjson_is_real(number)) {
+        buf_add_json_double(&said, yyjson_get_real(number));
+    } else if (yyjson_is_sint(number)) {
+        buf_add_json_int(&said, yyjson_get_sint(number));
+    } else {
+        buf_add_json_uint(&said, yyjson_get_uint(number));
+    }
+    return wrong(binder, place, "must be between %" PRId64 " and %" PRIu64 ", not %s", min, max,
+                 said.failed ? "this" : said.data);
+}
+
+/* A whole number: its two's complement, and whether to read it as a negative one. */
+struct integer {
+    uint64_t bits;
+    bool negative;
+};
+
+enum integer_verdict { INTEGER_OK, INTEGER_FRACTION, INTEGER_RANGE };
+
+/* Whole doubles are integers too, as JSON Schema has it. Not below or at -2^63, though: the reader
+ * makes that very double of -9223372036854775809, and a wrong value is worse than a refusal. */
+static enum integer_verdict integer_from_double(double real, struct integer *ret) {
+    if (real != trunc(real)) {
+        return INTEGER_FRACTION;
+    }
+    if (real >= 0x1p64 || real <= -0x1p63) {
+        return INTEGER_RANGE;
+    }
+    ret->negative = real < 0;
+    ret->bits = ret->negative ? (uint64_t)(int64_t)real : (uint64_t)real;
+    return INTEGER_OK;
+}
+
+static int bind_integer_slowly(const struct binder *binder, int64_t min, uint64_t max,
+                               yyjson_val *value, struct integer *ret, const struct place *place) {
+    yyjson_val room;
+    yyjson_val *number = number_of(value, &room);
+    if (number == NULL) {
+        return wrong_number(binder, place, "an integer", value);
+    }
+    enum integer_verdict verdict = INTEGER_OK;
+    if (yyjson_is_real(number)) {
+        verdict = integer_from_double(yyjson_get_real(number), ret);
+    } else {
+        *ret = (struct integer){.bits = yyjson_get_uint(number),
+                                .negative = yyjson_is_sint(number) && yyjson_get_sint(number) < 0};
+    }
+    if (verdict == INTEGER_FRACTION) {
+        return wrong(binder, place, "must be a whole number, not %.17g", yyjson_get_real(number));
+    }
+    bool fits = ret->negative ? (int64_t)ret->bits >= min : ret->bits <= max;
+    return verdict == INTEGER_OK && fits ? 0 : wrong_range(binder, place, min, max, number);
+}
+
+/* An integer of `min` to `max`; what nearly all are comes first. */
+static inline int bind_integer(const struct binder *binder, int64_t min, uint64_t max,
+                               yyjson_val *value, uint64_t *ret, const struct place *place) {
+    if (yyjson_is_uint(value) && yyjson_get_uint(value) <= max) {
+        *ret = yyjson_get_uint(value);
+        return 0;
+    }
+    struct integer integer = {0};
+    int code = bind_integer_slowly(binder, min, max, value, &integer, place);
+    *ret = integer.bits;
+    return code;
+}
+
+static int bind_double(const struct binder *binder, yyjson_val *value, double *ret,
+                       const struct place *place) {
+    yyjson_val room;
+    yyjson_val *number = number_of(value, &room);
+    if (number == NULL) {
+        return wrong_number(binder, place, "a number", value);
+    }
+    double real = yyjson_get_num(number);
+    if (!isfinite(real)) {
+        return wrong(binder, place, "does not fit a 64-bit float");
+    }
+    *ret = real;
+    return 0;
+}
+
+static int bind_float(const struct binder *binder, yyjson_val *value, float *ret,
+                      const struct place *place) {
+    double real;
+    int code = bind_double(binder, value, &real, place);
+    if (code < 0) {
+        return code;
+    }
+    float single = (float)real; /* rounds; infinite when too large (IEC 60559) */
+    if (!isfinite(single)) {
+        return wrong(binder, place, "does not fit a 32-bit float");
+    }
+    *ret = single;
+    return 0;
+}
+
+/* ------------------------------------------------------------------- texts */
+
+static int bind_string(const struct binder *binder, yyjson_val *value, const char **ret,
+                       const struct place *place) {
+    if (!yyjson_is_str(value)) {
+        return wrong_type(binder, place, "a string", value);
+    }
+    const char *text = yyjson_get_str(value);
+    if (memchr(text, '\0', yyjson_get_len(value)) != NULL) {
+        return wrong(binder, place, "must not contain U+0000");
+    }
+    *ret = text;
+    return 0;
+}
+
+static int check_size(const struct binder *binder, const struct tr_param *limits, uint64_t size,
+                      const struct place *place) {
+    if (size < limits->min_length) {
+        return wrong(binder, place, "must have at least %" PRIu64 " bytes, not %" PRIu64,
+                     limits->min_length, size);
+    }
+    if (limits->max_length != 0 && size > limits->max_length) {
+        return wrong(binder, place, "must have at most %" PRIu64 " bytes, not %" PRIu64,
+                     limits->max_length, size);
+    }
+    return 0;
+}
+
+static int bind_bytes(const struct binder *binder, const struct tr_param *limits, yyjson_val *value,
+                      struct tr_bytes *ret, const struct place *place) {
+    if (!yyjson_is_str(value)) {
+        return wrong_type(binder, place, "a string of base64", value);
+    }
+    size_t length = yyjson_get_len(value);
+    void *data = arena_alloc(binder->arena, base64_decoded_size_max(length));
+    if (data == NULL) {
+        return bind_no_memory(binder, base64_decoded_size_max(length));
+    }
+    size_t size = 0;
+    const char *reason = base64_decode(yyjson_get_str(value), length, data, &size);
+    if (reason != NULL) {
+        return wrong(binder, place, "is not base64: %s", reason);
+    }
+    *ret = (struct tr_bytes){.data = data, .size = size};
+    return limits == NULL ? 0 : check_size(binder, limits, size, place);
+}
+
+static int bind_json(const struct binder *binder, yyjson_val *value, const char **ret,
+                     const struct place *place) {
+    yyjson_alc alc = arena_alc(binder->arena);
+    yyjson_write_err write_err;
+    *ret = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, NULL, &write_err);
+    if (*ret != NULL) {
+        return 0;
+    }
+    return write_err.code == YYJSON_WRITE_ERROR_MEMORY_ALLOCATION
+                   ? bind_no_memory(binder, binder->arena->size_max)
+                   : wrong(binder, place, "is a value that has no JSON text: %s", write_err.msg);
+}
+
+/* ------------------------------------------------------------ enumerations */
+
+static int wrong_choice(const struct binder *binder, const struct shape *shape, yyjson_val *value,
+                        const struct place *place) {
+    CLEANUP(buf_finish) struct buf list = BUF_INIT;
+    uint32_t said = shape->choice_count < SAID_CHOICES_MAX ? shape->choice_count : SAID_CHOICES_MAX;
+    for (uint32_t i = 0; i < said; i++) {
+        buf_printf(&list, "%s\"%s\"", i == 0 ? "" : ", ", shape->choices[i].name);
+    }
+    if (said < shape->choice_count) {
+        buf_printf(&list, " or %" PRIu32 " others", shape->choice_count - said);
+    }
+    const char *choices = list.failed ? "its choices" : list.data;
+    if (!yyjson_is_str(value)) {
+        return wrong(binder, place, "must be one of %s, not %s", choices, json_words(value));
+    }
+    const char *text = yyjson_get_str(value);
+    size_t length = yyjson_get_len(value);
+    bool cut = length > SAID_BYTES_MAX;
+    return wrong(binder, place, "must be one of %s, not \"%.*s%s\"", choices,
+                 (int)(cut ? utf8_cut(text, SAID_BYTES_MAX) : length), text, cut ? "..." : "");
+}
+
+static int bind_enum(const struct binder *binder, const struct shape *shape, yyjson_val *value,
+                     void *stored, const struct place *place) {
+    if (yyjson_is_str(value)) {
+        const char *text = yyjson_get_str(value);
+        size_t length = yyjson_get_len(value);
+        for (uint32_t i = 0; i < shape->choice_count; i++) {
+            const struct shape_choice *choice = &shape->choices[i];
+            if (choice->name_length == length && memcmp(choice->name, text, length) == 0) {
+                memcpy(stored, &choice->value, shape->size); /* the low bytes come first */
+                return 0;
+            }
+        }
+    }
+    return wrong_choice(binder, shape, value, place);
+}
+
+/* ------------------------------------------------------ arrays and structs */
+
+static int check_count(const struct binder *binder, const struct tr_param *limits, uint64_t count,
+                       const struct place *place) {
+    if (count < limits->min_items) {
+        return wrong(binder, place, "must have at least %" PRIu64 " items, not %" PRIu64,
+                     limits->min_items, count);
+    }
+    if (limits->max_items != 0 && count > limits->max_items) {
+        return wrong(binder, place, "must have at most %" PRIu64 " items, not %" PRIu64,
+                     limits->max_items, count);
+    }
+    return 0;
+}
+
+static int bind_array(const struct binder *binder, const struct shape *shape,
+                      const struct tr_param *limits, yyjson_val *value, struct tr_array *ret,
+                      const struct place *place) {
+    if (!yyjson_is_arr(value)) {
+        return wrong_type(binder, place, "an array", value);
+    }
+    size_t count = yyjson_arr_size(value);
+    int code = limits == NULL ? 0 : check_count(binder, limits, count, place);
+    if (code < 0) {
+        return code;
+    }
+    const struct shape *item = shape->item;
+    size_t item_size = shape_stored_size(item);
+    size_t size = 0;
+    char *items = __builtin_mul_overflow(count, item_size, &size)
+                          ? NULL
+                          : arena_alloc(binder->arena, size);
+    if (items == NULL) {
+        return bind_no_memory(binder, size);
+    }
+    struct place here = {.up = place};
+    yyjson_val *from = unsafe_yyjson_get_first(value);
+    for (char *to = items; here.index < count; here.index++, to += item_size) {
+        code = bind_value(binder, item, NULL, from, to, &here);
+        if (code < 0) {
+            return code;
+        }
+        from = unsafe_yyjson_get_next(from);
+    }
+    *ret = (struct tr_array){.items = items, .count = count};
+    return 0;
+}
+
+/* Which of a struct's members were met. */
+struct member_set {
+    uint64_t words[SHAPE_FIELDS_MAX / 64];
+};
+
+/* Whether it was there before. */
+static bool member_set_add(struct member_set *set, uint32_t index) {
+    uint64_t bit = UINT64_C(1) << (index % 64);
+    bool had = (set->words[index / 64] & bit) != 0;
+    set->words[index / 64] |= bit;
+    return had;
+}
+
+/* The member with the name of a key, or NULL. Objects mostly come in the order of the fields, so
+ * looking starts after the one found last. */
+static const struct shape_member *find_member(const struct shape *shape, yyjson_val *key,
+                                              uint32_t start) {
+    const char *name = unsafe_yyjson_get_str(key);
+    size_t length = unsafe_yyjson_get_len(key);
+    for (uint32_t n = 0, i = start; n < shape->member_count; n++, i++) {
+        const struct shape_member *member = &shape->members[i < shape->member_count ? i : (i = 0)];
+        if (member->name_length == length && memcmp(member->param->name, name, length) == 0) {
+            return member;
+        }
+    }
+    return NULL;
+}
+
+/* Bytes between and beside the fields are zero. Keys that are no field's are passed over: whether
+ * they may be there is the schema's business. */
+static int bind_struct(const struct binder *binder, const struct shape *shape, yyjson_val *value,
+                       void *stored, const struct place *place) {
+    if (!yyjson_is_obj(value)) {
+        return wrong_type(binder, place, "an object", value);
+    }
+    memset(stored, 0, shape->size);
+    struct member_set met = {0};
+    uint32_t next = 0;
+    size_t index;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *field;
+    yyjson_obj_foreach (value, index, count, key, field) {
+        const struct shape_member *member = find_member(shape, key, next);
+        if (member == NULL) {
+            continue;
+        }
+        next = (uint32_t)(member - shape->members);
+        if (member_set_add(&met, next)) {
+            struct place here = {.up = place, .key = member->param->name};
+            return wrong(binder, &here, "is given twice");
+        }
+        next++;
+        int code = bind_member(binder, member, field, (char *)stored + member->offset, place);
+        if (code < 0) {
+            return code;
+        }
+    }
+    for (uint32_t i = 0; i < shape->member_count; i++) {
+        const struct shape_member *member = &shape->members[i];
+        if (!member_set_add(&met, i)) {
+            int code = bind_member(binder, member, NULL, (char *)stored + member->offset, place);
+            if (code < 0) {
+                return code;
+            }
+        }
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------- any value */
+
+/* Of a nullable or optional type. */
+static void store_null(const struct shape *shape, void *stored) {
+    if (shape->kind == TR_KIND_BYTES) {
+        *(struct tr_bytes *)stored = (struct tr_bytes){0};
+    } else if (shape->kind == TR_KIND_ARRAY) {
+        *(struct tr_array *)stored = (struct tr_array){0};
+    } else {
+        *(const void **)stored = NULL;
+    }
+}
+
+/* The value itself, behind the pointer if any. */
+static int bind_plain(const struct binder *binder, const struct shape *shape,
+                      const struct tr_param *limits, yyjson_val *value, void *to,
+                      const struct place *place) {
+    uint64_t bits = 0;
+    int code = 0;
+    switch (shape->kind) {
+    case TR_KIND_BOOL:
+        if (!yyjson_is_bool(value)) {
+            return wrong_type(binder, place, "a boolean", value);
+        }
+        *(bool *)to = yyjson_get_bool(value);
+        return 0;
+    case TR_KIND_I8:
+        code = bind_integer(binder, INT8_MIN, INT8_MAX, value, &bits, place);
+        *(int8_t *)to = (int8_t)bits;
+        return code;
+    case TR_KIND_I16:
+        code = bind_integer(binder, INT16_MIN, INT16_MAX, value, &bits, place);
+        *(int16_t *)to = (int16_t)bits;
+        return code;
+    case TR_KIND_I32:
+        code = bind_integer(binder, INT32_MIN, INT32_MAX, value, &bits, place);
+        *(int32_t *)to = (int32_t)bits;
+        return code;
+    case TR_KIND_I64:
+        code = bind_integer(binder, INT64_MIN, INT64_MAX, value, &bits, place);
+        *(int64_t *)to = (int64_t)bits;
+        return code;
+    case TR_KIND_U8:
+        code = bind_integer(binder, 0, UINT8_MAX, value, &bits, place);
+        *(uint8_t *)to = (uint8_t)bits;
+        return code;
+    case TR_KIND_U16:
+        code = bind_integer(binder, 0, UINT16_MAX, value, &bits, place);
+        *(uint16_t *)to = (uint16_t)bits;
+        return code;
+    case TR_KIND_U32:
+        code = bind_integer(binder, 0, UINT32_MAX, value, &bits, place);
+        *(uint32_t *)to = (uint32_t)bits;
+        return code;
+    case TR_KIND_U64:
+        code = bind_integer(binder, 0, UINT64_MAX, value, &bits, place);
+        *(uint64_t *)to = bits;
+        return code;
+    case TR_KIND_F32: return bind_float(binder, value, to, place);
+    case TR_KIND_F64: return bind_double(binder, value, to, place);
+    case TR_KIND_STRING: return bind_string(binder, value, to, place);
+    case TR_KIND_BYTES: return bind_bytes(binder, limits, value, to, place);
+    case TR_KIND_JSON: return bind_json(binder, value, to, place);
+    case TR_KIND_ARRAY: return bind_array(binder, shape, limits, value, to, place);
+    case TR_KIND_STRUCT: return bind_struct(binder, shape, value, to, place);
+    case TR_KIND_ENUM: return bind_enum(binder, shape, value, to, place);
+    case TR_KIND_NONE:
+    case TR_KIND_CALL: break;
+    }
+    assert(false); /* the kinds without JSON are no shape */
+    return TOOLRACK_E_INVALID_ARGUMENTS;
+}
+
+static int bind_value(const struct binder *binder, const struct shape *shape,
+                      const struct tr_param *limits, yyjson_val *value, void *stored,
+                      const struct place *place) {
+    if ((shape->nullable || shape->optional) && yyjson_is_null(value)) {
+        store_null(shape, stored);
+        return 0;
+    }
+    if (!shape->pointed) {
+        return bind_plain(binder, shape, limits, value, stored, place);
+    }
+    void *pointed = arena_alloc(binder->arena, shape->size);
+    if (pointed == NULL) {
+        return bind_no_memory(binder, shape->size);
+    }
+    *(const void **)stored = pointed;
+    return bind_plain(binder, shape, limits, value, pointed, place);
+}
+
+int bind_member(const struct binder *binder, const struct shape_member *member, yyjson_val *value,
+                void *stored, const struct place *up) {
+    const struct shape *shape = member->shape;
+    struct place place = {.up = up, .key = member->param->name};
+    /* Models send null for what they leave out: unless null means something, it is left out. */
+    if (value != NULL && shape->optional && !shape->nullable && yyjson_is_null(value)) {
+        value = NULL;
+    }
+    if (value == NULL) {
+        value = member->default_value;
+    }
+    if (value == NULL) {
+        if (!shape->optional) {
+            return wrong(binder, &place, "is required");
+        }
+        store_null(shape, stored);
+        return 0;
+    }
+    return bind_value(binder, shape, member->param, value, stored, &place);
+}

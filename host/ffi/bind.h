@@ -1,0 +1,29 @@
+/* bind.h - C values from JSON. */
+#pragma once
+
+#include <yyjson.h>
+
+#include "base/arena.h"
+#include "ffi/place.h"
+#include "ffi/shape.h"
+
+/** What one binding works with. All borrowed. */
+struct binder {
+    struct arena *arena; /**< for all that values point to */
+    struct toolrack_error *err;
+};
+
+/** Write the C value of one parameter or field.
+ *
+ * @param value   or NULL: absent
+ * @param stored  where the member's stored form goes, aligned for it
+ * @param up      the place of the object it is in, or NULL for a parameter
+ * @return 0; TOOLRACK_E_INVALID_ARGUMENTS with the field; TOOLRACK_E_LIMIT_EXCEEDED when the
+ *         values do not fit arena->size_max; TOOLRACK_E_NO_MEMORY.
+ * Texts stay where they are in the JSON document, which must outlive the value. [any-thread] */
+int bind_member(const struct binder *binder, const struct shape_member *member, yyjson_val *value,
+                void *stored, const struct place *up);
+
+/** The error of `wanted` bytes that the arena did not give: TOOLRACK_E_LIMIT_EXCEEDED by its limit,
+ * else TOOLRACK_E_NO_MEMORY. */
+int bind_no_memory(const struct binder *binder, size_t wanted);

@@ -1,0 +1,73 @@
+#include "plugin/build_id.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct search {
+    unsigned char *id;
+    size_t length;
+};
+
+static size_t round_up(size_t size) {
+    return (size + 3) & ~(size_t)3;
+}
+
+/* Notes are small structs and bytes, each padded to four. */
+static bool find_in_notes(const char *at, size_t left, struct search *search) {
+    while (left >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) note;
+        memcpy(&note, at, sizeof note);
+        size_t start = sizeof note + round_up(note.n_namesz);
+        size_t size = start + round_up(note.n_descsz);
+        if (size > left) {
+            return false;
+        }
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
+            memcmp(at + sizeof note, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0) {
+            search->length = note.n_descsz < BUILD_ID_MAX ? note.n_descsz : BUILD_ID_MAX;
+            memcpy(search->id, at + start, search->length);
+            return true;
+        }
+        at += size;
+        left -= size;
+    }
+    return false;
+}
+
+static bool is_own(const struct dl_phdr_info *object) {
+    uintptr_t here = (uintptr_t)&build_id_get;
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD &&
+            here - object->dlpi_addr - segment->p_vaddr < segment->p_memsz) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int look_at(struct dl_phdr_info *object, size_t size, void *user) {
+    (void)size;
+    if (!is_own(object)) {
+        return 0;
+    }
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        if (segment->p_type == PT_NOTE &&
+            find_in_notes((const char *)(object->dlpi_addr + segment->p_vaddr), segment->p_memsz,
+                          user)) {
+            break;
+        }
+    }
+    return 1;
+}
+
+size_t build_id_get(unsigned char ret[BUILD_ID_MAX]) {
+    struct search search = {.id = ret};
+    memset(ret, 0, BUILD_ID_MAX);
+    (void)dl_iterate_phdr(look_at, &search);
+    return search.length;
+}

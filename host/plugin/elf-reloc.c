@@ -1,0 +1,337 @@
+/* Relocations: what the loader would write where.
+ *
+ * A descriptor is rebuilt record by record, never the whole file: of a library
+ * with a million relocations a plugin's table touches a few dozen. So the table
+ * is put in order once, as places sorted by offset, and searched per record.
+ *
+ *  (1) order[] names every relocation that does something, by ascending offset,
+ *      and at one offset in the table's order: the last one wins, as in the
+ *      loader.
+ *  (2) packed[] ascends and does not overlap, so that at most one run speaks of
+ *      a word. Linkers write it so; a file with another order is refused. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/elf.h"
+
+#define WORD_SIZE sizeof(uint64_t)
+
+/* A bitmap's lowest bit marks it as one; the others stand for the words that follow. */
+#define BITMAP_WORDS 63u
+
+/* What the types of both machines do, as far as data is concerned. */
+enum effect {
+    EFFECT_NONE,
+    EFFECT_RELATIVE, /* base + addend */
+    EFFECT_SYMBOL,   /* symbol + addend */
+    EFFECT_COMPUTED, /* what a resolver in the file returns */
+    EFFECT_OTHER     /* nothing that belongs into a descriptor */
+};
+
+static enum effect effect_of(const struct elf *elf, uint32_t type) {
+    if (elf->machine == EM_X86_64) {
+        switch (type) {
+        case R_X86_64_NONE: return EFFECT_NONE;
+        case R_X86_64_RELATIVE: return EFFECT_RELATIVE;
+        case R_X86_64_64: return EFFECT_SYMBOL;
+        case R_X86_64_IRELATIVE: return EFFECT_COMPUTED;
+        default: return EFFECT_OTHER;
+        }
+    }
+    switch (type) {
+    case R_AARCH64_NONE: return EFFECT_NONE;
+    case R_AARCH64_RELATIVE: return EFFECT_RELATIVE;
+    case R_AARCH64_ABS64: return EFFECT_SYMBOL;
+    case R_AARCH64_IRELATIVE: return EFFECT_COMPUTED;
+    default: return EFFECT_OTHER;
+    }
+}
+
+static int unreadable(const struct elf *elf) {
+    return elf->failure != 0 ? elf->failure : TOOLRACK_E_REFUSED;
+}
+
+/* ------------------------------------------------------- putting in order */
+
+static uint64_t offset_at(const unsigned char *table, uint32_t place) {
+    uint64_t offset;
+    memcpy(&offset, table + place * sizeof(Elf64_Rela), sizeof offset);
+    return offset;
+}
+
+static int compare_places(const void *a, const void *b, void *table) {
+    uint32_t first = *(const uint32_t *)a;
+    uint32_t second = *(const uint32_t *)b;
+    uint64_t first_offset = offset_at(table, first);
+    uint64_t second_offset = offset_at(table, second);
+    if (first_offset != second_offset) {
+        return first_offset < second_offset ? -1 : 1;
+    }
+    return (first > second) - (first < second);
+}
+
+/* Linkers sort most of the table, so there is little to move. */
+static void insertion_sort(const unsigned char *table, uint32_t *order, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t place = order[i];
+        uint64_t offset = offset_at(table, place);
+        uint32_t j = i;
+        for (; j > 0 && offset_at(table, order[j - 1]) > offset; j--) {
+            order[j] = order[j - 1];
+        }
+        order[j] = place;
+    }
+}
+
+static bool in_order(const unsigned char *table, const uint32_t *order, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++) {
+        if (offset_at(table, order[i - 1]) > offset_at(table, order[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int order_rela(struct elf *elf) {
+    uint32_t count = (uint32_t)(elf->dynamic.rela_size / sizeof(Elf64_Rela));
+    elf->order = elf->order_small;
+    if (count == 0) {
+        return 0;
+    }
+    const unsigned char *table = elf_at(elf, elf->dynamic.rela, elf->dynamic.rela_size);
+    if (table == NULL) {
+        return unreadable(elf);
+    }
+    if (count > ELF_ORDER_SMALL) {
+        elf->order = malloc(count * sizeof *elf->order);
+        if (elf->order == NULL) {
+            return elf->failure = TOOLRACK_E_NO_MEMORY;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        elf->order[i] = i;
+    }
+    elf->order_count = count;
+    if (count <= ELF_ORDER_SMALL) {
+        insertion_sort(table, elf->order, count);
+    } else if (!in_order(table, elf->order, count)) {
+        qsort_r(elf->order, count, sizeof *elf->order, compare_places, (void *)(uintptr_t)table);
+    }
+    return 0;
+}
+
+static uint64_t packed_entry(const unsigned char *table, uint64_t index) {
+    uint64_t entry;
+    memcpy(&entry, table + index * WORD_SIZE, sizeof entry);
+    return entry;
+}
+
+static int bad_packed(struct elf *elf, const char *what) {
+    findings_add(elf->findings, FINDING_ELF_RELOCATION, NULL, "the packed relocations %s", what);
+    return TOOLRACK_E_REFUSED;
+}
+
+static int add_packed(struct elf *elf, uint64_t address, uint64_t bitmaps) {
+    const struct elf_packed *before =
+            elf->packed_count > 0 ? &elf->packed[elf->packed_count - 1] : NULL;
+    if (address > ELF_EXTENT_MAX || (before != NULL && address < before->end)) {
+        return bad_packed(elf, "do not ascend, or leave the file");
+    }
+    elf->packed[elf->packed_count++] =
+            (struct elf_packed){.address = address, .end = address + WORD_SIZE, .bitmaps = bitmaps};
+    return 0;
+}
+
+static int fill_packed(struct elf *elf, const unsigned char *table, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t entry = packed_entry(table, i);
+        if ((entry & 1) == 0) {
+            int code = add_packed(elf, entry, elf->dynamic.relr + (i + 1) * WORD_SIZE);
+            if (code < 0) {
+                return code;
+            }
+        } else if (elf->packed_count == 0) {
+            return bad_packed(elf, "begin without an address");
+        } else {
+            /* At most ELF_RELOCATIONS_MAX times: no overflow. */
+            elf->packed[elf->packed_count - 1].end += BITMAP_WORDS * WORD_SIZE;
+        }
+    }
+    return 0;
+}
+
+static int order_packed(struct elf *elf) {
+    uint64_t count = elf->dynamic.relr_size / WORD_SIZE;
+    elf->packed = elf->packed_small;
+    if (count == 0) {
+        return 0;
+    }
+    const unsigned char *table = elf_at(elf, elf->dynamic.relr, elf->dynamic.relr_size);
+    if (table == NULL) {
+        return unreadable(elf);
+    }
+    uint64_t runs = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        runs += (packed_entry(table, i) & 1) == 0;
+    }
+    if (runs > sizeof elf->packed_small / sizeof elf->packed_small[0]) {
+        elf->packed = malloc(runs * sizeof *elf->packed);
+        if (elf->packed == NULL) {
+            return elf->failure = TOOLRACK_E_NO_MEMORY;
+        }
+    }
+    return fill_packed(elf, table, count);
+}
+
+int elf_order_relocations(struct elf *elf) {
+    int code = order_rela(elf);
+    return code < 0 ? code : order_packed(elf);
+}
+
+void elf_forget_relocations(struct elf *elf) {
+    if (elf->order != elf->order_small) {
+        free(elf->order);
+    }
+    if (elf->packed != elf->packed_small) {
+        free(elf->packed);
+    }
+    elf->order = NULL;
+    elf->packed = NULL;
+    elf->order_count = 0;
+    elf->packed_count = 0;
+}
+
+/* --------------------------------------------------------------- a record */
+
+/* Index in order[] of the first relocation at `offset` or above. */
+static uint32_t first_from(const struct elf *elf, const unsigned char *table, uint64_t offset) {
+    uint32_t low = 0;
+    uint32_t high = elf->order_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (offset_at(table, elf->order[middle]) < offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The run that may speak of this word: the last one that begins at or below it. */
+static const struct elf_packed *packed_run(const struct elf *elf, uint64_t address) {
+    uint32_t low = 0;
+    uint32_t high = elf->packed_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (elf->packed[middle].address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low == 0 ? NULL : &elf->packed[low - 1];
+}
+
+static bool packed_has(struct elf *elf, uint64_t address) {
+    const struct elf_packed *run = packed_run(elf, address);
+    if (run == NULL || address >= run->end || (address - run->address) % WORD_SIZE != 0) {
+        return false;
+    }
+    if (address == run->address) {
+        return true;
+    }
+    uint64_t word = (address - run->address) / WORD_SIZE - 1;
+    const void *bitmap = elf_at(elf, run->bitmaps + word / BITMAP_WORDS * WORD_SIZE, WORD_SIZE);
+    uint64_t bits = 0;
+    if (bitmap != NULL) {
+        memcpy(&bits, bitmap, sizeof bits);
+    }
+    return ((bits >> (word % BITMAP_WORDS + 1)) & 1) != 0;
+}
+
+/* The value of a symbol for a pointer: an address here, or something elsewhere. */
+static enum elf_status resolve(struct elf *elf, uint64_t index, uint64_t *ret_address,
+                               bool *ret_elsewhere) {
+    const void *found =
+            elf_at(elf, elf->dynamic.symbols + index * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
+    if (found == NULL) {
+        return ELF_RELOCATION;
+    }
+    Elf64_Sym symbol;
+    memcpy(&symbol, found, sizeof symbol);
+    unsigned type = ELF64_ST_TYPE(symbol.st_info);
+    if (type == STT_TLS || symbol.st_shndx == SHN_ABS) {
+        return ELF_RELOCATION;
+    }
+    *ret_elsewhere = symbol.st_shndx == SHN_UNDEF || type == STT_GNU_IFUNC;
+    *ret_address = symbol.st_value;
+    return ELF_OK;
+}
+
+static enum elf_status relocate(struct elf *elf, const Elf64_Rela *rela, unsigned char *record,
+                                uint64_t at, struct elf_marks *marks) {
+    uint64_t bit = UINT64_C(1) << (at / WORD_SIZE);
+    uint64_t value = (uint64_t)rela->r_addend;
+    bool elsewhere = false;
+    switch (effect_of(elf, (uint32_t)ELF64_R_TYPE(rela->r_info))) {
+    case EFFECT_NONE: return ELF_OK;
+    case EFFECT_RELATIVE: break;
+    case EFFECT_COMPUTED: elsewhere = true; break;
+    case EFFECT_SYMBOL: {
+        uint64_t address;
+        enum elf_status status = resolve(elf, ELF64_R_SYM(rela->r_info), &address, &elsewhere);
+        if (status != ELF_OK) {
+            return status;
+        }
+        value += address;
+        break;
+    }
+    default: return ELF_RELOCATION;
+    }
+    memcpy(record + at, &value, sizeof value);
+    marks->pointers = elsewhere ? marks->pointers & ~bit : marks->pointers | bit;
+    marks->elsewhere = elsewhere ? marks->elsewhere | bit : marks->elsewhere & ~bit;
+    return ELF_OK;
+}
+
+/* Those of DT_RELA that touch the record, also from just before it. */
+static enum elf_status relocate_all(struct elf *elf, uint64_t address, unsigned char *record,
+                                    size_t size, struct elf_marks *marks) {
+    const unsigned char *table = elf_at(elf, elf->dynamic.rela, elf->dynamic.rela_size);
+    if (table == NULL) {
+        return ELF_FAILED;
+    }
+    uint64_t from = address < WORD_SIZE ? 0 : address - WORD_SIZE + 1;
+    for (uint32_t i = first_from(elf, table, from); i < elf->order_count; i++) {
+        Elf64_Rela rela;
+        memcpy(&rela, table + elf->order[i] * sizeof rela, sizeof rela);
+        if (rela.r_offset >= address + size) {
+            break;
+        }
+        if (rela.r_offset < address || (rela.r_offset - address) % WORD_SIZE != 0) {
+            return ELF_RELOCATION;
+        }
+        enum elf_status status = relocate(elf, &rela, record, rela.r_offset - address, marks);
+        if (status != ELF_OK) {
+            return status;
+        }
+    }
+    return ELF_OK;
+}
+
+enum elf_status elf_record(struct elf *elf, uint64_t address, void *to, size_t size,
+                           struct elf_marks *ret) {
+    const void *bytes = elf_at(elf, address, size);
+    if (bytes == NULL) {
+        return elf->failure != 0 || elf->shortened ? ELF_FAILED : ELF_OUTSIDE;
+    }
+    memcpy(to, bytes, size);
+    *ret = (struct elf_marks){0};
+    /* The loader does the packed ones first. Their value stands in the file already. */
+    for (size_t at = 0; elf->packed_count > 0 && at < size; at += WORD_SIZE) {
+        ret->pointers |= (uint64_t)packed_has(elf, address + at) << (at / WORD_SIZE);
+    }
+    return elf->order_count == 0 ? ELF_OK : relocate_all(elf, address, to, size, ret);
+}

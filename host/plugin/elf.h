@@ -1,0 +1,147 @@
+/* elf.h - the data of a shared object, as the loader would see it, without the loader.
+ *
+ * A small file is read at once, of a large one only the pieces asked for; it is
+ * never mapped, so that whoever shortens it meanwhile does no harm. Addresses
+ * are the file's own (load base 0). Nothing here trusts a number of the file. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plugin/finding.h"
+
+/* Files up to this size are read whole. */
+#define ELF_WHOLE_MAX  (64u * 1024u)
+/* What is read at once of a larger one. */
+#define ELF_CHUNK_SIZE (64u * 1024u)
+
+#define ELF_HEADERS_MAX     64u                 /* program headers */
+#define ELF_DYNAMIC_MAX     1024u               /* entries of the dynamic section */
+#define ELF_RELOCATIONS_MAX 4194304u            /* entries of either relocation table */
+#define ELF_NEEDED_MAX      256u                /* libraries listed */
+#define ELF_NAME_MAX        4096u               /* longest library name */
+#define ELF_EXPORTS_MAX     1024u               /* symbols looked at for the remarks on them */
+#define ELF_EXTENT_MAX      (UINT64_C(1) << 40) /* addresses of a file end below */
+
+/* Relocations up to this number are put in order without allocating. */
+#define ELF_ORDER_SMALL 64u
+
+/* One PT_LOAD: `file_size` bytes at `offset` become `memory_size` at `address`. */
+struct elf_segment {
+    uint64_t address;
+    uint64_t memory_size;
+    uint64_t file_size;
+    uint64_t offset;
+    bool executable;
+};
+
+/* A run of packed relative relocations: the first word, then bitmaps of those after it. */
+struct elf_packed {
+    uint64_t address; /* of the first word, which is relocated */
+    uint64_t end;     /* first address after what the bitmaps speak of */
+    uint64_t bitmaps; /* address of the first bitmap in the table */
+};
+
+/* What the dynamic section says; addresses and sizes in bytes. */
+struct elf_dynamic {
+    uint64_t address;
+    uint64_t count; /* entries before DT_NULL */
+    uint64_t strings, strings_size;
+    uint64_t symbols;
+    uint64_t gnu_hash, hash;
+    uint64_t rela, rela_size;
+    uint64_t relr, relr_size;
+    uint64_t flags, flags_1;
+    uint32_t needed_count;
+};
+
+struct elf {
+    struct findings *findings; /* borrowed: what is wrong goes there */
+    int fd;                    /* borrowed */
+    uint64_t size;
+    unsigned char *bytes; /* `size` bytes, of which only the chunks in `loaded` were read */
+    uint64_t *loaded;     /* a bit for each chunk; NULL: all were read */
+    int failure;          /* of the reading itself: 0, TOOLRACK_E_IO or TOOLRACK_E_NO_MEMORY */
+    int error_number;     /* errno of TOOLRACK_E_IO */
+    bool shortened;       /* the file ended before the size it had */
+    uint16_t machine;
+    uint16_t header_count;
+    struct elf_segment segments[ELF_HEADERS_MAX]; /* ascending, not overlapping */
+    uint32_t segment_count;
+    struct elf_dynamic dynamic;
+    uint32_t *order; /* places in the table at `rela`, by offset; NULL: not made yet */
+    uint32_t order_count;
+    uint32_t order_small[ELF_ORDER_SMALL];
+    struct elf_packed *packed; /* ascending, not overlapping */
+    uint32_t packed_count;
+    struct elf_packed packed_small[4];
+};
+
+/** A symbol that this file defines. */
+struct elf_symbol {
+    uint64_t address;
+    uint64_t size; /* 0: not stated */
+};
+
+/* Which words of a record the loader sets: bit n is for the eight bytes at 8 n. */
+struct elf_marks {
+    uint64_t pointers;  /* set to an address of this file */
+    uint64_t elsewhere; /* set to something of another file, or known only at run time */
+};
+#define ELF_RECORD_MAX 512u
+
+enum elf_status {
+    ELF_OK,
+    ELF_OUTSIDE,    /* not, or not wholly, in the data of the file */
+    ELF_RELOCATION, /* the loader would put something there that is no pointer */
+    ELF_NO_END,     /* a text longer than allowed, or without end */
+    ELF_FAILED      /* see `failure` and `shortened` */
+};
+
+/** Read the headers and check all that does not depend on what is looked for. What breaks a rule
+ * is found; TOOLRACK_E_REFUSED then. The image is to be finished in any case.
+ * @param fd  open for reading; borrowed while the image is used; its position is not used
+ * @return 0, TOOLRACK_E_REFUSED, TOOLRACK_E_IO (see error_number), TOOLRACK_E_NO_MEMORY. */
+int elf_init(struct elf *elf, int fd, struct findings *findings);
+void elf_finish(struct elf *elf);
+
+/** `length` bytes of the file; NULL when they are not all there, or could not be read. They stay
+ * where they are until elf_finish(); no alignment. */
+const void *elf_bytes(struct elf *elf, uint64_t offset, uint64_t length);
+
+/** Whether the data of one segment holds these bytes; reads nothing. */
+bool elf_inside(const struct elf *elf, uint64_t address, uint64_t length);
+/** Whether a function can begin there. */
+bool elf_executable(const struct elf *elf, uint64_t address);
+/** The bytes at an address, without relocations; NULL as above. */
+const void *elf_at(struct elf *elf, uint64_t address, uint64_t length);
+
+/** A zero-terminated text of at most `length_max` bytes, not copied. */
+enum elf_status elf_text(struct elf *elf, uint64_t address, size_t length_max, const char **ret,
+                         size_t *ret_length);
+
+/* elf-dynamic.c */
+
+/** Read the dynamic section. 0 or TOOLRACK_E_REFUSED with findings, or `failure`. */
+int elf_read_dynamic(struct elf *elf);
+/** Find a symbol that the file exports, by its hash table, as the loader does. Findings and codes
+ * as above when there is none or it cannot be data. */
+int elf_find_symbol(struct elf *elf, const char *name, struct elf_symbol *ret);
+/** Remark on what else the file exports. */
+void elf_remark_exports(struct elf *elf, const char *expected);
+/** Name of a library that the file needs, `index` below dynamic.needed_count; NULL when its text
+ * is nowhere. Not copied. */
+const char *elf_needed(struct elf *elf, uint32_t index);
+/** "x86-64" and so on; NULL when it has no name here. Static text. */
+const char *elf_machine_name(uint16_t machine);
+
+/* elf-reloc.c */
+
+/** Put the relocations in order; before the first elf_record(). Codes as above. */
+int elf_order_relocations(struct elf *elf);
+void elf_forget_relocations(struct elf *elf);
+/** A copy of `size` bytes, both a multiple of 8 and at most ELF_RECORD_MAX, with the relocations
+ * done as the loader does them. */
+enum elf_status elf_record(struct elf *elf, uint64_t address, void *to, size_t size,
+                           struct elf_marks *ret);

@@ -1,0 +1,32 @@
+/* folder.h - the plugin files of one folder, by name. */
+#pragma once
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+struct folder {
+    DIR *dir;
+    uint64_t device;
+    uint64_t inode;
+    const char **names; /* in byte order; each is the end of a path, which begins folder_path() */
+    size_t count;
+    size_t room;
+    size_t prefix_length; /* of folder and slash in a path */
+    bool cut;             /* there are more than count_max; those that come last are missing */
+};
+
+/** Open it. Undone by folder_finish(), in every case.
+ * @return 0 or an errno value. */
+int folder_init(struct folder *folder, const char *path);
+
+/** List the files that end in ".so" and do not begin with a dot. Their paths lie in the arena.
+ * @return 0 or an errno value, ENOMEM for one; what was read before stays listed. */
+int folder_list(struct folder *folder, const char *path, size_t count_max, struct arena *arena);
+
+/** Folder, slash and name of names[i]. */
+const char *folder_path(const struct folder *folder, size_t i);
+
+void folder_finish(struct folder *folder);

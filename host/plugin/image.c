@@ -1,0 +1,577 @@
+/* The tables below say of each struct where its pointers are and what they lead
+ * to. One walk writes by them and another one puts the pointers back, so that
+ * the two cannot disagree about what stands where.
+ *
+ * Invariants of an image, on which the safety of image_fix() rests:
+ *
+ *  (1) Records stand in the order of the walk: a run of records side by side,
+ *      then, record by record and pointer by pointer, what each leads to. So the
+ *      place of every run is known before its pointer is looked at, no byte belongs
+ *      to two records, and a walk ends after as many steps as there are bytes.
+ *  (2) In place of a pointer to records stands their place in the image; the first
+ *      record has place 0 and nothing leads to it, so 0 stands for NULL.
+ *  (3) In place of a pointer to a text stands 1 + its place among the texts; 0 is
+ *      NULL. The last byte of the texts is zero, so each place in them begins a
+ *      text that ends in them. Texts are never written to and may be shared.
+ *  (4) In place of a pointer to a function stands 0. */
+#include "plugin/image.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* ------------------------------------------------------------- the tables */
+
+enum slot_kind {
+    SLOT_TEXT,
+    SLOT_ONE,   /* leads to one record */
+    SLOT_ARRAY, /* leads to as many records as a member beside it says */
+    SLOT_NOTHING
+};
+
+struct slot {
+    uint16_t offset;
+    uint8_t kind;
+    bool required;
+    uint8_t count_size;     /* ARRAY: the member that counts: 4 or 8 bytes */
+    uint16_t count_offset;  /* ARRAY */
+    uint16_t stride_offset; /* ARRAY: the uint32_t member that holds the record's size; 0: none */
+    const struct layout *layout;
+};
+
+struct layout {
+    uint16_t size;
+    uint16_t gap_offset; /* bytes between members, which may hold anything in memory */
+    uint16_t gap_size;
+    uint16_t slot_count;
+    const struct slot *slots;
+    bool (*sound)(const void *record); /* what else must be so; may be NULL */
+};
+
+#define TEXT(type, member) \
+    { .offset = offsetof(type, member), .kind = SLOT_TEXT }
+#define MUST_TEXT(type, member) \
+    { .offset = offsetof(type, member), .kind = SLOT_TEXT, .required = true }
+#define NOTHING(type, member) \
+    { .offset = offsetof(type, member), .kind = SLOT_NOTHING }
+#define ONE(type, member, to) \
+    { .offset = offsetof(type, member), .kind = SLOT_ONE, .layout = &(to) }
+#define MUST_ONE(type, member, to) \
+    { .offset = offsetof(type, member), .kind = SLOT_ONE, .required = true, .layout = &(to) }
+#define ARRAY(type, member, to, count)                                                   \
+    {                                                                                    \
+        .offset = offsetof(type, member), .kind = SLOT_ARRAY,                            \
+        .count_size = sizeof(((type *)0)->count), .count_offset = offsetof(type, count), \
+        .layout = &(to)                                                                  \
+    }
+#define ARRAY_STRIDE(type, member, to, count, stride)                                    \
+    {                                                                                    \
+        .offset = offsetof(type, member), .kind = SLOT_ARRAY,                            \
+        .count_size = sizeof(((type *)0)->count), .count_offset = offsetof(type, count), \
+        .stride_offset = offsetof(type, stride), .layout = &(to)                         \
+    }
+
+#define SLOTS(array) .slots = (array), .slot_count = sizeof(array) / sizeof((array)[0])
+
+/* A descriptor of an image ends with what leads back to the memory that it lies in. */
+struct image_descriptor {
+    struct descriptor descriptor;
+    void *owner;
+};
+
+/* These two lead to each other. */
+static const struct layout type_layout;
+static const struct layout param_layout;
+
+static const struct slot choice_slots[] = {
+        MUST_TEXT(struct tr_choice, name),
+};
+static const struct layout choice_layout = {
+        .size = sizeof(struct tr_choice),
+        SLOTS(choice_slots),
+};
+
+static const struct slot type_slots[] = {
+        ONE(struct tr_type, item, type_layout),
+        ARRAY_STRIDE(struct tr_type, fields, param_layout, field_count, field_size),
+        ARRAY_STRIDE(struct tr_type, choices, choice_layout, choice_count, choice_size),
+};
+
+static bool type_sound(const void *record) {
+    const struct tr_type *type = record;
+    return type->kind <= TR_KIND_CALL && (type->kind != TR_KIND_ARRAY || type->item != NULL);
+}
+
+static const struct layout type_layout = {
+        .size = sizeof(struct tr_type),
+        SLOTS(type_slots),
+        .sound = type_sound,
+};
+
+static const struct slot param_slots[] = {
+        MUST_TEXT(struct tr_param, name),
+        TEXT(struct tr_param, description),
+        MUST_ONE(struct tr_param, type, type_layout),
+        TEXT(struct tr_param, default_json),
+        TEXT(struct tr_param, choices_json),
+        TEXT(struct tr_param, minimum_json),
+        TEXT(struct tr_param, maximum_json),
+        TEXT(struct tr_param, exclusive_minimum_json),
+        TEXT(struct tr_param, exclusive_maximum_json),
+        TEXT(struct tr_param, multiple_of_json),
+        TEXT(struct tr_param, pattern),
+        TEXT(struct tr_param, format),
+};
+static const struct layout param_layout = {
+        .size = sizeof(struct tr_param),
+        SLOTS(param_slots),
+};
+
+static const struct slot tool_slots[] = {
+        MUST_TEXT(struct tr_tool, name),
+        TEXT(struct tr_tool, description),
+        TEXT(struct tr_tool, version),
+        TEXT(struct tr_tool, title),
+        TEXT(struct tr_tool, category),
+        TEXT(struct tr_tool, tags),
+        ARRAY_STRIDE(struct tr_tool, params, param_layout, param_count, param_size),
+        ONE(struct tr_tool, result, type_layout),
+        TEXT(struct tr_tool, result_description),
+        NOTHING(struct tr_tool, function),
+        TEXT(struct tr_tool, schema),
+        TEXT(struct tr_tool, result_schema),
+        NOTHING(struct tr_tool, run),
+};
+static const struct layout tool_layout = {
+        .size = sizeof(struct tr_tool),
+        SLOTS(tool_slots),
+};
+
+static const struct slot capability_slots[] = {
+        MUST_TEXT(struct tr_capability, value),
+};
+static const struct layout capability_layout = {
+        .size = sizeof(struct tr_capability),
+        SLOTS(capability_slots),
+};
+
+static const struct slot plugin_slots[] = {
+        MUST_TEXT(struct tr_plugin, id),
+        MUST_TEXT(struct tr_plugin, version),
+        TEXT(struct tr_plugin, description),
+        TEXT(struct tr_plugin, vendor),
+        TEXT(struct tr_plugin, license),
+        TEXT(struct tr_plugin, homepage),
+        ARRAY_STRIDE(struct tr_plugin, capabilities, capability_layout, capability_count,
+                     capability_size),
+        NOTHING(struct tr_plugin, tools),
+        NOTHING(struct tr_plugin, open),
+        NOTHING(struct tr_plugin, close),
+        NOTHING(struct tr_plugin, get_extension),
+};
+static const struct layout plugin_layout = {
+        .size = sizeof(struct tr_plugin),
+        SLOTS(plugin_slots),
+};
+
+static const struct slot descriptor_tool_slots[] = {
+        MUST_ONE(struct descriptor_tool, tool, tool_layout),
+        MUST_TEXT(struct descriptor_tool, version),
+        MUST_TEXT(struct descriptor_tool, schema),
+        TEXT(struct descriptor_tool, result_schema),
+};
+
+/* A bool that holds anything but 0 and 1 may not even be looked at. */
+static bool descriptor_tool_sound(const void *record) {
+    unsigned char typed;
+    memcpy(&typed, (const char *)record + offsetof(struct descriptor_tool, typed), 1);
+    return typed <= 1;
+}
+
+static const struct layout descriptor_tool_layout = {
+        .size = sizeof(struct descriptor_tool),
+        .gap_offset = offsetof(struct descriptor_tool, typed) + sizeof(bool),
+        .gap_size = sizeof(struct descriptor_tool) -
+                    (offsetof(struct descriptor_tool, typed) + sizeof(bool)),
+        SLOTS(descriptor_tool_slots),
+        .sound = descriptor_tool_sound,
+};
+
+static const struct slot finding_slots[] = {
+        MUST_TEXT(struct finding, rule),
+        TEXT(struct finding, tool),
+        MUST_TEXT(struct finding, cause),
+        MUST_TEXT(struct finding, fix),
+};
+
+static bool finding_sound(const void *record) {
+    const struct finding *finding = record;
+    return finding->severity >= FINDING_NOTE && finding->severity <= FINDING_ERROR;
+}
+
+static const struct layout finding_layout = {
+        .size = sizeof(struct finding),
+        .gap_offset = offsetof(struct finding, severity) + sizeof(int),
+        .gap_size =
+                offsetof(struct finding, tool) - (offsetof(struct finding, severity) + sizeof(int)),
+        SLOTS(finding_slots),
+        .sound = finding_sound,
+};
+
+static const struct slot descriptor_slots[] = {
+        ONE(struct image_descriptor, descriptor.plugin, plugin_layout),
+        ARRAY(struct image_descriptor, descriptor.tools, descriptor_tool_layout,
+              descriptor.tool_count),
+        ARRAY(struct image_descriptor, descriptor.findings, finding_layout,
+              descriptor.finding_count),
+        NOTHING(struct image_descriptor, descriptor.release),
+        NOTHING(struct image_descriptor, owner),
+};
+
+/* Whoever holds a tool relies on its plugin. */
+static bool descriptor_sound(const void *record) {
+    const struct image_descriptor *image = record;
+    return image->descriptor.plugin != NULL || image->descriptor.tool_count == 0;
+}
+
+static const struct layout descriptor_layout = {
+        .size = sizeof(struct image_descriptor),
+        SLOTS(descriptor_slots),
+        .sound = descriptor_sound,
+};
+
+static const struct slot file_slots[] = {
+        MUST_TEXT(struct cache_file, name),
+        ONE(struct cache_file, descriptor, descriptor_layout),
+};
+static const struct layout file_layout = {
+        .size = sizeof(struct cache_file),
+        SLOTS(file_slots),
+};
+
+static const struct slot folder_slots[] = {
+        MUST_TEXT(struct cache_folder, path),
+        ARRAY(struct cache_folder, files, file_layout, file_count),
+};
+static const struct layout folder_layout = {
+        .size = sizeof(struct cache_folder),
+        SLOTS(folder_slots),
+};
+
+static const struct slot index_slots[] = {
+        ARRAY(struct cache_index, folders, folder_layout, folder_count),
+};
+static const struct layout index_layout = {
+        .size = sizeof(struct cache_index),
+        SLOTS(index_slots),
+};
+
+static const struct layout *const layouts[] = {
+        &index_layout,           &folder_layout, &file_layout,   &descriptor_layout,
+        &descriptor_tool_layout, &plugin_layout, &tool_layout,   &capability_layout,
+        &param_layout,           &type_layout,   &choice_layout, &finding_layout,
+};
+static_assert(ARRAY_LENGTH(layouts) == IMAGE_STRUCTS_MAX, "the list is complete");
+
+void image_struct_sizes(uint16_t ret_sizes[IMAGE_STRUCTS_MAX]) {
+    for (size_t i = 0; i < ARRAY_LENGTH(layouts); i++) {
+        ret_sizes[i] = layouts[i]->size;
+    }
+}
+
+/* Every run begins at a multiple of this. */
+#define RECORD_ALIGN 8u
+
+/* From the index to the first type it is seven steps, and at most two from a type to the next. */
+#define DEPTH_MAX (7u + 2u * DESCRIPTOR_TYPE_DEPTH_MAX)
+
+static size_t round_up(size_t size) {
+    return (size + RECORD_ALIGN - 1) & ~(size_t)(RECORD_ALIGN - 1);
+}
+
+/* Pointers in records are of many types; as bytes they are all alike. */
+static uintptr_t load_slot(const char *at) {
+    uintptr_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static void store_slot(char *at, uintptr_t value) {
+    memcpy(at, &value, sizeof value);
+}
+
+static uint64_t load_count(const struct slot *slot, const char *record) {
+    uint64_t wide;
+    uint32_t narrow;
+    if (slot->count_size == sizeof wide) {
+        memcpy(&wide, record + slot->count_offset, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, record + slot->count_offset, sizeof narrow);
+    return narrow;
+}
+
+/* ----------------------------------------------------------------- writing */
+
+/* One text is often pointed to from two places: a version, a schema, the id of a rule. */
+#define SEEN_TEXTS 64u
+
+struct writer {
+    struct buf *records;
+    struct buf *texts;
+    size_t size_max; /* of both together, for what is being written now */
+    struct seen_text {
+        const char *text;
+        uintptr_t slot;
+    } seen[SEEN_TEXTS];
+};
+
+static bool has_room(const struct writer *writer, size_t more) {
+    size_t used = writer->records->length + writer->texts->length;
+    return used <= writer->size_max && more <= writer->size_max - used;
+}
+
+static bool write_text(struct writer *writer, const char *text, uintptr_t *ret_slot) {
+    struct seen_text *seen = &writer->seen[((uintptr_t)text >> 3) % SEEN_TEXTS];
+    if (seen->text != text) {
+        size_t size = strlen(text) + 1;
+        if (!has_room(writer, size)) {
+            return false;
+        }
+        *seen = (struct seen_text){text, writer->texts->length + 1};
+        buf_add(writer->texts, text, size);
+    }
+    *ret_slot = seen->slot;
+    return !writer->texts->failed;
+}
+
+static bool write_run(struct writer *writer, const struct layout *layout, const void *from,
+                      uint64_t count, unsigned depth, uintptr_t *ret_slot);
+
+/* The members of a live descriptor one by one: its count of references changes at any time. */
+static bool write_descriptor(struct writer *writer, const struct descriptor *desc, unsigned depth,
+                             uintptr_t *ret_slot) {
+    struct image_descriptor image;
+    memset(&image, 0, sizeof image);
+    image.descriptor.plugin = desc->plugin;
+    image.descriptor.tools = desc->tools;
+    image.descriptor.tool_count = desc->tool_count;
+    image.descriptor.findings = desc->findings;
+    image.descriptor.finding_count = desc->finding_count;
+
+    size_t records_length = writer->records->length;
+    size_t texts_length = writer->texts->length;
+    writer->size_max = records_length + texts_length + IMAGE_DESCRIPTOR_SIZE_MAX;
+    if (writer->size_max > IMAGE_SIZE_MAX) {
+        writer->size_max = IMAGE_SIZE_MAX;
+    }
+    bool written = write_run(writer, &descriptor_layout, &image, 1, depth, ret_slot);
+    writer->size_max = IMAGE_SIZE_MAX;
+    if (!written) {
+        writer->records->length = records_length;
+        writer->texts->length = texts_length;
+        memset(writer->seen, 0, sizeof writer->seen);
+        *ret_slot = 0;
+    }
+    return !writer->records->failed && !writer->texts->failed;
+}
+
+/* Write what a pointer leads to. False when out of memory or room, or when it is not sound. */
+static bool write_target(struct writer *writer, const struct slot *slot, const char *record,
+                         unsigned depth, uintptr_t *ret_slot) {
+    const void *target = (const void *)load_slot(record + slot->offset);
+    uint64_t count = slot->kind == SLOT_ARRAY ? load_count(slot, record) : 1;
+    *ret_slot = 0;
+    if (slot->kind == SLOT_NOTHING || (count == 0 && slot->kind == SLOT_ARRAY)) {
+        return true;
+    }
+    if (target == NULL) {
+        return !slot->required && slot->kind != SLOT_ARRAY;
+    }
+    if (slot->kind == SLOT_TEXT) {
+        return write_text(writer, target, ret_slot);
+    }
+    if (slot->layout == &descriptor_layout) {
+        return write_descriptor(writer, target, depth, ret_slot);
+    }
+    return write_run(writer, slot->layout, target, count, depth, ret_slot);
+}
+
+static bool write_record(struct writer *writer, const struct layout *layout, const char *record,
+                         size_t at, unsigned depth) {
+    for (size_t i = 0; i < layout->slot_count; i++) {
+        const struct slot *slot = &layout->slots[i];
+        uintptr_t value;
+        if (!write_target(writer, slot, record, depth, &value)) {
+            return false;
+        }
+        char *written = writer->records->data + at; /* the buffer may have moved */
+        store_slot(written + slot->offset, value);
+        if (slot->stride_offset != 0) {
+            uint32_t stride = slot->layout->size;
+            memcpy(written + slot->stride_offset, &stride, sizeof stride);
+        }
+    }
+    memset(writer->records->data + at + layout->gap_offset, 0, layout->gap_size);
+    return true;
+}
+
+static bool write_run(struct writer *writer, const struct layout *layout, const void *from,
+                      uint64_t count, unsigned depth, uintptr_t *ret_slot) {
+    if (depth > DEPTH_MAX || count > IMAGE_SIZE_MAX / layout->size ||
+        !has_room(writer, round_up(count * layout->size))) {
+        return false;
+    }
+    static const char padding[RECORD_ALIGN];
+    size_t size = count * layout->size;
+    size_t at = writer->records->length;
+    buf_add(writer->records, from, size);
+    buf_add(writer->records, padding, round_up(size) - size);
+    if (writer->records->failed) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *record = (const char *)from + i * layout->size;
+        if ((layout->sound != NULL && !layout->sound(record)) ||
+            !write_record(writer, layout, record, at + i * layout->size, depth + 1)) {
+            return false;
+        }
+    }
+    *ret_slot = at;
+    return true;
+}
+
+bool image_write(const struct cache_index *index, struct buf *records, struct buf *texts) {
+    struct writer writer = {.records = records, .texts = texts, .size_max = IMAGE_SIZE_MAX};
+    uintptr_t place;
+    buf_add_char(texts, '\0'); /* so that (3) holds when there is no text at all */
+    return write_run(&writer, &index_layout, index, 1, 0, &place) && !texts->failed;
+}
+
+/* ------------------------------------------------------------ putting back */
+
+struct fixer {
+    char *records;
+    size_t records_size;
+    size_t at; /* where the next run begins */
+    char *texts;
+    size_t texts_size;
+    void (*release)(struct descriptor *desc);
+    void *owner;
+};
+
+static char *fix_run(struct fixer *fixer, const struct layout *layout, uintptr_t place,
+                     uint64_t count, unsigned depth);
+
+static bool stride_right(const struct slot *slot, const char *record) {
+    uint32_t stride;
+    memcpy(&stride, record + slot->stride_offset, sizeof stride);
+    return stride == slot->layout->size;
+}
+
+static bool fix_one(struct fixer *fixer, const struct slot *slot, char *at, unsigned depth) {
+    uintptr_t place = load_slot(at);
+    char *run = place == 0 ? NULL : fix_run(fixer, slot->layout, place, 1, depth);
+    store_slot(at, (uintptr_t)run);
+    return place == 0 ? !slot->required : run != NULL;
+}
+
+static bool fix_array(struct fixer *fixer, const struct slot *slot, char *record, unsigned depth) {
+    uint64_t count = load_count(slot, record);
+    uintptr_t place = load_slot(record + slot->offset);
+    if (slot->stride_offset != 0 && !stride_right(slot, record)) {
+        return false;
+    }
+    char *run = count == 0 ? NULL : fix_run(fixer, slot->layout, place, count, depth);
+    store_slot(record + slot->offset, (uintptr_t)run);
+    return (count == 0) == (run == NULL);
+}
+
+static bool fix_text(const struct fixer *fixer, const struct slot *slot, char *at) {
+    uintptr_t place = load_slot(at);
+    if (place == 0) {
+        store_slot(at, (uintptr_t)NULL);
+        return !slot->required;
+    }
+    if (place > fixer->texts_size) {
+        return false;
+    }
+    store_slot(at, (uintptr_t)(fixer->texts + place - 1));
+    return true;
+}
+
+static bool fix_record(struct fixer *fixer, const struct layout *layout, char *record,
+                       unsigned depth) {
+    for (size_t i = 0; i < layout->slot_count; i++) {
+        const struct slot *slot = &layout->slots[i];
+        switch ((enum slot_kind)slot->kind) {
+        case SLOT_TEXT:
+            if (!fix_text(fixer, slot, record + slot->offset)) {
+                return false;
+            }
+            break;
+        case SLOT_ONE:
+            if (!fix_one(fixer, slot, record + slot->offset, depth)) {
+                return false;
+            }
+            break;
+        case SLOT_ARRAY:
+            if (!fix_array(fixer, slot, record, depth)) {
+                return false;
+            }
+            break;
+        case SLOT_NOTHING: store_slot(record + slot->offset, (uintptr_t)NULL); break;
+        }
+    }
+    if (layout == &descriptor_layout) {
+        struct image_descriptor *image = (void *)record;
+        atomic_init(&image->descriptor.refs, 0);
+        image->descriptor.release = fixer->release;
+        image->owner = fixer->owner;
+    }
+    return layout->sound == NULL || layout->sound(record);
+}
+
+static char *fix_run(struct fixer *fixer, const struct layout *layout, uintptr_t place,
+                     uint64_t count, unsigned depth) {
+    if (depth > DEPTH_MAX || place != fixer->at ||
+        count > (fixer->records_size - fixer->at) / layout->size) {
+        return NULL;
+    }
+    size_t size = round_up(count * layout->size);
+    if (size > fixer->records_size - fixer->at) {
+        return NULL;
+    }
+    char *run = fixer->records + fixer->at;
+    fixer->at += size;
+    for (size_t i = 0; i < count; i++) {
+        if (!fix_record(fixer, layout, run + i * layout->size, depth + 1)) {
+            return NULL;
+        }
+    }
+    return run;
+}
+
+const struct cache_index *image_fix(char *image, size_t records_size, size_t texts_size,
+                                    void (*release)(struct descriptor *desc), void *owner) {
+    assert((uintptr_t)image % RECORD_ALIGN == 0);
+    struct fixer fixer = {
+            .records = image,
+            .records_size = records_size,
+            .texts = image + records_size,
+            .texts_size = texts_size,
+            .release = release,
+            .owner = owner,
+    };
+    if (texts_size == 0 || fixer.texts[texts_size - 1] != '\0') {
+        return NULL;
+    }
+    const void *index = fix_run(&fixer, &index_layout, 0, 1, 0);
+    /* Bytes that nothing leads to were not written by image_write(). */
+    return fixer.at == records_size ? index : NULL;
+}
+
+void *image_owner(struct descriptor *desc) {
+    return ((struct image_descriptor *)desc)->owner;
+}

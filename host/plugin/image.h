@@ -1,0 +1,60 @@
+/* image.h - what the cache knows, as bytes that need no parsing.
+ *
+ * An image is the records of the structs below and of all that they lead to, in
+ * the host's own sizes, in the order in which a walk meets them, and after them
+ * all texts. In place of each pointer stands where it leads. To use an image is
+ * to walk over it once and to put the pointers back. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "plugin/descriptor.h"
+#include "plugin/scan.h"
+
+/** What is known of one file. All it leads to is borrowed from whoever made it. */
+struct cache_file {
+    const char *name; /* in its folder */
+    struct file_identity identity;
+    struct descriptor *descriptor; /* NULL: too large for the cache, to be read each time */
+};
+
+struct cache_folder {
+    const char *path;               /* as it was given to the scan */
+    const struct cache_file *files; /* by name in byte order */
+    uint64_t file_count;
+};
+
+struct cache_index {
+    const struct cache_folder *folders; /* the ones used last come first */
+    uint64_t folder_count;
+};
+
+/* A descriptor that takes more than this in an image is left out of it, and so is each one that
+ * the image as a whole has no more room for. */
+#define IMAGE_DESCRIPTOR_SIZE_MAX (64u * 1024u * 1024u)
+#define IMAGE_SIZE_MAX            (256u * 1024u * 1024u)
+
+/** Structs whose shape the image depends on, for the header of the file it is kept in. */
+#define IMAGE_STRUCTS_MAX 12
+void image_struct_sizes(uint16_t ret_sizes[IMAGE_STRUCTS_MAX]);
+
+/** Append the image of `index` to two buffers, which make the image when put one after the other.
+ * Both must be empty. Functions are left out.
+ * @return false when out of memory; the buffers then hold nothing of use. [any-thread] */
+bool image_write(const struct cache_index *index, struct buf *records, struct buf *texts);
+
+/** Make an image usable where it lies.
+ *
+ * Any bytes may be handed in. What is accepted has no pointer but to sound memory of the image,
+ * every text in it ends inside it, and every text and record that the host relies on is there.
+ *
+ * @param image    aligned for any type; it is written to, and useless when NULL is returned
+ * @param release  becomes that of each descriptor, which starts without references
+ * @param owner    for image_owner()
+ * @return the index, a part of the image; NULL when it is not an image. [any-thread] */
+const struct cache_index *image_fix(char *image, size_t records_size, size_t texts_size,
+                                    void (*release)(struct descriptor *desc), void *owner);
+
+/** The owner of the image that a descriptor is part of. */
+void *image_owner(struct descriptor *desc);

@@ -1,0 +1,639 @@
+/* From ECMA-262 regular expressions to pcre2's.
+ *
+ * JSON Schema's patterns are those of ECMA-262 in Unicode mode. pcre2 reads much the same, but
+ * means other things by some of it (`\s`, `.`, `\v`) and has much that ECMA-262 does not
+ * (`(*VERB)`,
+ * `(?P<`, possessive repeats, `\A`). So each pattern is read as ECMA-262 would and written anew in
+ * the part that both understand. Lone `]`, `{` and `}` and escaped punctuation are let through:
+ * strictly they are errors in Unicode mode, but real schemas are full of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "schema/regex.h"
+
+#define GROUP_DEPTH_MAX 200
+#define CODE_POINT_MAX  0x10ffffu
+#define REPEAT_MAX      65535u
+
+/* White space and line ends of ECMA-262, and all else, as the inside of a class. */
+#define SPACE_CLASS                                                                               \
+    "\\x{9}-\\x{d}\\x{20}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}" \
+    "\\x{3000}\\x{feff}"
+#define NOT_SPACE_CLASS                                                              \
+    "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}" \
+    "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}"   \
+    "\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
+#define ANY_BUT_LINE_END "[^\\n\\r\\x{2028}\\x{2029}]"
+
+struct ecma {
+    const char *at;
+    const char *end;
+    struct buf out;
+    const char *reason; /* static text; set once */
+    bool can_repeat;    /* the last thing written may be repeated */
+    unsigned depth;
+    unsigned groups;     /* capturing, seen so far */
+    unsigned max_number; /* largest back reference */
+};
+
+static bool refuse(struct ecma *e, const char *reason) {
+    if (e->reason == NULL) {
+        e->reason = reason;
+    }
+    return false;
+}
+
+static bool at_text(const struct ecma *e, const char *text) {
+    size_t length = strlen(text);
+    return (size_t)(e->end - e->at) >= length && memcmp(e->at, text, length) == 0;
+}
+
+static bool take(struct ecma *e, const char *text) {
+    if (!at_text(e, text)) {
+        return false;
+    }
+    e->at += strlen(text);
+    return true;
+}
+
+static void put_code_point(struct ecma *e, uint32_t c) {
+    buf_printf(&e->out, "\\x{%x}", c);
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static int hex_digit(char c) {
+    if (is_digit(c)) {
+        return c - '0';
+    }
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Exactly `count` hexadecimal digits. */
+static bool take_hex(struct ecma *e, int count, uint32_t *ret) {
+    uint32_t value = 0;
+    for (int i = 0; i < count; i++) {
+        int digit = e->at + i < e->end ? hex_digit(e->at[i]) : -1;
+        if (digit < 0) {
+            return false;
+        }
+        value = value * 16 + (uint32_t)digit;
+    }
+    e->at += count;
+    *ret = value;
+    return true;
+}
+
+static bool take_braced_hex(struct ecma *e, uint32_t *ret) {
+    uint32_t value = 0;
+    const char *start = e->at;
+    while (e->at < e->end && hex_digit(*e->at) >= 0 && value <= CODE_POINT_MAX) {
+        value = value * 16 + (uint32_t)hex_digit(*e->at++);
+    }
+    *ret = value;
+    return e->at > start && value <= CODE_POINT_MAX && take(e, "}");
+}
+
+static bool is_high_surrogate(uint32_t c) {
+    return c >= 0xd800 && c <= 0xdbff;
+}
+
+static bool is_low_surrogate(uint32_t c) {
+    return c >= 0xdc00 && c <= 0xdfff;
+}
+
+/* After `\u`: four digits, two such as a surrogate pair, or any number in braces. */
+static bool take_unicode_escape(struct ecma *e, uint32_t *ret) {
+    if (take(e, "{")) {
+        return take_braced_hex(e, ret) || refuse(e, "a \\u{...} is not a code point");
+    }
+    if (!take_hex(e, 4, ret)) {
+        return refuse(e, "\\u needs four hexadecimal digits");
+    }
+    const char *after = e->at;
+    uint32_t low = 0;
+    if (is_high_surrogate(*ret) && take(e, "\\u") && take_hex(e, 4, &low) &&
+        is_low_surrogate(low)) {
+        *ret = 0x10000 + ((*ret - 0xd800) << 10) + (low - 0xdc00);
+    } else {
+        e->at = after;
+    }
+    return true;
+}
+
+/* Escapes that stand for one character, in a class or outside; `*ret_known` is false for others. */
+static bool take_character_escape(struct ecma *e, uint32_t *ret, bool *ret_known) {
+    char c = *e->at;
+    *ret_known = true;
+    e->at++;
+    switch (c) {
+    case 't': *ret = '\t'; return true;
+    case 'n': *ret = '\n'; return true;
+    case 'v': *ret = '\v'; return true;
+    case 'f': *ret = '\f'; return true;
+    case 'r': *ret = '\r'; return true;
+    case 'x': return take_hex(e, 2, ret) || refuse(e, "\\x needs two hexadecimal digits");
+    case 'u': return take_unicode_escape(e, ret);
+    case '0':
+        *ret = 0;
+        return e->at == e->end || !is_digit(*e->at) || refuse(e, "octal escapes are not allowed");
+    case 'c':
+        if (e->at == e->end || !is_letter(*e->at)) {
+            return refuse(e, "\\c needs a letter");
+        }
+        *ret = (uint32_t)*e->at++ & 31;
+        return true;
+    default: break;
+    }
+    if ((unsigned char)c < 0x80 && !is_letter(c) && !is_digit(c)) {
+        *ret = (unsigned char)c;
+        return true;
+    }
+    e->at--;
+    *ret_known = false;
+    return true;
+}
+
+/* Names of general categories in ECMA-262, and what pcre2 calls them. */
+static const char *const categories[][2] = {
+        {"Cased_Letter", "L&"},
+        {"Close_Punctuation", "Pe"},
+        {"Combining_Mark", "M"},
+        {"Connector_Punctuation", "Pc"},
+        {"Control", "Cc"},
+        {"Currency_Symbol", "Sc"},
+        {"Dash_Punctuation", "Pd"},
+        {"Decimal_Number", "Nd"},
+        {"Enclosing_Mark", "Me"},
+        {"Final_Punctuation", "Pf"},
+        {"Format", "Cf"},
+        {"Initial_Punctuation", "Pi"},
+        {"LC", "L&"},
+        {"Letter", "L"},
+        {"Letter_Number", "Nl"},
+        {"Line_Separator", "Zl"},
+        {"Lowercase_Letter", "Ll"},
+        {"Mark", "M"},
+        {"Math_Symbol", "Sm"},
+        {"Modifier_Letter", "Lm"},
+        {"Modifier_Symbol", "Sk"},
+        {"Nonspacing_Mark", "Mn"},
+        {"Number", "N"},
+        {"Open_Punctuation", "Ps"},
+        {"Other", "C"},
+        {"Other_Letter", "Lo"},
+        {"Other_Number", "No"},
+        {"Other_Punctuation", "Po"},
+        {"Other_Symbol", "So"},
+        {"Paragraph_Separator", "Zp"},
+        {"Private_Use", "Co"},
+        {"Punctuation", "P"},
+        {"Separator", "Z"},
+        {"Space_Separator", "Zs"},
+        {"Spacing_Mark", "Mc"},
+        {"Surrogate", "Cs"},
+        {"Symbol", "S"},
+        {"Titlecase_Letter", "Lt"},
+        {"Unassigned", "Cn"},
+        {"Uppercase_Letter", "Lu"},
+        {"cntrl", "Cc"},
+        {"digit", "Nd"},
+        {"punct", "P"},
+};
+
+static void put_property(struct ecma *e, bool negated, const char *name, size_t length) {
+    static const char *const prefixes[] = {"General_Category=", "gc="};
+    for (size_t i = 0; i < ARRAY_LENGTH(prefixes); i++) {
+        size_t n = strlen(prefixes[i]);
+        if (length > n && memcmp(name, prefixes[i], n) == 0) {
+            name += n;
+            length -= n;
+        }
+    }
+    if (length == 8 && memcmp(name, "Assigned", 8) == 0) {
+        negated = !negated;
+        name = "Cn";
+        length = 2;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(categories); i++) {
+        if (strlen(categories[i][0]) == length && memcmp(categories[i][0], name, length) == 0) {
+            name = categories[i][1];
+            length = strlen(name);
+            break;
+        }
+    }
+    buf_add_text(&e->out, negated ? "\\P{" : "\\p{");
+    buf_add(&e->out, name, length);
+    buf_add_char(&e->out, '}');
+}
+
+/* After `\p` or `\P`. Whether the property exists is pcre2's to say. */
+static bool translate_property(struct ecma *e, bool negated) {
+    if (!take(e, "{")) {
+        return refuse(e, "\\p needs a name in braces");
+    }
+    const char *name = e->at;
+    while (e->at < e->end &&
+           (is_letter(*e->at) || is_digit(*e->at) || *e->at == '_' || *e->at == '=')) {
+        e->at++;
+    }
+    size_t length = (size_t)(e->at - name);
+    if (length == 0 || !take(e, "}")) {
+        return refuse(e, "\\p needs a name in braces");
+    }
+    put_property(e, negated, name, length);
+    return true;
+}
+
+/* `\d \D \s \S \w \W \p \P`: sets of characters. False when it is none of them. */
+static bool translate_set_escape(struct ecma *e, bool in_class) {
+    char c = *e->at;
+    if (c == 'd' || c == 'D' || c == 'w' || c == 'W') {
+        buf_printf(&e->out, "\\%c", c);
+    } else if (c == 's' || c == 'S') {
+        buf_add_text(&e->out, in_class ? "" : "[");
+        buf_add_text(&e->out, c == 's' ? SPACE_CLASS : NOT_SPACE_CLASS);
+        buf_add_text(&e->out, in_class ? "" : "]");
+    } else if (c == 'p' || c == 'P') {
+        e->at++;
+        (void)translate_property(e, c == 'P');
+        return true;
+    } else {
+        return false;
+    }
+    e->at++;
+    return true;
+}
+
+/* A surrogate alone can be in no well-formed text. */
+static void put_outside_class(struct ecma *e, uint32_t c) {
+    if (is_high_surrogate(c) || is_low_surrogate(c)) {
+        buf_add_text(&e->out, "(?!)");
+    } else {
+        put_code_point(e, c);
+    }
+}
+
+static bool is_name_character(char c, bool first) {
+    return is_letter(c) || c == '_' || (!first && is_digit(c));
+}
+
+/* `<name>`; copied as it is. pcre2 takes ASCII names only, and so does this. */
+static bool translate_group_name(struct ecma *e) {
+    const char *name = e->at;
+    while (e->at < e->end && is_name_character(*e->at, e->at == name)) {
+        e->at++;
+    }
+    size_t length = (size_t)(e->at - name);
+    if (length == 0 || !take(e, ">")) {
+        return refuse(e, "a group's name must be a word in angle brackets");
+    }
+    buf_add_char(&e->out, '<');
+    buf_add(&e->out, name, length);
+    buf_add_char(&e->out, '>');
+    return true;
+}
+
+static bool translate_back_reference(struct ecma *e) {
+    unsigned number = 0;
+    while (e->at < e->end && is_digit(*e->at) && number < REPEAT_MAX) {
+        number = number * 10 + (unsigned)(*e->at++ - '0');
+    }
+    e->max_number = number > e->max_number ? number : e->max_number;
+    buf_printf(&e->out, "\\g{%u}", number);
+    return true;
+}
+
+static bool translate_escape(struct ecma *e) {
+    if (e->at == e->end) {
+        return refuse(e, "it ends in a backslash");
+    }
+    e->can_repeat = true;
+    if (*e->at == 'b' || *e->at == 'B') {
+        buf_printf(&e->out, "\\%c", *e->at++);
+        e->can_repeat = false;
+        return true;
+    }
+    if (*e->at >= '1' && *e->at <= '9') {
+        return translate_back_reference(e);
+    }
+    if (take(e, "k<")) {
+        buf_add_text(&e->out, "\\k");
+        return translate_group_name(e);
+    }
+    if (translate_set_escape(e, false)) {
+        return e->reason == NULL;
+    }
+    uint32_t c = 0;
+    bool known = false;
+    if (!take_character_escape(e, &c, &known)) {
+        return false;
+    }
+    if (!known) {
+        return refuse(e, "a backslash before a letter that has no meaning");
+    }
+    put_outside_class(e, c);
+    return true;
+}
+
+/* One character of UTF-8; the text is known to be well-formed or pcre2 will say so. */
+static uint32_t take_utf8(struct ecma *e) {
+    unsigned char first = (unsigned char)*e->at++;
+    if (first < 0xc0) {
+        return first;
+    }
+    int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+    uint32_t c = first & (0x3fu >> more);
+    for (; more > 0 && e->at < e->end; more--) {
+        c = c << 6 | ((unsigned char)*e->at++ & 0x3f);
+    }
+    return c;
+}
+
+/* A character of a class, or a set (`*ret_set`), which is written at once. */
+static bool take_class_atom(struct ecma *e, uint32_t *ret, bool *ret_set) {
+    *ret_set = false;
+    if (*e->at != '\\') {
+        *ret = take_utf8(e);
+        return true;
+    }
+    e->at++;
+    if (e->at == e->end) {
+        return refuse(e, "it ends in a backslash");
+    }
+    if (take(e, "b")) {
+        *ret = '\b';
+        return true;
+    }
+    if (translate_set_escape(e, true)) {
+        *ret_set = true;
+        return e->reason == NULL;
+    }
+    bool known = false;
+    if (!take_character_escape(e, ret, &known)) {
+        return false;
+    }
+    return known || refuse(e, "a backslash before a letter that has no meaning");
+}
+
+static void put_class_range(struct ecma *e, uint32_t low, uint32_t high) {
+    /* pcre2 refuses surrogates; a range that touches them keeps what is outside. */
+    if (is_high_surrogate(low) || is_low_surrogate(low)) {
+        low = 0xe000;
+    }
+    if (is_high_surrogate(high) || is_low_surrogate(high)) {
+        high = 0xd7ff;
+    }
+    if (low > high) {
+        return;
+    }
+    put_code_point(e, low);
+    if (high > low) {
+        buf_add_char(&e->out, '-');
+        put_code_point(e, high);
+    }
+}
+
+static bool at_range(const struct ecma *e) {
+    return at_text(e, "-") && e->at + 1 < e->end && e->at[1] != ']';
+}
+
+static bool translate_class_part(struct ecma *e) {
+    uint32_t low = 0;
+    uint32_t high = 0;
+    bool low_is_set = false;
+    bool high_is_set = false;
+    if (!take_class_atom(e, &low, &low_is_set)) {
+        return false;
+    }
+    if (low_is_set || !at_range(e)) {
+        if (!low_is_set) {
+            put_class_range(e, low, low);
+        } else if (at_text(e, "-")) {
+            e->at++; /* a set ends no range, so this is a plain hyphen */
+            put_code_point(e, '-');
+        }
+        return true;
+    }
+    e->at++;
+    if (!take_class_atom(e, &high, &high_is_set)) {
+        return false;
+    }
+    if (high_is_set) {
+        put_class_range(e, low, low);
+        put_code_point(e, '-');
+        return true;
+    }
+    if (low > high) {
+        return refuse(e, "a range in brackets is in the wrong order");
+    }
+    put_class_range(e, low, high);
+    return true;
+}
+
+static bool translate_class(struct ecma *e) {
+    e->can_repeat = true;
+    if (take(e, "^]")) {
+        buf_add_text(&e->out, "[\\x{0}-\\x{10ffff}]");
+        return true;
+    }
+    bool negated = take(e, "^");
+    size_t start = e->out.length;
+    buf_add_text(&e->out, negated ? "[^" : "[");
+    size_t empty = e->out.length;
+    while (!at_text(e, "]")) {
+        if (e->at == e->end) {
+            return refuse(e, "a bracket is not closed");
+        }
+        if (!translate_class_part(e)) {
+            return false;
+        }
+    }
+    e->at++;
+    if (e->out.length == empty && !e->out.failed) { /* empty, or only lone surrogates */
+        e->out.length = start;
+        buf_add_text(&e->out, negated ? "[\\x{0}-\\x{10ffff}]" : "(?!)");
+        return true;
+    }
+    buf_add_char(&e->out, ']');
+    return true;
+}
+
+static bool take_number(struct ecma *e, unsigned *ret) {
+    const char *start = e->at;
+    unsigned value = 0;
+    while (e->at < e->end && is_digit(*e->at)) {
+        value = value > REPEAT_MAX ? value : value * 10 + (unsigned)(*e->at - '0');
+        e->at++;
+    }
+    *ret = value;
+    return e->at > start;
+}
+
+/* `{2}`, `{2,}`, `{2,5}`; anything else in braces is not a repeat, and `*ret_is` says so. */
+static bool translate_braces(struct ecma *e, bool *ret_is) {
+    const char *start = e->at;
+    unsigned low = 0;
+    unsigned high = 0;
+    *ret_is = false;
+    if (!take(e, "{") || !take_number(e, &low)) {
+        e->at = start;
+        return true;
+    }
+    bool open = take(e, ",");
+    bool bounded = open && take_number(e, &high);
+    if (!take(e, "}")) {
+        e->at = start;
+        return true;
+    }
+    *ret_is = true;
+    if (bounded && low > high) {
+        return refuse(e, "a repeat in braces is in the wrong order");
+    }
+    buf_add(&e->out, start, (size_t)(e->at - start));
+    return true;
+}
+
+/* A repeat after something that can be repeated. */
+static bool translate_repeat(struct ecma *e) {
+    bool braces = false;
+    if (at_text(e, "{")) {
+        if (!translate_braces(e, &braces)) {
+            return false;
+        }
+        if (!braces) {
+            e->at++;
+            buf_add_text(&e->out, "\\{");
+            e->can_repeat = true;
+            return true;
+        }
+    } else {
+        buf_add_char(&e->out, *e->at++);
+    }
+    if (!e->can_repeat) {
+        return refuse(e, "there is nothing to repeat");
+    }
+    if (take(e, "?")) {
+        buf_add_char(&e->out, '?');
+    }
+    e->can_repeat = false;
+    return true;
+}
+
+static bool translate_group_start(struct ecma *e) {
+    static const char *const plain[] = {"?:", "?=", "?!", "?<=", "?<!"};
+    if (++e->depth > GROUP_DEPTH_MAX) {
+        return refuse(e, "groups are nested too deeply");
+    }
+    e->can_repeat = false;
+    buf_add_char(&e->out, '(');
+    if (!at_text(e, "?")) {
+        e->groups++;
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(plain); i++) {
+        if (take(e, plain[i])) {
+            buf_add_text(&e->out, plain[i]);
+            return true;
+        }
+    }
+    if (take(e, "?<")) {
+        e->groups++;
+        buf_add_char(&e->out, '?');
+        return translate_group_name(e);
+    }
+    return refuse(e, "(? must be followed by :, =, !, <=, <! or <name>");
+}
+
+static bool translate_group_end(struct ecma *e) {
+    if (e->depth == 0) {
+        return refuse(e, "a parenthesis is not opened");
+    }
+    e->depth--;
+    e->can_repeat = true;
+    buf_add_char(&e->out, ')');
+    return true;
+}
+
+static void translate_literal(struct ecma *e) {
+    e->can_repeat = true;
+    if ((unsigned char)*e->at < 0x80 && !is_letter(*e->at) && !is_digit(*e->at)) {
+        put_code_point(e, (unsigned char)*e->at++);
+    } else {
+        buf_add_char(&e->out, *e->at++); /* a byte of UTF-8 passes through */
+    }
+}
+
+static bool translate_term(struct ecma *e) {
+    char c = *e->at;
+    switch (c) {
+    case '\\': e->at++; return translate_escape(e);
+    case '[': e->at++; return translate_class(e);
+    case '(': e->at++; return translate_group_start(e);
+    case ')': e->at++; return translate_group_end(e);
+    case '*':
+    case '+':
+    case '?':
+    case '{': return translate_repeat(e);
+    case '|':
+    case '^':
+    case '$':
+        buf_add_char(&e->out, c);
+        e->at++;
+        e->can_repeat = false;
+        return true;
+    case '.':
+        buf_add_text(&e->out, ANY_BUT_LINE_END);
+        e->at++;
+        e->can_repeat = true;
+        return true;
+    default: translate_literal(e); return true;
+    }
+}
+
+static bool translate(struct ecma *e) {
+    while (e->at < e->end) {
+        if (!translate_term(e)) {
+            return false;
+        }
+    }
+    if (e->depth > 0) {
+        return refuse(e, "a parenthesis is not closed");
+    }
+    if (e->max_number > e->groups) {
+        return refuse(e, "a back reference names a group that is not there");
+    }
+    return true;
+}
+
+enum ecma_result ecma_translate(const char *pattern, size_t length, char **ret, size_t *ret_length,
+                                const char **reason) {
+    struct ecma e = {.at = pattern, .end = pattern + length, .out = BUF_INIT};
+    e.out.failed = ret == NULL; /* a failed buffer takes nothing and allocates nothing */
+    bool valid = translate(&e);
+    size_t out_length = e.out.length;
+    CLEANUP(freep) char *text = buf_steal(&e.out);
+    if (!valid) {
+        *reason = e.reason;
+        return ECMA_INVALID;
+    }
+    if (ret == NULL) {
+        return ECMA_OK;
+    }
+    if (text == NULL) {
+        return ECMA_NO_MEMORY;
+    }
+    *ret = STEAL(text);
+    *ret_length = out_length;
+    return ECMA_OK;
+}

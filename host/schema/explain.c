@@ -1,0 +1,376 @@
+/* Which reason to give.
+ *
+ * Outside anyOf and oneOf the first fault ends the walk, so there is one reason. When all branches
+ * of an anyOf or oneOf fail, each offers its own, and the one that most likely tells what the
+ * caller meant wins:
+ *
+ *  (1) A branch that wants another type of value, or another constant, here or in a property one
+ *      level down (which is how unions are told apart), was not meant.
+ *  (2) Of the others, the fault that lies deepest got furthest.
+ *  (3) When every branch wants another type at one place, the types are named together; the same
+ *      for constants.
+ *
+ * The outermost union decides first, then the innermost. */
+#include "schema/explain.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "schema/keyword.h"
+
+/* Properties named when an unknown one is like none of them. */
+#define KNOWN_SHOWN_MAX 8u
+
+/* Edits that still look like a slip: one in short names, more in long ones. */
+#define SLIP_MAX 3u
+
+/* Weights in a rank: outer union, then inner union, then depth. */
+#define RANK_OUTER 1000000L
+#define RANK_INNER 10000L
+
+void explain_enter_key(struct run *run, yyjson_val *key) {
+    struct explain *explain = run->explain;
+    explain->path[explain->path_length++] = (struct step){.key = key};
+}
+
+void explain_enter_index(struct run *run, size_t index) {
+    struct explain *explain = run->explain;
+    explain->path[explain->path_length++] = (struct step){.index = index};
+}
+
+void explain_leave(struct run *run) {
+    run->explain->path_length--;
+}
+
+/* ------------------------------------------------------------------------------------ ranking */
+
+static long weight(enum telling telling, size_t base, size_t depth) {
+    size_t below = depth - base;
+    if (telling == TELLING_TYPE && below == 0) {
+        return 1;
+    }
+    if (telling == TELLING_CHOICE && below <= 1) {
+        return 2;
+    }
+    return 3;
+}
+
+static long rank_of(const struct explain *explain, enum telling telling) {
+    long depth = (long)explain->path_length;
+    if (!explain->alternatives) {
+        return RANK_OUTER * 4;
+    }
+    return weight(telling, explain->outer, explain->path_length) * RANK_OUTER +
+           weight(telling, explain->inner, explain->path_length) * RANK_INNER + depth;
+}
+
+static void write_path(const struct explain *explain, struct text *text) {
+    for (size_t i = 0; i < explain->path_length; i++) {
+        const struct step *step = &explain->path[i];
+        if (step->key != NULL) {
+            text_add_key(text, unsafe_yyjson_get_str(step->key), unsafe_yyjson_get_len(step->key));
+        } else {
+            text_add_index(text, step->index);
+        }
+    }
+}
+
+/* Begin a reason that is better than the one so far; false when it is not. */
+static bool begin(struct run *run, const char *keyword, enum telling telling, struct text *field,
+                  struct text *reason) {
+    struct explain *explain = run->explain;
+    if (explain == NULL) {
+        return false;
+    }
+    long rank = rank_of(explain, telling);
+    if (rank <= explain->best) {
+        return false;
+    }
+    struct schema_failure *failure = explain->failure;
+    explain->best = rank;
+    explain->merged_tags = 0;
+    explain->merged_choices = 0;
+    failure->keyword = keyword;
+    *field = text_in(failure->field, sizeof failure->field);
+    *reason = text_in(failure->reason, sizeof failure->reason);
+    write_path(explain, field);
+    return true;
+}
+
+/* Whether a reason of this kind, at this rank, is what was offered last: then it may be merged. */
+static bool merges(const struct run *run, enum telling telling) {
+    const struct explain *explain = run->explain;
+    return explain != NULL && explain->alternatives && rank_of(explain, telling) == explain->best;
+}
+
+/* --------------------------------------------------------------------------------------- types */
+
+static void add_types(struct text *text, uint32_t tags, bool integer) {
+    static const struct {
+        uint32_t tags;
+        const char *name;
+    } types[] = {
+            {TAGS_OF_TYPE(YYJSON_TYPE_STR), "a string"},
+            {TAGS_OF_TYPE(YYJSON_TYPE_NUM), "a number"},
+            {TAGS_OF_TYPE(YYJSON_TYPE_BOOL), "a boolean"},
+            {TAGS_OF_TYPE(YYJSON_TYPE_ARR), "an array"},
+            {TAGS_OF_TYPE(YYJSON_TYPE_OBJ), "an object"},
+            {TAGS_OF_TYPE(YYJSON_TYPE_NULL), "null"},
+    };
+    size_t left = 0;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        left += (tags & types[i].tags) != 0;
+    }
+    for (size_t i = 0, done = 0; i < sizeof types / sizeof types[0]; i++) {
+        if ((tags & types[i].tags) == 0) {
+            continue;
+        }
+        bool is_integer = integer && types[i].tags == TAGS_OF_TYPE(YYJSON_TYPE_NUM);
+        const char *before = done == 0 ? "" : done + 1 == left ? " or " : ", ";
+        text_printf(text, "%s%s", before, is_integer ? "an integer" : types[i].name);
+        done++;
+    }
+}
+
+static void add_type_reason(struct text *reason, uint32_t tags, bool integer, yyjson_val *value) {
+    text_printf(reason, "must be ");
+    add_types(reason, tags, integer);
+    text_printf(reason, ", not ");
+    if (yyjson_is_real(value) && integer) {
+        text_add_value(reason, value); /* 1.5 says it better than "a number" */
+    } else {
+        text_printf(reason, "%s", keyword_kind(value));
+    }
+}
+
+static bool explain_never(struct run *run) {
+    struct text field;
+    struct text reason;
+    if (begin(run, "false schema", TELLING_TYPE, &field, &reason)) {
+        text_printf(&reason, "is not allowed here");
+    }
+    return false;
+}
+
+bool explain_type(struct run *run, const struct node *node, yyjson_val *value) {
+    if (run->explain == NULL) {
+        return false;
+    }
+    if (node->tags == 0) {
+        return explain_never(run);
+    }
+    struct explain *explain = run->explain;
+    struct text field;
+    struct text reason;
+    bool merging = explain->merged_tags != 0 && merges(run, TELLING_TYPE);
+    if (merging) {
+        bool number_before = (explain->merged_tags & TAGS_OF_TYPE(YYJSON_TYPE_NUM)) != 0;
+        bool number_now = (node->tags & TAGS_OF_TYPE(YYJSON_TYPE_NUM)) != 0;
+        explain->merged_integer =
+                (explain->merged_integer || !number_before) && (node->integer_too || !number_now);
+        explain->merged_tags |= node->tags;
+        reason = text_in(explain->failure->reason, sizeof explain->failure->reason);
+        add_type_reason(&reason, explain->merged_tags, explain->merged_integer, value);
+    } else if (begin(run, "type", TELLING_TYPE, &field, &reason)) {
+        explain->merged_tags = node->tags;
+        explain->merged_integer = node->integer_too;
+        add_type_reason(&reason, node->tags, node->integer_too, value);
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------- choices */
+
+static void add_choices(struct text *text, const struct choices *choices, unsigned already) {
+    for (uint32_t i = 0; i < choices->count; i++) {
+        if (text->length > text->room * 3 / 4) {
+            text_printf(text, ", and %u more", choices->count - i);
+            return;
+        }
+        text_printf(text, "%s", i + already > 0 ? ", " : "");
+        text_add_value(text, choices->values[i]);
+    }
+}
+
+bool explain_choice(struct run *run, const struct choices *choices) {
+    struct explain *explain = run->explain;
+    struct text field;
+    struct text reason;
+    if (explain == NULL) {
+        return false;
+    }
+    bool merging = explain->merged_choices > 0 && merges(run, TELLING_CHOICE);
+    if (!merging && !begin(run, choices->keyword, TELLING_CHOICE, &field, &reason)) {
+        return false;
+    }
+    unsigned before = merging ? explain->merged_choices : 0;
+    struct text list = text_in(explain->choices + (merging ? strlen(explain->choices) : 0),
+                               merging ? sizeof explain->choices - strlen(explain->choices)
+                                       : sizeof explain->choices);
+    add_choices(&list, choices, before);
+    explain->merged_choices = before + choices->count;
+    reason = text_in(explain->failure->reason, sizeof explain->failure->reason);
+    text_printf(&reason, explain->merged_choices > 1 ? "must be one of " : "must be ");
+    text_add(&reason, explain->choices, strlen(explain->choices));
+    return false;
+}
+
+/* -------------------------------------------------------------------------------- plain reasons */
+
+bool explain(struct run *run, const char *keyword, const char *format, ...) {
+    struct text field;
+    struct text reason;
+    if (begin(run, keyword, TELLING_OTHER, &field, &reason)) {
+        va_list args;
+        va_start(args, format);
+        text_vprintf(&reason, format, args);
+        va_end(args);
+    }
+    return false;
+}
+
+static const char *plural_of(const char *what, uint64_t count) {
+    if (count == 1) {
+        return "";
+    }
+    return strcmp(what, "property") == 0 ? "ies" : "s";
+}
+
+static void add_counted(struct text *text, uint64_t count, const char *what) {
+    size_t stem = strlen(what) - (count != 1 && strcmp(what, "property") == 0);
+    text_printf(text, "%llu %.*s%s", (unsigned long long)count, (int)stem, what,
+                plural_of(what, count));
+}
+
+bool explain_count(struct run *run, const char *keyword, const char *relation, uint64_t bound,
+                   const char *what, uint64_t actual) {
+    struct text field;
+    struct text reason;
+    if (begin(run, keyword, TELLING_OTHER, &field, &reason)) {
+        text_printf(&reason, "must have %s ", relation);
+        add_counted(&reason, bound, what);
+        text_printf(&reason, ", not %llu", (unsigned long long)actual);
+    }
+    return false;
+}
+
+bool explain_bound(struct run *run, const char *keyword, const char *relation, yyjson_val *bound,
+                   yyjson_val *value) {
+    struct text field;
+    struct text reason;
+    if (begin(run, keyword, TELLING_OTHER, &field, &reason)) {
+        text_printf(&reason, "%s ", relation);
+        text_add_value(&reason, bound);
+        text_printf(&reason, ", not ");
+        text_add_value(&reason, value);
+    }
+    return false;
+}
+
+bool explain_missing(struct run *run, yyjson_val *name, yyjson_val *trigger_key) {
+    struct text field;
+    struct text reason;
+    const char *keyword = trigger_key == NULL ? "required" : "dependentRequired";
+    if (begin(run, keyword, TELLING_OTHER, &field, &reason)) {
+        text_add_key(&field, unsafe_yyjson_get_str(name), unsafe_yyjson_get_len(name));
+        text_printf(&reason, "required property ");
+        text_add_value(&reason, name);
+        text_printf(&reason, " is missing");
+        if (trigger_key != NULL) {
+            text_printf(&reason, "; it must come with ");
+            text_add_value(&reason, trigger_key);
+        }
+    }
+    return false;
+}
+
+/* ----------------------------------------------------------------------------- unknown property */
+
+static const struct property *nearest(const struct object_rules *rules, const char *name) {
+    const struct property *best = NULL;
+    size_t length = strlen(name);
+    unsigned max = length <= 3 ? 1 : length <= 6 ? 2 : SLIP_MAX;
+    for (uint32_t i = 0; i < rules->listed; i++) {
+        unsigned distance = name_distance(name, rules->properties[i].name, max);
+        /* As many edits as letters would turn it into anything. */
+        if (distance <= max && distance < length && !rules->properties[i].node->never) {
+            best = &rules->properties[i];
+            max = distance == 0 ? 0 : distance - 1;
+            if (distance == 0) {
+                break;
+            }
+        }
+    }
+    return best;
+}
+
+static void add_known(struct text *reason, const struct object_rules *rules) {
+    if (rules->listed == 0) {
+        text_printf(reason, "; it takes no properties");
+        return;
+    }
+    text_printf(reason, rules->listed == 1 ? "; the only one known is " : "; known are ");
+    for (uint32_t i = 0; i < rules->listed; i++) {
+        if (i == KNOWN_SHOWN_MAX) {
+            text_printf(reason, " and %u more", rules->listed - i);
+            return;
+        }
+        text_printf(reason, "%s", i > 0 ? ", " : "");
+        text_add_quoted(reason, rules->properties[i].name, rules->properties[i].length);
+    }
+}
+
+bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_val *key) {
+    struct text field;
+    struct text reason;
+    if (!begin(run, "additionalProperties", TELLING_OTHER, &field, &reason)) {
+        return false;
+    }
+    text_add_key(&field, unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key));
+    text_printf(&reason, "unknown property ");
+    text_add_value(&reason, key);
+    const struct property *meant = nearest(rules, unsafe_yyjson_get_str(key));
+    if (meant != NULL) {
+        text_printf(&reason, "; did you mean ");
+        text_add_quoted(&reason, meant->name, meant->length);
+        text_printf(&reason, "?");
+    } else if (rules->pattern_count == 0) {
+        add_known(&reason, rules);
+    }
+    return false;
+}
+
+/* -------------------------------------------------------------------------------------- limits */
+
+void explain_limit(const struct run *run, struct schema_failure *failure) {
+    struct text reason = text_in(failure->reason, sizeof failure->reason);
+    failure->code = TOOLRACK_E_LIMIT_EXCEEDED;
+    failure->keyword = "";
+    failure->field[0] = '\0';
+    switch (run->limit) {
+    case LIMIT_RECURSION:
+        text_printf(&reason,
+                    "the value or its schema is nested deeper than SCHEMA_RECURSION_MAX "
+                    "(%d)",
+                    SCHEMA_RECURSION_MAX);
+        break;
+    case LIMIT_COMPARE:
+        text_printf(&reason, "values to compare are nested deeper than SCHEMA_DEPTH_MAX (%d)",
+                    SCHEMA_DEPTH_MAX);
+        break;
+    case LIMIT_MATCH:
+        text_printf(&reason, "a regular expression took more than SCHEMA_MATCH_MAX (%d) backtracks",
+                    SCHEMA_MATCH_MAX);
+        break;
+    case LIMIT_MEMORY:
+        failure->code = TOOLRACK_E_NO_MEMORY;
+        text_printf(&reason, "out of memory");
+        break;
+    case LIMIT_STEPS:
+    case LIMIT_NONE:
+        text_printf(&reason, "checking took more than SCHEMA_STEPS_MAX (%lld) steps",
+                    (long long)run->schema->steps_max);
+        break;
+    }
+}

@@ -1,0 +1,264 @@
+#include "schema/keyword.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "schema/number.h"
+#include "schema/schema.h"
+
+const struct keyword_row keyword_rows[KEYWORD_COUNT] = {
+#define KEYWORD_ROW(constant, name, drafts, vocabularies, shape) \
+    {name, drafts, vocabularies, shape},
+        KEYWORDS(KEYWORD_ROW)
+#undef KEYWORD_ROW
+};
+
+enum keyword keyword_find(const struct dialect *dialect, yyjson_val *name) {
+    const char *text = yyjson_get_str(name);
+    size_t length = yyjson_get_len(name);
+    for (unsigned i = 0; i < KEYWORD_COUNT; i++) {
+        const struct keyword_row *row = &keyword_rows[i];
+        bool known = (row->drafts & dialect->draft) != 0 &&
+                     (row->vocabularies & dialect->vocabularies) != 0;
+        if (known && strlen(row->name) == length && memcmp(row->name, text, length) == 0) {
+            return (enum keyword)i;
+        }
+    }
+    return KEYWORD_COUNT;
+}
+
+const char *keyword_kind(yyjson_val *value) {
+    switch (yyjson_get_type(value)) {
+    case YYJSON_TYPE_NULL: return "null";
+    case YYJSON_TYPE_BOOL: return "a boolean";
+    case YYJSON_TYPE_NUM: return yyjson_is_real(value) ? "a number" : "an integer";
+    case YYJSON_TYPE_STR: return "a string";
+    case YYJSON_TYPE_ARR: return "an array";
+    case YYJSON_TYPE_OBJ: return "an object";
+    default: return "nothing";
+    }
+}
+
+static bool must_be(struct text *reason, const char *what, yyjson_val *value) {
+    text_printf(reason, "must be %s, not %s", what, keyword_kind(value));
+    return false;
+}
+
+static bool check_anchor(yyjson_val *value, struct text *reason) {
+    if (!yyjson_is_str(value)) {
+        return must_be(reason, "a string", value);
+    }
+    const char *text = yyjson_get_str(value);
+    size_t length = yyjson_get_len(value);
+    bool valid = length > 0;
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        valid = valid && (letter || (i > 0 && ((c >= '0' && c <= '9') || c == '-' || c == '.')));
+    }
+    if (!valid) {
+        text_printf(reason,
+                    "must be a word of letters, digits, _, - and . that begins with a letter"
+                    " or _");
+    }
+    return valid;
+}
+
+static bool check_count(yyjson_val *value, struct text *reason) {
+    if (!yyjson_is_num(value) || !number_is_whole(value)) {
+        return must_be(reason, "a whole number", value);
+    }
+    struct number number = number_of(value);
+    bool negative = number.is_integer ? number.integer < 0 : number.real < 0;
+    if (negative) {
+        text_printf(reason, "must not be negative");
+    }
+    return !negative;
+}
+
+static bool check_positive(yyjson_val *value, struct text *reason) {
+    if (!yyjson_is_num(value)) {
+        return must_be(reason, "a number", value);
+    }
+    struct number zero = {.is_integer = true};
+    if (number_compare(number_of(value), zero) <= 0) {
+        text_printf(reason, "must be greater than 0");
+        return false;
+    }
+    return true;
+}
+
+static bool is_schema(yyjson_val *value) {
+    return yyjson_is_obj(value) || yyjson_is_bool(value);
+}
+
+static bool check_schema(yyjson_val *value, struct text *reason) {
+    return is_schema(value) || must_be(reason, "a schema (an object or a boolean)", value);
+}
+
+static bool same_text(yyjson_val *a, yyjson_val *b) {
+    return yyjson_equals_strn(a, yyjson_get_str(b), yyjson_get_len(b));
+}
+
+/* Names must differ. There are few, so each is compared with those before it. */
+static bool check_names(yyjson_val *value, yyjson_val **ret_at, struct text *reason) {
+    if (!yyjson_is_arr(value)) {
+        return must_be(reason, "an array of names", value);
+    }
+    if (yyjson_arr_size(value) > SCHEMA_REQUIRED_MAX) {
+        text_printf(reason, "has more than SCHEMA_REQUIRED_MAX (%d) names", SCHEMA_REQUIRED_MAX);
+        return false;
+    }
+    size_t i = 0;
+    size_t count = 0;
+    yyjson_val *name = NULL;
+    yyjson_arr_foreach (value, i, count, name) {
+        *ret_at = name;
+        if (!yyjson_is_str(name)) {
+            return must_be(reason, "a string", name);
+        }
+        for (yyjson_val *other = unsafe_yyjson_get_first(value); other < name; other++) {
+            if (same_text(other, name)) {
+                text_printf(reason, "repeats the name ");
+                text_add_value(reason, name);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool is_type_name(yyjson_val *value) {
+    static const char *const names[] = {"null",    "boolean", "object", "array",
+                                        "integer", "number",  "string"};
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        if (yyjson_equals_str(value, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool check_type_name(yyjson_val *value, struct text *reason) {
+    if (!yyjson_is_str(value)) {
+        return must_be(reason, "the name of a type", value);
+    }
+    if (!is_type_name(value)) {
+        text_printf(reason,
+                    "must be null, boolean, object, array, integer, number or string, not ");
+        text_add_value(reason, value);
+        return false;
+    }
+    return true;
+}
+
+static bool check_types(yyjson_val *value, yyjson_val **ret_at, struct text *reason) {
+    if (!yyjson_is_arr(value)) {
+        return check_type_name(value, reason);
+    }
+    if (yyjson_arr_size(value) == 0) {
+        text_printf(reason, "must name at least one type");
+        return false;
+    }
+    size_t i = 0;
+    size_t count = 0;
+    yyjson_val *name = NULL;
+    yyjson_arr_foreach (value, i, count, name) {
+        *ret_at = name;
+        if (!check_type_name(name, reason)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_schemas(yyjson_val *value, yyjson_val **ret_at, struct text *reason) {
+    if (!yyjson_is_arr(value)) {
+        return must_be(reason, "an array of schemas", value);
+    }
+    if (yyjson_arr_size(value) == 0) {
+        text_printf(reason, "must hold at least one schema");
+        return false;
+    }
+    size_t i = 0;
+    size_t count = 0;
+    yyjson_val *item = NULL;
+    yyjson_arr_foreach (value, i, count, item) {
+        *ret_at = item;
+        if (!check_schema(item, reason)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A map whose values each have what `shape` asks. */
+static bool check_map(enum shape shape, yyjson_val *value, yyjson_val **ret_at,
+                      struct text *reason) {
+    if (!yyjson_is_obj(value)) {
+        return must_be(reason, "an object", value);
+    }
+    size_t i = 0;
+    size_t count = 0;
+    yyjson_val *key = NULL;
+    yyjson_val *item = NULL;
+    yyjson_obj_foreach (value, i, count, key, item) {
+        enum shape inner = shape;
+        if (shape == SHAPE_DEPENDENCIES) {
+            inner = yyjson_is_arr(item) ? SHAPE_NAMES : SHAPE_SCHEMA;
+        }
+        *ret_at = item;
+        if (!keyword_check(inner, item, ret_at, reason)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool keyword_check(enum shape shape, yyjson_val *value, yyjson_val **ret_at, struct text *reason) {
+    *ret_at = value;
+    switch (shape) {
+    case SHAPE_ANY: return true;
+    case SHAPE_BOOLEAN: return yyjson_is_bool(value) || must_be(reason, "a boolean", value);
+    case SHAPE_STRING:
+    case SHAPE_URI: return yyjson_is_str(value) || must_be(reason, "a string", value);
+    case SHAPE_ANCHOR: return check_anchor(value, reason);
+    case SHAPE_NUMBER: return yyjson_is_num(value) || must_be(reason, "a number", value);
+    case SHAPE_POSITIVE: return check_positive(value, reason);
+    case SHAPE_COUNT: return check_count(value, reason);
+    case SHAPE_ARRAY: return yyjson_is_arr(value) || must_be(reason, "an array", value);
+    case SHAPE_NAMES: return check_names(value, ret_at, reason);
+    case SHAPE_NAMES_MAP: return check_map(SHAPE_NAMES, value, ret_at, reason);
+    case SHAPE_TYPES: return check_types(value, ret_at, reason);
+    case SHAPE_BOOLEAN_MAP: return check_map(SHAPE_BOOLEAN, value, ret_at, reason);
+    case SHAPE_SCHEMA: return check_schema(value, reason);
+    case SHAPE_SCHEMAS: return check_schemas(value, ret_at, reason);
+    case SHAPE_SCHEMA_MAP: return check_map(SHAPE_SCHEMA, value, ret_at, reason);
+    case SHAPE_DEPENDENCIES: return check_map(SHAPE_DEPENDENCIES, value, ret_at, reason);
+    case SHAPE_ITEMS:
+        if (yyjson_is_arr(value) && yyjson_arr_size(value) == 0) {
+            return true; /* draft 7's specification allows it, though its metaschema does not */
+        }
+        return yyjson_is_arr(value) ? check_schemas(value, ret_at, reason)
+                                    : check_schema(value, reason);
+    }
+    return true;
+}
+
+uint32_t keyword_vocabulary(const char *uri, size_t length) {
+    static const char *const names[] = {"core",       "applicator",      "unevaluated",
+                                        "validation", "meta-data",       "format-annotation",
+                                        "content",    "format-assertion"};
+    static const char *const prefixes[] = {"https://json-schema.org/draft/2020-12/vocab/",
+                                           "https://json-schema.org/draft/2019-09/vocab/"};
+    for (size_t p = 0; p < ARRAY_LENGTH(prefixes); p++) {
+        size_t prefix = strlen(prefixes[p]);
+        for (size_t i = 0; length > prefix && i < ARRAY_LENGTH(names); i++) {
+            if (memcmp(uri, prefixes[p], prefix) == 0 && strlen(names[i]) == length - prefix &&
+                memcmp(uri + prefix, names[i], length - prefix) == 0) {
+                return 1u << i;
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,156 @@
+#include "schema/number.h"
+
+#include <math.h>
+#include <stddef.h>
+
+struct number number_of(yyjson_val *value) {
+    if (yyjson_is_uint(value)) {
+        return (struct number){.is_integer = true, .integer = yyjson_get_uint(value)};
+    }
+    if (yyjson_is_sint(value)) {
+        return (struct number){.is_integer = true, .integer = yyjson_get_sint(value)};
+    }
+    double real = yyjson_get_real(value);
+    if (fabs(real) <= NUMBER_INTEGER_MAX && trunc(real) == real) {
+        return (struct number){.is_integer = true, .integer = (int128)real};
+    }
+    return (struct number){.real = real};
+}
+
+static int sign_of_order(bool less, bool greater) {
+    return greater - less;
+}
+
+/* `real` has a fraction, and then its floor fits easily, or is beyond every integer. */
+static int compare_integer_to_real(int128 integer, double real) {
+    if (fabs(real) > NUMBER_INTEGER_MAX) {
+        return real > 0 ? -1 : 1;
+    }
+    return integer <= (int128)floor(real) ? -1 : 1;
+}
+
+int number_compare(struct number a, struct number b) {
+    if (a.is_integer && b.is_integer) {
+        return sign_of_order(a.integer<b.integer, a.integer> b.integer);
+    }
+    if (a.is_integer) {
+        return compare_integer_to_real(a.integer, b.real);
+    }
+    if (b.is_integer) {
+        return -compare_integer_to_real(b.integer, a.real);
+    }
+    return sign_of_order(a.real<b.real, a.real> b.real);
+}
+
+bool number_is_whole(yyjson_val *value) {
+    if (!yyjson_is_real(value)) {
+        return true;
+    }
+    double real = yyjson_get_real(value);
+    return isfinite(real) && trunc(real) == real;
+}
+
+struct decimal {
+    uint64_t digits;
+    int exponent;
+};
+
+/* The shortest decimal form of a positive real, taken from the text that yyjson writes. */
+static struct decimal decimal_of_real(double real) {
+    char scratch[512];
+    yyjson_alc alc;
+    yyjson_val number = {0};
+    size_t length = 0;
+    (void)yyjson_alc_pool_init(&alc, scratch, sizeof scratch);
+    unsafe_yyjson_set_real(&number, real);
+    const char *text = yyjson_val_write_opts(&number, 0, &alc, &length, NULL);
+    struct decimal decimal = {0};
+    bool after_point = false;
+    size_t i = 0;
+    for (; i < length && text[i] != 'e'; i++) {
+        if (text[i] == '.') {
+            after_point = true;
+        } else if (text[i] != '0' || decimal.digits > 0 || after_point) {
+            /* Trailing zeros beyond 17 digits would overflow; they only raise the exponent. */
+            if (decimal.digits > UINT64_MAX / 10 - 1) {
+                decimal.exponent += !after_point;
+                continue;
+            }
+            decimal.digits = decimal.digits * 10 + (uint64_t)(text[i] - '0');
+            decimal.exponent -= after_point;
+        }
+    }
+    if (i < length) {
+        i++;
+        int sign = text[i] == '-' ? -1 : 1;
+        int power = 0;
+        for (i += text[i] == '-' || text[i] == '+'; i < length; i++) {
+            power = power * 10 + (text[i] - '0');
+        }
+        decimal.exponent += sign * power;
+    }
+    return decimal;
+}
+
+static struct decimal decimal_of(yyjson_val *value) {
+    if (yyjson_is_real(value)) {
+        return decimal_of_real(fabs(yyjson_get_real(value)));
+    }
+    int64_t signed_value = yyjson_get_sint(value);
+    bool negative = yyjson_is_sint(value) && signed_value < 0;
+    return (struct decimal){.digits =
+                                    negative ? 0 - (uint64_t)signed_value : yyjson_get_uint(value)};
+}
+
+struct divisor number_divisor(yyjson_val *value) {
+    struct decimal decimal = decimal_of(value);
+    struct number number = number_of(value);
+    bool whole = number.is_integer && number.integer <= UINT64_MAX;
+    return (struct divisor){.whole = whole ? (uint64_t)number.integer : 0,
+                            .digits = decimal.digits,
+                            .exponent = decimal.exponent};
+}
+
+static uint64_t multiply_modulo(uint64_t a, uint64_t b, uint64_t modulus) {
+    return (uint64_t)((uint128)a * b % modulus);
+}
+
+static uint64_t power_of_ten_modulo(unsigned power, uint64_t modulus) {
+    uint64_t result = 1 % modulus;
+    uint64_t base = 10 % modulus;
+    for (; power > 0; power >>= 1) {
+        if (power & 1) {
+            result = multiply_modulo(result, base, modulus);
+        }
+        base = multiply_modulo(base, base, modulus);
+    }
+    return result;
+}
+
+/* Whether a.digits * 10^a.exponent divides evenly; exact, since both are decimals. */
+static bool decimal_divides(const struct divisor *divisor, struct decimal a) {
+    if (a.digits == 0) {
+        return true;
+    }
+    int shift = a.exponent - divisor->exponent;
+    if (shift >= 0) {
+        uint64_t power = power_of_ten_modulo((unsigned)shift, divisor->digits);
+        return multiply_modulo(a.digits % divisor->digits, power, divisor->digits) == 0;
+    }
+    /* The divisor gains zeros; with 20 of them it is more than any 64-bit number of digits. */
+    uint128 scaled = divisor->digits;
+    for (; shift < 0 && scaled <= UINT64_MAX; shift++) {
+        scaled *= 10;
+    }
+    return shift == 0 && a.digits % scaled == 0;
+}
+
+bool number_divides(const struct divisor *divisor, yyjson_val *value) {
+    if (yyjson_is_uint(value) && divisor->whole != 0) {
+        return yyjson_get_uint(value) % divisor->whole == 0;
+    }
+    if (yyjson_is_real(value) && !isfinite(yyjson_get_real(value))) {
+        return false;
+    }
+    return divisor->digits != 0 && decimal_divides(divisor, decimal_of(value));
+}

@@ -1,0 +1,44 @@
+/* number.h - JSON numbers compared as mathematics would, without lossy casts. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <yyjson.h>
+
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+/** A number by value: 1 and 1.0 are the same integer. A real is here only when it has a fraction or
+ * is beyond NUMBER_INTEGER_MAX, and then `real` counts. */
+struct number {
+    bool is_integer;
+    int128 integer;
+    double real;
+};
+
+/** Reals up to here become integers exactly; 64-bit integers are far below. */
+#define NUMBER_INTEGER_MAX 0x1p100
+
+/** Integers up to here are exact as double. */
+#define NUMBER_EXACT_MAX ((int128)1 << 53)
+
+struct number number_of(yyjson_val *value);
+
+/** Negative, 0 or positive. */
+int number_compare(struct number a, struct number b);
+
+/** Whether a number has no fraction: 1.0 and 1e300 have none. */
+bool number_is_whole(yyjson_val *value);
+
+/** A divisor made ready. As decimal it is digits * 10^exponent. */
+struct divisor {
+    uint64_t whole;  /**< the divisor when it is an integer of 64 bits, else 0 */
+    uint64_t digits; /**< of its shortest decimal form */
+    int exponent;
+};
+
+struct divisor number_divisor(yyjson_val *value);
+
+/** Whether `value` is a multiple in decimal arithmetic, as people mean it: 0.0075 is one of 0.0001
+ * although their doubles do not divide. */
+bool number_divides(const struct divisor *divisor, yyjson_val *value);

@@ -1,0 +1,598 @@
+/* Which schema a reference means.
+ *
+ * Each document is walked once, when it is added: only where the dialect's keywords say that a
+ * schema stands, so that an `$id` inside an `enum` is no resource. On the way every keyword's form
+ * is checked and each schema is entered by its address. A JSON Pointer may still lead to a place
+ * that the walk did not see (under a keyword nobody knows); that place is then walked as a schema
+ * too. */
+#include "schema/reference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "schema/meta.h"
+#include "schema/value.h"
+
+#define PLACE_ROOM_FIRST   256u
+#define DRAFT_7_URI        "http://json-schema.org/draft-07/schema"
+#define DRAFT_7_URI_SECURE "https://json-schema.org/draft-07/schema"
+#define DRAFT_2019_URI     "https://json-schema.org/draft/2019-09/schema"
+#define DRAFT_2020_URI     "https://json-schema.org/draft/2020-12/schema"
+
+void library_init(struct library *library, struct arena *arena,
+                  const struct schema_options *options, struct toolrack_error *err) {
+    *library = (struct library){.arena = arena, .options = options, .err = err};
+    arena_init(&library->scratch, NULL, 0);
+}
+
+void library_finish(struct library *library) {
+    free(library->places);
+    arena_finish(&library->scratch);
+}
+
+/* ------------------------------------------------------------------------------------- errors */
+
+static const struct document *document_of(const struct library *library, yyjson_val *value) {
+    for (size_t i = 0; i < library->document_count; i++) {
+        if (value_contains(library->documents[i].root, value)) {
+            return &library->documents[i];
+        }
+    }
+    return NULL;
+}
+
+static int failv(const struct library *library, int code, yyjson_val *at, const char *format,
+                 va_list args) {
+    char pointer[TOOLRACK_ERROR_FIELD_MAX];
+    char message[TOOLRACK_ERROR_MESSAGE_MAX];
+    struct text field = text_in(pointer, sizeof pointer);
+    struct text text = text_in(message, sizeof message);
+    const struct document *document = document_of(library, at);
+    if (document != NULL) {
+        value_locate(document->root, at, &field);
+        if (document != library->documents) {
+            text_printf(&text, "%s#", document->uri);
+        }
+    }
+    text_printf(&text, "%s: ", field.length == 0 && text.length == 0 ? "the schema" : pointer);
+    text_vprintf(&text, format, args);
+    return error_set_field(library->err, code, pointer, "%s", message);
+}
+
+int library_fail(const struct library *library, int code, yyjson_val *at, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)failv(library, code, at, format, args);
+    va_end(args);
+    return code;
+}
+
+int library_refuse(const struct library *library, yyjson_val *at, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)failv(library, TOOLRACK_E_INVALID, at, format, args);
+    va_end(args);
+    return TOOLRACK_E_INVALID;
+}
+
+/* ------------------------------------------------------------------------------------- places */
+
+static size_t slot_of(const struct library *library, const yyjson_val *value) {
+    uint64_t hash = (uint64_t)(uintptr_t)value * 0x9e3779b97f4a7c15u;
+    size_t slot = (size_t)(hash >> 32) & (library->place_room - 1);
+    while (library->places[slot] != NULL && library->places[slot]->value != value) {
+        slot = (slot + 1) & (library->place_room - 1);
+    }
+    return slot;
+}
+
+struct place *library_place(const struct library *library, yyjson_val *value) {
+    return library->place_room == 0 ? NULL : library->places[slot_of(library, value)];
+}
+
+static bool grow_places(struct library *library) {
+    size_t old_room = library->place_room;
+    struct place **old = library->places;
+    size_t room = old_room == 0 ? PLACE_ROOM_FIRST : old_room * 2;
+    struct place **grown = calloc(room, sizeof *grown);
+    if (grown == NULL) {
+        return false;
+    }
+    library->places = grown;
+    library->place_room = room;
+    for (size_t i = 0; i < old_room; i++) {
+        if (old[i] != NULL) {
+            grown[slot_of(library, old[i]->value)] = old[i];
+        }
+    }
+    free(old);
+    return true;
+}
+
+static int add_place(struct library *library, struct schema_resource *resource, yyjson_val *value,
+                     struct place **ret) {
+    if (library->place_count == SCHEMA_NODES_MAX) {
+        return library_fail(library, TOOLRACK_E_LIMIT_EXCEEDED, value,
+                            "there are more than SCHEMA_NODES_MAX (%d) subschemas",
+                            SCHEMA_NODES_MAX);
+    }
+    if (library->place_count * 2 >= library->place_room && !grow_places(library)) {
+        return error_oom(library->err);
+    }
+    struct place *place = arena_zalloc(&library->scratch, sizeof *place);
+    if (place == NULL) {
+        return error_oom(library->err);
+    }
+    place->value = value;
+    place->resource = resource;
+    library->places[slot_of(library, value)] = place;
+    library->place_count++;
+    *ret = place;
+    return 0;
+}
+
+/* ----------------------------------------------------------------------------------- dialects */
+
+static struct schema_resource *find_resource(const struct library *library, const char *uri) {
+    struct schema_resource *resource = library->resources;
+    while (resource != NULL && strcmp(resource->uri, uri) != 0 &&
+           (resource->uri_asked == NULL || strcmp(resource->uri_asked, uri) != 0)) {
+        resource = resource->next;
+    }
+    return resource;
+}
+
+static int load(struct library *library, const char *uri, yyjson_val *referrer,
+                struct schema_resource **ret);
+
+static bool dialect_of_uri(const char *uri, struct dialect *ret) {
+    static const struct {
+        const char *uri;
+        enum draft draft;
+    } known[] = {{DRAFT_2020_URI, DRAFT_2020},
+                 {DRAFT_2019_URI, DRAFT_2019},
+                 {DRAFT_7_URI, DRAFT_7},
+                 {DRAFT_7_URI_SECURE, DRAFT_7}};
+    for (size_t i = 0; i < ARRAY_LENGTH(known); i++) {
+        if (strcmp(uri, known[i].uri) == 0) {
+            *ret = (struct dialect){known[i].draft, VOCABULARY_DEFAULT};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The vocabularies that a metaschema names. One that is required must be known. */
+static int read_vocabularies(struct library *library, yyjson_val *vocabulary,
+                             struct dialect *dialect) {
+    uint32_t found = VOCABULARY_CORE;
+    size_t i = 0;
+    size_t count = 0;
+    yyjson_val *key = NULL;
+    yyjson_val *required = NULL;
+    yyjson_obj_foreach (vocabulary, i, count, key, required) {
+        uint32_t bit = keyword_vocabulary(yyjson_get_str(key), yyjson_get_len(key));
+        found |= bit;
+        if (bit == 0 && yyjson_is_true(required)) {
+            return library_refuse(library, required, "this vocabulary is not known here");
+        }
+    }
+    dialect->vocabularies = found;
+    return 0;
+}
+
+/* The dialect that `$schema` names: one of ours, or one that a document describes. */
+static int find_dialect(struct library *library, yyjson_val *declared, struct dialect *ret) {
+    const char *text = yyjson_get_str(declared);
+    struct uri uri = uri_split(text, yyjson_get_len(declared));
+    char *name = uri_resolve(&library->scratch, "", &uri);
+    if (name == NULL) {
+        return error_oom(library->err);
+    }
+    if (dialect_of_uri(name, ret)) {
+        return 0;
+    }
+    struct schema_resource *resource = NULL;
+    int code = load(library, name, declared, &resource);
+    if (code == TOOLRACK_E_INVALID && resource == NULL) {
+        return library_refuse(library, declared,
+                              "the dialect \"%s\" is not known; use \"%s\" or \"%s#\"", name,
+                              DRAFT_2020_URI, DRAFT_7_URI);
+    }
+    if (code < 0) {
+        return code;
+    }
+    *ret = resource->dialect;
+    yyjson_val *vocabulary = yyjson_obj_get(resource->root, "$vocabulary");
+    return yyjson_is_obj(vocabulary) ? read_vocabularies(library, vocabulary, ret) : 0;
+}
+
+/* --------------------------------------------------------------------------------------- walk */
+
+struct walk {
+    struct library *library;
+    struct schema_resource *resource;
+    unsigned depth;
+};
+
+static int walk_schema(struct walk walk, yyjson_val *schema);
+
+static int add_anchor(struct walk *walk, struct place *place, const char *name, size_t length,
+                      bool dynamic, yyjson_val *at) {
+    for (struct anchor *anchor = walk->resource->anchors; anchor != NULL; anchor = anchor->next) {
+        if (anchor->length == length && memcmp(anchor->name, name, length) == 0 &&
+            anchor->place != place) {
+            return library_refuse(walk->library, at, "the anchor is already used at another place");
+        }
+    }
+    struct anchor *anchor = arena_alloc(&walk->library->scratch, sizeof *anchor);
+    if (anchor == NULL) {
+        return error_oom(walk->library->err);
+    }
+    *anchor = (struct anchor){.name = name,
+                              .length = length,
+                              .dynamic = dynamic,
+                              .place = place,
+                              .next = walk->resource->anchors};
+    walk->resource->anchors = anchor;
+    return 0;
+}
+
+static int new_resource(struct library *library, const char *uri, yyjson_val *root,
+                        struct dialect dialect, struct schema_resource **ret) {
+    struct schema_resource *resource = arena_alloc(library->arena, sizeof *resource);
+    if (resource == NULL) {
+        return error_oom(library->err);
+    }
+    *resource = (struct schema_resource){
+            .uri = uri, .root = root, .dialect = dialect, .next = library->resources};
+    library->resources = resource;
+    *ret = resource;
+    return 0;
+}
+
+/* `$id` begins a resource, unless it is draft 7's way to write an anchor. */
+static int enter_resource(struct walk *walk, yyjson_val *schema, yyjson_val *id) {
+    struct library *library = walk->library;
+    struct uri uri = uri_split(yyjson_get_str(id), yyjson_get_len(id));
+    if (uri.fragment.length > 0 && walk->resource->dialect.draft != DRAFT_7) {
+        return library_refuse(library, id, "must not have a fragment; use $anchor for a name");
+    }
+    bool only_fragment = uri.scheme.data == NULL && uri.authority.data == NULL &&
+                         uri.path.length == 0 && uri.query.data == NULL;
+    if (only_fragment) {
+        return 0;
+    }
+    const char *absolute = uri_resolve(library->arena, walk->resource->uri, &uri);
+    if (absolute == NULL) {
+        return error_oom(library->err);
+    }
+    if (walk->resource->root == schema) { /* a document's own name for itself */
+        if (strcmp(walk->resource->uri, absolute) != 0) {
+            walk->resource->uri_asked = walk->resource->uri;
+            walk->resource->uri = absolute;
+        }
+        return 0;
+    }
+    struct schema_resource *other = find_resource(library, absolute);
+    if (other != NULL && other->root != schema) {
+        return library_refuse(library, id, "the URI \"%s\" is already used at another place",
+                              absolute);
+    }
+    struct dialect dialect = walk->resource->dialect;
+    yyjson_val *declared = yyjson_obj_get(schema, "$schema");
+    int code = yyjson_is_str(declared) ? find_dialect(library, declared, &dialect) : 0;
+    return code < 0 ? code : new_resource(library, absolute, schema, dialect, &walk->resource);
+}
+
+static int walk_each(struct walk walk, yyjson_val *container) {
+    yyjson_val *at = unsafe_yyjson_get_first(container);
+    size_t count = unsafe_yyjson_get_len(container);
+    bool is_object = unsafe_yyjson_is_obj(container);
+    for (size_t i = 0; i < count; i++) {
+        at += is_object;
+        /* Among schemas only `dependencies` has arrays: of names. */
+        int code = yyjson_is_arr(at) ? 0 : walk_schema(walk, at);
+        if (code < 0) {
+            return code;
+        }
+        at = unsafe_yyjson_get_next(at);
+    }
+    return 0;
+}
+
+static int walk_keyword(struct walk walk, enum keyword keyword, yyjson_val *value) {
+    char reason[256];
+    struct text text = text_in(reason, sizeof reason);
+    yyjson_val *at = value;
+    enum shape shape = keyword_rows[keyword].shape;
+    if (!keyword_check(shape, value, &at, &text)) {
+        return library_refuse(walk.library, at, "%s", reason);
+    }
+    switch (shape) {
+    case SHAPE_SCHEMA: return walk_schema(walk, value);
+    case SHAPE_ITEMS:
+        return yyjson_is_arr(value) ? walk_each(walk, value) : walk_schema(walk, value);
+    case SHAPE_SCHEMAS:
+    case SHAPE_SCHEMA_MAP:
+    case SHAPE_DEPENDENCIES: return walk_each(walk, value);
+    default: return 0;
+    }
+}
+
+static int walk_keywords(struct walk walk, yyjson_val *schema) {
+    size_t i = 0;
+    size_t count = 0;
+    yyjson_val *key = NULL;
+    yyjson_val *value = NULL;
+    yyjson_obj_foreach (schema, i, count, key, value) {
+        enum keyword keyword = keyword_find(&walk.resource->dialect, key);
+        int code = keyword == KEYWORD_COUNT ? 0 : walk_keyword(walk, keyword, value);
+        if (code < 0) {
+            return code;
+        }
+    }
+    return 0;
+}
+
+/* An anchor in each of the ways that drafts have to write one. */
+static int walk_anchors(struct walk *walk, struct place *place) {
+    yyjson_val *schema = place->value;
+    struct dialect dialect = walk->resource->dialect;
+    yyjson_val *anchor = yyjson_obj_get(schema, "$anchor");
+    yyjson_val *dynamic = yyjson_obj_get(schema, "$dynamicAnchor");
+    yyjson_val *recursive = yyjson_obj_get(schema, "$recursiveAnchor");
+    yyjson_val *id = yyjson_obj_get(schema, "$id");
+    int code = 0;
+    if ((dialect.draft & DRAFT_NEW) && yyjson_is_str(anchor)) {
+        code = add_anchor(walk, place, yyjson_get_str(anchor), yyjson_get_len(anchor), false,
+                          anchor);
+    }
+    if (code == 0 && (dialect.draft & DRAFT_2020) && yyjson_is_str(dynamic)) {
+        code = add_anchor(walk, place, yyjson_get_str(dynamic), yyjson_get_len(dynamic), true,
+                          dynamic);
+    }
+    if (code == 0 && (dialect.draft & DRAFT_2019) && yyjson_is_true(recursive)) {
+        code = add_anchor(walk, place, "", 0, true, recursive);
+    }
+    if (code == 0 && dialect.draft == DRAFT_7 && yyjson_is_str(id)) {
+        struct uri uri = uri_split(yyjson_get_str(id), yyjson_get_len(id));
+        if (uri.fragment.length > 0) {
+            code = add_anchor(walk, place, uri.fragment.data, uri.fragment.length, false, id);
+        }
+    }
+    return code;
+}
+
+static int walk_schema(struct walk walk, yyjson_val *schema) {
+    struct library *library = walk.library;
+    if (walk.depth++ == SCHEMA_DEPTH_MAX) {
+        return library_fail(library, TOOLRACK_E_LIMIT_EXCEEDED, schema,
+                            "is nested deeper than SCHEMA_DEPTH_MAX (%d)", SCHEMA_DEPTH_MAX);
+    }
+    if (library_place(library, schema) != NULL) {
+        return 0;
+    }
+    /* In draft 7 a `$ref` hides all its neighbours; schemas inside them are still places. */
+    bool hidden = walk.resource->dialect.draft == DRAFT_7 &&
+                  yyjson_is_str(yyjson_obj_get(schema, "$ref"));
+    yyjson_val *id = hidden ? NULL : yyjson_obj_get(schema, "$id");
+    int code = yyjson_is_str(id) ? enter_resource(&walk, schema, id) : 0;
+    struct place *place = NULL;
+    if (code == 0) {
+        code = add_place(library, walk.resource, schema, &place);
+    }
+    if (code == 0 && !hidden && yyjson_is_obj(schema)) {
+        code = walk_anchors(&walk, place);
+    }
+    return code < 0 || !yyjson_is_obj(schema) ? code : walk_keywords(walk, schema);
+}
+
+/* ---------------------------------------------------------------------------------- documents */
+
+static struct dialect dialect_of_options(const struct library *library) {
+    bool old = library->options->dialect == SCHEMA_DRAFT_7;
+    return (struct dialect){old ? DRAFT_7 : DRAFT_2020, VOCABULARY_DEFAULT};
+}
+
+static int copy_document(struct library *library, const char *uri, yyjson_val *root,
+                         yyjson_val **ret) {
+    if (library->document_count == SCHEMA_DOCUMENTS_MAX) {
+        return error_set(library->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the schema refers to more than SCHEMA_DOCUMENTS_MAX (%d) documents",
+                         SCHEMA_DOCUMENTS_MAX);
+    }
+    size_t cells = value_cells(root);
+    if (cells > SCHEMA_VALUES_MAX - library->value_count) {
+        return error_set(library->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the schema has more than SCHEMA_VALUES_MAX (%d) values",
+                         SCHEMA_VALUES_MAX);
+    }
+    *ret = value_copy(library->arena, root);
+    if (*ret == NULL) {
+        return error_oom(library->err);
+    }
+    library->value_count += cells;
+    library->documents[library->document_count++] = (struct document){uri, *ret};
+    return 0;
+}
+
+int library_add(struct library *library, const char *uri, yyjson_val *root,
+                struct place **ret_root) {
+    yyjson_val *copy = NULL;
+    int code = copy_document(library, uri, root, &copy);
+    if (code < 0) {
+        return code;
+    }
+    if (!yyjson_is_obj(copy) && !yyjson_is_bool(copy)) {
+        return library_refuse(library, copy, "must be an object or a boolean, not %s",
+                              keyword_kind(copy));
+    }
+    struct schema_resource *resource = NULL;
+    code = new_resource(library, uri, copy, dialect_of_options(library), &resource);
+    yyjson_val *declared = yyjson_obj_get(copy, "$schema");
+    if (code == 0 && yyjson_is_str(declared)) {
+        code = find_dialect(library, declared, &resource->dialect);
+    }
+    if (code == 0) {
+        code = walk_schema((struct walk){.library = library, .resource = resource}, copy);
+    }
+    if (code == 0) {
+        *ret_root = library_place(library, copy);
+    }
+    return code;
+}
+
+static int load_bundled(struct library *library, const char *uri, const char *text,
+                        struct place **ret) {
+    yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
+    if (doc == NULL) {
+        return error_oom(library->err); /* the texts are ours and parse */
+    }
+    int code = library_add(library, uri, yyjson_doc_get_root(doc), ret);
+    yyjson_doc_free(doc);
+    return code;
+}
+
+/* The resource with this URI, from what is there, from the bundle or from the caller. On
+ * TOOLRACK_E_INVALID with *ret untouched, nobody knows it. */
+static int load(struct library *library, const char *uri, yyjson_val *referrer,
+                struct schema_resource **ret) {
+    struct schema_resource *found = find_resource(library, uri);
+    if (found != NULL) {
+        *ret = found;
+        return 0;
+    }
+    const char *name = arena_copy(library->arena, uri, strlen(uri));
+    if (name == NULL) {
+        return error_oom(library->err);
+    }
+    const char *bundled = meta_find(name);
+    yyjson_val *root = NULL;
+    if (bundled == NULL && library->options->lookup != NULL) {
+        root = library->options->lookup(library->options->lookup_user, name);
+    }
+    struct place *place = NULL;
+    int code = 0;
+    if (bundled != NULL) {
+        code = load_bundled(library, name, bundled, &place);
+    } else if (root != NULL) {
+        code = library_add(library, name, root, &place);
+    } else {
+        return library_refuse(library, referrer,
+                              "nothing is known under \"%s\"; references are never fetched", name);
+    }
+    if (code == 0) {
+        *ret = place->resource;
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------ resolve */
+
+static yyjson_val *array_item(yyjson_val *array, const char *token, size_t length) {
+    size_t index = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (token[i] < '0' || token[i] > '9' || index > SCHEMA_VALUES_MAX) {
+            return NULL;
+        }
+        index = index * 10 + (size_t)(token[i] - '0');
+    }
+    bool padded = length > 1 && token[0] == '0';
+    return length == 0 || padded ? NULL : yyjson_arr_get(array, index);
+}
+
+/* Undo `~1` and `~0` in place. */
+static size_t unescape_token(char *token, size_t length) {
+    size_t out = 0;
+    for (size_t i = 0; i < length; i++) {
+        bool escape = token[i] == '~' && i + 1 < length;
+        if (escape && (token[i + 1] == '0' || token[i + 1] == '1')) {
+            token[out++] = token[++i] == '1' ? '/' : '~';
+        } else {
+            token[out++] = token[i];
+        }
+    }
+    return out;
+}
+
+/* Follow a pointer; `*resource` becomes the innermost one on the way. */
+static yyjson_val *follow_pointer(const struct library *library, char *pointer, size_t length,
+                                  struct schema_resource **resource) {
+    yyjson_val *at = (*resource)->root;
+    char *end = pointer + length;
+    while (at != NULL && pointer < end) {
+        char *token = pointer + 1; /* after the slash */
+        char *stop = memchr(token, '/', (size_t)(end - token));
+        pointer = stop == NULL ? end : stop;
+        size_t token_length = unescape_token(token, (size_t)(pointer - token));
+        at = yyjson_is_arr(at) ? array_item(at, token, token_length)
+                               : yyjson_obj_getn(at, token, token_length);
+        struct place *place = at == NULL ? NULL : library_place(library, at);
+        if (place != NULL) {
+            *resource = place->resource;
+        }
+    }
+    return at;
+}
+
+static int resolve_pointer(struct library *library, struct schema_resource *resource, char *pointer,
+                           size_t length, yyjson_val *reference, struct place **ret) {
+    yyjson_val *target = follow_pointer(library, pointer, length, &resource);
+    if (target == NULL) {
+        return library_refuse(library, reference, "\"%s\" leads nowhere",
+                              yyjson_get_str(reference));
+    }
+    if (!yyjson_is_obj(target) && !yyjson_is_bool(target)) {
+        return library_refuse(library, reference, "\"%s\" leads to %s, which is no schema",
+                              yyjson_get_str(reference), keyword_kind(target));
+    }
+    struct walk walk = {.library = library, .resource = resource};
+    int code = walk_schema(walk, target); /* does nothing for a place that is known */
+    if (code == 0) {
+        *ret = library_place(library, target);
+    }
+    return code;
+}
+
+static int resolve_anchor(struct library *library, const struct schema_resource *resource,
+                          const char *name, size_t length, yyjson_val *reference,
+                          struct place **ret, const struct anchor **ret_anchor) {
+    for (struct anchor *anchor = resource->anchors; anchor != NULL; anchor = anchor->next) {
+        if (anchor->length == length && memcmp(anchor->name, name, length) == 0) {
+            *ret = anchor->place;
+            /* A place may carry one name both ways; the dynamic one counts. */
+            if (*ret_anchor == NULL || anchor->dynamic) {
+                *ret_anchor = anchor;
+            }
+        }
+    }
+    if (*ret_anchor == NULL) {
+        return library_refuse(library, reference, "there is no anchor \"%s\" for \"%s\"", name,
+                              yyjson_get_str(reference));
+    }
+    return 0;
+}
+
+int library_resolve(struct library *library, const struct schema_resource *base,
+                    yyjson_val *reference, struct place **ret, const struct anchor **ret_anchor) {
+    struct uri uri = uri_split(yyjson_get_str(reference), yyjson_get_len(reference));
+    char *absolute = uri_resolve(&library->scratch, base->uri, &uri);
+    size_t length = 0;
+    struct uri_part encoded = uri.fragment.data != NULL ? uri.fragment : (struct uri_part){"", 0};
+    char *fragment = uri_decode(&library->scratch, encoded, &length);
+    if (absolute == NULL || fragment == NULL) {
+        return error_oom(library->err);
+    }
+    struct schema_resource *resource = NULL;
+    int code = load(library, absolute, reference, &resource);
+    *ret_anchor = NULL;
+    if (code < 0) {
+        return code;
+    }
+    if (length == 0 || fragment[0] == '/') {
+        return resolve_pointer(library, resource, fragment, length, reference, ret);
+    }
+    return resolve_anchor(library, resource, fragment, length, reference, ret, ret_anchor);
+}

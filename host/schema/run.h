@@ -1,0 +1,73 @@
+/* run.h - one validation under way; shared by the files that validate.
+ *
+ * A value is checked quietly first: the checks answer yes or no and nothing else is done. Only when
+ * the answer is no and somebody wants to know why, the same checks run once more with `explain`
+ * set; then they keep the path and offer reasons. See explain.c for how one is chosen. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <yyjson.h>
+
+#include "schema/program.h"
+#include "schema/text.h"
+#include "schema/value.h"
+
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+enum run_limit {
+    LIMIT_NONE,
+    LIMIT_STEPS,
+    LIMIT_RECURSION,
+    LIMIT_COMPARE,
+    LIMIT_MATCH,
+    LIMIT_MEMORY
+};
+
+/** Resources entered and not left, innermost first: where `$dynamicRef` looks. */
+struct scope {
+    const struct resource *resource;
+    const struct scope *outer;
+};
+
+struct explain;
+
+struct run {
+    struct budget budget;
+    const struct schema *schema;
+    const struct scope *scope; /**< NULL unless the schema has dynamic references */
+    struct matcher *matcher;   /**< taken at the first pattern */
+    struct explain *explain;   /**< NULL while quiet */
+    uint32_t depth;
+    enum run_limit limit; /**< which limit ended the run; then every answer is no */
+};
+
+/** Check a value against a node. */
+bool run_check(struct run *run, const struct node *node, yyjson_val *value);
+
+/** The same without explaining. */
+bool run_check_quietly(struct run *run, const struct node *node, yyjson_val *value);
+
+/** The node that `$dynamicRef` means here. */
+const struct node *run_dynamic(const struct run *run, const struct applicators *apply);
+
+/** End the run: a limit was reached. Returns false. */
+bool run_stop(struct run *run, enum run_limit limit);
+
+/** Whether `text` has a match; false also when the run ended. */
+bool run_search(struct run *run, const struct regex *regex, const char *text, size_t length);
+
+/** The entry of `name` in the table, or NULL. */
+const struct property *run_find_property(const struct object_rules *rules, const char *name,
+                                         size_t length);
+
+/** Validate one place of a schema, from the start; schema_validate() is this for the root. */
+bool schema_check_node(const struct schema *schema, const struct node *node, yyjson_val *value,
+                       yyjson_val **slots, size_t slot_count, struct schema_failure *failure);
+
+/** `uniqueItems` (unique.c). */
+bool run_check_unique(struct run *run, yyjson_val *array);
+
+/** `unevaluatedItems` and `unevaluatedProperties` (unevaluated.c). */
+bool run_check_unevaluated(struct run *run, const struct node *node, yyjson_val *value);

@@ -1,0 +1,754 @@
+/* The walk of a program over a value.
+ *
+ * Invariants:
+ *  (1) A check that answers no has either found a fault or ended the run; `limit` tells which. So
+ *      whoever turns a no into something else (not, anyOf, if, contains) must look at `limit`
+ * first. (2) `depth` counts the checks of containers and applicators that are entered; it never
+ * passes SCHEMA_RECURSION_MAX, which bounds the stack. (3) Each check takes at least one step, and
+ * each loop at least one per turn or per child. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "base/utf8.h"
+#include "schema/explain.h"
+#include "schema/format.h"
+#include "schema/keyword.h"
+#include "schema/regex.h"
+#include "schema/run.h"
+
+static bool check(struct run *run, const struct node *node, yyjson_val *value, yyjson_val **slots,
+                  size_t slot_count);
+
+bool run_stop(struct run *run, enum run_limit limit) {
+    if (run->limit == LIMIT_NONE) {
+        run->limit = limit;
+    }
+    return false;
+}
+
+static bool enter(struct run *run) {
+    return ++run->depth <= SCHEMA_RECURSION_MAX || run_stop(run, LIMIT_RECURSION);
+}
+
+/* memcmp() without its call, for names: two loads that may overlap instead of a loop. */
+static inline bool same_bytes(const char *a, const char *b, size_t length) {
+    if (length >= 8) {
+        if (length > 16) {
+            return memcmp(a, b, length) == 0;
+        }
+        uint64_t a8, b8, a8_end, b8_end;
+        memcpy(&a8, a, 8);
+        memcpy(&b8, b, 8);
+        memcpy(&a8_end, a + length - 8, 8);
+        memcpy(&b8_end, b + length - 8, 8);
+        return ((a8 ^ b8) | (a8_end ^ b8_end)) == 0;
+    }
+    if (length >= 4) {
+        uint32_t a4, b4, a4_end, b4_end;
+        memcpy(&a4, a, 4);
+        memcpy(&b4, b, 4);
+        memcpy(&a4_end, a + length - 4, 4);
+        memcpy(&b4_end, b + length - 4, 4);
+        return ((a4 ^ b4) | (a4_end ^ b4_end)) == 0;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (a[i] != b[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* -------------------------------------------------------------------------------- scalar rules */
+
+static bool check_enum(struct run *run, const struct choices *choices, yyjson_val *value) {
+    bool text = unsafe_yyjson_is_str(value);
+    if (choices->only_text && !text) {
+        return explain_choice(run, choices);
+    }
+    for (uint32_t i = 0; i < choices->count; i++) {
+        yyjson_val *choice = choices->values[i];
+        if (choices->only_text) {
+            size_t length = unsafe_yyjson_get_len(value);
+            if (unsafe_yyjson_get_len(choice) == length &&
+                same_bytes(unsafe_yyjson_get_str(choice), unsafe_yyjson_get_str(value), length)) {
+                return true;
+            }
+        } else if (value_equal(choice, value, &run->budget)) {
+            return true;
+        }
+    }
+    if (UNLIKELY(run->budget.steps < 0)) {
+        return run_stop(run, LIMIT_STEPS);
+    }
+    if (UNLIKELY(run->budget.too_deep)) {
+        return run_stop(run, LIMIT_COMPARE);
+    }
+    return explain_choice(run, choices);
+}
+
+static bool fail_low(struct run *run, const struct number_rules *rules, yyjson_val *value) {
+    return rules->low_open
+                   ? explain_bound(run, "exclusiveMinimum", "must be greater than",
+                                   rules->low_value, value)
+                   : explain_bound(run, "minimum", "must be at least", rules->low_value, value);
+}
+
+static bool fail_high(struct run *run, const struct number_rules *rules, yyjson_val *value) {
+    return rules->high_open
+                   ? explain_bound(run, "exclusiveMaximum", "must be less than", rules->high_value,
+                                   value)
+                   : explain_bound(run, "maximum", "must be at most", rules->high_value, value);
+}
+
+static bool check_integer(struct run *run, const struct number_rules *rules, yyjson_val *value) {
+    bool is_unsigned = unsafe_yyjson_get_subtype(value) == YYJSON_SUBTYPE_UINT;
+    int128 integer = is_unsigned ? (int128)unsafe_yyjson_get_uint(value)
+                                 : (int128)unsafe_yyjson_get_sint(value);
+    if (UNLIKELY(integer < rules->integer_low)) {
+        return fail_low(run, rules, value);
+    }
+    if (UNLIKELY(integer > rules->integer_high)) {
+        return fail_high(run, rules, value);
+    }
+    return true;
+}
+
+/* Bounds that are integers beyond 2^53 cannot be compared as doubles. */
+static bool check_real_exactly(struct run *run, const struct number_rules *rules,
+                               yyjson_val *value) {
+    struct number number = number_of(value);
+    if (rules->has_low && number_compare(number, rules->low) < (rules->low_open ? 1 : 0)) {
+        return fail_low(run, rules, value);
+    }
+    if (rules->has_high && number_compare(number, rules->high) > (rules->high_open ? -1 : 0)) {
+        return fail_high(run, rules, value);
+    }
+    return true;
+}
+
+static bool check_real(struct run *run, const struct number_rules *rules, yyjson_val *value) {
+    double real = unsafe_yyjson_get_real(value);
+    if (UNLIKELY(!rules->real_bounds_exact)) {
+        return check_real_exactly(run, rules, value);
+    }
+    /* Written so that NaN, which some parsers let in, is refused. */
+    if (rules->has_low && !(rules->low_open ? real > rules->low_real : real >= rules->low_real)) {
+        return fail_low(run, rules, value);
+    }
+    if (rules->has_high &&
+        !(rules->high_open ? real < rules->high_real : real <= rules->high_real)) {
+        return fail_high(run, rules, value);
+    }
+    return true;
+}
+
+static bool check_number(struct run *run, const struct node *node, yyjson_val *value) {
+    const struct number_rules *rules = node->number;
+    bool is_real = unsafe_yyjson_get_subtype(value) == YYJSON_SUBTYPE_REAL;
+    if (is_real && rules->integer_only && !number_is_whole(value)) {
+        return explain_type(run, node, value);
+    }
+    if (!(is_real ? check_real(run, rules, value) : check_integer(run, rules, value))) {
+        return false;
+    }
+    if (rules->divisor_value != NULL && !number_divides(&rules->divisor, value)) {
+        return explain_bound(run, "multipleOf", "must be a multiple of", rules->divisor_value,
+                             value);
+    }
+    return true;
+}
+
+/* Bytes bound characters from both sides, so most texts need not be counted. */
+static bool check_length(struct run *run, const struct string_rules *rules, yyjson_val *value) {
+    size_t bytes = unsafe_yyjson_get_len(value);
+    if (LIKELY(bytes <= rules->length_max && (bytes + 3) / 4 >= rules->length_min)) {
+        return true;
+    }
+    if (!budget_spend(&run->budget, bytes / 64)) {
+        return run_stop(run, LIMIT_STEPS);
+    }
+    size_t count = utf8_count(unsafe_yyjson_get_str(value), bytes);
+    if (count < rules->length_min) {
+        return explain_count(run, "minLength", "at least", rules->length_min, "character", count);
+    }
+    if (count > rules->length_max) {
+        return explain_count(run, "maxLength", "at most", rules->length_max, "character", count);
+    }
+    return true;
+}
+
+static struct matcher *take_matcher(struct run *run) {
+    /* Schemas are const to those who validate; the matchers are a pool behind an atomic exchange.
+     */
+    struct schema *schema = (struct schema *)(uintptr_t)run->schema;
+    for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT; i++) {
+        struct matcher *kept = atomic_exchange(&schema->matchers[i], NULL);
+        if (kept != NULL) {
+            return kept;
+        }
+    }
+    return matcher_create();
+}
+
+static void give_matcher(struct run *run) {
+    struct schema *schema = (struct schema *)(uintptr_t)run->schema;
+    for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT && run->matcher != NULL; i++) {
+        struct matcher *expected = NULL;
+        if (atomic_compare_exchange_strong(&schema->matchers[i], &expected, run->matcher)) {
+            run->matcher = NULL;
+        }
+    }
+    matcher_destroy(run->matcher);
+    run->matcher = NULL;
+}
+
+bool run_search(struct run *run, const struct regex *regex, const char *text, size_t length) {
+    if (run->matcher == NULL) {
+        run->matcher = take_matcher(run);
+        if (run->matcher == NULL) {
+            return run_stop(run, LIMIT_MEMORY);
+        }
+    }
+    switch (regex_search(regex, run->matcher, text, length, &run->budget)) {
+    case REGEX_MATCH: return true;
+    case REGEX_NO_MATCH: return false;
+    case REGEX_NO_MEMORY: return run_stop(run, LIMIT_MEMORY);
+    case REGEX_LIMIT: break;
+    }
+    return run_stop(run, run->budget.steps < 0 ? LIMIT_STEPS : LIMIT_MATCH);
+}
+
+static bool check_pattern(struct run *run, const struct regex *regex, yyjson_val *value) {
+    if (run_search(run, regex, unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value))) {
+        return true;
+    }
+    return explain(run, "pattern", "must match the pattern %s", regex_source(regex));
+}
+
+static bool check_string(struct run *run, const struct string_rules *rules, yyjson_val *value) {
+    if (!check_length(run, rules, value)) {
+        return false;
+    }
+    if (rules->pattern != NULL && !check_pattern(run, rules->pattern, value)) {
+        return false;
+    }
+    if (rules->format != NULL &&
+        !rules->format->valid(unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value))) {
+        return explain(run, "format", "must be a valid %s, such as %s", rules->format->name,
+                       rules->format->example);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------- arrays */
+
+static bool check_item(struct run *run, const struct node *node, yyjson_val *item, size_t index) {
+    if (LIKELY(run->explain == NULL)) {
+        return check(run, node, item, NULL, 0);
+    }
+    explain_enter_index(run, index);
+    bool valid = check(run, node, item, NULL, 0);
+    explain_leave(run);
+    return valid;
+}
+
+static bool check_items(struct run *run, const struct array_rules *rules, yyjson_val *array) {
+    size_t count = unsafe_yyjson_get_len(array);
+    yyjson_val *item = unsafe_yyjson_get_first(array);
+    if (rules->rest != NULL && rules->rest->never && count > rules->prefix.count) {
+        return explain_count(run, "items", "at most", rules->prefix.count, "item", count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct node *node = i < rules->prefix.count ? rules->prefix.nodes[i] : rules->rest;
+        if (node == NULL) {
+            break;
+        }
+        if (!check_item(run, node, item, i)) {
+            return false;
+        }
+        item = unsafe_yyjson_get_next(item);
+    }
+    return true;
+}
+
+static bool check_contains(struct run *run, const struct array_rules *rules, yyjson_val *array) {
+    size_t count = unsafe_yyjson_get_len(array);
+    yyjson_val *item = unsafe_yyjson_get_first(array);
+    uint64_t found = 0;
+    bool open = rules->contains_max == UINT64_MAX;
+    for (size_t i = 0; i < count && !(open && found >= rules->contains_min); i++) {
+        found += run_check_quietly(run, rules->contains, item);
+        if (run->limit != LIMIT_NONE) {
+            return false;
+        }
+        item = unsafe_yyjson_get_next(item);
+    }
+    if (found < rules->contains_min) {
+        return explain_count(run, "contains", "at least", rules->contains_min, "matching item",
+                             found);
+    }
+    if (found > rules->contains_max) {
+        return explain_count(run, "maxContains", "at most", rules->contains_max, "matching item",
+                             found);
+    }
+    return true;
+}
+
+static bool check_array(struct run *run, const struct array_rules *rules, yyjson_val *array) {
+    size_t count = unsafe_yyjson_get_len(array);
+    if (count < rules->count_min) {
+        return explain_count(run, "minItems", "at least", rules->count_min, "item", count);
+    }
+    if (count > rules->count_max) {
+        return explain_count(run, "maxItems", "at most", rules->count_max, "item", count);
+    }
+    if (!enter(run)) {
+        return false;
+    }
+    bool valid = check_items(run, rules, array) &&
+                 (rules->contains == NULL || check_contains(run, rules, array)) &&
+                 (!rules->unique || run_check_unique(run, array));
+    run->depth--;
+    return valid;
+}
+
+/* ------------------------------------------------------------------------------------ objects */
+
+static inline bool is_property(const struct property *property, const char *name, size_t length) {
+    return property->length == length && same_bytes(property->name, name, length);
+}
+
+const struct property *run_find_property(const struct object_rules *rules, const char *name,
+                                         size_t length) {
+    if (rules->buckets == NULL) {
+        for (uint32_t i = 0; i < rules->count; i++) {
+            if (is_property(&rules->properties[i], name, length)) {
+                return &rules->properties[i];
+            }
+        }
+        return NULL;
+    }
+    uint32_t slot = name_hash(name, length) & rules->bucket_mask;
+    for (; rules->buckets[slot] != 0; slot = (slot + 1) & rules->bucket_mask) {
+        const struct property *property = &rules->properties[rules->buckets[slot] - 1];
+        if (is_property(property, name, length)) {
+            return property;
+        }
+    }
+    return NULL;
+}
+
+/* Arguments mostly come in the schema's order, so the entry after the last one is tried first. */
+static inline const struct property *find_next_property(const struct object_rules *rules,
+                                                        const char *name, size_t length,
+                                                        uint32_t guess) {
+    if (LIKELY(guess < rules->count) && is_property(&rules->properties[guess], name, length)) {
+        return &rules->properties[guess];
+    }
+    return run_find_property(rules, name, length);
+}
+
+static inline bool check_member(struct run *run, const struct node *node, yyjson_val *key) {
+    if (LIKELY(run->explain == NULL)) {
+        return check(run, node, key + 1, NULL, 0);
+    }
+    explain_enter_key(run, key);
+    bool valid = check(run, node, key + 1, NULL, 0);
+    explain_leave(run);
+    return valid;
+}
+
+static bool check_name(struct run *run, const struct node *names, yyjson_val *key) {
+    if (run->explain == NULL) {
+        return check(run, names, key, NULL, 0);
+    }
+    explain_enter_key(run, key);
+    bool valid = check(run, names, key, NULL, 0);
+    explain_leave(run);
+    return valid;
+}
+
+/* A property of a schema that has more than a table: patterns, names, a schema for the rest. */
+static bool check_member_fully(struct run *run, const struct object_rules *rules,
+                               const struct property *property, yyjson_val *key) {
+    bool known = property != NULL && property->node != NULL;
+    if (rules->names != NULL && !check_name(run, rules->names, key)) {
+        return false;
+    }
+    if (known && !check_member(run, property->node, key)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < rules->pattern_count; i++) {
+        const struct pattern_property *pattern = &rules->patterns[i];
+        bool matches = run_search(run, pattern->regex, unsafe_yyjson_get_str(key),
+                                  unsafe_yyjson_get_len(key));
+        if (run->limit != LIMIT_NONE || (matches && !check_member(run, pattern->node, key))) {
+            return false;
+        }
+        known = known || matches;
+    }
+    if (known || rules->additional == NULL) {
+        return true;
+    }
+    return rules->closed ? explain_unknown(run, rules, key)
+                         : check_member(run, rules->additional, key);
+}
+
+static bool has_key(struct run *run, yyjson_val *object, const char *name, size_t length) {
+    (void)budget_spend(&run->budget, unsafe_yyjson_get_len(object) / 4);
+    return yyjson_obj_getn(object, name, length) != NULL;
+}
+
+/* Which required property is missing; only asked when one is, or when there are too many for bits.
+ */
+static bool check_required(struct run *run, const struct object_rules *rules, yyjson_val *object) {
+    for (uint32_t i = 0; i < rules->required_count; i++) {
+        yyjson_val *name = rules->required_names[i];
+        if (!has_key(run, object, unsafe_yyjson_get_str(name), unsafe_yyjson_get_len(name))) {
+            return explain_missing(run, name, NULL);
+        }
+        if (run->budget.steps < 0) {
+            return run_stop(run, LIMIT_STEPS);
+        }
+    }
+    return true;
+}
+
+static bool check_members(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                          yyjson_val **slots, size_t slot_count) {
+    uint64_t seen = 0;
+    uint32_t guess = 0;
+    yyjson_val *key = unsafe_yyjson_get_first(object);
+    for (size_t left = unsafe_yyjson_get_len(object); left > 0; left--) {
+        const struct property *property = find_next_property(rules, unsafe_yyjson_get_str(key),
+                                                             unsafe_yyjson_get_len(key), guess);
+        if (LIKELY(property != NULL)) {
+            guess = (uint32_t)(property - rules->properties);
+            if (guess < slot_count && slots[guess] == NULL) {
+                slots[guess] = key + 1;
+            }
+            guess++;
+            seen |= property->required_bit;
+        }
+        if (LIKELY(rules->only_table)) {
+            if (LIKELY(property != NULL && property->node != NULL)) {
+                if (!check_member(run, property->node, key)) {
+                    return false;
+                }
+            } else if (rules->closed) {
+                return explain_unknown(run, rules, key);
+            }
+        } else if (!check_member_fully(run, rules, property, key)) {
+            return false;
+        }
+        if (UNLIKELY(run->budget.steps-- <= 0)) {
+            return run_stop(run, LIMIT_STEPS);
+        }
+        key = unsafe_yyjson_get_next(key + 1);
+    }
+    if (UNLIKELY(seen != rules->required || rules->required_count > 64)) {
+        return check_required(run, rules, object);
+    }
+    return true;
+}
+
+static bool check_dependents(struct run *run, const struct object_rules *rules,
+                             yyjson_val *object) {
+    for (uint32_t i = 0; i < rules->dependent_count; i++) {
+        const struct dependent *dependent = &rules->dependents[i];
+        if (!has_key(run, object, dependent->trigger, dependent->trigger_length)) {
+            continue;
+        }
+        for (uint32_t n = 0; n < dependent->name_count; n++) {
+            yyjson_val *name = dependent->names[n];
+            if (!has_key(run, object, unsafe_yyjson_get_str(name), unsafe_yyjson_get_len(name))) {
+                return explain_missing(
+                        run, name,
+                        yyjson_obj_getn(object, dependent->trigger, dependent->trigger_length) - 1);
+            }
+        }
+        if (dependent->node != NULL && !check(run, dependent->node, object, NULL, 0)) {
+            return false;
+        }
+        if (run->budget.steps < 0) {
+            return run_stop(run, LIMIT_STEPS);
+        }
+    }
+    return true;
+}
+
+static bool check_object(struct run *run, const struct object_rules *rules, yyjson_val *object,
+                         yyjson_val **slots, size_t slot_count) {
+    size_t count = unsafe_yyjson_get_len(object);
+    if (UNLIKELY(count < rules->count_min)) {
+        return explain_count(run, "minProperties", "at least", rules->count_min, "property", count);
+    }
+    if (UNLIKELY(count > rules->count_max)) {
+        return explain_count(run, "maxProperties", "at most", rules->count_max, "property", count);
+    }
+    if (UNLIKELY(!enter(run))) {
+        return false;
+    }
+    bool valid = check_members(run, rules, object, slots, slot_count) &&
+                 (rules->dependent_count == 0 || check_dependents(run, rules, object));
+    run->depth--;
+    return valid;
+}
+
+/* -------------------------------------------------------------------------------- applicators */
+
+bool run_check_quietly(struct run *run, const struct node *node, yyjson_val *value) {
+    struct explain *kept = run->explain;
+    run->explain = NULL;
+    bool valid = check(run, node, value, NULL, 0);
+    run->explain = kept;
+    return valid;
+}
+
+/* Every branch has failed; let each say why. The best reason stays. */
+static bool explain_branches(struct run *run, const struct node_list *branches, yyjson_val *value) {
+    struct explain *explain = run->explain;
+    if (explain == NULL) {
+        return false;
+    }
+    size_t inner = explain->inner;
+    bool outermost = !explain->alternatives;
+    explain->alternatives = true;
+    explain->inner = explain->path_length;
+    if (outermost) {
+        explain->outer = explain->path_length;
+    }
+    for (uint32_t i = 0; i < branches->count && run->limit == LIMIT_NONE; i++) {
+        (void)check(run, branches->nodes[i], value, NULL, 0);
+    }
+    explain->inner = inner;
+    explain->alternatives = !outermost;
+    return false;
+}
+
+static bool check_any(struct run *run, const struct node_list *branches, yyjson_val *value) {
+    for (uint32_t i = 0; i < branches->count; i++) {
+        if (run_check_quietly(run, branches->nodes[i], value)) {
+            return true;
+        }
+        if (run->limit != LIMIT_NONE) {
+            return false;
+        }
+    }
+    return explain_branches(run, branches, value);
+}
+
+static bool check_one(struct run *run, const struct node_list *branches, yyjson_val *value) {
+    uint32_t first = 0;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < branches->count; i++) {
+        bool valid = run_check_quietly(run, branches->nodes[i], value);
+        if (run->limit != LIMIT_NONE) {
+            return false;
+        }
+        if (valid && found++ == 1) {
+            return explain(run, "oneOf",
+                           "must match only one of %u alternatives, but matches number %u and "
+                           "number %u",
+                           branches->count, first + 1, i + 1);
+        }
+        first = valid ? i : first;
+    }
+    return found == 1 || explain_branches(run, branches, value);
+}
+
+static bool check_condition(struct run *run, const struct applicators *apply, yyjson_val *value) {
+    bool holds = run_check_quietly(run, apply->condition, value);
+    if (run->limit != LIMIT_NONE) {
+        return false;
+    }
+    const struct node *next = holds ? apply->then : apply->otherwise;
+    return next == NULL || check(run, next, value, NULL, 0);
+}
+
+static bool check_not(struct run *run, const struct node * not, yyjson_val *value) {
+    bool valid = run_check_quietly(run, not, value);
+    if (run->limit != LIMIT_NONE) {
+        return false;
+    }
+    return !valid || explain(run, "not", "must not be what the schema excludes with \"not\"");
+}
+
+const struct node *run_dynamic(const struct run *run, const struct applicators *apply) {
+    const struct node *found = apply->dynamic;
+    if (apply->dynamic_name == DYNAMIC_NONE) {
+        return found;
+    }
+    /* The outermost resource with such an anchor wins, so the last one seen. */
+    for (const struct scope *scope = run->scope; scope != NULL; scope = scope->outer) {
+        const struct dynamic_anchor *anchor = scope->resource->anchors;
+        while (anchor != NULL && anchor->name != apply->dynamic_name) {
+            anchor = anchor->next;
+        }
+        found = anchor != NULL ? anchor->node : found;
+    }
+    return found;
+}
+
+static bool check_lists(struct run *run, const struct applicators *apply, yyjson_val *value) {
+    for (uint32_t i = 0; i < apply->all.count; i++) {
+        if (!check(run, apply->all.nodes[i], value, NULL, 0)) {
+            return false;
+        }
+    }
+    return (apply->any.count == 0 || check_any(run, &apply->any, value)) &&
+           (apply->one.count == 0 || check_one(run, &apply->one, value));
+}
+
+static bool check_applicators(struct run *run, const struct node *node, yyjson_val *value) {
+    const struct applicators *apply = node->apply;
+    if (!enter(run)) {
+        return false;
+    }
+    bool valid = (apply->reference == NULL || check(run, apply->reference, value, NULL, 0)) &&
+                 (apply->dynamic == NULL || check(run, run_dynamic(run, apply), value, NULL, 0)) &&
+                 check_lists(run, apply, value) &&
+                 (apply->not == NULL || check_not(run, apply->not, value)) &&
+                 (apply->condition == NULL || check_condition(run, apply, value)) &&
+                 ((apply->unevaluated_items == NULL && apply->unevaluated_properties == NULL) ||
+                  run_check_unevaluated(run, node, value));
+    run->depth--;
+    return valid;
+}
+
+/* -------------------------------------------------------------------------------------- nodes */
+
+static inline bool check_node(struct run *run, const struct node *node, yyjson_val *value,
+                              yyjson_val **slots, size_t slot_count) {
+    uint8_t tag = unsafe_yyjson_get_tag(value);
+    if (UNLIKELY((node->tags & TAG_BIT(tag)) == 0)) {
+        return explain_type(run, node, value);
+    }
+    switch (tag & YYJSON_TYPE_MASK) {
+    case YYJSON_TYPE_STR:
+        if (node->string != NULL && !check_string(run, node->string, value)) {
+            return false;
+        }
+        break;
+    case YYJSON_TYPE_NUM:
+        if (node->number != NULL && !check_number(run, node, value)) {
+            return false;
+        }
+        break;
+    case YYJSON_TYPE_OBJ:
+        if (node->object != NULL && !check_object(run, node->object, value, slots, slot_count)) {
+            return false;
+        }
+        break;
+    case YYJSON_TYPE_ARR:
+        if (node->array != NULL && !check_array(run, node->array, value)) {
+            return false;
+        }
+        break;
+    default: break;
+    }
+    if (node->choices != NULL && !check_enum(run, node->choices, value)) {
+        return false;
+    }
+    if (node->constant != NULL && !check_enum(run, node->constant, value)) {
+        return false;
+    }
+    return node->apply == NULL || check_applicators(run, node, value);
+}
+
+static bool check(struct run *run, const struct node *node, yyjson_val *value, yyjson_val **slots,
+                  size_t slot_count) {
+    if (UNLIKELY(run->budget.steps-- <= 0)) {
+        return run_stop(run, LIMIT_STEPS);
+    }
+    if (LIKELY(run->scope == NULL) || run->scope->resource == node->resource) {
+        return check_node(run, node, value, slots, slot_count);
+    }
+    struct scope scope = {.resource = node->resource, .outer = run->scope};
+    run->scope = &scope;
+    bool valid = check_node(run, node, value, slots, slot_count);
+    run->scope = scope.outer;
+    return valid;
+}
+
+bool run_check(struct run *run, const struct node *node, yyjson_val *value) {
+    return check(run, node, value, NULL, 0);
+}
+
+/* ------------------------------------------------------------------------------------ calling */
+
+static struct run start(const struct schema *schema) {
+    return (struct run){.budget.steps = schema->steps_max, .schema = schema};
+}
+
+static void explain_failure(const struct run *ended, const struct node *node, yyjson_val *value,
+                            struct schema_failure *failure) {
+    *failure = (struct schema_failure){.code = TOOLRACK_E_INVALID_ARGUMENTS, .keyword = ""};
+    if (ended->limit != LIMIT_NONE) {
+        explain_limit(ended, failure);
+        return;
+    }
+    struct explain explain;
+    explain.failure = failure;
+    explain.path_length = 0;
+    explain.alternatives = false;
+    explain.outer = 0;
+    explain.inner = 0;
+    explain.best = 0;
+    explain.merged_choices = 0;
+    struct run run = start(ended->schema);
+    struct scope scope = {.resource = node->resource};
+    run.scope = run.schema->has_dynamic ? &scope : NULL;
+    run.explain = &explain;
+    (void)check(&run, node, value, NULL, 0);
+    if (explain.best == 0) { /* the explanation itself ran into a limit */
+        explain_limit(&run, failure);
+    }
+    give_matcher(&run);
+}
+
+bool schema_check_node(const struct schema *schema, const struct node *node, yyjson_val *value,
+                       yyjson_val **slots, size_t slot_count, struct schema_failure *failure) {
+    struct run run = start(schema);
+    struct scope scope = {.resource = node->resource};
+    run.scope = UNLIKELY(schema->has_dynamic) ? &scope : NULL;
+    bool valid = check(&run, node, value, slots, slot_count);
+    if (UNLIKELY(run.matcher != NULL)) {
+        give_matcher(&run);
+    }
+    if (UNLIKELY(!valid && failure != NULL)) {
+        explain_failure(&run, node, value, failure);
+    }
+    return valid;
+}
+
+bool schema_validate(const struct schema *schema, yyjson_val *instance,
+                     struct schema_failure *failure) {
+    return schema_check_node(schema, schema->root, instance, NULL, 0, failure);
+}
+
+static bool refuse_no_object(yyjson_val *instance, struct schema_failure *failure) {
+    if (failure != NULL) {
+        *failure = (struct schema_failure){.code = TOOLRACK_E_INVALID_ARGUMENTS, .keyword = "type"};
+        struct text text = text_in(failure->reason, sizeof failure->reason);
+        text_printf(&text, "must be an object, not %s", keyword_kind(instance));
+    }
+    return false;
+}
+
+bool schema_validate_object(const struct schema *schema, yyjson_val *instance, yyjson_val **slots,
+                            size_t slot_count, struct schema_failure *failure) {
+    const struct object_rules *rules = schema->root->object;
+    size_t listed = rules != NULL ? rules->listed : 0;
+    for (size_t i = 0; i < slot_count; i++) {
+        slots[i] = NULL;
+    }
+    if (UNLIKELY(!yyjson_is_obj(instance))) {
+        return refuse_no_object(instance, failure);
+    }
+    return schema_check_node(schema, schema->root, instance, slots,
+                             slot_count < listed ? slot_count : listed, failure);
+}
