@@ -90,7 +90,7 @@ static bool was_refused(struct cli *cli, const char *name, struct toolrack_error
     for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *refusal = toolrack_refusals_get(refusals, i);
         if (refusal->tool != NULL && strcmp(refusal->tool, name) == 0) {
-            (void)error_set(err, TOOLRACK_E_NOT_FOUND, "\"%s\" of %s was refused: %s; %s", name,
+            (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' of %s was refused: %s; %s", name,
                             refusal->file != NULL ? refusal->file : "the app", refusal->reason,
                             refusal->fix);
             return true;
@@ -100,7 +100,8 @@ static bool was_refused(struct cli *cli, const char *name, struct toolrack_error
 }
 
 static void say_not_found(struct cli *cli, const char *name, struct toolrack_error *err) {
-    CLEANUP(freep) char *bare = strndup(name, strcspn(name, "@"));
+    size_t length = strcspn(name, "@");
+    CLEANUP(freep) char *bare = strndup(name, length);
     if (bare == NULL) {
         (void)error_oom(err);
         return;
@@ -108,16 +109,16 @@ static void say_not_found(struct cli *cli, const char *name, struct toolrack_err
     CLEANUP(freep) char *versions = versions_of(cli, bare);
     CLEANUP(freep) char *near = versions == NULL ? toolrack_suggest(cli->host, bare) : NULL;
     if (versions != NULL) {
-        (void)error_set(err, TOOLRACK_E_NOT_FOUND, "there is no \"%s\"; versions of \"%s\": %s",
-                        name, bare, versions);
+        (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version '%s'; there are %s",
+                        bare, name[length] == '@' ? name + length + 1 : "", versions);
     } else if (was_refused(cli, bare, err)) {
-        return;
+        /* said */
     } else if (near != NULL) {
-        (void)error_set(err, TOOLRACK_E_NOT_FOUND, "there is no tool \"%s\"; did you mean \"%s\"?",
-                        bare, near);
+        (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; did you mean '%s'?", bare,
+                        near);
     } else {
         (void)error_set(err, TOOLRACK_E_NOT_FOUND,
-                        "there is no tool \"%s\"; 'toolrack list --all' shows what there is", bare);
+                        "Tool '%s' not found; 'toolrack list --all' shows what there is", bare);
     }
     error_set_tool(err, bare);
 }

@@ -13,6 +13,7 @@
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_call, toolrack_call_unref)
 CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 #define READ_ROOM 65536u
 
@@ -168,15 +169,34 @@ static int run_interruptible(struct cli *cli, const char *name, const char *argu
 
 /* ------------------------------------------------------------------ result */
 
+/* A result that is one string is a text, whether the tool replied with a text or returned one. */
+static bool add_string(struct buf *out, const char *json, size_t length) {
+    if (length == 0 || json[0] != '"') {
+        return false;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    yyjson_val *string = yyjson_doc_get_root(doc);
+    if (!yyjson_is_str(string)) {
+        return false;
+    }
+    buf_add(out, yyjson_get_str(string), yyjson_get_len(string));
+    return true;
+}
+
 static void print_result(struct cli *cli, const struct toolrack_result *result) {
+    struct buf *out = &cli->out;
     size_t length = 0;
     const char *text = cli->options.json ? NULL : toolrack_result_text(result, &length);
-    if (text == NULL) {
-        text = toolrack_result_json(result, &length);
+    if (text != NULL) {
+        buf_add(out, text, length);
+    } else {
+        const char *json = toolrack_result_json(result, &length);
+        if (cli->options.json || !add_string(out, json, length)) {
+            buf_add(out, json, length);
+        }
     }
-    buf_add(&cli->out, text, length);
-    if (length == 0 || text[length - 1] != '\n') {
-        buf_add_char(&cli->out, '\n');
+    if (out->length == 0 || out->data[out->length - 1] != '\n') {
+        buf_add_char(out, '\n');
     }
 }
 

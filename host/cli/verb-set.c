@@ -5,11 +5,11 @@
 #include "base/error.h"
 #include "cli/json.h"
 
-/* "greet 1.0.0", or "greet, every version". */
+/* "greet", or "greet 1.0.0". */
 static void add_subject(struct buf *out, const char *name) {
     const char *at = strchr(name, '@');
     if (at == NULL) {
-        buf_printf(out, "%s, every version, ", name);
+        buf_printf(out, "%s ", name);
     } else {
         buf_printf(out, "%.*s %s ", (int)(at - name), name, at + 1);
     }
