@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/cleanup.h"
 #include "plugin/finding.h"
 #include "toolrack/plugin.h"
 
@@ -31,6 +32,9 @@ struct descriptor {
     uint32_t tool_count;
     const struct finding *findings; /* also of the tools left out */
     uint32_t finding_count;
+    const char *const *needed; /* libraries that the file names (DT_NEEDED), for the curious; none
+                                * in a descriptor from memory or from a cache */
+    uint32_t needed_count;
     void (*release)(struct descriptor *desc); /* frees it with the memory all this lives in */
 };
 
@@ -77,3 +81,4 @@ int descriptor_copy(const struct tr_plugin *plugin, const struct descriptor_opti
 struct descriptor *descriptor_ref(struct descriptor *desc);
 /** Give up a reference; NULL is ignored. [any-thread] */
 void descriptor_unref(struct descriptor *desc);
+CLEANUP_DEFINE(struct descriptor, descriptor_unref)

@@ -84,6 +84,10 @@ static int check_entries(struct elf *elf, const struct odd_entries *odd) {
 }
 
 static void remark_flags(struct elf *elf, const struct odd_entries *odd) {
+    if ((elf->dynamic.flags_1 & DF_1_PIE) != 0) {
+        findings_add(elf->findings, FINDING_ELF_TYPE, NULL,
+                     "the file is a program, not a shared object");
+    }
     if (odd->text_relocations || (elf->dynamic.flags & DF_TEXTREL) != 0) {
         findings_add(elf->findings, FINDING_ELF_TEXT_RELOCATION, NULL,
                      "the file has relocations in its code, which would have to be writable");

@@ -466,7 +466,7 @@ static inline tr_status tr_fail(struct tr_call *call, tr_status code, const char
     va_start(args, format);
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return call->api->fail(call, code, field, message);
+    return (call->api->fail)(call, code, field, message); /* cmocka has a macro fail() */
 }
 
 /** How far it is: `done` of `total` (0 is unknown); `done` only grows. `message` may be NULL. */
@@ -550,7 +550,7 @@ static inline tr_status tr_host_fail(struct tr_host *host, const char *format, .
     va_start(args, format);
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return host->api->fail(host, message);
+    return (host->api->fail)(host, message);
 }
 
 /** An optional interface of the host by id, or NULL. [plugin] */

@@ -1,0 +1,431 @@
+/* A descriptor: the plugin's own record, its tools, and what was found.
+ *
+ *  (1) A descriptor with `plugin` NULL has no tools and at least one finding of
+ *      severity error; with `plugin` set, none of its errors is about the file.
+ *  (2) All of it lies in one arena, which goes with the last reference.
+ *  (3) Nothing changes after descriptor_read() or descriptor_copy() returned,
+ *      but the count of references. */
+#include "plugin/descriptor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/name.h"
+#include "base/semver.h"
+#include "plugin/reader.h"
+
+#define PLUGIN_SYMBOL "toolrack_plugin"
+
+/* Memory that a descriptor has from the start: enough for a plugin with a tool or two. */
+#define DESCRIPTOR_ROOM 2048u
+
+struct descriptor_memory {
+    struct descriptor desc; /* first: a pointer to it is one to this */
+    struct arena arena;
+    struct findings findings;
+    _Alignas(max_align_t) char room[DESCRIPTOR_ROOM];
+};
+
+#define PLUGIN_FLAGS_KNOWN (TR_THREAD_SAFE | TR_STARTS_THREADS)
+#define PLUGIN_ID_MAX      64u
+
+#define W(field) RECORD_WORD(struct tr_plugin, field)
+static const struct record_shape plugin_shape = {
+        .what = "descriptor",
+        .size_min = RECORD_SIZE_MIN(struct tr_plugin, get_extension),
+        .size = sizeof(struct tr_plugin),
+        .pointers = W(id) | W(version) | W(description) | W(vendor) | W(license) | W(homepage) |
+                    W(capabilities) | W(tools) | W(open) | W(close) | W(get_extension)};
+#undef W
+static const struct record_shape head_shape = {.what = "descriptor", .size = 16};
+static const struct record_shape capability_shape = {
+        .what = "capability",
+        .size_min = RECORD_SIZE_MIN(struct tr_capability, value),
+        .size = sizeof(struct tr_capability),
+        .pointers = RECORD_WORD(struct tr_capability, value)};
+static const struct record_shape slot_shape = {
+        .what = "table of tools", .size = sizeof(void *), .pointers = 1};
+
+static const struct text_field plugin_texts[] = {
+        TEXT_FIELD(struct tr_plugin, id, TEXT_LINE),
+        TEXT_FIELD(struct tr_plugin, version, TEXT_LINE),
+        TEXT_FIELD(struct tr_plugin, description, TEXT_FREE),
+        TEXT_FIELD(struct tr_plugin, vendor, TEXT_LINE),
+        TEXT_FIELD(struct tr_plugin, license, TEXT_LINE),
+        TEXT_FIELD(struct tr_plugin, homepage, TEXT_LINE),
+};
+static const struct text_field capability_text = TEXT_FIELD(struct tr_capability, value, TEXT_LINE);
+
+/* ---------------------------------------------------------------- memory */
+
+static void release(struct descriptor *desc) {
+    struct descriptor_memory *memory = (struct descriptor_memory *)desc;
+    arena_finish(&memory->arena);
+    free(memory);
+}
+
+static struct descriptor_memory *memory_create(void) {
+    struct descriptor_memory *memory = malloc(sizeof *memory);
+    if (memory == NULL) {
+        return NULL;
+    }
+    memory->desc = (struct descriptor){.release = release};
+    atomic_init(&memory->desc.refs, 1);
+    arena_init(&memory->arena, memory->room, sizeof memory->room);
+    memory->arena.size_max = DESCRIPTOR_MEMORY_MAX;
+    findings_init(&memory->findings, &memory->arena);
+    return memory;
+}
+
+struct descriptor *descriptor_ref(struct descriptor *desc) {
+    (void)atomic_fetch_add_explicit(&desc->refs, 1, memory_order_relaxed);
+    return desc;
+}
+
+void descriptor_unref(struct descriptor *desc) {
+    if (desc != NULL && atomic_fetch_sub_explicit(&desc->refs, 1, memory_order_acq_rel) == 1) {
+        desc->release(desc);
+    }
+}
+
+/* ---------------------------------------------------- the plugin's record */
+
+static bool check_abi(struct reader *reader, const struct tr_plugin *head) {
+    if (head->magic != TR_MAGIC) {
+        reader_report(reader, FINDING_ABI_MAGIC,
+                      PLUGIN_SYMBOL " begins with 0x%016llx, not with the mark 0x%016llx",
+                      (unsigned long long)head->magic, (unsigned long long)TR_MAGIC);
+        return false;
+    }
+    if (head->abi_major != TR_ABI_MAJOR) {
+        reader_report(reader, FINDING_ABI_MAJOR,
+                      "the plugin is built for version %u.%u of the interface, this host has %d.%d",
+                      head->abi_major, head->abi_minor, TR_ABI_MAJOR, TR_ABI_MINOR);
+        return false;
+    }
+    if (!record_size_valid(&plugin_shape, head->size)) {
+        reader_report(reader, FINDING_ABI_SIZE,
+                      "the descriptor states a size of %u bytes, not a multiple of 8 from %u to %u",
+                      head->size, plugin_shape.size_min, DESCRIPTOR_RECORD_SIZE_MAX);
+        return false;
+    }
+    return true;
+}
+
+/* The part that says how the rest is to be read comes first. */
+static bool read_plugin_record(struct reader *reader, const struct elf_symbol *symbol,
+                               struct tr_plugin *to, struct record *ret) {
+    struct tr_plugin head = {0};
+    if (!reader_record(reader, &head_shape, symbol->address, head_shape.size, FINDING_ELF_SYMBOL,
+                       &head, ret) ||
+        !check_abi(reader, &head)) {
+        return false;
+    }
+    if (symbol->size != 0 && symbol->size < head.size) {
+        reader_report(reader, FINDING_ABI_SIZE,
+                      "the descriptor states %u bytes, but the symbol " PLUGIN_SYMBOL " has %llu",
+                      head.size, (unsigned long long)symbol->size);
+        return false;
+    }
+    return reader_record(reader, &plugin_shape, symbol->address, head.size, FINDING_ELF_SYMBOL, to,
+                         ret);
+}
+
+/* ^[A-Za-z_][A-Za-z0-9_.-]{0,63}$: a tool's name, with dots. */
+static bool is_plugin_id(const char *id) {
+    size_t length = strlen(id);
+    if (length == 0 || length > PLUGIN_ID_MAX || id[0] == '.') {
+        return false;
+    }
+    char plain[PLUGIN_ID_MAX + 1];
+    for (size_t i = 0; i <= length; i++) {
+        plain[i] = id[i] == '.' ? '-' : id[i];
+    }
+    return name_valid(plain);
+}
+
+static void check_plugin_texts(struct reader *reader, const struct tr_plugin *plugin) {
+    if (plugin->id == NULL || !is_plugin_id(plugin->id)) {
+        reader_report(reader, FINDING_PLUGIN_ID, "\"%.*s\" cannot be the id of a plugin",
+                      FINDING_SHOWN_MAX, plugin->id == NULL ? "" : plugin->id);
+    }
+    if (plugin->version == NULL || !semver_valid(plugin->version)) {
+        reader_report(reader, FINDING_PLUGIN_VERSION, "version \"%.*s\" of the plugin is no SemVer",
+                      FINDING_SHOWN_MAX, plugin->version == NULL ? "" : plugin->version);
+    }
+    if (plugin->license == NULL || plugin->license[0] == '\0') {
+        reader_report(reader, FINDING_PLUGIN_LICENSE, "the plugin does not say its licence");
+    }
+}
+
+static void check_plugin_numbers(struct reader *reader, const struct tr_plugin *plugin) {
+    if (plugin->host_minor_min > TR_ABI_MINOR) {
+        reader_report(reader, FINDING_ABI_MINOR,
+                      "the plugin needs a host of version %d.%u or later, this is %d.%d",
+                      TR_ABI_MAJOR, plugin->host_minor_min, TR_ABI_MAJOR, TR_ABI_MINOR);
+    }
+    if ((plugin->flags & ~(uint32_t)PLUGIN_FLAGS_KNOWN) != 0) {
+        reader_report(reader, FINDING_PLUGIN_FLAGS,
+                      "this host does not know the plugin's flags 0x%x",
+                      plugin->flags & ~(uint32_t)PLUGIN_FLAGS_KNOWN);
+    }
+}
+
+static void check_plugin_functions(struct reader *reader, const struct record *record) {
+    bool set;
+    (void)reader_function(reader, record, offsetof(struct tr_plugin, open), "open",
+                          FINDING_PLUGIN_FUNCTION, &set);
+    (void)reader_function(reader, record, offsetof(struct tr_plugin, close), "close",
+                          FINDING_PLUGIN_FUNCTION, &set);
+    (void)reader_function(reader, record, offsetof(struct tr_plugin, get_extension),
+                          "get_extension", FINDING_PLUGIN_FUNCTION, &set);
+}
+
+static void read_capability(struct reader *reader, uint64_t address, uint32_t stride,
+                            struct tr_capability *to) {
+    struct record record;
+    if (!reader_record(reader, &capability_shape, address, stride, FINDING_PLUGIN_CAPABILITY, to,
+                       &record) ||
+        reader_texts(reader, &record, &capability_text, 1) > 0) {
+        return;
+    }
+    if (to->kind < TR_CAP_READ || to->kind > TR_CAP_ENV) {
+        reader_report(reader, FINDING_PLUGIN_CAPABILITY, "this host knows no capability of kind %u",
+                      to->kind);
+    } else if (to->value == NULL || to->value[0] == '\0') {
+        reader_report(reader, FINDING_PLUGIN_CAPABILITY,
+                      "a capability of kind %u does not say for what", to->kind);
+    }
+}
+
+static void read_capabilities(struct reader *reader, const struct record *record,
+                              struct tr_plugin *plugin) {
+    uint64_t address;
+    if (!reader_address(reader, record, offsetof(struct tr_plugin, capabilities), "capabilities",
+                        &address) ||
+        plugin->capability_count == 0) {
+        return;
+    }
+    uint32_t count = plugin->capability_count;
+    uint32_t stride = plugin->capability_size;
+    if (address == 0 || count > DESCRIPTOR_CAPABILITIES_MAX ||
+        !record_size_valid(&capability_shape, stride)) {
+        reader_report(
+                reader, FINDING_PLUGIN_TABLE,
+                "the plugin has %u capabilities, each of %u bytes: not 1 to %u of at least %u",
+                address == 0 ? 0 : count, stride, DESCRIPTOR_CAPABILITIES_MAX,
+                capability_shape.size_min);
+        return;
+    }
+    struct tr_capability *list = reader_alloc(reader, count * sizeof *list);
+    for (uint32_t i = 0; list != NULL && i < count && reader->failure == 0; i++) {
+        read_capability(reader, address + (uint64_t)i * stride, stride, &list[i]);
+    }
+    plugin->capabilities = list;
+    plugin->capability_size = sizeof *list;
+}
+
+/* ------------------------------------------------------------- the tools */
+
+static bool same_tool(const struct descriptor_tool *a, const struct descriptor_tool *b) {
+    return strcmp(a->tool->name, b->tool->name) == 0 && semver_compare(a->version, b->version) == 0;
+}
+
+static bool is_duplicate(struct reader *reader, const struct descriptor_tool *tools, uint32_t count,
+                         const struct descriptor_tool *tool) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (same_tool(&tools[i], tool)) {
+            reader_report(reader, FINDING_TOOL_DUPLICATE,
+                          "the plugin has %s %s already, at place %u of its table",
+                          tool->tool->name, tool->version, tools[i].index + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The tool at one place of the table; a bad one is left out, a bad place ends the reading. */
+static bool read_slot(struct reader *reader, uint64_t slot, uint32_t index,
+                      const struct tr_plugin *plugin, struct descriptor_tool *ret) {
+    uint64_t word;
+    uint64_t address;
+    struct record record;
+    if (!reader_record(reader, &slot_shape, slot, slot_shape.size, FINDING_PLUGIN_TABLE, &word,
+                       &record) ||
+        !reader_address(reader, &record, 0, "an entry", &address)) {
+        reader->failure = reader->failure != 0 ? reader->failure : TOOLRACK_E_REFUSED;
+        return false;
+    }
+    if (address == 0) {
+        reader_report(reader, FINDING_PLUGIN_TABLE, "place %u of %u in the table of tools is NULL",
+                      index + 1, plugin->tool_count);
+        reader->failure = TOOLRACK_E_REFUSED;
+        return false;
+    }
+    /* A name for findings until the tool's own is known. */
+    char *place = reader_alloc(reader, 16);
+    if (place == NULL) {
+        return false;
+    }
+    (void)snprintf(place, 16, "#%u", index + 1);
+    reader->tool = place;
+    return tool_read(reader, address, plugin->version, ret);
+}
+
+static uint32_t read_tools(struct reader *reader, uint64_t table, const struct tr_plugin *plugin,
+                           struct descriptor_tool *tools) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plugin->tool_count && reader->failure == 0; i++) {
+        struct descriptor_tool tool;
+        uint64_t slot = table + i * sizeof(uint64_t);
+        if (read_slot(reader, slot, i, plugin, &tool) &&
+            !is_duplicate(reader, tools, count, &tool)) {
+            tool.index = i;
+            tools[count++] = tool;
+        }
+        reader->tool = NULL;
+    }
+    return count;
+}
+
+static bool check_tool_table(struct reader *reader, const struct tr_plugin *plugin,
+                             uint64_t table) {
+    if (plugin->tool_count == 0) {
+        reader_report(reader, FINDING_PLUGIN_EMPTY, "the plugin has no tools");
+        return true;
+    }
+    if (table == 0 || plugin->tool_count > DESCRIPTOR_TOOLS_MAX ||
+        plugin->tool_size < RECORD_SIZE_MIN(struct tr_tool, run) ||
+        plugin->tool_size > DESCRIPTOR_RECORD_SIZE_MAX) {
+        reader_report(reader, FINDING_PLUGIN_TABLE,
+                      "the plugin has %u tools, each of %u bytes: not 1 to %u of at least %zu",
+                      table == 0 ? 0 : plugin->tool_count, plugin->tool_size, DESCRIPTOR_TOOLS_MAX,
+                      RECORD_SIZE_MIN(struct tr_tool, run));
+        return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------ the whole */
+
+static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
+                        struct descriptor *desc) {
+    struct tr_plugin *plugin = reader_alloc(reader, sizeof *plugin);
+    struct record record;
+    if (plugin == NULL || !read_plugin_record(reader, symbol, plugin, &record)) {
+        return;
+    }
+    uint64_t table = 0;
+    (void)reader_texts(reader, &record, plugin_texts, sizeof plugin_texts / sizeof plugin_texts[0]);
+    check_plugin_texts(reader, plugin);
+    check_plugin_numbers(reader, plugin);
+    check_plugin_functions(reader, &record);
+    read_capabilities(reader, &record, plugin);
+    (void)reader_address(reader, &record, offsetof(struct tr_plugin, tools), "tools", &table);
+    if (!check_tool_table(reader, plugin, table) || reader->failure != 0 ||
+        reader->findings->errors > 0) {
+        return; /* the file is refused: its tools matter to nobody */
+    }
+    struct descriptor_tool *tools = reader_alloc(reader, plugin->tool_count * sizeof *tools);
+    uint32_t count = tools == NULL ? 0 : read_tools(reader, table, plugin, tools);
+    if (reader->failure == 0) {
+        plugin->size = sizeof *plugin;
+        plugin->tool_size = sizeof(struct tr_tool);
+        desc->plugin = plugin;
+        desc->tools = tools;
+        desc->tool_count = count;
+    }
+}
+
+/* Hand the descriptor over, or say why there is none. */
+static int finish(struct descriptor_memory *memory, int failure, int error_number,
+                  struct descriptor **ret, struct toolrack_error *err) {
+    findings_close(&memory->findings);
+    if (failure == TOOLRACK_E_IO) {
+        release(&memory->desc);
+        return error_set(err, TOOLRACK_E_IO, "cannot read the file: %s", strerror(error_number));
+    }
+    if (failure == TOOLRACK_E_NO_MEMORY || memory->findings.failed) {
+        release(&memory->desc);
+        return error_oom(err);
+    }
+    memory->desc.findings = memory->findings.items;
+    memory->desc.finding_count = memory->findings.count;
+    *ret = &memory->desc;
+    return 0;
+}
+
+static int read_source(struct descriptor_memory *memory, struct source source,
+                       const struct elf_symbol *symbol, const struct descriptor_options *options) {
+    struct reader reader;
+    reader_init(&reader, source, &memory->arena, &memory->findings, options);
+    read_plugin(&reader, symbol, &memory->desc);
+    reader_finish(&reader);
+    return reader.failure;
+}
+
+/* The libraries that the file needs; a name that cannot be read is left out. */
+static int read_needed(struct descriptor_memory *memory, struct elf *elf) {
+    uint32_t count = elf->dynamic.needed_count;
+    const char **list = count == 0 ? NULL : arena_alloc(&memory->arena, count * sizeof *list);
+    if (count > 0 && list == NULL) {
+        return TOOLRACK_E_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = elf_needed(elf, i);
+        if (name != NULL) {
+            name = arena_copy(&memory->arena, name, strlen(name));
+            if (name == NULL) {
+                return TOOLRACK_E_NO_MEMORY;
+            }
+            list[memory->desc.needed_count++] = name;
+        }
+    }
+    memory->desc.needed = list;
+    return 0;
+}
+
+static int read_elf(struct descriptor_memory *memory, struct elf *elf,
+                    const struct descriptor_options *options) {
+    struct elf_symbol symbol;
+    int code = elf_find_symbol(elf, PLUGIN_SYMBOL, &symbol);
+    if (code == 0) {
+        code = elf_order_relocations(elf);
+    }
+    if (code == 0) {
+        elf_remark_exports(elf, PLUGIN_SYMBOL);
+        code = read_needed(memory, elf);
+    }
+    return code == 0 ? read_source(memory, source_elf(elf), &symbol, options) : code;
+}
+
+int descriptor_read(int fd, const struct descriptor_options *options, struct descriptor **ret,
+                    struct toolrack_error *err) {
+    struct descriptor_memory *memory = memory_create();
+    if (memory == NULL) {
+        return error_oom(err);
+    }
+    struct elf elf;
+    int code = elf_init(&elf, fd, &memory->findings);
+    if (code == 0) {
+        code = read_elf(memory, &elf, options);
+    }
+    int failure = elf.failure != 0 ? elf.failure : code;
+    int error_number = elf.error_number;
+    elf_finish(&elf);
+    return finish(memory, failure, error_number, ret, err);
+}
+
+int descriptor_copy(const struct tr_plugin *plugin, const struct descriptor_options *options,
+                    struct descriptor **ret, struct toolrack_error *err) {
+    struct descriptor_memory *memory = memory_create();
+    if (memory == NULL) {
+        return error_oom(err);
+    }
+    struct elf_symbol symbol = {.address = (uint64_t)(uintptr_t)plugin};
+    int failure = read_source(memory, source_memory(), &symbol, options);
+    return finish(memory, failure, 0, ret, err);
+}

@@ -1,0 +1,171 @@
+/* reader.h - one reading of a descriptor: what its parts share.
+ *
+ * The parts in calling order: descriptor.c (the plugin), tool.c (one tool),
+ * type.c (parameters and types), value.c (JSON texts against types), derive.c
+ * (the schema of a typed tool), lint.c (the schema of a JSON tool). */
+#pragma once
+
+#include <yyjson.h>
+
+#include "base/buf.h"
+#include "plugin/descriptor.h"
+#include "plugin/source.h"
+
+/* Longest chain of names that leads to a field: a parameter and its nested types. */
+#define READER_PATH_MAX (DESCRIPTOR_TYPE_DEPTH_MAX + 2)
+
+/* Deepest JSON looked into; what recurses over a value relies on it. */
+#define READER_JSON_DEPTH_MAX 64u
+
+/* Memory for parsing one text that is there from the start. */
+#define READER_SCRATCH_SIZE 8192u
+
+/* Of DESCRIPTOR_MEMORY_MAX, kept for the findings. */
+#define READER_RESERVE (256u * 1024u)
+
+struct reader {
+    struct source source;
+    const struct descriptor_options *options; /* borrowed */
+    struct arena *arena;                      /* the descriptor's */
+    struct findings *findings;
+    int failure; /* ends the reading: TOOLRACK_E_REFUSED with a finding, _IO, _NO_MEMORY */
+
+    const char *tool;                  /* for findings; NULL: about the plugin */
+    const char *place;                 /* "parameter" or "result"; NULL: the record itself */
+    const char *path[READER_PATH_MAX]; /* names from there on; NULL stands for an array's items */
+    uint32_t depth;
+
+    struct arena scratch; /* for one parse at a time */
+    struct buf derived;   /* for one schema at a time */
+    _Alignas(max_align_t) char scratch_room[READER_SCRATCH_SIZE];
+};
+
+void reader_init(struct reader *reader, struct source source, struct arena *arena,
+                 struct findings *findings, const struct descriptor_options *options);
+void reader_finish(struct reader *reader);
+
+/** A finding at the present tool and place. */
+void reader_report(struct reader *reader, enum finding_rule rule, const char *cause, ...)
+        TOOLRACK_PRINTF(3, 4);
+
+/** Enter and leave a parameter, field or (name NULL) an array's items, for the findings. */
+void reader_enter(struct reader *reader, const char *name);
+void reader_leave(struct reader *reader);
+
+/** Cleared memory of the descriptor; NULL with `failure` set when there is no more. */
+void *reader_alloc(struct reader *reader, size_t size);
+
+/* A struct of the ABI while it is read: the copy, in the descriptor's memory, in which addresses
+ * are replaced by pointers field by field. */
+struct record {
+    void *copy;
+    struct elf_marks marks;
+    const char *what; /* "tool" and so on, for findings */
+};
+
+/* How a struct of the ABI is read. Sizes are those of version 1.0 and of this host. */
+struct record_shape {
+    const char *what;
+    uint32_t size_min;
+    uint32_t size;
+    uint64_t pointers; /* bit n: the word at 8 n is a pointer */
+};
+
+/** The word of a field, for record_shape.pointers. */
+#define RECORD_WORD(type, field)    (UINT64_C(1) << (offsetof(type, field) / 8))
+/** Size up to the end of the last field of version 1.0. */
+#define RECORD_SIZE_MIN(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
+
+/** Whether a plugin may state this size for a struct. */
+bool record_size_valid(const struct record_shape *shape, uint32_t stated);
+
+/** Read a struct of which the plugin states the size: what both know, and zeros. `to` has
+ * shape->size bytes. False with a finding of `rule`, or with `failure`. */
+bool reader_record(struct reader *reader, const struct record_shape *shape, uint64_t address,
+                   uint32_t stated, enum finding_rule rule, void *to, struct record *ret);
+
+enum pointer {
+    POINTER_NULL,
+    POINTER_HERE,      /* to data or code of the source */
+    POINTER_ELSEWHERE, /* to something of another file */
+    POINTER_BAD        /* a number that the loader leaves alone */
+};
+
+/** What the pointer at `offset` of a record is; its address if HERE. */
+enum pointer record_pointer(const struct record *record, size_t offset, uint64_t *ret_address);
+
+/** The address in a field that points to data. False with a finding when it is neither that nor
+ * NULL (0). */
+bool reader_address(struct reader *reader, const struct record *record, size_t offset,
+                    const char *field, uint64_t *ret);
+
+/** Whether a field that may point to a function does. False with a finding of `rule`. In the copy
+ * it stays only where the source is live. */
+bool reader_function(struct reader *reader, const struct record *record, size_t offset,
+                     const char *field, enum finding_rule rule, bool *ret_set);
+
+/* What a text may contain beside printable UTF-8. */
+enum text_kind {
+    TEXT_LINE, /* nothing */
+    TEXT_FREE  /* tabs and ends of line */
+};
+
+struct text_field {
+    size_t offset;
+    const char *name;
+    enum text_kind kind;
+};
+#define TEXT_FIELD(type, field, kind) \
+    { offsetof(type, field), #field, kind }
+
+/** Replace the addresses of these fields by copies of their texts. A bad one is NULL, with a
+ * finding. @return how many were bad. */
+unsigned reader_texts(struct reader *reader, const struct record *record,
+                      const struct text_field *fields, size_t count);
+
+/** Parse a JSON text. The document lives until reader_scratch_reset(). NULL with one line of
+ * reason, in `reason`. */
+yyjson_doc *reader_json(struct reader *reader, const char *text, char *reason, size_t room);
+void reader_scratch_reset(struct reader *reader);
+#define READER_REASON_MAX 160
+
+/** A name that stands twice among `count`; NULL when none does. No document may be in use. */
+const char *reader_duplicate(struct reader *reader, const char *const *names, uint32_t count);
+
+/* tool.c */
+
+/** Read one tool into `ret`. False when it is refused, with findings, or `failure` is set. */
+bool tool_read(struct reader *reader, uint64_t address, const char *plugin_version,
+               struct descriptor_tool *ret);
+
+/* type.c */
+
+/** Parameters of a typed tool: `count` of them, `stride` bytes apart. */
+bool params_read(struct reader *reader, uint64_t address, uint32_t count, uint32_t stride,
+                 const struct tr_param **ret);
+/** Type of a result. */
+bool result_type_read(struct reader *reader, uint64_t address, const struct tr_type **ret);
+/** Whether values of a kind are numbers, integers among them. */
+bool kind_is_integer(uint32_t kind);
+bool kind_is_number(uint32_t kind);
+/** Whether JSON null is a value of the type. */
+bool type_takes_null(const struct tr_type *type);
+
+/* value.c */
+
+/** Check the options of a parameter against its type and each other. */
+bool values_check(struct reader *reader, const struct tr_param *param);
+/** Range of an integer kind, for bounds that say no more. */
+bool kind_range(uint32_t kind, long double *ret_min, long double *ret_max);
+
+/* derive.c */
+
+/** Append the JSON Schema of the arguments, or of the result (nothing: nothing is said). */
+void derive_arguments(struct buf *to, const struct tr_param *params, uint32_t count);
+void derive_result(struct buf *to, const struct tr_type *type, const char *description);
+
+/* lint.c */
+
+/** Check a stated schema: JSON, an object, for arguments with `type: object` at its root; then
+ * remark on what strict providers refuse. */
+bool lint_schema(struct reader *reader, const char *schema, bool is_result);
