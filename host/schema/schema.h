@@ -31,7 +31,10 @@ enum schema_dialect { SCHEMA_2020_12, SCHEMA_DRAFT_7 };
 #define SCHEMA_NODES_MAX     100000  /**< subschemas */
 #define SCHEMA_DEPTH_MAX     128     /**< nesting of the schema document, and of values compared */
 #define SCHEMA_DOCUMENTS_MAX 256     /**< documents that references lead to */
-#define SCHEMA_REQUIRED_MAX  4096    /**< names in one `required` */
+#define SCHEMA_RESOURCES_MAX 1024    /**< schemas with an `$id` of their own */
+#define SCHEMA_ANCHORS_MAX   4096    /**< anchors in all documents together */
+#define SCHEMA_DYNAMIC_MAX   64      /**< names that `$dynamicRef` looks for */
+#define SCHEMA_REQUIRED_MAX  1024    /**< names in one `required` */
 #define SCHEMA_PATTERN_MAX   8192    /**< bytes of one regular expression */
 
 /* Limits while validating. */
