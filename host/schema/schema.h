@@ -7,12 +7,13 @@
  *
  * Formats that can be asserted: date-time, date, time, duration, email, hostname, ipv4, ipv6, uri,
  * uri-reference, iri, iri-reference, uri-template, json-pointer, relative-json-pointer, uuid,
- * regex. Other formats are annotations and never asserted.
+ * regex. Other formats are annotations and never asserted. A hostname is checked as RFC 1123 says;
+ * what an internationalised label (xn--) stands for is not looked at.
  *
- * Memory while validating: `uniqueItems` over more than UNIQUE_STACK_ITEMS items and `unevaluated*`
- * over more than UNEVALUATED_STACK_CHILDREN children take a scratch block from malloc and give it
- * back; the first `pattern` on more threads at once than there were before takes a matcher, which
- * the schema keeps. Nothing else allocates. */
+ * Memory while validating: `uniqueItems` over more than 128 items and `unevaluated*` over more than
+ * 1024 children take a block from malloc and give it back. The first `pattern` on more threads at
+ * once than there were before makes a matcher, which the schema keeps, and pcre2 may enlarge it for
+ * a hard match. Nothing else allocates. */
 #pragma once
 
 #include <stdbool.h>
