@@ -20,7 +20,6 @@
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
-CLEANUP_DEFINE(struct descriptor, descriptor_unref)
 #define AUTO_DESC CLEANUP(descriptor_unrefp) struct descriptor *
 
 /* ------------------------------------------------------------- helpers */
