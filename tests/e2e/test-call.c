@@ -65,8 +65,8 @@ static void too_much_input_is_refused(void **state) {
     char *input = malloc(length);
     assert_non_null(input);
     memset(input, ' ', length);
-    EXPECT(RUN_WITH(HOW(.input = input, .input_length = length), "call", "nothing", "-"), 1, "",
-           "toolrack: LimitExceeded: standard input holds more than the 67108864 bytes *\n");
+    EXPECT(RUN_WITH(HOW(.input = input, .input_length = length), "call", "nothing", "-"), 4, "",
+           "toolrack: InvalidArguments: standard input holds more than the 67108864 bytes *\n");
     free(input);
 }
 
@@ -111,6 +111,7 @@ static void each_failure_has_its_exit_code(void **state) {
            "toolrack: ConfirmationRequired: *; --yes says that you agree\n");
     EXPECT(RUN("call", "erase", "--yes"), 0, "erased\n", "");
     EXPECT(RUN("call", "fails"), 7, "", "toolrack: ExecutionFailed: *the disk is full\n");
+    EXPECT(RUN("call", "greedy"), 7, "", "toolrack: LimitExceeded: *too much\n");
 }
 
 static void each_failure_has_its_json(void **state) {
