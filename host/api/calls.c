@@ -28,6 +28,7 @@ int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const 
                        size_t length, const struct toolrack_call_options *options,
                        struct toolrack_result **ret, struct toolrack_error *err) {
     struct toolrack_error unheard;
+    // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
     uint32_t deadline_ms = call_deadline_ms(&host->calls, tool, options);
     return deadline_ms == 0

@@ -209,8 +209,14 @@ static int exit_code_for(const char *type) {
         const char *type;
         int exit_code;
     } table[] = {
-            {"NotFound", 3},         {"InvalidArguments", 4},     {"Disabled", 5},
-            {"PermissionDenied", 5}, {"ConfirmationRequired", 5}, {"Timeout", 6},
+            {"NotFound", 3},
+            {"InvalidArguments", 4},
+            {"Disabled", 5},
+            {"PermissionDenied", 5},
+            {"ConfirmationRequired", 5},
+            {"Timeout", 6},
+            {"LimitExceeded", 1},
+            {"Cancelled", 1},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(table); i++) {
         if (strcmp(table[i].type, type) == 0) {

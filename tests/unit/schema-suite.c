@@ -209,16 +209,24 @@ static unsigned run_draft(const char *root, const char *draft, unsigned number, 
     return suite.failed;
 }
 
+static bool has_tests(const char *root) {
+    char tests[PATH_ROOM];
+    (void)snprintf(tests, sizeof tests, "%s/tests", root);
+    return is_folder(tests);
+}
+
 /* The folder named by the environment, then those on the command line. */
 static const char *find_suite(int argc, char **argv, int first) {
     const char *named = getenv("JSON_SCHEMA_TEST_SUITE");
     if (named != NULL) {
+        if (!has_tests(named)) { /* whoever names one wants it to run */
+            (void)fprintf(stderr, "JSON_SCHEMA_TEST_SUITE: there is no %s/tests\n", named);
+            exit(1);
+        }
         return named;
     }
     for (int i = first; i < argc; i++) {
-        char tests[PATH_ROOM];
-        (void)snprintf(tests, sizeof tests, "%s/tests", argv[i]);
-        if (is_folder(tests)) {
+        if (has_tests(argv[i])) {
             return argv[i];
         }
     }

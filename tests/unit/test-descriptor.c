@@ -120,6 +120,15 @@ static void assert_sound(const struct descriptor *desc, uint32_t tools) {
     assert_int_equal(desc->tool_count, tools);
 }
 
+/* Sanitizers export symbols of their own; nothing else is to be remarked on. */
+static void assert_nothing_found(const struct descriptor *desc) {
+    unsigned expected = find_rule(desc, "elf-exports") != NULL;
+    if (desc->finding_count != expected) {
+        print_findings(desc);
+    }
+    assert_int_equal(desc->finding_count, expected);
+}
+
 static void assert_refused(const struct descriptor *desc, const char *rule) {
     if (desc->plugin != NULL || find_rule(desc, rule) == NULL) {
         print_message("# expected %s\n", rule);
@@ -172,7 +181,7 @@ static void good_is_read_however_it_is_linked(void **state) {
         AUTO_DESC desc = read_plugin(names[i]);
         assert_non_null(desc);
         assert_good(desc);
-        assert_int_equal(desc->finding_count, 0);
+        assert_nothing_found(desc);
     }
     AUTO_DESC nodelete = read_plugin("good-nodelete");
     assert_good(nodelete);
@@ -266,7 +275,7 @@ static void schemas_are_derived_from_types(void **state) {
     (void)state;
     AUTO_DESC desc = read_plugin("all-types");
     assert_all_types(desc);
-    assert_int_equal(desc->finding_count, 0);
+    assert_nothing_found(desc);
 }
 
 static void packed_relocations_are_read(void **state) {
