@@ -22,8 +22,6 @@ int cli_exit_of(int code) {
     case TOOLRACK_E_PERMISSION_DENIED:
     case TOOLRACK_E_CONFIRMATION_REQUIRED: return CLI_DENIED;
     case TOOLRACK_E_TIMEOUT: return CLI_TIMEOUT;
-    case TOOLRACK_E_CANCELLED:
-    case TOOLRACK_E_LIMIT_EXCEEDED:
     case TOOLRACK_E_EXECUTION_FAILED: return CLI_TOOL;
     default: return CLI_FAILED;
     }
