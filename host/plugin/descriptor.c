@@ -19,8 +19,8 @@
 
 #define PLUGIN_SYMBOL "toolrack_plugin"
 
-/* Memory that a descriptor has from the start: enough for a plugin with a tool or two. */
-#define DESCRIPTOR_ROOM 2048u
+/* Memory that a descriptor has from the start: enough for a plugin with one tool. */
+#define DESCRIPTOR_ROOM 1024u
 
 struct descriptor_memory {
     struct descriptor desc; /* first: a pointer to it is one to this */
@@ -265,13 +265,7 @@ static bool read_slot(struct reader *reader, uint64_t slot, uint32_t index,
         reader->failure = TOOLRACK_E_REFUSED;
         return false;
     }
-    /* A name for findings until the tool's own is known. */
-    char *place = reader_alloc(reader, 16);
-    if (place == NULL) {
-        return false;
-    }
-    (void)snprintf(place, 16, "#%u", index + 1);
-    reader->tool = place;
+    reader->tool_place = index + 1;
     return tool_read(reader, address, plugin->version, ret);
 }
 
@@ -287,6 +281,7 @@ static uint32_t read_tools(struct reader *reader, uint64_t table, const struct t
             tools[count++] = tool;
         }
         reader->tool = NULL;
+        reader->tool_place = 0;
     }
     return count;
 }
