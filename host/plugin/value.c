@@ -537,8 +537,10 @@ static bool check_choices(struct reader *reader, const struct tr_param *param) {
     yyjson_val *list = yyjson_doc_get_root(doc);
     if (!yyjson_is_arr(list) || yyjson_arr_size(list) == 0 ||
         yyjson_arr_size(list) > DESCRIPTOR_CHOICES_MAX) {
-        return bad_option(reader, FINDING_PARAM_CHOICES, text,
-                          "it is not a JSON array of 1 to 1024 values");
+        reader_report(reader, FINDING_PARAM_CHOICES,
+                      "the list of choices %.*s is not a JSON array of 1 to %u values",
+                      FINDING_SHOWN_MAX, text, DESCRIPTOR_CHOICES_MAX);
+        return false;
     }
     if (has_duplicate(reader, list)) {
         return bad_option(reader, FINDING_PARAM_CHOICES, text, "one value stands there twice");
