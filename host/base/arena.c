@@ -36,13 +36,18 @@ void arena_finish(struct arena *arena) {
     arena->at = NULL;
     arena->end = NULL;
     arena->size = 0;
+    arena->limited = false;
 }
 
 static void *alloc_from_new_block(struct arena *arena, size_t size) {
     size_t room = size > ARENA_BLOCK_SIZE / 4 ? size : ARENA_BLOCK_SIZE;
     size_t total = sizeof(struct arena_block) + room;
-    if (total < room || (arena->size_max != 0 &&
-                         (total > arena->size_max || arena->size > arena->size_max - total))) {
+    if (total < room) {
+        return NULL;
+    }
+    if (arena->size_max != 0 &&
+        (total > arena->size_max || arena->size > arena->size_max - total)) {
+        arena->limited = true;
         return NULL;
     }
     struct arena_block *block = malloc(total);

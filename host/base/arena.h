@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <yyjson.h>
@@ -20,6 +21,7 @@ struct arena {
     struct arena_block *blocks; /**< blocks from malloc, newest first */
     size_t size;                /**< bytes in those blocks, headers included */
     size_t size_max;            /**< bytes it may take from malloc; 0 is no limit */
+    bool limited;               /**< something was not handed out because of size_max */
 };
 
 /** An arena with no memory yet, or with `first` (borrowed, must outlive it). */

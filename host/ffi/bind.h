@@ -24,6 +24,6 @@ struct binder {
 int bind_member(const struct binder *binder, const struct shape_member *member, yyjson_val *value,
                 void *stored, const struct place *up);
 
-/** The error of `wanted` bytes that the arena did not give: TOOLRACK_E_LIMIT_EXCEEDED by its limit,
+/** The error of an allocation that the arena did not make: TOOLRACK_E_LIMIT_EXCEEDED by its limit,
  * else TOOLRACK_E_NO_MEMORY. */
-int bind_no_memory(const struct binder *binder, size_t wanted);
+int bind_no_memory(const struct binder *binder);

@@ -37,6 +37,16 @@ static int too_large(const struct writer *writer) {
                      writer->size_max);
 }
 
+/* The arena's, for checking a result. */
+static int no_memory(const struct writer *writer) {
+    if (!writer->arena->limited) {
+        return error_oom(writer->err);
+    }
+    return error_set(writer->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                     "checking the result takes more than the %zu bytes of memory that a call has",
+                     writer->arena->size_max);
+}
+
 /* Bytes that may still be written. */
 static size_t room(const struct writer *writer) {
     size_t written = writer->out->length - writer->start;
@@ -136,7 +146,7 @@ static int write_json(const struct writer *writer, const char *json, const struc
     if (yyjson_read_opts((char *)(uintptr_t)json, length, YYJSON_READ_NOFLAG, &alc, &read_err) ==
         NULL) {
         return read_err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
-                       ? error_oom(writer->err)
+                       ? no_memory(writer)
                        : wrong(writer, place, "is not JSON: %s at byte %zu", read_err.msg,
                                read_err.pos);
     }

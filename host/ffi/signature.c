@@ -199,7 +199,7 @@ int signature_create(const struct tr_tool *tool, struct signature **ret,
     arena_init(&signature->arena, NULL, 0);
     signature->arena.size_max = SIGNATURE_MEMORY_MAX;
     int code = prepare(signature, tool, err);
-    if (code == TOOLRACK_E_NO_MEMORY && signature->arena.size > SIGNATURE_MEMORY_MAX / 2) {
+    if (code == TOOLRACK_E_NO_MEMORY && signature->arena.limited) {
         return error_set(err, TOOLRACK_E_REFUSED, "its types unfold to more than %u bytes",
                          SIGNATURE_MEMORY_MAX);
     }
@@ -227,7 +227,7 @@ int signature_bind(const struct signature *signature, yyjson_val *const *values,
     const struct binder binder = {.arena = arena, .err = err};
     char *memory = arena_alloc(arena, signature->frame_size);
     if (memory == NULL) {
-        return bind_no_memory(&binder, signature->frame_size);
+        return bind_no_memory(&binder);
     }
     for (uint32_t i = 0; i < signature->member_count; i++) {
         const struct shape_member *member = &signature->members[i];

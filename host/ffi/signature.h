@@ -80,9 +80,9 @@ void signature_invoke(const struct signature *signature, void (*function)(void),
  * @param arena     scratch memory
  * @param size_max  most bytes of JSON; 0 is SIGNATURE_RESULT_SIZE_MAX
  * @return 0; TOOLRACK_E_EXECUTION_FAILED when the result is not what its type says, or nothing that
- *         JSON can say, with the place in the message; TOOLRACK_E_LIMIT_EXCEEDED above size_max;
- *         TOOLRACK_E_NO_MEMORY. On failure `out` has the contents that it had before.
- * [call-thread] */
+ *         JSON can say, with the place in the message; TOOLRACK_E_LIMIT_EXCEEDED above size_max or
+ *         at arena->size_max; TOOLRACK_E_NO_MEMORY. On failure `out` has the contents that it had
+ * before. [call-thread] */
 int signature_write_result(const struct signature *signature, const struct frame *frame,
                            struct arena *arena, size_t size_max, struct buf *out,
                            struct toolrack_error *err);

@@ -275,24 +275,14 @@ static bool write_all(int fd, const void *bytes, size_t size) {
     return true;
 }
 
-/* Make the folder of `path`, and the one above it, for the user alone. */
+/* Make the folder of `path` and those above it that are missing, for the user alone. */
 static void make_folder(const char *path) {
     char folder[PATH_MAX];
     (void)snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL || slash == folder) {
-        return;
-    }
-    *slash = '\0';
-    if (mkdir(folder, 0700) == 0 || errno != ENOENT) {
-        return;
-    }
-    char *above = strrchr(folder, '/');
-    if (above != NULL && above != folder) {
-        *above = '\0';
-        (void)mkdir(folder, 0700);
-        *above = '/';
-        (void)mkdir(folder, 0700);
+    for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(folder, 0700); /* that it exists already is the rule */
+        *slash = '/';
     }
 }
 

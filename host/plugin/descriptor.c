@@ -234,10 +234,12 @@ static bool same_tool(const struct descriptor_tool *a, const struct descriptor_t
     return strcmp(a->tool->name, b->tool->name) == 0 && semver_compare(a->version, b->version) == 0;
 }
 
-static bool is_duplicate(struct reader *reader, const struct descriptor_tool *tools, uint32_t count,
+/* Is the tool, whose name has the last of `hashes`, there already? */
+static bool is_duplicate(struct reader *reader, const struct descriptor_tool *tools,
+                         const uint32_t *hashes, uint32_t count,
                          const struct descriptor_tool *tool) {
     for (uint32_t i = 0; i < count; i++) {
-        if (same_tool(&tools[i], tool)) {
+        if (hashes[i] == hashes[count] && same_tool(&tools[i], tool)) {
             reader_report(reader, FINDING_TOOL_DUPLICATE,
                           "the plugin has %s %s already, at place %u of its table",
                           tool->tool->name, tool->version, tools[i].index + 1);
@@ -271,14 +273,14 @@ static bool read_slot(struct reader *reader, uint64_t slot, uint32_t index,
 
 static uint32_t read_tools(struct reader *reader, uint64_t table, const struct tr_plugin *plugin,
                            struct descriptor_tool *tools) {
+    uint32_t hashes[DESCRIPTOR_TOOLS_MAX]; /* of the names, in the order of `tools` */
     uint32_t count = 0;
     for (uint32_t i = 0; i < plugin->tool_count && reader->failure == 0; i++) {
-        struct descriptor_tool tool;
-        uint64_t slot = table + i * sizeof(uint64_t);
-        if (read_slot(reader, slot, i, plugin, &tool) &&
-            !is_duplicate(reader, tools, count, &tool)) {
-            tool.index = i;
-            tools[count++] = tool;
+        struct descriptor_tool *tool = &tools[count];
+        if (read_slot(reader, table + i * sizeof(uint64_t), i, plugin, tool)) {
+            hashes[count] = name_hash(tool->tool->name, strlen(tool->tool->name));
+            tool->index = i;
+            count += !is_duplicate(reader, tools, hashes, count, tool);
         }
         reader->tool = NULL;
         reader->tool_place = 0;

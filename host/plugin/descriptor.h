@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/cleanup.h"
 #include "plugin/finding.h"
 #include "toolrack/plugin.h"
 
@@ -80,3 +81,4 @@ int descriptor_copy(const struct tr_plugin *plugin, const struct descriptor_opti
 struct descriptor *descriptor_ref(struct descriptor *desc);
 /** Give up a reference; NULL is ignored. [any-thread] */
 void descriptor_unref(struct descriptor *desc);
+CLEANUP_DEFINE(struct descriptor, descriptor_unref)

@@ -27,7 +27,7 @@
 #define ELF_EXTENT_MAX      (UINT64_C(1) << 40) /* addresses of a file end below */
 
 /* Relocations up to this number are put in order without allocating. */
-#define ELF_ORDER_SMALL 64u
+#define ELF_ORDER_SMALL 256u
 
 /* One PT_LOAD: `file_size` bytes at `offset` become `memory_size` at `address`. */
 struct elf_segment {

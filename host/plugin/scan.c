@@ -252,7 +252,7 @@ static void add_trouble(struct scanner *scanner, const char *path, const char *r
 
 static const char *folder_reason(struct arena *arena, int why) {
     switch (why) {
-    case ENOENT: return "the folder does not exist: create it, or take it out of the configuration";
+    case ENOENT: return "the folder does not exist: create it, or do not name it";
     case ENOTDIR: return "it is not a folder: name the folder that the plugin files are in";
     case EACCES:
         return "permission denied: let the user that runs the host read the folder (chmod a+rx)";

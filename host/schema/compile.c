@@ -410,7 +410,11 @@ static int compile_properties(struct subject *s, struct object_rules *rules) {
     size_t count = 0;
     yyjson_val *name = NULL;
     yyjson_val *schema = NULL;
-    yyjson_obj_foreach (s->values[KEYWORD_PROPERTIES], i, count, name, schema) {
+    yyjson_val *properties = s->values[KEYWORD_PROPERTIES];
+    if (properties == NULL) {
+        return 0; /* the loop would step from a null pointer */
+    }
+    yyjson_obj_foreach (properties, i, count, name, schema) {
         struct property *property = add_property(rules, name);
         int code = node_of(s->c, schema, &property->node);
         if (code < 0) {
@@ -512,7 +516,11 @@ static int compile_dependents(struct subject *s, struct object_rules *rules) {
         size_t count = 0;
         yyjson_val *trigger = NULL;
         yyjson_val *what = NULL;
-        yyjson_obj_foreach (s->values[dependent_keywords[k]], i, count, trigger, what) {
+        yyjson_val *map = s->values[dependent_keywords[k]];
+        if (map == NULL) {
+            continue;
+        }
+        yyjson_obj_foreach (map, i, count, trigger, what) {
             int code = make_dependent(s, trigger, what, &rules->dependents[rules->dependent_count]);
             if (code < 0) {
                 return code;
@@ -583,6 +591,11 @@ static int dynamic_id(struct compiler *c, const struct anchor *anchor, uint32_t 
     while (use != NULL && (use->length != anchor->length ||
                            memcmp(use->name, anchor->name, anchor->length) != 0)) {
         use = use->next;
+    }
+    if (use == NULL && c->dynamic_names == SCHEMA_DYNAMIC_MAX) {
+        return library_fail(c->library, TOOLRACK_E_LIMIT_EXCEEDED, anchor->place->value,
+                            "there are more than SCHEMA_DYNAMIC_MAX (%d) names for $dynamicRef",
+                            SCHEMA_DYNAMIC_MAX);
     }
     if (use == NULL) {
         use = arena_alloc(&c->library->scratch, sizeof *use);

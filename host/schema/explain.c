@@ -25,6 +25,9 @@
 /* Edits that still look like a slip: one in short names, more in long ones. */
 #define SLIP_MAX 3u
 
+/* Properties that an unknown one is compared with; each comparison takes microseconds. */
+#define NEAREST_TRIED_MAX 512u
+
 /* Weights in a rank: outer union, then inner union, then depth. */
 #define RANK_OUTER 1000000L
 #define RANK_INNER 10000L
@@ -291,7 +294,7 @@ static const struct property *nearest(const struct object_rules *rules, const ch
     const struct property *best = NULL;
     size_t length = strlen(name);
     unsigned max = length <= 3 ? 1 : length <= 6 ? 2 : SLIP_MAX;
-    for (uint32_t i = 0; i < rules->listed; i++) {
+    for (uint32_t i = 0; i < rules->listed && i < NEAREST_TRIED_MAX; i++) {
         unsigned distance = name_distance(name, rules->properties[i].name, max);
         /* As many edits as letters would turn it into anything. */
         if (distance <= max && distance < length && !rules->properties[i].node->never) {

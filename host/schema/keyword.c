@@ -139,17 +139,35 @@ static bool is_type_name(yyjson_val *value) {
     return false;
 }
 
+/* What other languages call the types. */
+static const char *meant_type(yyjson_val *name) {
+    static const char *const meant[][2] = {
+            {"dict", "object"},  {"map", "object"},    {"list", "array"},  {"tuple", "array"},
+            {"float", "number"}, {"double", "number"}, {"int", "integer"}, {"bool", "boolean"},
+            {"str", "string"},   {"text", "string"},   {"none", "null"},   {"None", "null"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(meant); i++) {
+        if (yyjson_equals_str(name, meant[i][0])) {
+            return meant[i][1];
+        }
+    }
+    return NULL;
+}
+
 static bool check_type_name(yyjson_val *value, struct text *reason) {
     if (!yyjson_is_str(value)) {
         return must_be(reason, "the name of a type", value);
     }
-    if (!is_type_name(value)) {
-        text_printf(reason,
-                    "must be null, boolean, object, array, integer, number or string, not ");
-        text_add_value(reason, value);
-        return false;
+    if (is_type_name(value)) {
+        return true;
     }
-    return true;
+    const char *meant = meant_type(value);
+    text_printf(reason, "must be null, boolean, object, array, integer, number or string, not ");
+    text_add_value(reason, value);
+    if (meant != NULL) {
+        text_printf(reason, "; did you mean \"%s\"?", meant);
+    }
+    return false;
 }
 
 static bool check_types(yyjson_val *value, yyjson_val **ret_at, struct text *reason) {

@@ -42,8 +42,8 @@ static const struct document *document_of(const struct library *library, yyjson_
     return NULL;
 }
 
-static int failv(const struct library *library, int code, yyjson_val *at, const char *format,
-                 va_list args) {
+static TOOLRACK_PRINTF(4, 0) int failv(const struct library *library, int code, yyjson_val *at,
+                                       const char *format, va_list args) {
     char pointer[TOOLRACK_ERROR_FIELD_MAX];
     char message[TOOLRACK_ERROR_MESSAGE_MAX];
     struct text field = text_in(pointer, sizeof pointer);
@@ -226,6 +226,11 @@ static int add_anchor(struct walk *walk, struct place *place, const char *name, 
             return library_refuse(walk->library, at, "the anchor is already used at another place");
         }
     }
+    if (walk->library->anchor_count++ == SCHEMA_ANCHORS_MAX) {
+        return library_fail(walk->library, TOOLRACK_E_LIMIT_EXCEEDED, at,
+                            "there are more than SCHEMA_ANCHORS_MAX (%d) anchors",
+                            SCHEMA_ANCHORS_MAX);
+    }
     struct anchor *anchor = arena_alloc(&walk->library->scratch, sizeof *anchor);
     if (anchor == NULL) {
         return error_oom(walk->library->err);
@@ -241,6 +246,11 @@ static int add_anchor(struct walk *walk, struct place *place, const char *name, 
 
 static int new_resource(struct library *library, const char *uri, yyjson_val *root,
                         struct dialect dialect, struct schema_resource **ret) {
+    if (library->resource_count++ == SCHEMA_RESOURCES_MAX) {
+        return library_fail(library, TOOLRACK_E_LIMIT_EXCEEDED, root,
+                            "there are more than SCHEMA_RESOURCES_MAX (%d) schemas with an $id",
+                            SCHEMA_RESOURCES_MAX);
+    }
     struct schema_resource *resource = arena_alloc(library->arena, sizeof *resource);
     if (resource == NULL) {
         return error_oom(library->err);

@@ -53,6 +53,8 @@ struct library {
     const struct schema_options *options;
     struct toolrack_error *err;
     struct schema_resource *resources;
+    size_t resource_count;
+    size_t anchor_count;
     struct document documents[SCHEMA_DOCUMENTS_MAX];
     size_t document_count;
     size_t value_count;

@@ -19,9 +19,6 @@
 #define REGEX_GROWTH       10u
 #define REGEX_HEAP_KIB_MAX 16384u
 
-/* Backtracks that count as one step; a step is some tens of nanoseconds. */
-#define REGEX_BACKTRACKS_PER_STEP 4u
-
 struct regex {
     pcre2_code *code; /* from the arena, goes with it */
     const char *source;
@@ -159,7 +156,7 @@ enum regex_result regex_search(const struct regex *regex, struct matcher *matche
         if (result != PCRE2_ERROR_MATCHLIMIT) {
             return REGEX_NO_MATCH; /* also for a text that is not UTF-8 */
         }
-        if (!budget_spend(budget, limit / REGEX_BACKTRACKS_PER_STEP)) {
+        if (!budget_spend(budget, limit)) {
             return REGEX_LIMIT;
         }
     }

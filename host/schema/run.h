@@ -62,9 +62,11 @@ bool run_search(struct run *run, const struct regex *regex, const char *text, si
 const struct property *run_find_property(const struct object_rules *rules, const char *name,
                                          size_t length);
 
-/** Validate one place of a schema, from the start; schema_validate() is this for the root. */
+/** Validate one place of a schema, from the start; schema_validate() is this for the root. `steps`
+ * is how many it may take, and then how many are left. */
 bool schema_check_node(const struct schema *schema, const struct node *node, yyjson_val *value,
-                       yyjson_val **slots, size_t slot_count, struct schema_failure *failure);
+                       yyjson_val **slots, size_t slot_count, int64_t *steps,
+                       struct schema_failure *failure);
 
 /** `uniqueItems` (unique.c). */
 bool run_check_unique(struct run *run, yyjson_val *array);

@@ -43,24 +43,29 @@ static int check_root(const struct library *library, yyjson_val *root) {
 }
 
 static int check_default(const struct library *library, const struct schema *schema,
-                         const struct node *node) {
+                         const struct node *node, int64_t *steps) {
     struct schema_failure failure;
     if (node->default_value == NULL ||
-        schema_check_node(schema, node, node->default_value, NULL, 0, &failure)) {
+        schema_check_node(schema, node, node->default_value, NULL, 0, steps, &failure)) {
         return 0;
+    }
+    if (failure.code != TOOLRACK_E_INVALID_ARGUMENTS) { /* says nothing about the default */
+        return library_fail(library, failure.code, node->default_value, "%s", failure.reason);
     }
     const char *sep = failure.field[0] == '\0' ? "" : " ";
     return library_refuse(library, node->default_value, "does not fit its own schema: %s%s%s",
                           failure.field, sep, failure.reason);
 }
 
+/* All defaults together may take what one validation may. */
 static int check_defaults(const struct library *library, const struct schema *schema) {
+    int64_t steps = schema->steps_max;
     int code = 0;
     for (size_t i = 0; code == 0 && library->options->check_defaults && i < library->place_room;
          i++) {
         struct place *place = library->places[i];
         if (place != NULL && place->node != NULL) {
-            code = check_default(library, schema, place->node);
+            code = check_default(library, schema, place->node, &steps);
         }
     }
     return code;

@@ -7,12 +7,13 @@
  *
  * Formats that can be asserted: date-time, date, time, duration, email, hostname, ipv4, ipv6, uri,
  * uri-reference, iri, iri-reference, uri-template, json-pointer, relative-json-pointer, uuid,
- * regex. Other formats are annotations and never asserted.
+ * regex. Other formats are annotations and never asserted. A hostname is checked as RFC 1123 says;
+ * what an internationalised label (xn--) stands for is not looked at.
  *
- * Memory while validating: `uniqueItems` over more than UNIQUE_STACK_ITEMS items and `unevaluated*`
- * over more than UNEVALUATED_STACK_CHILDREN children take a scratch block from malloc and give it
- * back; the first `pattern` on more threads at once than there were before takes a matcher, which
- * the schema keeps. Nothing else allocates. */
+ * Memory while validating: `uniqueItems` over more than 128 items and `unevaluated*` over more than
+ * 1024 children take a block from malloc and give it back. The first `pattern` on more threads at
+ * once than there were before makes a matcher, which the schema keeps, and pcre2 may enlarge it for
+ * a hard match. Nothing else allocates. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,7 +32,10 @@ enum schema_dialect { SCHEMA_2020_12, SCHEMA_DRAFT_7 };
 #define SCHEMA_NODES_MAX     100000  /**< subschemas */
 #define SCHEMA_DEPTH_MAX     128     /**< nesting of the schema document, and of values compared */
 #define SCHEMA_DOCUMENTS_MAX 256     /**< documents that references lead to */
-#define SCHEMA_REQUIRED_MAX  4096    /**< names in one `required` */
+#define SCHEMA_RESOURCES_MAX 1024    /**< schemas with an `$id` of their own */
+#define SCHEMA_ANCHORS_MAX   4096    /**< anchors in all documents together */
+#define SCHEMA_DYNAMIC_MAX   64      /**< names that `$dynamicRef` looks for */
+#define SCHEMA_REQUIRED_MAX  1024    /**< names in one `required` */
 #define SCHEMA_PATTERN_MAX   8192    /**< bytes of one regular expression */
 
 /* Limits while validating. */

@@ -680,8 +680,17 @@ bool run_check(struct run *run, const struct node *node, yyjson_val *value) {
 
 /* ------------------------------------------------------------------------------------ calling */
 
-static struct run start(const struct schema *schema) {
-    return (struct run){.budget.steps = schema->steps_max, .schema = schema};
+static struct run start(const struct schema *schema, int64_t steps) {
+    return (struct run){.budget.steps = steps, .schema = schema};
+}
+
+/* A pattern may have line ends in it. */
+static void keep_one_line(char *text) {
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = ' ';
+        }
+    }
 }
 
 static void explain_failure(const struct run *ended, const struct node *node, yyjson_val *value,
@@ -699,11 +708,12 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
     explain.inner = 0;
     explain.best = 0;
     explain.merged_choices = 0;
-    struct run run = start(ended->schema);
+    struct run run = start(ended->schema, ended->schema->steps_max);
     struct scope scope = {.resource = node->resource};
     run.scope = run.schema->has_dynamic ? &scope : NULL;
     run.explain = &explain;
     (void)check(&run, node, value, NULL, 0);
+    keep_one_line(failure->reason);
     if (explain.best == 0) { /* the explanation itself ran into a limit */
         explain_limit(&run, failure);
     }
@@ -711,11 +721,13 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
 }
 
 bool schema_check_node(const struct schema *schema, const struct node *node, yyjson_val *value,
-                       yyjson_val **slots, size_t slot_count, struct schema_failure *failure) {
-    struct run run = start(schema);
+                       yyjson_val **slots, size_t slot_count, int64_t *steps,
+                       struct schema_failure *failure) {
+    struct run run = start(schema, *steps);
     struct scope scope = {.resource = node->resource};
     run.scope = UNLIKELY(schema->has_dynamic) ? &scope : NULL;
     bool valid = check(&run, node, value, slots, slot_count);
+    *steps = run.budget.steps;
     if (UNLIKELY(run.matcher != NULL)) {
         give_matcher(&run);
     }
@@ -727,7 +739,8 @@ bool schema_check_node(const struct schema *schema, const struct node *node, yyj
 
 bool schema_validate(const struct schema *schema, yyjson_val *instance,
                      struct schema_failure *failure) {
-    return schema_check_node(schema, schema->root, instance, NULL, 0, failure);
+    int64_t steps = schema->steps_max;
+    return schema_check_node(schema, schema->root, instance, NULL, 0, &steps, failure);
 }
 
 static bool refuse_no_object(yyjson_val *instance, struct schema_failure *failure) {
@@ -749,6 +762,7 @@ bool schema_validate_object(const struct schema *schema, yyjson_val *instance, y
     if (UNLIKELY(!yyjson_is_obj(instance))) {
         return refuse_no_object(instance, failure);
     }
+    int64_t steps = schema->steps_max;
     return schema_check_node(schema, schema->root, instance, slots,
-                             slot_count < listed ? slot_count : listed, failure);
+                             slot_count < listed ? slot_count : listed, &steps, failure);
 }

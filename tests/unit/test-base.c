@@ -112,8 +112,10 @@ static void arena_hands_out_aligned_memory(void **state) {
     assert_non_null(arena_alloc(&arena, 100000));
     assert_string_equal(arena_printf(&arena, "%d-%s", 7, "x"), "7-x");
     assert_null(arena_alloc(&arena, SIZE_MAX));
+    assert_false(arena.limited);
     arena.size_max = arena.size + 100;
     assert_null(arena_alloc(&arena, 100000));
+    assert_true(arena.limited);
     arena_finish(&arena);
 }
 

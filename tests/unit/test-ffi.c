@@ -551,6 +551,38 @@ static void argument_memory_is_bounded(void **state) {
              "the arguments take more than the 10000 bytes of memory that a call has");
 }
 
+/* Each allocation of a call fails once, by a limit that grows from nothing. */
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    static const char json[] = "{\"value\":{\"value\":[1,{}],\"nullable\":\"\",\"items\":[[],[]],"
+                               "\"small\":{\"value\":[]}}}";
+    struct signature *signature = create(&tr_tool_pointed_json);
+    yyjson_doc *doc = yyjson_read(json, strlen(json), 0);
+    yyjson_val *const values[] = {yyjson_obj_get(yyjson_doc_get_root(doc), "value")};
+    int code = TOOLRACK_E_LIMIT_EXCEEDED;
+    int failures = 0;
+    for (size_t limit = 1; code != 0; limit += 16) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        struct toolrack_error err;
+        struct arena arena;
+        struct frame frame;
+        arena_init(&arena, NULL, 0);
+        arena.size_max = limit;
+        code = signature_bind(signature, values, &arena, &frame, &err);
+        if (code == 0) {
+            signature_invoke(signature, tr_tool_pointed_json.function, NULL, &frame);
+            code = signature_write_result(signature, &frame, &arena, 0, &out, &err);
+        }
+        assert_true(code == 0 || (code == TOOLRACK_E_LIMIT_EXCEEDED && err.code == code));
+        assert_true(code == 0 || out.length == 0);
+        failures += code != 0;
+        arena_finish(&arena);
+    }
+    assert_true(failures > 1);
+    yyjson_doc_free(doc);
+    signature_destroy(signature);
+}
+
 /* ---------------------------------------------------------------- defaults */
 
 static int64_t with_defaults(const char *word, int64_t number, const struct point *at,
@@ -965,6 +997,7 @@ int main(void) {
             cmocka_unit_test(numbers_kept_as_text),
             cmocka_unit_test(long_lists_of_choices_are_cut),
             cmocka_unit_test(argument_memory_is_bounded),
+            cmocka_unit_test(every_allocation_may_fail),
             cmocka_unit_test(defaults_stand_in),
             cmocka_unit_test(broken_results_are_failures),
             cmocka_unit_test(results_are_bounded),

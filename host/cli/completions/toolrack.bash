@@ -30,7 +30,7 @@ _toolrack_reply() {
 
 _toolrack() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local globals verb verb_at options='--json --help'
+    local globals verb verb_at options='--config --state --plugins --json --verbose --help'
     _toolrack_globals
     COMPREPLY=()
 
@@ -49,12 +49,12 @@ _toolrack() {
     esac
     if [[ -z $verb ]]; then
         _toolrack_reply -W 'list show call enable disable priority check version help
-            --config --state --plugins --json --help' -- "$cur"
+            --config --state --plugins --json --verbose --help' -- "$cur"
         return
     fi
     case $verb in
         list) options+=' --all --tag --category' ;;
-        call) options+=' --arg --timeout' ;;
+        call) options+=' --arg --timeout --yes' ;;
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"

@@ -16,7 +16,7 @@ end
 
 function __toolrack_tools
     toolrack (__toolrack_globals) list --all 2>/dev/null </dev/null |
-        string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*)' | string match -v NAME
+        string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
 set -l verbs list show call enable disable priority check version help
@@ -26,6 +26,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l state -r -a '(__fish_complete_directories)' -d 'Keep state in this folder'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l plugins -r -a '(__fish_complete_directories)' -d 'Look for plugins only here'
 complete -c toolrack -l json -d 'Print JSON'
+complete -c toolrack -l verbose -d 'Say what happens'
 complete -c toolrack -l help -d 'Print help'
 
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a list -d 'List the tools'
@@ -43,6 +44,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from list' -l tag -x -d 'Only wi
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l category -x -d 'Only of this category'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l arg -x -d 'One argument, name=value'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Give up after so many milliseconds'
+complete -c toolrack -n '__fish_seen_subcommand_from call' -l yes -d 'Agree to what the tool does'
 complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
 complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority check version'

@@ -141,14 +141,14 @@ struct tr_choice {
 
 /** A type. Nested at most 16 deep. */
 struct tr_type {
-    uint32_t size;              /**< sizeof(struct tr_type) */
-    uint32_t kind;              /**< enum tr_kind */
-    uint32_t flags;             /**< enum tr_type_flags */
-    uint32_t width;             /**< STRUCT and ENUM: sizeof the C type */
-    const struct tr_type *item; /**< ARRAY */
+    uint32_t size;                 /**< sizeof(struct tr_type) */
+    uint32_t kind;                 /**< enum tr_kind */
+    uint32_t flags;                /**< enum tr_type_flags */
+    uint32_t width;                /**< STRUCT and ENUM: sizeof the C type */
+    const struct tr_type *item;    /**< ARRAY */
     const struct tr_param *fields; /**< STRUCT: `field_count` of them, `field_size` apart */
     uint32_t field_count;
-    uint32_t field_size; /**< sizeof(struct tr_param) */
+    uint32_t field_size;             /**< sizeof(struct tr_param) */
     const struct tr_choice *choices; /**< ENUM: `choice_count` of them, `choice_size` apart */
     uint32_t choice_count;
     uint32_t choice_size; /**< sizeof(struct tr_choice) */
@@ -161,13 +161,13 @@ enum tr_param_flags {
 /** A parameter of a typed tool, or a field of a struct. Texts that end in _json hold one JSON
  * value, exact for any number; the macros of part 3 write them. */
 struct tr_param {
-    const char *name;            /**< ^[A-Za-z_][A-Za-z0-9_-]{0,63}$, unique in its list */
-    const char *description;     /**< for the model; or NULL */
-    const struct tr_type *type;  /**< required */
-    uint64_t offset;             /**< fields: offsetof the C member */
-    const char *default_json;    /**< used where the argument is absent, which it then may be */
-    const char *choices_json;    /**< an array: the only values allowed */
-    const char *minimum_json;    /**< numbers: inclusive bounds ... */
+    const char *name;           /**< ^[A-Za-z_][A-Za-z0-9_-]{0,63}$, unique in its list */
+    const char *description;    /**< for the model; or NULL */
+    const struct tr_type *type; /**< required */
+    uint64_t offset;            /**< fields: offsetof the C member */
+    const char *default_json;   /**< used where the argument is absent, which it then may be */
+    const char *choices_json;   /**< an array: the only values allowed */
+    const char *minimum_json;   /**< numbers: inclusive bounds ... */
     const char *maximum_json;
     const char *exclusive_minimum_json; /**< ... and exclusive ones */
     const char *exclusive_maximum_json;
@@ -207,8 +207,8 @@ struct tr_tool {
     const char *category;    /**< one word or path such as "math"; or NULL */
     const char *tags;        /**< comma-separated; or NULL */
     uint32_t permission;     /**< enum tr_permission */
-    int32_t priority; /**< higher goes first; 0 is what the plugin's origin gives (builtin 100,
-                       * official 50, community 10), and more than that is cut to it */
+    int32_t priority;     /**< higher goes first; 0 is what the plugin's origin gives (builtin 100,
+                           * official 50, community 10), and more than that is cut to it */
     uint32_t deadline_ms; /**< how long a call may take; 0 is the host's default */
 
     /* A typed tool: any C function. */
@@ -266,7 +266,7 @@ struct tr_plugin {
     uint32_t capability_count;
     uint32_t capability_size; /**< sizeof(struct tr_capability) */
     uint32_t tool_count;
-    uint32_t tool_size; /**< sizeof(struct tr_tool), the same in every tool */
+    uint32_t tool_size;                 /**< sizeof(struct tr_tool), the same in every tool */
     const struct tr_tool *const *tools; /**< `tool_count` pointers */
 
     /** Called once before the first call; NULL is nothing to do. On failure say why with
@@ -330,8 +330,7 @@ struct tr_call_api {
                              const char *mime_type);
     tr_status (*reply_resource)(struct tr_call *call, const char *uri, const char *mime_type,
                                 const char *text, const void *data, uint64_t size);
-    tr_status (*fail)(struct tr_call *call, tr_status code, const char *field,
-                      const char *message);
+    tr_status (*fail)(struct tr_call *call, tr_status code, const char *field, const char *message);
     void (*progress)(struct tr_call *call, double done, double total, const char *message);
     void (*log)(struct tr_call *call, int32_t level, const char *message);
     bool (*cancelled)(struct tr_call *call);
@@ -466,7 +465,7 @@ static inline tr_status tr_fail(struct tr_call *call, tr_status code, const char
     va_start(args, format);
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return call->api->fail(call, code, field, message);
+    return (call->api->fail)(call, code, field, message); /* cmocka has a macro fail() */
 }
 
 /** How far it is: `done` of `total` (0 is unknown); `done` only grows. `message` may be NULL. */
@@ -550,7 +549,7 @@ static inline tr_status tr_host_fail(struct tr_host *host, const char *format, .
     va_start(args, format);
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return host->api->fail(host, message);
+    return (host->api->fail)(host, message);
 }
 
 /** An optional interface of the host by id, or NULL. [plugin] */
@@ -565,6 +564,8 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
 /* ========================================================= 3. macros for C */
 
 #ifndef __cplusplus
+
+/* clang-format off */
 
 /* Types. Each is (C parameters), C value, (initialisers of struct tr_type), and the first two once
  * more for the nullable form. */
@@ -865,6 +866,8 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
 #define TR_MN_30(m, x, a, ...) m(x, a) TR_MN_29(m, x, __VA_ARGS__)
 #define TR_MN_31(m, x, a, ...) m(x, a) TR_MN_30(m, x, __VA_ARGS__)
 #define TR_MN_32(m, x, a, ...) m(x, a) TR_MN_31(m, x, __VA_ARGS__)
+
+/* clang-format on */
 
 #endif /* not C++ */
 

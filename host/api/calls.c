@@ -1,0 +1,76 @@
+#include <string.h>
+
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+/* On the caller's own thread: nothing to hand over, no memory but the result's. */
+static int call_here(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
+                     size_t length, const struct toolrack_call_options *options,
+                     struct toolrack_result **ret, struct toolrack_error *err) {
+    _Alignas(16) char memory[CALL_FIRST_MEMORY];
+    struct call call;
+    call_init(&call, &host->calls, tool, options, memory, sizeof memory);
+    call.started_ns = clock_now_ns();
+    struct toolrack_result *result = NULL;
+    int code = call_run(&call, arguments, length, &result, err);
+    uint64_t duration_ns = call_record(&call, code);
+    if (code == 0) {
+        result->duration_ns = duration_ns;
+        *ret = result;
+    }
+    call_finish(&call);
+    return code;
+}
+
+int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
+                       size_t length, const struct toolrack_call_options *options,
+                       struct toolrack_result **ret, struct toolrack_error *err) {
+    struct toolrack_error unheard;
+    // cppcheck-suppress uninitvar ; it is only written to
+    err = err != NULL ? err : &unheard;
+    uint32_t deadline_ms = call_deadline_ms(&host->calls, tool, options);
+    return deadline_ms == 0
+                   ? call_here(host, tool, arguments, length, options, ret, err)
+                   : pool_call(host->pool, tool, arguments, length, options, deadline_ms, ret, err);
+}
+
+static size_t length_of(const char *arguments) {
+    return arguments != NULL ? strlen(arguments) : 0;
+}
+
+int toolrack_call(struct toolrack *host, const char *name, const char *arguments,
+                  const struct toolrack_call_options *options, struct toolrack_result **ret,
+                  struct toolrack_error *err) {
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
+    if (tool == NULL) {
+        int code = registry_not_found(host->registry, name, err);
+        error_set_tool(err, name);
+        return code;
+    }
+    return toolrack_tool_call(host, tool, arguments, length_of(arguments), options, ret, err);
+}
+
+int toolrack_submit(struct toolrack *host, const char *name, const char *arguments,
+                    const struct toolrack_call_options *options, toolrack_done *done, void *user,
+                    struct toolrack_call **ret, struct toolrack_error *err) {
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
+    if (tool == NULL) {
+        int code = registry_not_found(host->registry, name, err);
+        error_set_tool(err, name);
+        return code;
+    }
+    /* To the app a submitted job is a call. */
+    return pool_submit(host->pool, tool, arguments, length_of(arguments), options,
+                       call_deadline_ms(&host->calls, tool, options), done, user,
+                       (struct job **)ret, err);
+}
+
+void toolrack_cancel(struct toolrack_call *call) {
+    job_cancel((struct job *)call);
+}
+
+void toolrack_call_unref(struct toolrack_call *call) {
+    job_unref((struct job *)call);
+}

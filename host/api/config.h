@@ -1,0 +1,47 @@
+/* config.h - the configuration file: JSON with comments.
+ *
+ *     {
+ *         // folders to scan, in this order
+ *         "folders": ["/opt/tools", {"path": "/srv/ours", "trust": "official"}],
+ *         "deadline_ms": 30000,        // how long a call may take when nobody says
+ *         "duplicates": "reject",      // or "replace"
+ *         "grants": ["wipe_disk"],     // dangerous tools that may run
+ *         "plugins": {"currency": {"rates_file": "/srv/rates.xml"}}  // settings, by plugin id
+ *     }
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <yyjson.h>
+
+#include "plugin/scan.h"
+#include "registry/registry.h"
+
+/* Largest configuration file. */
+#define CONFIG_SIZE_MAX (4u * 1024 * 1024)
+
+/* One setting of one plugin as the text a plugin gets. */
+struct config {
+    yyjson_doc *doc; /* NULL without a file */
+    struct arena arena;
+    struct scan_folder *folders; /* in the arena */
+    size_t folder_count;
+    uint32_t deadline_ms; /* 0: not set */
+    enum registry_duplicates duplicates;
+    yyjson_val *grants;  /* array of names, or NULL */
+    yyjson_val *plugins; /* object, or NULL */
+};
+
+/** Read a file.
+ * @param path      the file
+ * @param optional  that it does not exist is no failure, and gives an empty configuration
+ * @return 0; TOOLRACK_E_INVALID with the place; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. On failure
+ * there is nothing to finish. */
+int config_read(struct config *config, const char *path, bool optional, struct toolrack_error *err);
+void config_finish(struct config *config);
+
+bool config_grants(const struct config *config, const char *tool);
+
+/** A plugin's setting at a path ("key" or a JSON Pointer): a string's text, or any other value's
+ * JSON, made in `config->arena`. NULL where it is not set. One thread at a time. */
+const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path);

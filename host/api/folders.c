@@ -1,0 +1,106 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/host.h"
+#include "base/error.h"
+
+/* Most folders in TOOLRACK_PLUGIN_PATH. */
+#define PLUGIN_PATH_MAX 256u
+
+/* A folder of the XDG Base Directory specification, with `tail` below it; NULL when the environment
+ * names neither it nor a home. Relative values are to be ignored, says the specification. */
+static const char *xdg_path(struct arena *arena, const char *variable, const char *below_home,
+                            const char *tail) {
+    const char *base = getenv(variable);
+    if (base != NULL && base[0] == '/') {
+        return arena_printf(arena, "%s/%s", base, tail);
+    }
+    const char *home = getenv("HOME");
+    if (home == NULL || home[0] != '/') {
+        return NULL;
+    }
+    return arena_printf(arena, "%s/%s/%s", home, below_home, tail);
+}
+
+static const char *copy(struct arena *arena, const char *text) {
+    return arena_copy(arena, text, strlen(text));
+}
+
+int places_find(const struct toolrack_options *options, struct arena *arena, struct places *ret,
+                struct toolrack_error *err) {
+    *ret = (struct places){0};
+    if (options->config_file == NULL) {
+        ret->config_file = xdg_path(arena, "XDG_CONFIG_HOME", ".config", "toolrack/toolrack.json");
+        ret->config_optional = true;
+    } else if (options->config_file[0] != '\0') {
+        ret->config_file = copy(arena, options->config_file);
+    }
+    if (options->state_dir == NULL) {
+        ret->state_dir = xdg_path(arena, "XDG_STATE_HOME", ".local/state", "toolrack");
+    } else if (options->state_dir[0] != '\0') {
+        ret->state_dir = copy(arena, options->state_dir);
+    }
+    if (ret->state_dir != NULL) {
+        ret->cache_path = arena_printf(arena, "%s/scan.cache", ret->state_dir);
+        if (ret->cache_path == NULL) {
+            return error_oom(err);
+        }
+    }
+    return 0;
+}
+
+static void add_folder(struct places *places, const char *path, enum trust trust, bool optional) {
+    if (path != NULL && path[0] != '\0') {
+        places->folders[places->folder_count++] =
+                (struct scan_folder){.path = path, .trust = trust, .optional = optional};
+    }
+}
+
+static void add_plugin_path(struct places *places, struct arena *arena) {
+    const char *at = getenv("TOOLRACK_PLUGIN_PATH");
+    for (size_t count = 0; at != NULL && count < PLUGIN_PATH_MAX; count++) {
+        size_t length = strcspn(at, ":");
+        if (length > 0) {
+            add_folder(places, arena_copy(arena, at, length), TRUST_COMMUNITY, false);
+        }
+        at = at[length] == ':' ? at + length + 1 : NULL;
+    }
+}
+
+/* Where the bundled plugins are: TOOLRACK_BUILTIN_DIR leads to those of a build tree. */
+static const char *builtin_dir(void) {
+    const char *dir = getenv("TOOLRACK_BUILTIN_DIR");
+    return dir != NULL && dir[0] == '/' ? dir : TOOLRACK_BUILTIN_DIR;
+}
+
+static size_t count_dirs(const char *const *dirs) {
+    size_t count = 0;
+    while (dirs != NULL && dirs[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+int places_add_folders(const struct toolrack_options *options, const struct config *config,
+                       struct arena *arena, struct places *places, struct toolrack_error *err) {
+    size_t given = count_dirs(options->plugin_dirs);
+    size_t most = given + config->folder_count + PLUGIN_PATH_MAX + 2;
+    places->folders = arena_zalloc(arena, most * sizeof *places->folders);
+    if (places->folders == NULL) {
+        return error_oom(err);
+    }
+    if (options->plugin_dirs != NULL) {
+        for (size_t i = 0; i < given; i++) {
+            add_folder(places, options->plugin_dirs[i], TRUST_COMMUNITY, false);
+        }
+        return 0;
+    }
+    for (size_t i = 0; i < config->folder_count; i++) {
+        places->folders[places->folder_count++] = config->folders[i];
+    }
+    add_plugin_path(places, arena);
+    add_folder(places, xdg_path(arena, "XDG_DATA_HOME", ".local/share", "toolrack/plugins"),
+               TRUST_COMMUNITY, true);
+    add_folder(places, builtin_dir(), TRUST_BUILTIN, true);
+    return 0;
+}

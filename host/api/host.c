@@ -1,0 +1,269 @@
+#include "api/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#define DEADLINE_MS_DEFAULT 30000u
+
+const char *toolrack_version(void) {
+    return TOOLRACK_VERSION;
+}
+
+/* ------------------------------------------------------------------ events */
+
+static void tell(const struct toolrack *host, const struct toolrack_event *event) {
+    if (host->options.event != NULL) {
+        host->options.event(host->options.user, event);
+    }
+}
+
+void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool) {
+    tell(user, &(struct toolrack_event){.kind = kind,
+                                        .tool = toolrack_tool_name(tool),
+                                        .version = toolrack_tool_version(tool),
+                                        .plugin = toolrack_tool_plugin(tool)});
+}
+
+void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
+                       const char *message) {
+    const struct toolrack *host = user;
+    const char *id = plugin->desc->plugin->id;
+    int level = kind == TOOLRACK_EVENT_FAILED  ? LOG_ERROR
+                : kind == TOOLRACK_EVENT_STUCK ? LOG_WARNING
+                                               : LOG_DEBUG;
+    log_line(&host->log, level, id, "%s",
+             message != NULL                    ? message
+             : kind == TOOLRACK_EVENT_LOADED    ? "loaded"
+             : kind == TOOLRACK_EVENT_RECOVERED ? "the last call that was given up has returned"
+                                                : "");
+    tell(host, &(struct toolrack_event){.kind = kind, .plugin = id, .message = message});
+}
+
+static void host_log(void *user, int level, const char *source, const char *line) {
+    const struct toolrack *host = user;
+    host->options.log(host->options.user, (enum toolrack_log_level)level, source, line);
+}
+
+static bool host_granted(void *user, const struct toolrack_tool *tool) {
+    const struct toolrack *host = user;
+    return config_grants(&host->config, toolrack_tool_name(tool));
+}
+
+static const char *host_plugin_setting(void *user, const char *plugin_id, const char *path) {
+    struct toolrack *host = user;
+    (void)pthread_mutex_lock(&host->config_lock);
+    const char *value = config_plugin_setting(&host->config, plugin_id, path);
+    (void)pthread_mutex_unlock(&host->config_lock);
+    return value;
+}
+
+struct descriptor_options host_descriptor_options(void) {
+    return (struct descriptor_options){.check_schema = tool_check_schema};
+}
+
+/* -------------------------------------------------------------------- open */
+
+static struct toolrack *host_create(const struct toolrack_options *options) {
+    struct toolrack *host = calloc(1, sizeof *host);
+    if (host == NULL) {
+        return NULL;
+    }
+    if (options != NULL) {
+        memcpy(&host->options, options,
+               options->size < sizeof host->options ? options->size : sizeof host->options);
+    }
+    (void)pthread_mutex_init(&host->manage, NULL);
+    (void)pthread_mutex_init(&host->config_lock, NULL);
+    host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
+                             .user = host,
+                             .level_min = (int)host->options.log_level};
+    host->images =
+            (struct image_host){.log = &host->log, .config = host_plugin_setting, .user = host};
+    return host;
+}
+
+static int read_config(struct toolrack *host, const struct places *places,
+                       struct toolrack_error *err) {
+    return places->config_file == NULL
+                   ? 0
+                   : config_read(&host->config, places->config_file, places->config_optional, err);
+}
+
+static int make_parts(struct toolrack *host, struct toolrack_error *err) {
+    uint32_t deadline_ms =
+            host->options.deadline_ms != 0 ? host->options.deadline_ms : host->config.deadline_ms;
+    host->calls =
+            (struct call_host){.log = &host->log,
+                               .deadline_ms = deadline_ms != 0 ? deadline_ms : DEADLINE_MS_DEFAULT,
+                               .granted = host_granted,
+                               .event = host_plugin_event,
+                               .user = host};
+    host->registry =
+            registry_create(&(struct registry_options){.duplicates = host->config.duplicates,
+                                                       .log = &host->log,
+                                                       .event = host_tool_event,
+                                                       .user = host});
+    host->pool = pool_create(&host->calls, host->options.threads_max);
+    return host->registry == NULL || host->pool == NULL ? error_oom(err) : 0;
+}
+
+static void take_setting(void *user, const struct store_setting *kept) {
+    const struct toolrack *host = user;
+    const struct registry_setting setting = {.selector = kept->selector,
+                                             .has_enabled = kept->has_enabled,
+                                             .enabled = kept->enabled,
+                                             .has_priority = kept->has_priority,
+                                             .priority = kept->priority};
+    struct toolrack_error err;
+    if (registry_set(host->registry, &setting, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, "store", "the setting of '%s' is left out: %s",
+                 kept->selector, err.message);
+    }
+}
+
+/* The host serves without what it cannot read, and says so. */
+static int open_store(struct toolrack *host, const struct places *places,
+                      struct toolrack_error *err) {
+    if (places->state_dir == NULL) {
+        return 0;
+    }
+    struct toolrack_error reason = {0};
+    host->store = store_open(places->state_dir, &reason);
+    if (host->store == NULL) {
+        return error_oom(err);
+    }
+    if (reason.code == 0) {
+        (void)store_read_settings(host->store, take_setting, host, &reason);
+    }
+    if (reason.code != 0) {
+        log_line(&host->log, LOG_ERROR, "store", "settings made earlier are not in effect: %s",
+                 reason.message);
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------------- scan */
+
+static void refuse_file(struct toolrack *host, const struct scan_file *file) {
+    const struct descriptor *desc = file->descriptor;
+    for (uint32_t i = 0; i < desc->finding_count; i++) {
+        const struct finding *finding = &desc->findings[i];
+        if (finding->severity == FINDING_ERROR) {
+            registry_refuse(host->registry,
+                            &(struct toolrack_refusal){
+                                    .file = file->path,
+                                    .plugin = desc->plugin != NULL ? desc->plugin->id : NULL,
+                                    .tool = finding->tool,
+                                    .rule = finding->rule,
+                                    .reason = finding->cause,
+                                    .fix = finding->fix});
+        }
+    }
+}
+
+static void refuse_folders(struct toolrack *host, const struct scan *scan) {
+    for (size_t i = 0; i < scan->trouble_count; i++) {
+        const struct scan_trouble *trouble = &scan->troubles[i];
+        log_line(&host->log, LOG_WARNING, "scan", "%s: %s", trouble->path, trouble->reason);
+    }
+}
+
+static int register_files(struct toolrack *host, const struct scan *scan,
+                          struct toolrack_error *err) {
+    struct plugin **plugins = calloc(scan->file_count + 1, sizeof(struct plugin *));
+    size_t count = 0;
+    int code = plugins == NULL ? error_oom(err) : 0;
+    for (size_t i = 0; code == 0 && i < scan->file_count; i++) {
+        const struct scan_file *file = &scan->files[i];
+        refuse_file(host, file);
+        if (file->descriptor->plugin == NULL) {
+            continue;
+        }
+        plugins[count] = plugin_create(file->path, file->trust, &file->identity, file->descriptor,
+                                       &host->images);
+        code = plugins[count] == NULL ? error_oom(err) : 0;
+        count += code == 0;
+    }
+    if (code == 0) {
+        code = registry_add(host->registry, plugins, count, err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        plugin_unref(plugins[i]);
+    }
+    free(plugins);
+    return code;
+}
+
+static int scan_folders(struct toolrack *host, const struct places *places,
+                        struct toolrack_error *err) {
+    struct scan *scan = NULL;
+    int code = scan_run(&(struct scan_options){.folders = places->folders,
+                                               .folder_count = places->folder_count,
+                                               .cache_path = places->cache_path,
+                                               .descriptor = host_descriptor_options(),
+                                               .log = &host->log},
+                        &scan, err);
+    if (code == 0) {
+        refuse_folders(host, scan);
+        code = register_files(host, scan, err);
+    }
+    scan_destroy(scan);
+    return code;
+}
+
+static int open_with(struct toolrack *host, struct arena *arena, struct toolrack_error *err) {
+    struct places places;
+    int code = places_find(&host->options, arena, &places, err);
+    if (code == 0) {
+        code = read_config(host, &places, err);
+    }
+    if (code == 0) {
+        code = make_parts(host, err);
+    }
+    if (code == 0) {
+        code = open_store(host, &places, err);
+    }
+    if (code < 0 || host->options.no_scan) {
+        return code;
+    }
+    code = places_add_folders(&host->options, &host->config, arena, &places, err);
+    return code < 0 ? code : scan_folders(host, &places, err);
+}
+
+int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
+                  struct toolrack_error *err) {
+    struct toolrack *host = host_create(options);
+    if (host == NULL) {
+        return error_oom(err);
+    }
+    struct arena arena;
+    arena_init(&arena, NULL, 0);
+    int code = open_with(host, &arena, err);
+    arena_finish(&arena);
+    if (code < 0) {
+        toolrack_close(host);
+        return code;
+    }
+    /* The caller's own memory: theirs again now. */
+    host->options.config_file = NULL;
+    host->options.state_dir = NULL;
+    host->options.plugin_dirs = NULL;
+    *ret = host;
+    return 0;
+}
+
+void toolrack_close(struct toolrack *host) {
+    if (host == NULL) {
+        return;
+    }
+    pool_destroy(host->pool);
+    registry_destroy(host->registry);
+    store_close(host->store);
+    config_finish(&host->config);
+    (void)pthread_mutex_destroy(&host->config_lock);
+    (void)pthread_mutex_destroy(&host->manage);
+    free(host);
+}

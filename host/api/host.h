@@ -1,0 +1,53 @@
+/* host.h - the host object: what the files of the embedding API share.
+ *
+ *   host.c      open and close: configuration, store, scan, registry, in this order
+ *   folders.c   which files and folders a host uses
+ *   manage.c    enable, disable, priority, register, unregister
+ *   list.c      list, refusals, check
+ *   calls.c     call, submit, cancel */
+#pragma once
+
+#include "api/config.h"
+#include "base/log.h"
+#include "call/pool.h"
+#include "registry/registry.h"
+#include "store/store.h"
+#include "toolrack/toolrack.h"
+
+struct toolrack {
+    struct toolrack_options options; /* its pointers: only the callbacks and `user` are kept */
+    struct log log;
+    struct config config;
+    pthread_mutex_t config_lock; /* settings of plugins are made in config.arena */
+    struct store *store;         /* NULL: nothing is kept */
+    struct registry *registry;
+    struct call_host calls;
+    struct pool *pool;
+    struct image_host images;
+    pthread_mutex_t manage; /* one decision at a time: kept first, then in effect */
+};
+
+/** Tell the app of a tool, or of a plugin. */
+void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
+void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
+                       const char *message);
+
+/** How descriptors are read: with the schema check. */
+struct descriptor_options host_descriptor_options(void);
+
+/* Folders and files; texts in the arena. */
+struct places {
+    struct scan_folder *folders;
+    size_t folder_count;
+    const char *config_file; /* NULL: none */
+    bool config_optional;
+    const char *state_dir;  /* NULL: none */
+    const char *cache_path; /* NULL: none */
+};
+
+/** What the options and the environment say, but for the folders. */
+int places_find(const struct toolrack_options *options, struct arena *arena, struct places *ret,
+                struct toolrack_error *err);
+/** Add the folders: those of the options alone, or of configuration, environment and defaults. */
+int places_add_folders(const struct toolrack_options *options, const struct config *config,
+                       struct arena *arena, struct places *places, struct toolrack_error *err);

@@ -1,0 +1,94 @@
+#include <string.h>
+
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* A decision is kept before it takes effect, so that what was acknowledged survives. */
+static int decide(struct toolrack *host, const struct registry_setting *setting,
+                  struct toolrack_error *err) {
+    struct toolrack_tool *tool = registry_get(host->registry, setting->selector);
+    if (tool == NULL) {
+        return registry_not_found(host->registry, setting->selector, err);
+    }
+    toolrack_tool_unref(tool);
+    int code = 0;
+    if (host->store != NULL) {
+        code = store_keep_setting(host->store,
+                                  &(struct store_setting){.selector = setting->selector,
+                                                          .has_enabled = setting->has_enabled,
+                                                          .enabled = setting->enabled,
+                                                          .has_priority = setting->has_priority,
+                                                          .priority = setting->priority},
+                                  err);
+    }
+    return code < 0 ? code : registry_set(host->registry, setting, err);
+}
+
+static int decide_alone(struct toolrack *host, const struct registry_setting *setting,
+                        struct toolrack_error *err) {
+    (void)pthread_mutex_lock(&host->manage);
+    int code = decide(host, setting, err);
+    (void)pthread_mutex_unlock(&host->manage);
+    return code;
+}
+
+int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
+                         struct toolrack_error *err) {
+    return decide_alone(
+            host,
+            &(struct registry_setting){.selector = name, .has_enabled = true, .enabled = enabled},
+            err);
+}
+
+int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
+                          struct toolrack_error *err) {
+    return decide_alone(host,
+                        &(struct registry_setting){
+                                .selector = name, .has_priority = true, .priority = priority},
+                        err);
+}
+
+/* ---------------------------------------------------------------- register */
+
+/* All tools of a descriptor of the app must be sound. */
+static int check_sound(const struct descriptor *desc, struct toolrack_error *err) {
+    for (uint32_t i = 0; i < desc->finding_count; i++) {
+        const struct finding *finding = &desc->findings[i];
+        if (finding->severity == FINDING_ERROR) {
+            int code = error_set(err, TOOLRACK_E_REFUSED, "%s (%s): %s", finding->cause,
+                                 finding->rule, finding->fix);
+            error_set_tool(err, finding->tool != NULL ? finding->tool : "");
+            return code;
+        }
+    }
+    return 0;
+}
+
+int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uint64_t *ret_uids,
+                      struct toolrack_error *err) {
+    CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
+    struct descriptor_options options = host_descriptor_options();
+    int code = descriptor_copy(source, &options, &desc, err);
+    if (code == 0) {
+        code = check_sound(desc, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    CLEANUP(plugin_unrefp)
+    struct plugin *plugin = plugin_create(NULL, TRUST_BUILTIN, NULL, desc, &host->images);
+    if (plugin == NULL) {
+        return error_oom(err);
+    }
+    code = plugin_adopt(plugin, source, err);
+    return code < 0 ? code : registry_add_all(host->registry, plugin, ret_uids, err);
+}
+
+int toolrack_unregister(struct toolrack *host, uint64_t uid, struct toolrack_error *err) {
+    return registry_remove(host->registry, uid, err);
+}
+
+int toolrack_unregister_name(struct toolrack *host, const char *name, struct toolrack_error *err) {
+    return registry_remove_name(host->registry, name, err);
+}

@@ -1,0 +1,523 @@
+/* interface.c - the functions that a tool calls while it runs.
+ *
+ * What the tool hands in is not believed: paths, texts and sizes may be NULL or
+ * wrong, and the answer is then a failure of the call, never one of the host. */
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/utf8.h"
+#include "call/call.h"
+
+/* Longest path that a getter follows. */
+#define PATH_LENGTH_MAX    1024u
+/* Longest message taken from a tool; what is longer is cut. */
+#define MESSAGE_LENGTH_MAX 4096u
+
+static struct call *call_of(struct tr_call *base) {
+    return (struct call *)base;
+}
+
+/* -------------------------------------------------------------- arguments */
+
+yyjson_val *call_argument(struct call *call, const char *path) {
+    if (path == NULL) {
+        return NULL;
+    }
+    size_t length = strnlen(path, PATH_LENGTH_MAX + 1);
+    if (length == 0) {
+        return call->arguments;
+    }
+    if (length > PATH_LENGTH_MAX) {
+        return NULL;
+    }
+    if (path[0] == '/') {
+        return yyjson_ptr_getn(call->arguments, path, length);
+    }
+    if (strpbrk(path, "/~") == NULL) {
+        return yyjson_obj_getn(call->arguments, path, length);
+    }
+    char pointer[PATH_LENGTH_MAX + 2] = "/";
+    memcpy(pointer + 1, path, length);
+    return yyjson_ptr_getn(call->arguments, pointer, length + 1);
+}
+
+static yyjson_val *present(struct tr_call *base, const char *path) {
+    yyjson_val *value = call_argument(call_of(base), path);
+    return yyjson_is_null(value) ? NULL : value;
+}
+
+static const char *get_arguments(struct tr_call *base, uint64_t *ret_length) {
+    struct call *call = call_of(base);
+    size_t length = call->arguments_length;
+    const char *text;
+    if (call->arguments_filled) {
+        yyjson_alc alc = arena_alc(&call->arena);
+        text = yyjson_val_write_opts(call->arguments, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
+    } else {
+        /* The caller's text need not end in a zero. */
+        text = arena_copy(&call->arena, call->arguments_text, length);
+    }
+    if (text == NULL) {
+        (void)call_fail(call, TOOLRACK_E_NO_MEMORY, TR_FAILED, NULL, "out of memory");
+        text = "{}";
+        length = 2;
+    }
+    if (ret_length != NULL) {
+        *ret_length = length;
+    }
+    return text;
+}
+
+static int32_t kind(struct tr_call *base, const char *path) {
+    yyjson_val *value = call_argument(call_of(base), path);
+    switch (yyjson_get_type(value)) {
+    case YYJSON_TYPE_NULL: return TR_JSON_NULL;
+    case YYJSON_TYPE_BOOL: return TR_JSON_BOOL;
+    case YYJSON_TYPE_NUM: return TR_JSON_NUMBER;
+    case YYJSON_TYPE_STR: return TR_JSON_STRING;
+    case YYJSON_TYPE_ARR: return TR_JSON_ARRAY;
+    case YYJSON_TYPE_OBJ: return TR_JSON_OBJECT;
+    default: return TR_JSON_ABSENT;
+    }
+}
+
+static uint64_t count(struct tr_call *base, const char *path) {
+    yyjson_val *value = call_argument(call_of(base), path);
+    return yyjson_is_ctn(value) ? yyjson_get_len(value) : 0;
+}
+
+static tr_status get_bool(struct tr_call *base, const char *path, bool *ret) {
+    yyjson_val *value = present(base, path);
+    if (value == NULL) {
+        return TR_ABSENT;
+    }
+    if (!yyjson_is_bool(value)) {
+        return TR_INVALID_ARGUMENTS;
+    }
+    *ret = yyjson_get_bool(value);
+    return TR_OK;
+}
+
+/* Powers of two that bound the 64-bit integers, exact as doubles. */
+#define TWO_63 9223372036854775808.0
+#define TWO_64 18446744073709551616.0
+
+static tr_status get_i64(struct tr_call *base, const char *path, int64_t *ret) {
+    yyjson_val *value = present(base, path);
+    if (value == NULL) {
+        return TR_ABSENT;
+    }
+    if (yyjson_is_sint(value) || (yyjson_is_uint(value) && yyjson_get_uint(value) <= INT64_MAX)) {
+        *ret = yyjson_get_sint(value);
+        return TR_OK;
+    }
+    double real = yyjson_get_real(value);
+    if (!yyjson_is_real(value) || real != trunc(real) || real < -TWO_63 || real >= TWO_63) {
+        return TR_INVALID_ARGUMENTS;
+    }
+    *ret = (int64_t)real;
+    return TR_OK;
+}
+
+static tr_status get_u64(struct tr_call *base, const char *path, uint64_t *ret) {
+    yyjson_val *value = present(base, path);
+    if (value == NULL) {
+        return TR_ABSENT;
+    }
+    if (yyjson_is_uint(value)) {
+        *ret = yyjson_get_uint(value);
+        return TR_OK;
+    }
+    double real = yyjson_get_real(value);
+    if (!yyjson_is_real(value) || real != trunc(real) || real < 0 || real >= TWO_64) {
+        return TR_INVALID_ARGUMENTS;
+    }
+    *ret = (uint64_t)real;
+    return TR_OK;
+}
+
+static tr_status get_f64(struct tr_call *base, const char *path, double *ret) {
+    yyjson_val *value = present(base, path);
+    if (value == NULL) {
+        return TR_ABSENT;
+    }
+    if (!yyjson_is_num(value)) {
+        return TR_INVALID_ARGUMENTS;
+    }
+    *ret = yyjson_get_num(value);
+    return TR_OK;
+}
+
+static tr_status get_string(struct tr_call *base, const char *path, const char **ret,
+                            uint64_t *ret_length) {
+    yyjson_val *value = present(base, path);
+    if (value == NULL) {
+        return TR_ABSENT;
+    }
+    const char *text = yyjson_get_str(value);
+    size_t length = yyjson_get_len(value);
+    /* Who does not ask for the length would take a zero inside for the end. */
+    if (text == NULL || (ret_length == NULL && strlen(text) != length)) {
+        return TR_INVALID_ARGUMENTS;
+    }
+    *ret = text;
+    if (ret_length != NULL) {
+        *ret_length = length;
+    }
+    return TR_OK;
+}
+
+static tr_status get_bytes(struct tr_call *base, const char *path, struct tr_bytes *ret) {
+    struct call *call = call_of(base);
+    yyjson_val *value = present(base, path);
+    if (value == NULL) {
+        return TR_ABSENT;
+    }
+    if (!yyjson_is_str(value)) {
+        return TR_INVALID_ARGUMENTS;
+    }
+    size_t length = yyjson_get_len(value);
+    size_t size = 0;
+    void *data = arena_alloc(&call->arena, base64_decoded_size_max(length) + 1);
+    if (data == NULL) {
+        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, path,
+                         "there is no memory left for the call");
+    }
+    if (base64_decode(yyjson_get_str(value), length, data, &size) != NULL) {
+        return TR_INVALID_ARGUMENTS;
+    }
+    *ret = (struct tr_bytes){.data = data, .size = size};
+    return TR_OK;
+}
+
+static tr_status get_json(struct tr_call *base, const char *path, const char **ret,
+                          uint64_t *ret_length) {
+    struct call *call = call_of(base);
+    yyjson_val *value = call_argument(call, path);
+    if (value == NULL) {
+        return TR_ABSENT;
+    }
+    yyjson_alc alc = arena_alc(&call->arena);
+    size_t length = 0;
+    const char *text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
+    if (text == NULL) {
+        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, path,
+                         "there is no memory left for the call");
+    }
+    *ret = text;
+    if (ret_length != NULL) {
+        *ret_length = length;
+    }
+    return TR_OK;
+}
+
+/* ---------------------------------------------------------------- replies */
+
+/* How long a text is that may state its length or end in a zero. */
+static uint64_t text_length(const char *text, uint64_t length) {
+    return length == UINT64_MAX ? strlen(text) : length;
+}
+
+static tr_status no_room(struct call *call) {
+    return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                     "the reply is larger than the %u bytes or %u blocks allowed",
+                     TOOLRACK_RESULT_MAX, CALL_BLOCKS_MAX);
+}
+
+static tr_status misuse(struct call *call, const char *what) {
+    return call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                     "the tool's reply cannot be used: %s", what);
+}
+
+/* Append a block with a copy of its data. */
+static tr_status add_block(struct call *call, struct reply_block block, const char *mime_type,
+                           const char *uri) {
+    if (call->block_count == CALL_BLOCKS_MAX ||
+        block.size > TOOLRACK_RESULT_MAX - call->reply_size) {
+        return no_room(call);
+    }
+    struct reply_block *kept = arena_alloc(&call->arena, sizeof *kept);
+    char *data = kept == NULL ? NULL : arena_copy(&call->arena, block.data, block.size);
+    bool complete = data != NULL;
+    *(kept != NULL ? kept : &block) = block;
+    if (complete && mime_type != NULL) {
+        kept->mime_type = arena_copy(&call->arena, mime_type, strlen(mime_type));
+        complete = kept->mime_type != NULL;
+    }
+    if (complete && uri != NULL) {
+        kept->uri = arena_copy(&call->arena, uri, strlen(uri));
+        complete = kept->uri != NULL;
+    }
+    if (!complete) {
+        return no_room(call);
+    }
+    kept->data = data;
+    if (call->last_block != NULL) {
+        call->last_block->next = kept;
+    } else {
+        call->first_block = kept;
+    }
+    call->last_block = kept;
+    call->block_count++;
+    call->reply_size += block.size;
+    return TR_OK;
+}
+
+static bool is_text(const char *text, uint64_t length) {
+    return length <= TOOLRACK_RESULT_MAX && utf8_valid(text, (size_t)length);
+}
+
+static tr_status reply_text(struct tr_call *base, const char *text, uint64_t length) {
+    struct call *call = call_of(base);
+    if (text == NULL) {
+        return misuse(call, "the text is NULL");
+    }
+    length = text_length(text, length);
+    if (length > TOOLRACK_RESULT_MAX) {
+        return no_room(call);
+    }
+    if (!is_text(text, length)) {
+        return misuse(call, "the text is not UTF-8");
+    }
+    return add_block(call,
+                     (struct reply_block){.kind = REPLY_TEXT, .data = text, .size = (size_t)length},
+                     NULL, NULL);
+}
+
+static tr_status reply_json(struct tr_call *base, const char *json, uint64_t length) {
+    struct call *call = call_of(base);
+    if (json == NULL) {
+        return misuse(call, "the JSON is NULL");
+    }
+    length = text_length(json, length);
+    if (length > TOOLRACK_RESULT_MAX) {
+        return no_room(call);
+    }
+    if (call->structured != NULL) {
+        return misuse(call, "it has two JSON replies; a call may have one");
+    }
+    yyjson_alc alc = arena_alc(&call->arena);
+    yyjson_read_err why;
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
+                                       &alc, &why);
+    if (doc == NULL) {
+        return call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                         "the tool's reply cannot be used: it is not JSON, %s at byte %zu", why.msg,
+                         why.pos);
+    }
+    call->structured = yyjson_doc_get_root(doc);
+    return add_block(call,
+                     (struct reply_block){.kind = REPLY_JSON, .data = json, .size = (size_t)length},
+                     NULL, NULL);
+}
+
+static tr_status reply_media(struct tr_call *base, enum reply_kind media, const void *data,
+                             uint64_t size, const char *mime_type) {
+    struct call *call = call_of(base);
+    if (mime_type == NULL || (data == NULL && size > 0)) {
+        return misuse(call, "an image or sound needs data and a MIME type");
+    }
+    if (size > TOOLRACK_RESULT_MAX) {
+        return no_room(call);
+    }
+    if (!utf8_valid(mime_type, strlen(mime_type))) {
+        return misuse(call, "the MIME type is not UTF-8");
+    }
+    struct reply_block block = {
+            .kind = media, .data = data != NULL ? data : "", .size = (size_t)size};
+    return add_block(call, block, mime_type, NULL);
+}
+
+static tr_status reply_image(struct tr_call *base, const void *data, uint64_t size,
+                             const char *mime_type) {
+    return reply_media(base, REPLY_IMAGE, data, size, mime_type);
+}
+
+static tr_status reply_audio(struct tr_call *base, const void *data, uint64_t size,
+                             const char *mime_type) {
+    return reply_media(base, REPLY_AUDIO, data, size, mime_type);
+}
+
+static tr_status reply_resource(struct tr_call *base, const char *uri, const char *mime_type,
+                                const char *text, const void *data, uint64_t size) {
+    struct call *call = call_of(base);
+    if (uri == NULL || (text == NULL && data == NULL && size > 0)) {
+        return misuse(call, "a resource needs a URI and data");
+    }
+    if (text != NULL) {
+        size = strlen(text);
+    }
+    if (size > TOOLRACK_RESULT_MAX) {
+        return no_room(call);
+    }
+    if (!utf8_valid(uri, strlen(uri)) || (text != NULL && !is_text(text, size)) ||
+        (mime_type != NULL && !utf8_valid(mime_type, strlen(mime_type)))) {
+        return misuse(call, "a text of the resource is not UTF-8");
+    }
+    struct reply_block block = {.kind = REPLY_RESOURCE,
+                                .data = text != NULL   ? text
+                                        : data != NULL ? data
+                                                       : "",
+                                .size = (size_t)size,
+                                .is_text = text != NULL};
+    return add_block(call, block, mime_type, uri);
+}
+
+/* ------------------------------------------------------------------- fail */
+
+static int error_code_of(tr_status code) {
+    switch (code) {
+    case TR_INVALID_ARGUMENTS: return TOOLRACK_E_INVALID_ARGUMENTS;
+    case TR_PERMISSION_DENIED: return TOOLRACK_E_PERMISSION_DENIED;
+    case TR_TIMED_OUT: return TOOLRACK_E_TIMEOUT;
+    case TR_CANCELLED: return TOOLRACK_E_CANCELLED;
+    case TR_LIMIT_EXCEEDED: return TOOLRACK_E_LIMIT_EXCEEDED;
+    default: return TOOLRACK_E_EXECUTION_FAILED;
+    }
+}
+
+/* A text of the plugin as it may be shown: UTF-8, not too long. */
+static const char *presentable(struct call *call, const char *text) {
+    if (text == NULL) {
+        return "";
+    }
+    size_t length = strnlen(text, MESSAGE_LENGTH_MAX);
+    length = length == MESSAGE_LENGTH_MAX ? utf8_cut(text, length) : length;
+    if (!utf8_valid(text, length)) {
+        return "(a message that is not UTF-8)";
+    }
+    const char *copy = arena_copy(&call->arena, text, length);
+    return copy != NULL ? copy : "(a message that there was no memory for)";
+}
+
+/* Fields are JSON Pointers, a path may leave out the first slash. */
+static const char *pointer_of(struct call *call, const char *path) {
+    const char *field = presentable(call, path);
+    if (field[0] == '\0' || field[0] == '/') {
+        return field;
+    }
+    const char *pointer = arena_printf(&call->arena, "/%s", field);
+    return pointer != NULL ? pointer : field;
+}
+
+static tr_status fail(struct tr_call *base, tr_status code, const char *field,
+                      const char *message) {
+    struct call *call = call_of(base);
+    const char *text = presentable(call, message);
+    return call_fail(call, error_code_of(code), code == TR_OK ? TR_FAILED : code,
+                     pointer_of(call, field), "%s",
+                     text[0] != '\0' ? text : "the tool failed and did not say why");
+}
+
+/* ---------------------------------------------------------------- the rest */
+
+/* Bracket the use of what belongs to the host or the caller. False: nobody waits any more. */
+static bool gate_enter(struct call *call) {
+    if (call->gate == NULL) {
+        return true;
+    }
+    (void)pthread_mutex_lock(&call->gate->lock);
+    if (call->gate->closed) {
+        (void)pthread_mutex_unlock(&call->gate->lock);
+        return false;
+    }
+    return true;
+}
+
+static void gate_leave(struct call *call) {
+    if (call->gate != NULL) {
+        (void)pthread_mutex_unlock(&call->gate->lock);
+    }
+}
+
+static void progress(struct tr_call *base, double done, double total, const char *message) {
+    struct call *call = call_of(base);
+    if (call->options.progress == NULL || !isfinite(done) || !isfinite(total)) {
+        return;
+    }
+    const char *text = message != NULL ? presentable(call, message) : NULL;
+    if (gate_enter(call)) {
+        call->options.progress(call->options.user, done, total, text);
+        gate_leave(call);
+    }
+}
+
+static void log_message(struct tr_call *base, int32_t level, const char *message) {
+    struct call *call = call_of(base);
+    if (level < TR_LOG_DEBUG || level > TR_LOG_ERROR) {
+        level = TR_LOG_INFO;
+    }
+    const char *text = presentable(call, message);
+    if (gate_enter(call)) {
+        log_line(call->host->log, level, call->tool->reg->plugin->desc->plugin->id, "%s", text);
+        gate_leave(call);
+    }
+}
+
+static uint64_t time_left_ms(struct tr_call *base) {
+    struct call *call = call_of(base);
+    if (call->deadline_ns == 0) {
+        return UINT64_MAX;
+    }
+    uint64_t now = clock_now_ns();
+    return now >= call->deadline_ns ? 0 : (call->deadline_ns - now) / CLOCK_NS_PER_MS;
+}
+
+static bool cancelled(struct tr_call *base) {
+    struct call *call = call_of(base);
+    return atomic_load_explicit(&call->cancelled, memory_order_relaxed) ||
+           (call->deadline_ns != 0 && clock_now_ns() >= call->deadline_ns);
+}
+
+static const char *context(struct tr_call *base, int32_t key) {
+    struct call *call = call_of(base);
+    switch (key) {
+    case TR_CONTEXT_CALLER: return call->options.caller;
+    case TR_CONTEXT_CHANNEL: return call->options.channel != NULL ? call->options.channel : "api";
+    case TR_CONTEXT_CONVERSATION: return call->options.conversation;
+    case TR_CONTEXT_TRACE: return call->options.trace;
+    case TR_CONTEXT_TOOL: return toolrack_tool_name(call->tool);
+    default: return NULL;
+    }
+}
+
+static void *alloc(struct tr_call *base, uint64_t size) {
+    struct call *call = call_of(base);
+    void *memory = arena_alloc(&call->arena, size);
+    if (memory == NULL) {
+        (void)call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                        "the tool asked for %llu bytes more than the %u that a call may take",
+                        (unsigned long long)size, CALL_MEMORY_MAX);
+    }
+    return memory;
+}
+
+const struct tr_call_api call_api = {
+        .size = sizeof(struct tr_call_api),
+        .arguments = get_arguments,
+        .kind = kind,
+        .count = count,
+        .get_bool = get_bool,
+        .get_i64 = get_i64,
+        .get_u64 = get_u64,
+        .get_f64 = get_f64,
+        .get_string = get_string,
+        .get_bytes = get_bytes,
+        .get_json = get_json,
+        .reply_text = reply_text,
+        .reply_json = reply_json,
+        .reply_image = reply_image,
+        .reply_audio = reply_audio,
+        .reply_resource = reply_resource,
+        .fail = fail,
+        .progress = progress,
+        .log = log_message,
+        .cancelled = cancelled,
+        .time_left_ms = time_left_ms,
+        .context = context,
+        .alloc = alloc,
+};

@@ -1,0 +1,739 @@
+#include "call/pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+/* Invariants:
+ *
+ *  (1) queue holds the QUEUED jobs, each with a reference; live holds the submitted jobs that are
+ *      not DONE or GIVEN_UP, each with a reference.
+ *  (2) workers holds the threads that are to be joined; a thread that is given up inside a tool
+ * leaves it, is detached, counts in `lost` until it returns, and then ends. (3) Locks are taken in
+ * the order pool->lock, then job->gate.lock; callbacks of the app are called with no lock held, but
+ * for progress and log, which hold the gate of their own call. (4) A plugin's stuck count is the
+ * number of its RUNNING jobs that became GIVEN_UP and whose function has not returned. */
+
+enum job_state { JOB_QUEUED, JOB_READY, JOB_RUNNING, JOB_DONE, JOB_GIVEN_UP };
+
+struct job {
+    atomic_uint refs;
+    struct pool *pool;
+    struct toolrack_tool *tool; /* a reference */
+    struct call call;
+    struct call_gate gate;
+    enum job_state state; /* guarded by gate.lock, like the outcome */
+    pthread_cond_t changed;
+
+    toolrack_done *done; /* NULL: somebody waits in pool_call() */
+    void *user;
+    int give_up_code; /* Timeout, or Cancelled after job_cancel() */
+
+    int code;
+    struct toolrack_result *result;
+    struct toolrack_error error;
+
+    struct job *queue_next;
+    struct job *live_next;
+    struct job *live_prev;
+    bool live;
+    uint64_t watch_ns; /* when the watch gives it up; 0 is never. Guarded by pool->lock */
+
+    struct worker *worker; /* who runs it; guarded by pool->lock */
+    bool lost;             /* was given up while RUNNING; guarded by gate.lock */
+    char *arguments;
+    size_t length;
+    char *texts; /* copies of the options' texts */
+    _Alignas(16) char memory[CALL_FIRST_MEMORY];
+};
+
+/* One thread. */
+struct worker {
+    struct worker *next;
+    struct worker *prev;
+    struct pool *pool;
+    pthread_t thread;
+};
+
+struct pool {
+    const struct call_host *host;
+    uint32_t threads_max;
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t work;  /* a job was queued, or closing */
+    pthread_cond_t watch; /* live changed, or closing */
+    pthread_cond_t quiet; /* a thread became idle */
+    struct job *queue_first;
+    struct job *queue_last;
+    uint32_t queued;
+    struct job *live;
+    struct worker *workers;
+    uint32_t threads; /* in workers */
+    uint32_t idle;    /* of those */
+    uint32_t lost;
+    uint32_t returning; /* were lost, and are on their way out */
+    bool closing;
+    bool watching; /* the watch thread exists */
+    pthread_t watch_thread;
+};
+
+/* -------------------------------------------------------------------- job */
+
+static struct job *job_ref(struct job *job) {
+    atomic_fetch_add_explicit(&job->refs, 1, memory_order_relaxed);
+    return job;
+}
+
+void job_unref(struct job *job) {
+    if (job == NULL || atomic_fetch_sub_explicit(&job->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    call_finish(&job->call);
+    toolrack_result_free(job->result);
+    toolrack_tool_unref(job->tool);
+    (void)pthread_cond_destroy(&job->changed);
+    (void)pthread_mutex_destroy(&job->gate.lock);
+    free(job->arguments);
+    free(job->texts);
+    free(job);
+}
+CLEANUP_DEFINE(struct job, job_unref)
+
+static size_t size_of(const char *text) {
+    return text != NULL ? strlen(text) + 1 : 0;
+}
+
+static const char *move_text(char **at, const char *text) {
+    if (text == NULL) {
+        return NULL;
+    }
+    const char *start = *at;
+    *at = stpcpy(*at, text) + 1;
+    return start;
+}
+
+/* The options' texts must outlive a caller who gave up. */
+static bool own_options(struct job *job) {
+    struct toolrack_call_options *options = &job->call.options;
+    char *at = malloc(size_of(options->caller) + size_of(options->channel) +
+                      size_of(options->conversation) + size_of(options->trace) + 1);
+    job->texts = at;
+    if (at == NULL) {
+        return false;
+    }
+    options->caller = move_text(&at, options->caller);
+    options->channel = move_text(&at, options->channel);
+    options->conversation = move_text(&at, options->conversation);
+    options->trace = move_text(&at, options->trace);
+    return true;
+}
+
+static bool begin_running(void *user);
+
+static struct job *job_create(struct pool *pool, struct toolrack_tool *tool, const char *arguments,
+                              size_t length, const struct toolrack_call_options *options,
+                              uint32_t deadline_ms) {
+    struct job *job = malloc(sizeof *job);
+    if (job == NULL) {
+        return NULL;
+    }
+    memset(job, 0, offsetof(struct job, memory));
+    atomic_init(&job->refs, 1);
+    job->pool = pool;
+    job->tool = toolrack_tool_ref(tool);
+    job->state = JOB_QUEUED;
+    job->give_up_code = TOOLRACK_E_TIMEOUT;
+    (void)pthread_mutex_init(&job->gate.lock, NULL);
+    clock_cond_init(&job->changed);
+    call_init(&job->call, pool->host, tool, options, job->memory, sizeof job->memory);
+    job->call.gate = &job->gate;
+    job->call.begin = begin_running;
+    job->call.begin_user = job;
+    job->call.started_ns = clock_now_ns();
+    if (deadline_ms != 0) {
+        job->call.deadline_ns = job->call.started_ns + (uint64_t)deadline_ms * CLOCK_NS_PER_MS;
+    }
+    job->arguments = malloc(length + 1);
+    if (job->arguments == NULL || !own_options(job)) {
+        job_unref(job);
+        return NULL;
+    }
+    if (length > 0) {
+        memcpy(job->arguments, arguments, length);
+    }
+    job->arguments[length] = '\0';
+    job->length = length;
+    return job;
+}
+
+static bool is_over(const struct job *job) {
+    return job->state == JOB_DONE || job->state == JOB_GIVEN_UP;
+}
+
+/* READY to RUNNING, unless it was given up meanwhile. */
+static bool begin_running(void *user) {
+    struct job *job = user;
+    (void)pthread_mutex_lock(&job->gate.lock);
+    bool begins = job->state == JOB_READY;
+    if (begins) {
+        job->state = JOB_RUNNING;
+    }
+    (void)pthread_mutex_unlock(&job->gate.lock);
+    return begins;
+}
+
+static void tell_plugin(struct job *job, enum toolrack_event_kind kind, const char *message) {
+    const struct call_host *host = job->pool->host;
+    if (host->event != NULL) {
+        host->event(host->user, kind, job->tool->reg->plugin, message);
+    }
+}
+
+/* ----------------------------------------------------------- the live list */
+
+static void live_add(struct pool *pool, struct job *job) {
+    job->live = true;
+    job->live_next = pool->live;
+    if (pool->live != NULL) {
+        pool->live->live_prev = job;
+    }
+    pool->live = job_ref(job);
+}
+
+/* Caller holds pool->lock; the list's reference is given to the caller to release. */
+static bool live_remove(struct pool *pool, struct job *job) {
+    if (!job->live) {
+        return false;
+    }
+    job->live = false;
+    if (job->live_prev != NULL) {
+        job->live_prev->live_next = job->live_next;
+    } else {
+        pool->live = job->live_next;
+    }
+    if (job->live_next != NULL) {
+        job->live_next->live_prev = job->live_prev;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- threads */
+
+static void *worker_main(void *argument);
+
+static void worker_add(struct pool *pool, struct worker *worker) {
+    worker->next = pool->workers;
+    if (pool->workers != NULL) {
+        pool->workers->prev = worker;
+    }
+    pool->workers = worker;
+    pool->threads++;
+}
+
+static void worker_remove(struct pool *pool, struct worker *worker) {
+    if (worker->prev != NULL) {
+        worker->prev->next = worker->next;
+    } else {
+        pool->workers = worker->next;
+    }
+    if (worker->next != NULL) {
+        worker->next->prev = worker->prev;
+    }
+    pool->threads--;
+}
+
+/* Signals are the app's business, and go to its threads. */
+static int start_thread(pthread_t *thread, void *(*function)(void *), void *argument) {
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(thread, NULL, function, argument);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+/* Start a thread when more jobs wait than threads. Caller holds pool->lock. */
+static void start_worker(struct pool *pool) {
+    if (pool->closing || pool->queued <= pool->idle || pool->threads >= pool->threads_max) {
+        return;
+    }
+    struct worker *worker = calloc(1, sizeof *worker);
+    if (worker == NULL) {
+        return;
+    }
+    worker->pool = pool;
+    if (start_thread(&worker->thread, worker_main, worker) != 0) {
+        free(worker);
+        return;
+    }
+    worker_add(pool, worker);
+}
+
+/* ---------------------------------------------------------------- outcome */
+
+/* Hand the outcome of a submitted job to its callback. Called once, by who ended the job. */
+static void deliver(struct job *job) {
+    struct pool *pool = job->pool;
+    (void)pthread_mutex_lock(&pool->lock);
+    bool was_live = live_remove(pool, job);
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (job->done != NULL) {
+        struct toolrack_result *result = job->result;
+        job->result = NULL;
+        job->done(job->user, result, job->code < 0 ? &job->error : NULL);
+    }
+    if (was_live) {
+        job_unref(job);
+    }
+}
+
+static void describe_give_up(struct job *job) {
+    const char *name = toolrack_tool_name(job->tool);
+    bool running = job->state == JOB_RUNNING;
+    job->code = job->give_up_code;
+    if (job->code == TOOLRACK_E_CANCELLED) {
+        (void)error_set(&job->error, job->code, "the call of '%s' was cancelled%s", name,
+                        running ? "; the tool still runs" : "");
+    } else {
+        (void)error_set(&job->error, job->code, "Tool '%s' did not finish within its deadline%s",
+                        name, running ? "" : "; the host was too busy to begin it");
+    }
+    error_set_tool(&job->error, name);
+}
+
+/* The thread inside the tool is on its own now; another may take its place. Caller holds
+ * pool->lock. */
+static void lose_worker(struct pool *pool, struct job *job) {
+    job->lost = true;
+    atomic_fetch_add(&job->tool->reg->plugin->stuck, 1);
+    worker_remove(pool, job->worker);
+    (void)pthread_detach(job->worker->thread);
+    pool->lost++;
+    start_worker(pool);
+}
+
+/* End a job that is not over. Returns whether this call ended it: then its outcome is set, and
+ * delivering it is the caller's. */
+static bool give_up(struct job *job) {
+    struct pool *pool = job->pool;
+    (void)pthread_mutex_lock(&pool->lock);
+    (void)pthread_mutex_lock(&job->gate.lock);
+    bool ends = !is_over(job);
+    if (ends) {
+        atomic_store(&job->call.cancelled, true);
+        describe_give_up(job);
+        (void)call_record(&job->call, job->code);
+        if (job->state == JOB_RUNNING) {
+            lose_worker(pool, job);
+        }
+        job->state = JOB_GIVEN_UP;
+        job->gate.closed = true;
+        (void)pthread_cond_broadcast(&job->changed);
+    }
+    bool lost = ends && job->lost;
+    (void)pthread_mutex_unlock(&job->gate.lock);
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (lost) {
+        tell_plugin(job, TOOLRACK_EVENT_STUCK,
+                    "a call did not return in time; its thread was given up and still runs");
+    }
+    return ends;
+}
+
+/* ------------------------------------------------------------ running jobs */
+
+/* A tool returned whose call was given up. After the pool was closed its memory, the plugin's and
+ * the job's are left as they are: nothing of the host may be touched any more. */
+static void come_back(struct pool *pool, struct job *job) {
+    (void)pthread_mutex_lock(&pool->lock);
+    bool closing = pool->closing;
+    if (!closing) {
+        pool->lost--;
+        pool->returning++; /* closing waits for this thread from here on */
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (closing) {
+        return;
+    }
+    if (atomic_fetch_sub(&job->tool->reg->plugin->stuck, 1) == 1) {
+        tell_plugin(job, TOOLRACK_EVENT_RECOVERED, NULL);
+    }
+    job_unref(job);
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->returning--;
+    (void)pthread_cond_broadcast(&pool->quiet);
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+static bool begin_job(struct job *job) {
+    (void)pthread_mutex_lock(&job->gate.lock);
+    bool begins = job->state == JOB_QUEUED;
+    if (begins) {
+        job->state = JOB_READY;
+    }
+    (void)pthread_mutex_unlock(&job->gate.lock);
+    return begins;
+}
+
+/* DONE, unless it was given up. Takes the result over. */
+static bool end_job(struct job *job, int code, struct toolrack_result *result,
+                    const struct toolrack_error *error) {
+    (void)pthread_mutex_lock(&job->gate.lock);
+    bool ends = job->state != JOB_GIVEN_UP;
+    if (ends) {
+        uint64_t duration_ns = call_record(&job->call, code);
+        if (result != NULL) {
+            result->duration_ns = duration_ns;
+        }
+        job->state = JOB_DONE;
+        job->code = code;
+        job->result = result;
+        if (code < 0) {
+            job->error = *error;
+        }
+        (void)pthread_cond_broadcast(&job->changed);
+    }
+    (void)pthread_mutex_unlock(&job->gate.lock);
+    if (!ends) {
+        toolrack_result_free(result);
+    }
+    return ends;
+}
+
+/* Run a job; its reference is released. False: this thread was given up and is to end. */
+static bool run_job(struct pool *pool, struct job *job) {
+    if (begin_job(job)) {
+        struct toolrack_result *result = NULL;
+        struct toolrack_error error = {0};
+        int code = call_run(&job->call, job->arguments, job->length, &result, &error);
+        if (end_job(job, code, result, &error)) {
+            deliver(job);
+        } else if (job->lost) {
+            come_back(pool, job);
+            return false;
+        }
+    }
+    job_unref(job);
+    return true;
+}
+
+/* Caller holds pool->lock. */
+static struct job *dequeue(struct pool *pool) {
+    struct job *job = pool->queue_first;
+    if (job != NULL) {
+        pool->queue_first = job->queue_next;
+        if (pool->queue_first == NULL) {
+            pool->queue_last = NULL;
+        }
+        pool->queued--;
+    }
+    return job;
+}
+
+static struct job *next_job(struct pool *pool, struct worker *worker) {
+    (void)pthread_mutex_lock(&pool->lock);
+    struct job *job = dequeue(pool);
+    while (job == NULL && !pool->closing) {
+        pool->idle++;
+        (void)pthread_cond_broadcast(&pool->quiet);
+        (void)pthread_cond_wait(&pool->work, &pool->lock);
+        pool->idle--;
+        job = dequeue(pool);
+    }
+    if (job != NULL) {
+        job->worker = worker;
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return job;
+}
+
+static void *worker_main(void *argument) {
+    struct worker *worker = argument;
+    struct pool *pool = worker->pool;
+    struct job *job;
+    while ((job = next_job(pool, worker)) != NULL) {
+        if (!run_job(pool, job)) {
+            free(worker);
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- the watch */
+
+/* The next job to give up by now, with a reference; or when to look again (0: when told). Caller
+ * holds pool->lock. */
+static struct job *expired(struct pool *pool, uint64_t *ret_next_ns) {
+    uint64_t now = clock_now_ns();
+    *ret_next_ns = 0;
+    for (struct job *job = pool->live; job != NULL; job = job->live_next) {
+        if (job->watch_ns == 0) {
+            continue;
+        }
+        if (job->watch_ns <= now) {
+            job->watch_ns = 0;
+            return job_ref(job);
+        }
+        if (*ret_next_ns == 0 || job->watch_ns < *ret_next_ns) {
+            *ret_next_ns = job->watch_ns;
+        }
+    }
+    return NULL;
+}
+
+static void *watch_main(void *argument) {
+    struct pool *pool = argument;
+    (void)pthread_mutex_lock(&pool->lock);
+    while (!pool->closing) {
+        uint64_t next_ns;
+        struct job *job = expired(pool, &next_ns);
+        if (job != NULL) {
+            (void)pthread_mutex_unlock(&pool->lock);
+            if (give_up(job)) {
+                deliver(job);
+            }
+            job_unref(job);
+            (void)pthread_mutex_lock(&pool->lock);
+        } else if (next_ns == 0) {
+            (void)pthread_cond_wait(&pool->watch, &pool->lock);
+        } else {
+            struct timespec until = clock_timespec(next_ns);
+            (void)pthread_cond_timedwait(&pool->watch, &pool->lock, &until);
+        }
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* Caller holds pool->lock. */
+static bool start_watch(struct pool *pool) {
+    if (!pool->watching) {
+        pool->watching = start_thread(&pool->watch_thread, watch_main, pool) == 0;
+    }
+    return pool->watching;
+}
+
+/* ------------------------------------------------------------------ enqueue */
+
+static int refuse_job(struct toolrack_error *err, struct job *job, const char *reason) {
+    int code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s", reason);
+    error_set_tool(err, toolrack_tool_name(job->tool));
+    return code;
+}
+
+/* Queue a job, with a reference of the queue's own. */
+static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *err) {
+    const char *reason = NULL;
+    (void)pthread_mutex_lock(&pool->lock);
+    if (pool->queued >= TOOLRACK_QUEUE_MAX) {
+        reason = "too many calls wait for a thread of the host; try again later";
+    } else if (job->done != NULL && !start_watch(pool)) {
+        reason = "the host cannot start a thread; the process may have too many";
+    }
+    if (reason == NULL) {
+        pool->queued++;
+        start_worker(pool);
+        if (pool->threads == 0) {
+            pool->queued--;
+            reason = "the host cannot start a thread; the process may have too many";
+        }
+    }
+    if (reason == NULL) {
+        (void)job_ref(job);
+        if (pool->queue_last != NULL) {
+            pool->queue_last->queue_next = job;
+        } else {
+            pool->queue_first = job;
+        }
+        pool->queue_last = job;
+        if (job->done != NULL) {
+            job->watch_ns = job->call.deadline_ns;
+            live_add(pool, job);
+            (void)pthread_cond_signal(&pool->watch);
+        }
+        (void)pthread_cond_signal(&pool->work);
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return reason == NULL ? 0 : refuse_job(err, job, reason);
+}
+
+/* -------------------------------------------------------------------- life */
+
+struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
+    struct pool *pool = calloc(1, sizeof *pool);
+    if (pool != NULL) {
+        pool->host = host;
+        pool->threads_max = threads_max != 0 ? threads_max : POOL_THREADS_MAX;
+        (void)pthread_mutex_init(&pool->lock, NULL);
+        clock_cond_init(&pool->work);
+        clock_cond_init(&pool->watch);
+        clock_cond_init(&pool->quiet);
+    }
+    return pool;
+}
+
+/* Any submitted job, with a reference; or NULL. */
+static struct job *first_live(struct pool *pool) {
+    (void)pthread_mutex_lock(&pool->lock);
+    struct job *job = pool->live != NULL ? job_ref(pool->live) : NULL;
+    (void)pthread_mutex_unlock(&pool->lock);
+    return job;
+}
+
+/* Any submitted job that was not asked to end yet, with a reference; or NULL. */
+static struct job *first_uncancelled(struct pool *pool) {
+    (void)pthread_mutex_lock(&pool->lock);
+    struct job *job = pool->live;
+    while (job != NULL && atomic_load(&job->call.cancelled)) {
+        job = job->live_next;
+    }
+    if (job != NULL) {
+        (void)job_ref(job);
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return job;
+}
+
+static void cancel_all(struct pool *pool) {
+    struct job *job;
+    while ((job = first_uncancelled(pool)) != NULL) {
+        job_cancel(job);
+        job_unref(job);
+    }
+}
+
+static void wait_until_quiet(struct pool *pool) {
+    uint64_t until_ns = clock_now_ns() + (uint64_t)POOL_CLOSE_GRACE_MS * CLOCK_NS_PER_MS;
+    struct timespec until = clock_timespec(until_ns);
+    (void)pthread_mutex_lock(&pool->lock);
+    while ((pool->queued > 0 || pool->idle < pool->threads || pool->lost > 0) &&
+           clock_now_ns() < until_ns) {
+        (void)pthread_cond_timedwait(&pool->quiet, &pool->lock, &until);
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+static void join_workers(struct pool *pool) {
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->closing = true;
+    (void)pthread_cond_broadcast(&pool->work);
+    (void)pthread_cond_broadcast(&pool->watch);
+    while (pool->returning > 0) {
+        (void)pthread_cond_wait(&pool->quiet, &pool->lock);
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (pool->watching) {
+        (void)pthread_join(pool->watch_thread, NULL);
+    }
+    while (pool->workers != NULL) {
+        struct worker *worker = pool->workers;
+        (void)pthread_join(worker->thread, NULL);
+        worker_remove(pool, worker);
+        free(worker);
+    }
+}
+
+void pool_destroy(struct pool *pool) {
+    if (pool == NULL) {
+        return;
+    }
+    cancel_all(pool);
+    wait_until_quiet(pool);
+    struct job *job;
+    while ((job = first_live(pool)) != NULL) {
+        if (give_up(job)) {
+            deliver(job);
+        }
+        job_unref(job);
+    }
+    join_workers(pool);
+    (void)pthread_mutex_lock(&pool->lock);
+    bool abandoned = pool->lost > 0;
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (abandoned) {
+        return; /* the threads still inside tools will look at it when they return */
+    }
+    (void)pthread_cond_destroy(&pool->work);
+    (void)pthread_cond_destroy(&pool->watch);
+    (void)pthread_cond_destroy(&pool->quiet);
+    (void)pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+/* -------------------------------------------------------------------- calls */
+
+static void wait_for(struct job *job) {
+    struct timespec until = clock_timespec(job->call.deadline_ns);
+    (void)pthread_mutex_lock(&job->gate.lock);
+    int timed_out = 0;
+    while (!is_over(job) && timed_out != ETIMEDOUT) {
+        timed_out = pthread_cond_timedwait(&job->changed, &job->gate.lock, &until);
+    }
+    (void)pthread_mutex_unlock(&job->gate.lock);
+}
+
+int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
+              const struct toolrack_call_options *options, uint32_t deadline_ms,
+              struct toolrack_result **ret, struct toolrack_error *err) {
+    CLEANUP(job_unrefp)
+    struct job *job = job_create(pool, tool, arguments, length, options, deadline_ms);
+    if (job == NULL) {
+        return error_oom(err);
+    }
+    int code = enqueue(pool, job, err);
+    if (code < 0) {
+        return code;
+    }
+    wait_for(job);
+    (void)give_up(job); /* unless it is over */
+    if (job->code < 0) {
+        *err = job->error;
+        return job->code;
+    }
+    *ret = STEAL(job->result);
+    return 0;
+}
+
+int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
+                const struct toolrack_call_options *options, uint32_t deadline_ms,
+                toolrack_done *done, void *user, struct job **ret, struct toolrack_error *err) {
+    CLEANUP(job_unrefp)
+    struct job *job = job_create(pool, tool, arguments, length, options, deadline_ms);
+    if (job == NULL) {
+        return error_oom(err);
+    }
+    job->done = done;
+    job->user = user;
+    int code = enqueue(pool, job, err);
+    if (code == 0 && ret != NULL) {
+        *ret = STEAL(job);
+    }
+    return code;
+}
+
+void job_cancel(struct job *job) {
+    struct pool *pool = job->pool;
+    (void)pthread_mutex_lock(&pool->lock);
+    (void)pthread_mutex_lock(&job->gate.lock);
+    bool over = is_over(job);
+    bool queued = job->state == JOB_QUEUED;
+    if (!over) {
+        job->give_up_code = TOOLRACK_E_CANCELLED;
+        atomic_store(&job->call.cancelled, true);
+        uint64_t until = clock_now_ns() + (uint64_t)POOL_CANCEL_GRACE_MS * CLOCK_NS_PER_MS;
+        job->watch_ns = job->watch_ns != 0 && job->watch_ns < until ? job->watch_ns : until;
+        (void)pthread_cond_signal(&pool->watch);
+    }
+    (void)pthread_mutex_unlock(&job->gate.lock);
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (queued && give_up(job)) {
+        deliver(job);
+    }
+}

@@ -1,0 +1,172 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/error.h"
+#include "call/call.h"
+
+void result_begin(struct buf *out) {
+    struct toolrack_result empty = {0};
+    buf_add(out, &empty, sizeof empty);
+}
+
+static struct toolrack_result *result_of(struct buf *out) {
+    /* The buffer comes from malloc: aligned for any type. */
+    return (struct toolrack_result *)(void *)out->data;
+}
+
+/* ----------------------------------------------------------------- blocks */
+
+static void add_string_member(struct buf *out, const char *key, const char *text, size_t length) {
+    buf_printf(out, ",\"%s\":", key);
+    buf_add_json_string(out, text, length);
+}
+
+static void add_base64_member(struct buf *out, const char *key, const struct reply_block *block) {
+    buf_printf(out, ",\"%s\":\"", key);
+    base64_encode(out, block->data, block->size);
+    buf_add_char(out, '"');
+}
+
+static void add_resource(struct buf *out, const struct reply_block *block) {
+    buf_add_text(out, "{\"type\":\"resource\",\"resource\":{\"uri\":");
+    buf_add_json_string(out, block->uri, strlen(block->uri));
+    if (block->mime_type != NULL) {
+        add_string_member(out, "mimeType", block->mime_type, strlen(block->mime_type));
+    }
+    if (block->is_text) {
+        add_string_member(out, "text", block->data, block->size);
+    } else {
+        add_base64_member(out, "blob", block);
+    }
+    buf_add_text(out, "}}");
+}
+
+static void add_block(struct buf *out, const struct reply_block *block) {
+    switch (block->kind) {
+    case REPLY_TEXT:
+        buf_add_text(out, "{\"type\":\"text\"");
+        add_string_member(out, "text", block->data, block->size);
+        buf_add_char(out, '}');
+        break;
+    case REPLY_IMAGE:
+    case REPLY_AUDIO:
+        buf_printf(out, "{\"type\":\"%s\"", block->kind == REPLY_IMAGE ? "image" : "audio");
+        add_base64_member(out, "data", block);
+        add_string_member(out, "mimeType", block->mime_type, strlen(block->mime_type));
+        buf_add_char(out, '}');
+        break;
+    case REPLY_RESOURCE: add_resource(out, block); break;
+    case REPLY_JSON: break; /* stands beside the content */
+    }
+}
+
+/* A result is one line wherever it goes, so a text with line breaks is written anew. */
+static void add_json(struct call *call, const struct reply_block *block, struct buf *out) {
+    if (memchr(block->data, '\n', block->size) == NULL &&
+        memchr(block->data, '\r', block->size) == NULL) {
+        buf_add(out, block->data, block->size);
+        return;
+    }
+    yyjson_alc alc = arena_alc(&call->arena);
+    size_t length = 0;
+    const char *text =
+            yyjson_val_write_opts(call->structured, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
+    if (text == NULL) {
+        out->failed = true;
+        return;
+    }
+    buf_add(out, text, length);
+}
+
+static void add_content(struct call *call, struct buf *out) {
+    buf_add_text(out, "{\"content\":[");
+    const struct reply_block *json = NULL;
+    bool first = true;
+    for (const struct reply_block *block = call->first_block; block != NULL; block = block->next) {
+        if (block->kind == REPLY_JSON) {
+            json = block;
+            continue;
+        }
+        if (!first) {
+            buf_add_char(out, ',');
+        }
+        first = false;
+        add_block(out, block);
+    }
+    buf_add_char(out, ']');
+    if (json != NULL) {
+        buf_add_text(out, ",\"structuredContent\":");
+        add_json(call, json, out);
+    }
+    buf_add_char(out, '}');
+}
+
+/* The text alone, after the JSON and its final zero. */
+static void add_plain_text(const struct reply_block *block, struct buf *out) {
+    size_t json_length = out->length - sizeof(struct toolrack_result);
+    buf_add(out, "", 1);
+    size_t at = out->length;
+    buf_add(out, block->data, block->size);
+    if (!out->failed) {
+        result_of(out)->json_length = json_length;
+        result_of(out)->text_at = at;
+        result_of(out)->text_length = block->size;
+    }
+}
+
+int result_add_replies(struct call *call, struct buf *out, struct toolrack_error *err) {
+    const struct reply_block *block = call->first_block;
+    if (block == NULL) {
+        buf_add_text(out, "null");
+    } else if (call->block_count > 1) {
+        add_content(call, out);
+    } else if (block->kind == REPLY_JSON) {
+        add_json(call, block, out);
+    } else if (block->kind == REPLY_TEXT) {
+        buf_add_json_string(out, block->data, block->size);
+        add_plain_text(block, out);
+    } else {
+        add_content(call, out);
+    }
+    return out->failed ? error_oom(err) : 0;
+}
+
+int result_end(struct buf *out, struct toolrack_result **ret, struct toolrack_error *err) {
+    if (out->failed) {
+        return error_oom(err);
+    }
+    struct toolrack_result *result = result_of(out);
+    if (result->text_at == 0) {
+        result->json_length = out->length - sizeof *result;
+    }
+    *ret = (struct toolrack_result *)(void *)buf_steal(out);
+    return 0;
+}
+
+/* -------------------------------------------------------------- accessors */
+
+const char *toolrack_result_json(const struct toolrack_result *result, size_t *ret_length) {
+    if (ret_length != NULL) {
+        *ret_length = result->json_length;
+    }
+    return result->json;
+}
+
+const char *toolrack_result_text(const struct toolrack_result *result, size_t *ret_length) {
+    if (result->text_at == 0) {
+        return NULL;
+    }
+    if (ret_length != NULL) {
+        *ret_length = result->text_length;
+    }
+    return (const char *)result + result->text_at;
+}
+
+uint64_t toolrack_result_duration_ns(const struct toolrack_result *result) {
+    return result->duration_ns;
+}
+
+void toolrack_result_free(struct toolrack_result *result) {
+    free(result);
+}

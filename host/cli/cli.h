@@ -1,0 +1,75 @@
+/* cli.h - what the verbs of the command share.
+ *
+ * A verb gets the command line taken apart and, when it wants one, an open
+ * host. What it prints is collected and written at the end: by then it is known
+ * whether it is the result or an error, and a closed pipe is noticed once. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "cli/options.h"
+#include "toolrack/toolrack.h"
+
+/** X(constant, exit code, meaning). The help prints it; README.md and the man page repeat it. */
+#define CLI_EXITS(X)                                                  \
+    X(OK, 0, "success")                                               \
+    X(FAILED, 1, "failed, or a checked plugin has something to mend") \
+    X(USAGE, 2, "wrong usage")                                        \
+    X(NOT_FOUND, 3, "no such tool, version or file")                  \
+    X(ARGUMENTS, 4, "the arguments do not fit the tool's schema")     \
+    X(DENIED, 5, "denied, or the tool is disabled")                   \
+    X(TIMEOUT, 6, "the tool did not finish in time")                  \
+    X(TOOL, 7, "the tool failed or crashed")
+
+enum cli_exit {
+#define CLI_EXIT_CONSTANT(constant, code, meaning) CLI_##constant = code,
+    CLI_EXITS(CLI_EXIT_CONSTANT)
+#undef CLI_EXIT_CONSTANT
+};
+
+struct cli {
+    struct options options;
+    struct toolrack *host; /**< NULL for a verb that needs none */
+    struct buf out;        /**< for standard output */
+    bool terminal;         /**< standard output is one */
+    int signal;            /**< end of this signal after all is written; 0 is none */
+};
+
+extern const struct verb cli_verbs[];
+
+/* The functions of the verbs. Each returns an exit code. */
+int verb_list(struct cli *cli);
+int verb_show(struct cli *cli);
+int verb_call(struct cli *cli);
+int verb_enable(struct cli *cli);
+int verb_disable(struct cli *cli);
+int verb_priority(struct cli *cli);
+int verb_check(struct cli *cli);
+int verb_version(struct cli *cli);
+int verb_help(struct cli *cli);
+
+/** Run a command line and give the exit code of the process. Standard input, output and error are
+ * open then, perhaps to nothing. `ret_signal` is the signal to end of, or 0. */
+int cli_main(int argc, char **argv, int *ret_signal);
+
+/** Report a failure: what was printed so far is dropped with --json, whose output is then the
+ * error alone. @return the exit code for it. */
+int cli_fail(struct cli *cli, const struct toolrack_error *err);
+
+/** The same for a wrong command line. */
+int cli_fail_usage(struct cli *cli, const struct toolrack_error *err);
+
+/** The exit code that stands for an enum toolrack_code. */
+int cli_exit_of(int code);
+
+/** The tool that `name` or `name@version` means.
+ * @return a reference to be released with toolrack_tool_unref(); or NULL with `err` saying what
+ *         there is instead: the nearest name, the versions, or why it was refused. */
+struct toolrack_tool *cli_find(struct cli *cli, const char *name, struct toolrack_error *err);
+
+/** Print the help of one verb, or the overview for NULL. @return an exit code. */
+int help_print(struct cli *cli, const struct verb *verb);
+
+/** Append the overview. */
+void help_overview(struct buf *out);

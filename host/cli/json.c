@@ -1,0 +1,127 @@
+#include "cli/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/text.h"
+
+#define REASON_MAX 512u
+
+/* Whether any document of this process lacks something. */
+static bool incomplete;
+
+static void *allocate(void *context, size_t size) {
+    (void)context;
+    void *memory = malloc(size);
+    incomplete = incomplete || memory == NULL;
+    return memory;
+}
+
+static void *reallocate(void *context, void *old, size_t old_size, size_t size) {
+    (void)context;
+    (void)old_size;
+    void *memory = realloc(old, size);
+    incomplete = incomplete || memory == NULL;
+    return memory;
+}
+
+static void release(void *context, void *memory) {
+    (void)context;
+    free(memory);
+}
+
+yyjson_mut_doc *json_new(void) {
+    static const yyjson_alc alc = {allocate, reallocate, release, NULL};
+    return yyjson_mut_doc_new(&alc);
+}
+
+void json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, const char *text) {
+    if (text == NULL) {
+        (void)yyjson_mut_obj_add_null(doc, object, key);
+        return;
+    }
+    CLEANUP(buf_finish) struct buf valid = BUF_INIT;
+    text_add_valid(&valid, text, strlen(text));
+    incomplete = incomplete || valid.failed;
+    (void)yyjson_mut_obj_add_strncpy(doc, object, key, valid.data != NULL ? valid.data : "",
+                                     valid.length);
+}
+
+const char *json_permission(enum toolrack_permission permission) {
+    switch (permission) {
+    case TOOLRACK_SAFE: return "safe";
+    case TOOLRACK_CONFIRM: return "confirm";
+    case TOOLRACK_DANGEROUS: return "dangerous";
+    }
+    return "unknown";
+}
+
+/* "a, b" as ["a","b"]. */
+static void add_tags(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *tags) {
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, object, "tags");
+    const char *separators = ", \t";
+    for (const char *at = tags; at != NULL && *at != '\0';) {
+        size_t length = strcspn(at, separators);
+        if (length > 0) {
+            (void)yyjson_mut_arr_add_strncpy(doc, array, at, length);
+        }
+        at += length;
+        at += strspn(at, separators);
+    }
+}
+
+void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct toolrack_tool *tool) {
+    json_add_text(doc, object, "id", toolrack_tool_name(tool));
+    (void)yyjson_mut_obj_add_uint(doc, object, "uid", toolrack_tool_uid(tool));
+    json_add_text(doc, object, "name", toolrack_tool_name(tool));
+    json_add_text(doc, object, "version", toolrack_tool_version(tool));
+    json_add_text(doc, object, "description", toolrack_tool_description(tool));
+    (void)yyjson_mut_obj_add_bool(doc, object, "enabled", toolrack_tool_enabled(tool));
+    (void)yyjson_mut_obj_add_int(doc, object, "priority", toolrack_tool_priority(tool));
+    json_add_text(doc, object, "permission", json_permission(toolrack_tool_permission(tool)));
+    json_add_text(doc, object, "category", toolrack_tool_category(tool));
+    add_tags(doc, object, toolrack_tool_tags(tool));
+    json_add_text(doc, object, "plugin", toolrack_tool_plugin(tool));
+    json_add_text(doc, object, "state", toolrack_tool_state_name(tool));
+    char reason[REASON_MAX] = "";
+    toolrack_tool_reason(tool, reason, sizeof reason);
+    if (reason[0] != '\0') {
+        json_add_text(doc, object, "reason", reason);
+    }
+}
+
+yyjson_mut_val *json_error(yyjson_mut_doc *doc, const struct toolrack_error *err,
+                           const char *type) {
+    yyjson_mut_val *object = yyjson_mut_obj(doc);
+    json_add_text(doc, object, "type", type != NULL ? type : toolrack_code_name(err->code));
+    json_add_text(doc, object, "message", err->message);
+    if (err->field[0] != '\0') {
+        json_add_text(doc, object, "field", err->field);
+    }
+    if (err->tool[0] != '\0') {
+        json_add_text(doc, object, "tool", err->tool);
+    }
+    if (err->signal != 0) {
+        (void)yyjson_mut_obj_add_int(doc, object, "signal", err->signal);
+    }
+    return object;
+}
+
+int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    size_t length = 0;
+    yyjson_write_flag flags = cli->terminal ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0;
+    CLEANUP(freep) char *text = NULL;
+    if (doc != NULL && root != NULL && !incomplete) {
+        yyjson_mut_doc_set_root(doc, root);
+        text = yyjson_mut_write(doc, flags, &length);
+    }
+    if (text == NULL) {
+        struct toolrack_error err;
+        (void)error_oom(&err);
+        return cli_fail(cli, &err);
+    }
+    buf_add(&cli->out, text, length);
+    buf_add_char(&cli->out, '\n');
+    return CLI_OK;
+}

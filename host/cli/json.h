@@ -1,0 +1,29 @@
+/* json.h - JSON as the verbs print it. */
+#pragma once
+
+#include <yyjson.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
+/** A new document. Adding to it need not be checked: json_print() knows when memory ran out. */
+yyjson_mut_doc *json_new(void);
+
+/** Add a text, copied, or null for NULL. What is no UTF-8, a file name perhaps, is made so. */
+void json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, const char *text);
+
+/** The members by which every verb shows a tool: id, uid, name and so on up to state and reason. */
+void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct toolrack_tool *tool);
+
+/** The object of an error: type, message, and what else is known. `type` is for usage errors, NULL
+ * for the name of the code. */
+yyjson_mut_val *json_error(yyjson_mut_doc *doc, const struct toolrack_error *err, const char *type);
+
+/** Append the document, whose root is `root`, and a newline to what is printed: on one line, or
+ * for a person, on a terminal, indented. @return an exit code. */
+int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);
+
+/** "safe", "confirm" or "dangerous". */
+const char *json_permission(enum toolrack_permission permission);

@@ -1,0 +1,267 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/name.h"
+
+/* A wrong name this many edits away or fewer is taken for a slip. */
+#define SLIP_EDITS_MAX 2u
+
+#define MEMBER(member) offsetof(struct options, member)
+
+const struct option_spec options_global[] = {
+        {"config", "FILE", "read this configuration instead of the user's own", OPTION_TEXT,
+         MEMBER(config_file)},
+        {"state", "DIR", "keep settings in this folder", OPTION_TEXT, MEMBER(state_dir)},
+        {"plugins", "DIR", "look for plugins in this folder and no other; repeatable", OPTION_LIST,
+         MEMBER(plugin_dirs)},
+        {"json", NULL, "print JSON, errors too", OPTION_FLAG, MEMBER(json)},
+        {"verbose", NULL, "say on standard error what happens", OPTION_FLAG, MEMBER(verbose)},
+        {"help", NULL, "print help", OPTION_FLAG, MEMBER(help)},
+        {0},
+};
+
+const struct verb *options_verb(const struct verb *verbs, const char *name) {
+    for (const struct verb *verb = verbs; verb->name != NULL; verb++) {
+        if (strcmp(verb->name, name) == 0) {
+            return verb;
+        }
+    }
+    return NULL;
+}
+
+static const struct option_spec *find_in(const struct option_spec *table, const char *name,
+                                         size_t length) {
+    for (; table != NULL && table->name != NULL; table++) {
+        if (strlen(table->name) == length && memcmp(table->name, name, length) == 0) {
+            return table;
+        }
+    }
+    return NULL;
+}
+
+/* The candidate nearest to what was typed, as far as a slip may lead. */
+struct nearest {
+    const char *typed;
+    const char *best;
+    unsigned edits;
+};
+
+static void nearest_try(struct nearest *nearest, const char *candidate) {
+    unsigned edits = name_distance(nearest->typed, candidate, SLIP_EDITS_MAX);
+    if (edits <= SLIP_EDITS_MAX && edits < strlen(candidate) &&
+        (nearest->best == NULL || edits < nearest->edits)) {
+        nearest->best = candidate;
+        nearest->edits = edits;
+    }
+}
+
+int options_unknown_verb(const struct verb *verbs, const char *name, struct toolrack_error *err) {
+    struct nearest nearest = {.typed = name};
+    for (const struct verb *verb = verbs; verb->name != NULL; verb++) {
+        nearest_try(&nearest, verb->name);
+    }
+    if (nearest.best != NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "there is no verb \"%s\"; did you mean \"%s\"?",
+                         name, nearest.best);
+    }
+    return error_set(err, TOOLRACK_E_INVALID,
+                     "there is no verb \"%s\"; 'toolrack help' lists the verbs", name);
+}
+
+static int unknown_option(const struct verb *verb, const char *name, size_t length,
+                          struct toolrack_error *err) {
+    char typed[NAME_LENGTH_MAX + 1];
+    size_t typed_length = length < NAME_LENGTH_MAX ? length : NAME_LENGTH_MAX;
+    memcpy(typed, name, typed_length);
+    typed[typed_length] = '\0';
+    struct nearest nearest = {.typed = typed};
+    const struct option_spec *tables[] = {options_global, verb != NULL ? verb->options : NULL};
+    for (size_t i = 0; i < 2; i++) {
+        for (const struct option_spec *o = tables[i]; o != NULL && o->name != NULL; o++) {
+            nearest_try(&nearest, o->name);
+        }
+    }
+    const char *where = verb != NULL ? verb->name : "toolrack before the verb";
+    if (nearest.best != NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "%s has no option --%s; did you mean --%s?",
+                         where, typed, nearest.best);
+    }
+    return error_set(err, TOOLRACK_E_INVALID,
+                     "%s has no option --%s; 'toolrack help%s%s' lists them", where, typed,
+                     verb != NULL ? " " : "", verb != NULL ? verb->name : "");
+}
+
+bool options_number(const char *text, long long min, long long max, long long *ret) {
+    const char *digits = text + (text[0] == '-' || text[0] == '+');
+    if (digits[0] < '0' || digits[0] > '9') {
+        return false;
+    }
+    char *end = NULL;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno != 0 || *end != '\0' || number < min || number > max) {
+        return false;
+    }
+    *ret = number;
+    return true;
+}
+
+static int set_timeout(uint32_t *timeout_ms, const char *value, struct toolrack_error *err) {
+    long long number = 0;
+    if (!options_number(value, 1, OPTIONS_TIMEOUT_MS_MAX, &number)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "--timeout takes milliseconds from 1 to %u (one day), not \"%s\"",
+                         OPTIONS_TIMEOUT_MS_MAX, value);
+    }
+    *timeout_ms = (uint32_t)number;
+    return 0;
+}
+
+static int set_option(struct options *options, const struct option_spec *spec, const char *value,
+                      struct toolrack_error *err) {
+    void *member = (char *)options + spec->offset;
+    switch (spec->kind) {
+    case OPTION_FLAG: *(bool *)member = true; return 0;
+    case OPTION_TEXT: *(const char **)member = value; return 0;
+    case OPTION_LIST: {
+        struct texts *texts = member;
+        texts->items[texts->count++] = value;
+        return 0;
+    }
+    case OPTION_TIMEOUT: return set_timeout(member, value, err);
+    }
+    return 0;
+}
+
+/* What is left of the command line. */
+struct reader {
+    char **argv;
+    int at;
+    int end;
+};
+
+static int read_option(struct reader *reader, struct options *options, struct toolrack_error *err) {
+    const char *name = reader->argv[reader->at++] + 2;
+    const char *equals = strchr(name, '=');
+    size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
+    const struct option_spec *spec = find_in(options_global, name, length);
+    if (spec == NULL && options->verb != NULL) {
+        spec = find_in(options->verb->options, name, length);
+    }
+    if (spec == NULL) {
+        return unknown_option(options->verb, name, length, err);
+    }
+    const char *value = equals != NULL ? equals + 1 : NULL;
+    if (spec->kind == OPTION_FLAG && value != NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "--%s takes no value", spec->name);
+    }
+    if (spec->kind != OPTION_FLAG && value == NULL) {
+        if (reader->at == reader->end) {
+            return error_set(err, TOOLRACK_E_INVALID, "--%s needs a value: --%s %s", spec->name,
+                             spec->name, spec->value);
+        }
+        value = reader->argv[reader->at++];
+    }
+    return set_option(options, spec, value, err);
+}
+
+static int read_word(const struct verb *verbs, const char *word, struct options *options,
+                     struct toolrack_error *err) {
+    if (options->verb == NULL) {
+        options->verb = options_verb(verbs, word);
+        return options->verb != NULL ? 0 : options_unknown_verb(verbs, word, err);
+    }
+    options->words.items[options->words.count++] = word;
+    return 0;
+}
+
+static bool is_option(const char *word) {
+    return word[0] == '-' && word[1] == '-' && word[2] != '\0';
+}
+
+/* -x for any x but a digit: there are no short options but -h, and "-" and -5 are words. */
+static bool is_short(const char *word) {
+    return word[0] == '-' && word[1] != '\0' && word[1] != '-' &&
+           !(word[1] >= '0' && word[1] <= '9');
+}
+
+static int read_all(const struct verb *verbs, struct reader *reader, struct options *options,
+                    struct toolrack_error *err) {
+    int code = 0;
+    bool only_words = false;
+    while (code == 0 && reader->at < reader->end) {
+        const char *word = reader->argv[reader->at];
+        if (!only_words && strcmp(word, "--") == 0) {
+            only_words = true;
+            reader->at++;
+        } else if (!only_words && is_option(word)) {
+            code = read_option(reader, options, err);
+        } else if (!only_words && strcmp(word, "-h") == 0) {
+            options->help = true;
+            reader->at++;
+        } else if (!only_words && is_short(word)) {
+            code = error_set(err, TOOLRACK_E_INVALID,
+                             "there is no option %s; options begin with two dashes", word);
+        } else {
+            code = read_word(verbs, word, options, err);
+            reader->at++;
+        }
+    }
+    return code;
+}
+
+static int check_words(const struct options *options, struct toolrack_error *err) {
+    const struct verb *verb = options->verb;
+    if (verb == NULL || options->help) {
+        return 0;
+    }
+    if (options->words.count < verb->words_min) {
+        return error_set(err, TOOLRACK_E_INVALID, "something is missing: toolrack %s %s",
+                         verb->name, verb->arguments);
+    }
+    if (options->words.count > verb->words_max) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "\"%s\" is one argument too many: toolrack %s%s%s",
+                         options->words.items[verb->words_max], verb->name,
+                         verb->arguments[0] != '\0' ? " " : "", verb->arguments);
+    }
+    return 0;
+}
+
+/* A wrong command line is reported as JSON too when it asks for JSON anywhere. */
+static bool asks_for_json(int argc, char **argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int options_parse(const struct verb *verbs, int argc, char **argv, struct options *ret,
+                  struct toolrack_error *err) {
+    *ret = (struct options){0};
+    /* Each list could hold every argument, and one of them ends with NULL. */
+    size_t room = (size_t)argc + 1;
+    ret->memory = calloc(3 * room, sizeof ret->memory[0]);
+    if (ret->memory == NULL) {
+        return error_oom(err);
+    }
+    ret->words.items = ret->memory;
+    ret->plugin_dirs.items = ret->memory + room;
+    ret->args.items = ret->memory + 2 * room;
+    struct reader reader = {.argv = argv, .at = argc > 0 ? 1 : 0, .end = argc};
+    int code = read_all(verbs, &reader, ret, err);
+    code = code < 0 ? code : check_words(ret, err);
+    ret->json = ret->json || (code < 0 && asks_for_json(argc, argv));
+    return code;
+}
+
+void options_finish(struct options *options) {
+    free(options->memory);
+    *options = (struct options){0};
+}

@@ -1,0 +1,91 @@
+/* options.h - the command line, taken apart.
+ *
+ * Which verbs and options there are stands in tables; this file only reads
+ * them. Global options are accepted before and after the verb, those of a verb
+ * after it. `--name value` and `--name=value` are the same; `--` ends the
+ * options; a word such as -5 or - is no option. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "toolrack/error.h"
+
+/* Longest wait that --timeout takes: one day. */
+#define OPTIONS_TIMEOUT_MS_MAX 86400000u
+
+/** Texts in the order of the command line, borrowed from it. */
+struct texts {
+    const char **items;
+    size_t count;
+};
+
+/** What the command line says. */
+struct options {
+    const struct verb *verb; /**< NULL when no verb was given */
+    struct texts words;      /**< what stands after the verb and is no option */
+
+    const char *config_file;
+    const char *state_dir;
+    struct texts plugin_dirs; /**< items[count] is NULL */
+    bool json;
+    bool verbose;
+    bool help;
+
+    bool all;
+    const char *tag;
+    const char *category;
+    struct texts args;
+    uint32_t timeout_ms; /**< 0 when not given */
+    bool yes;
+
+    const char **memory; /**< owned; what the texts stand in */
+};
+
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_TIMEOUT };
+
+/** One option. A table of them ends with a name that is NULL. */
+struct option_spec {
+    const char *name;  /**< without the two dashes */
+    const char *value; /**< what the help calls its value; NULL for a flag */
+    const char *help;  /**< one line */
+    enum option_kind kind;
+    size_t offset; /**< of its member in struct options */
+};
+
+struct cli;
+
+/** One verb. The table of them ends with a name that is NULL; all of help comes from it. */
+struct verb {
+    const char *name;
+    const char *arguments;             /**< as the usage line shows them; "" for none */
+    const char *summary;               /**< one line */
+    const char *details;               /**< paragraphs for `help VERB`, each line ended; or NULL */
+    const struct option_spec *options; /**< its own; NULL for none */
+    unsigned words_min;
+    unsigned words_max;
+    bool host;                   /**< runs with an open host */
+    int (*run)(struct cli *cli); /**< @return an exit code */
+};
+
+/** Options that every verb takes. */
+extern const struct option_spec options_global[];
+
+/** Take a command line apart. Nothing is printed.
+ *
+ * @param ret  set even on failure, as far as was read (so that --json is known); release with
+ *             options_finish()
+ * @return 0; TOOLRACK_E_INVALID (the message is a usage error); TOOLRACK_E_NO_MEMORY. */
+int options_parse(const struct verb *verbs, int argc, char **argv, struct options *ret,
+                  struct toolrack_error *err);
+void options_finish(struct options *options);
+
+/** The verb of that name, or NULL. */
+const struct verb *options_verb(const struct verb *verbs, const char *name);
+
+/** Read a whole decimal number from `text`. */
+bool options_number(const char *text, long long min, long long max, long long *ret);
+
+/** Set `err` to a usage error about an unknown verb, with the nearest one. */
+int options_unknown_verb(const struct verb *verbs, const char *name, struct toolrack_error *err);

@@ -1,0 +1,237 @@
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/arguments.h"
+#include "cli/json.h"
+#include "cli/output.h"
+
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+CLEANUP_DEFINE(struct toolrack_call, toolrack_call_unref)
+CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+#define READ_ROOM 65536u
+
+/* --------------------------------------------------------------- arguments */
+
+static int read_input(struct buf *text, struct toolrack_error *err) {
+    for (;;) {
+        if (!buf_reserve(text, READ_ROOM)) {
+            return error_oom(err);
+        }
+        ssize_t n = read(STDIN_FILENO, text->data + text->length, READ_ROOM);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return error_set(err, TOOLRACK_E_IO,
+                             "cannot read the arguments from standard input: %s", strerror(errno));
+        }
+        if (n == 0) {
+            break;
+        }
+        text->length += (size_t)n;
+        if (text->length > TOOLRACK_ARGUMENTS_MAX) {
+            return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                             "standard input holds more than the %u bytes that arguments may have",
+                             TOOLRACK_ARGUMENTS_MAX);
+        }
+    }
+    text->data[text->length] = '\0';
+    if (memchr(text->data, '\0', text->length) != NULL) {
+        return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                         "the arguments are not JSON: standard input holds a zero byte");
+    }
+    return 0;
+}
+
+/* The JSON of the call as the command line has it: given, read, or none. */
+static int given_json(struct cli *cli, struct buf *text, struct toolrack_error *err) {
+    const struct texts *words = &cli->options.words;
+    if (words->count < 2) {
+        return 0;
+    }
+    if (strcmp(words->items[1], "-") == 0) {
+        return read_input(text, err);
+    }
+    buf_add_text(text, words->items[1]);
+    return text->failed ? error_oom(err) : 0;
+}
+
+static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, char **ret,
+                          struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    int code = given_json(cli, &text, err);
+    if (code == 0 && cli->options.args.count > 0) {
+        code = arguments_build(toolrack_tool_schema(tool), text.data, &cli->options.args, ret, err);
+    } else if (code == 0) {
+        /* As it is, wrong or not: the host says what is wrong with it. */
+        *ret = buf_steal(&text);
+        code = *ret != NULL ? 0 : error_oom(err);
+    }
+    if (code < 0 && code != TOOLRACK_E_INVALID) {
+        error_set_tool(err, toolrack_tool_name(tool));
+    }
+    return code;
+}
+
+/* ------------------------------------------------------- the call, and Ctrl-C */
+
+/* Posted when the call has ended and when the person interrupts it; a signal handler may do no
+ * more than that. */
+static sem_t wake;
+static volatile sig_atomic_t interrupted;
+
+struct outcome {
+    atomic_bool done;
+    struct toolrack_result *result;
+    struct toolrack_error err;
+};
+
+static void interrupt(int number) {
+    (void)number;
+    interrupted = 1;
+    (void)sem_post(&wake);
+}
+
+/* On a thread of the host. */
+static void call_done(void *user, struct toolrack_result *result,
+                      const struct toolrack_error *err) {
+    struct outcome *outcome = user;
+    outcome->result = result;
+    if (err != NULL) {
+        outcome->err = *err;
+    }
+    atomic_store(&outcome->done, true);
+    (void)sem_post(&wake);
+}
+
+/* On the thread that runs the tool. */
+static void print_progress(void *user, double done, double total, const char *message) {
+    const char *tool = user;
+    const char *text = message != NULL ? message : "";
+    if (total > 0) {
+        output_note("%s: %g of %g %s", tool, done, total, text);
+    } else {
+        output_note("%s: %g %s", tool, done, text);
+    }
+}
+
+/* Wait for the end of the call. The first Ctrl-C cancels it, the next one has its usual effect. */
+static void wait_for(struct toolrack_call *call, struct outcome *outcome) {
+    bool cancelled = false;
+    while (!atomic_load(&outcome->done)) {
+        (void)sem_wait(&wake); /* EINTR: look again */
+        if (interrupted && !cancelled) {
+            toolrack_cancel(call);
+            cancelled = true;
+        }
+    }
+}
+
+static int run_call(struct cli *cli, const char *name, const char *arguments,
+                    const struct toolrack_call_options *options, struct outcome *outcome) {
+    CLEANUP(toolrack_call_unrefp) struct toolrack_call *call = NULL;
+    int code = toolrack_submit(cli->host, name, arguments, options, call_done, outcome, &call,
+                               &outcome->err);
+    if (code < 0) {
+        return code;
+    }
+    wait_for(call, outcome);
+    return outcome->result != NULL ? 0 : outcome->err.code;
+}
+
+/* Run it with Ctrl-C meaning to cancel, unless it is ignored, as in the background of a script. */
+static int run_interruptible(struct cli *cli, const char *name, const char *arguments,
+                             const struct toolrack_call_options *options, struct outcome *outcome) {
+    if (sem_init(&wake, 0, 0) != 0) {
+        return error_set(&outcome->err, TOOLRACK_E_IO, "cannot make a semaphore: %s",
+                         strerror(errno));
+    }
+    struct sigaction before;
+    (void)sigaction(SIGINT, NULL, &before);
+    if (before.sa_handler != SIG_IGN) {
+        struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+        (void)sigaction(SIGINT, &action, NULL);
+    }
+    int code = run_call(cli, name, arguments, options, outcome);
+    (void)sigaction(SIGINT, &before, NULL);
+    if (interrupted && code == TOOLRACK_E_CANCELLED) {
+        cli->signal = SIGINT;
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------ result */
+
+/* A result that is one string is a text, whether the tool replied with a text or returned one. */
+static bool add_string(struct buf *out, const char *json, size_t length) {
+    if (length == 0 || json[0] != '"') {
+        return false;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    yyjson_val *string = yyjson_doc_get_root(doc);
+    if (!yyjson_is_str(string)) {
+        return false;
+    }
+    buf_add(out, yyjson_get_str(string), yyjson_get_len(string));
+    return true;
+}
+
+static void print_result(struct cli *cli, const struct toolrack_result *result) {
+    struct buf *out = &cli->out;
+    size_t length = 0;
+    const char *text = cli->options.json ? NULL : toolrack_result_text(result, &length);
+    if (text != NULL) {
+        buf_add(out, text, length);
+    } else {
+        const char *json = toolrack_result_json(result, &length);
+        if (cli->options.json || !add_string(out, json, length)) {
+            buf_add(out, json, length);
+        }
+    }
+    if (out->length == 0 || out->data[out->length - 1] != '\n') {
+        buf_add_char(out, '\n');
+    }
+}
+
+/* What the host cannot know: how this front end lets a person agree. */
+static void add_way_out(struct toolrack_error *err) {
+    if (err->code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
+        struct toolrack_error plain = *err;
+        (void)error_set(err, plain.code, "%s; --yes says that you agree", plain.message);
+        error_set_tool(err, plain.tool);
+    }
+}
+
+int verb_call(struct cli *cli) {
+    const char *name = cli->options.words.items[0];
+    struct outcome outcome = {0};
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find(cli, name, &outcome.err);
+    if (tool == NULL) {
+        return cli_fail(cli, &outcome.err);
+    }
+    CLEANUP(freep) char *arguments = NULL;
+    if (make_arguments(cli, tool, &arguments, &outcome.err) < 0) {
+        return cli_fail_usage(cli, &outcome.err);
+    }
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = cli->options.timeout_ms;
+    options.confirmed = cli->options.yes;
+    options.channel = "cli";
+    options.progress = cli->options.verbose ? print_progress : NULL;
+    options.user = (void *)(uintptr_t)toolrack_tool_name(tool);
+    int code = run_interruptible(cli, name, arguments, &options, &outcome);
+    CLEANUP(toolrack_result_freep) struct toolrack_result *result = outcome.result;
+    if (code < 0) {
+        add_way_out(&outcome.err);
+        return cli_fail(cli, &outcome.err);
+    }
+    print_result(cli, result);
+    return CLI_OK;
+}

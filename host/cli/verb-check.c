@@ -1,0 +1,124 @@
+#include <string.h>
+
+#include "cli/json.h"
+#include "cli/text.h"
+
+CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
+
+static const char *severity_name(enum toolrack_severity severity) {
+    switch (severity) {
+    case TOOLRACK_NOTE: return "note";
+    case TOOLRACK_WARNING: return "warning";
+    case TOOLRACK_ERROR: return "error";
+    }
+    return "unknown";
+}
+
+/* ------------------------------------------------------------------- text */
+
+static void add_texts(struct buf *out, const char *before, const char *text) {
+    buf_add_text(out, before);
+    text_add_line(out, text, strlen(text));
+}
+
+static void add_heading(struct buf *out, const char *file,
+                        const struct toolrack_findings *findings) {
+    text_add_line(out, file, strlen(file));
+    const char *plugin = toolrack_findings_plugin(findings);
+    if (plugin == NULL) {
+        buf_add_text(out, ": not usable\n");
+        return;
+    }
+    add_texts(out, ": ", plugin);
+    add_texts(out, " ", toolrack_findings_version(findings));
+    size_t tools = toolrack_findings_tool_count(findings);
+    buf_printf(out, ", %zu tool%s%s\n", tools, tools == 1 ? "" : "s",
+               toolrack_findings_count(findings) == 0 ? ", nothing to mend" : "");
+}
+
+static void add_finding(struct buf *out, const struct toolrack_finding *finding) {
+    buf_printf(out, "  %s %s: ", severity_name(finding->severity), finding->rule);
+    if (finding->tool != NULL) {
+        add_texts(out, "", finding->tool);
+        buf_add_text(out, ": ");
+    }
+    add_texts(out, "", finding->cause);
+    add_texts(out, "\n    fix: ", finding->fix);
+    buf_add_char(out, '\n');
+}
+
+static void add_text(struct buf *out, const char *file, const struct toolrack_findings *findings) {
+    add_heading(out, file, findings);
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        add_finding(out, toolrack_findings_get(findings, i));
+    }
+}
+
+/* -------------------------------------------------------------------- JSON */
+
+static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *file,
+                     const struct toolrack_findings *findings) {
+    json_add_text(doc, row, "file", file);
+    json_add_text(doc, row, "plugin", toolrack_findings_plugin(findings));
+    json_add_text(doc, row, "version", toolrack_findings_version(findings));
+    (void)yyjson_mut_obj_add_uint(doc, row, "tools", toolrack_findings_tool_count(findings));
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, row, "findings");
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        const struct toolrack_finding *finding = toolrack_findings_get(findings, i);
+        yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, array);
+        json_add_text(doc, object, "severity", severity_name(finding->severity));
+        json_add_text(doc, object, "rule", finding->rule);
+        json_add_text(doc, object, "tool", finding->tool);
+        json_add_text(doc, object, "cause", finding->cause);
+        json_add_text(doc, object, "fix", finding->fix);
+    }
+}
+
+/* --------------------------------------------------------------- the whole */
+
+static bool is_to_mend(const struct toolrack_findings *findings) {
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        if (toolrack_findings_get(findings, i)->severity != TOOLRACK_NOTE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One file that cannot be read does not hide what is wrong with the others. */
+static int check_file(struct cli *cli, const char *file, yyjson_mut_doc *doc,
+                      yyjson_mut_val *root) {
+    yyjson_mut_val *row = cli->options.json ? yyjson_mut_arr_add_obj(doc, root) : NULL;
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
+    struct toolrack_error err;
+    if (toolrack_check(file, &findings, &err) < 0) {
+        if (!cli->options.json) {
+            return cli_fail(cli, &err);
+        }
+        json_add_text(doc, row, "file", file);
+        (void)yyjson_mut_obj_add_val(doc, row, "error", json_error(doc, &err, NULL));
+        return cli_exit_of(err.code);
+    }
+    if (cli->options.json) {
+        add_json(doc, row, file, findings);
+    } else {
+        add_text(&cli->out, file, findings);
+    }
+    return is_to_mend(findings) ? CLI_FAILED : CLI_OK;
+}
+
+int verb_check(struct cli *cli) {
+    const struct texts *files = &cli->options.words;
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_arr(doc);
+    int worst = CLI_OK;
+    for (size_t i = 0; i < files->count; i++) {
+        int code = check_file(cli, files->items[i], doc, root);
+        worst = code > worst ? code : worst;
+    }
+    if (cli->options.json) {
+        int printed = json_print(cli, doc, root);
+        worst = printed > worst ? printed : worst;
+    }
+    return worst;
+}

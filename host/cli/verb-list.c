@@ -1,0 +1,127 @@
+#include <string.h>
+
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/table.h"
+
+CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
+CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
+
+static const char *const headings[] = {"NAME",   "VERSION", "PRIORITY",   "PERMISSION",
+                                       "PLUGIN", "STATE",   "DESCRIPTION"};
+
+/* ------------------------------------------------------------------- table */
+
+static void add_number(struct table *table, int number) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text, "%d", number);
+    table_add(table, text.data);
+}
+
+static void add_tool(struct table *table, const struct toolrack_tool *tool) {
+    table_add(table, toolrack_tool_name(tool));
+    table_add(table, toolrack_tool_version(tool));
+    add_number(table, toolrack_tool_priority(tool));
+    table_add(table, json_permission(toolrack_tool_permission(tool)));
+    table_add(table, toolrack_tool_plugin(tool));
+    table_add(table, toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled");
+    table_add(table, toolrack_tool_description(tool));
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The row says by name what was refused, and why where a tool has its description. */
+static void add_refusal(struct table *table, const struct toolrack_refusal *refusal) {
+    const char *file = refusal->file != NULL ? refusal->file : "the app";
+    table_add(table, refusal->tool != NULL ? refusal->tool : last_part(file));
+    table_add(table, NULL);
+    table_add(table, NULL);
+    table_add(table, NULL);
+    table_add(table, refusal->plugin);
+    table_add(table, "refused");
+    CLEANUP(buf_finish) struct buf why = BUF_INIT;
+    buf_printf(&why, "%s; %s (%s)", refusal->reason, refusal->fix, file);
+    table_add(table, why.data);
+    table_keep_whole(table);
+}
+
+static void print_table(struct cli *cli, const struct toolrack_tools *tools,
+                        const struct toolrack_refusals *refusals) {
+    CLEANUP(table_finish) struct table table;
+    table_init(&table, headings, ARRAY_LENGTH(headings));
+    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
+        add_tool(&table, toolrack_tools_get(tools, i));
+    }
+    for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
+        add_refusal(&table, toolrack_refusals_get(refusals, i));
+    }
+    if (table.cells > table.columns) {
+        table_print(&table, output_width(), &cli->out);
+    } else {
+        output_note("no tools; 'toolrack list --all' also shows disabled and refused ones");
+    }
+}
+
+/* -------------------------------------------------------------------- JSON */
+
+static void add_json_refusal(yyjson_mut_doc *doc, yyjson_mut_val *row,
+                             const struct toolrack_refusal *refusal) {
+    const char *name = refusal->tool != NULL ? refusal->tool : refusal->file;
+    json_add_text(doc, row, "id", name);
+    json_add_text(doc, row, "uid", NULL);
+    json_add_text(doc, row, "name", name);
+    json_add_text(doc, row, "version", NULL);
+    json_add_text(doc, row, "description", NULL);
+    (void)yyjson_mut_obj_add_bool(doc, row, "enabled", false);
+    json_add_text(doc, row, "priority", NULL);
+    json_add_text(doc, row, "permission", NULL);
+    json_add_text(doc, row, "category", NULL);
+    (void)yyjson_mut_obj_add_arr(doc, row, "tags");
+    json_add_text(doc, row, "plugin", refusal->plugin);
+    json_add_text(doc, row, "state", "refused");
+    json_add_text(doc, row, "reason", refusal->reason);
+    json_add_text(doc, row, "fix", refusal->fix);
+    json_add_text(doc, row, "rule", refusal->rule);
+    json_add_text(doc, row, "file", refusal->file);
+}
+
+static int print_json(struct cli *cli, const struct toolrack_tools *tools,
+                      const struct toolrack_refusals *refusals) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_arr(doc);
+    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
+        json_add_tool(doc, yyjson_mut_arr_add_obj(doc, root), toolrack_tools_get(tools, i));
+    }
+    for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
+        add_json_refusal(doc, yyjson_mut_arr_add_obj(doc, root),
+                         toolrack_refusals_get(refusals, i));
+    }
+    return json_print(cli, doc, root);
+}
+
+int verb_list(struct cli *cli) {
+    const struct options *options = &cli->options;
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    filter.all = options->all;
+    filter.tag = options->tag;
+    filter.category = options->category;
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
+    CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
+    struct toolrack_error err;
+    int code = toolrack_list(cli->host, &filter, &tools, &err);
+    /* What was refused has neither tags nor a category. */
+    if (code == 0 && options->all && options->tag == NULL && options->category == NULL) {
+        code = toolrack_refused(cli->host, &refusals, &err);
+    }
+    if (code < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (options->json) {
+        return print_json(cli, tools, refusals);
+    }
+    print_table(cli, tools, refusals);
+    return CLI_OK;
+}

@@ -1,0 +1,68 @@
+/* enable, disable, priority: what an administrator sets and the state folder keeps. */
+#include <limits.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/json.h"
+
+/* "greet", or "greet 1.0.0". */
+static void add_subject(struct buf *out, const char *name) {
+    const char *at = strchr(name, '@');
+    if (at == NULL) {
+        buf_printf(out, "%s ", name);
+    } else {
+        buf_printf(out, "%.*s %s ", (int)(at - name), name, at + 1);
+    }
+}
+
+static int set_enabled(struct cli *cli, bool enabled) {
+    const char *name = cli->options.words.items[0];
+    struct toolrack_error err;
+    if (toolrack_set_enabled(cli->host, name, enabled, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (!cli->options.json) {
+        add_subject(&cli->out, name);
+        buf_printf(&cli->out, "is %s\n", enabled ? "enabled" : "disabled");
+        return CLI_OK;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "name", name);
+    (void)yyjson_mut_obj_add_bool(doc, root, "enabled", enabled);
+    return json_print(cli, doc, root);
+}
+
+int verb_enable(struct cli *cli) {
+    return set_enabled(cli, true);
+}
+
+int verb_disable(struct cli *cli) {
+    return set_enabled(cli, false);
+}
+
+int verb_priority(struct cli *cli) {
+    const char *name = cli->options.words.items[0];
+    const char *text = cli->options.words.items[1];
+    struct toolrack_error err;
+    long long priority = 0;
+    if (!options_number(text, INT_MIN, INT_MAX, &priority)) {
+        (void)error_set(&err, TOOLRACK_E_INVALID,
+                        "a priority is a whole number from %d to %d, not \"%s\"", INT_MIN, INT_MAX,
+                        text);
+        return cli_fail_usage(cli, &err);
+    }
+    if (toolrack_set_priority(cli->host, name, (int)priority, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (!cli->options.json) {
+        add_subject(&cli->out, name);
+        buf_printf(&cli->out, "has priority %lld\n", priority);
+        return CLI_OK;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "name", name);
+    (void)yyjson_mut_obj_add_sint(doc, root, "priority", priority);
+    return json_print(cli, doc, root);
+}

@@ -1,0 +1,202 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/text.h"
+
+#define LABEL_WIDTH 13
+#define REASON_MAX  512u
+
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* The annotations, under their names in MCP and for people. */
+static const struct {
+    const char *key;
+    const char *word;
+    bool (*holds)(const struct toolrack_tool *tool);
+} annotations[] = {
+        {"readOnlyHint", "read-only", toolrack_tool_read_only},
+        {"destructiveHint", "destructive", toolrack_tool_destructive},
+        {"idempotentHint", "idempotent", toolrack_tool_idempotent},
+        {"openWorldHint", "open-world", toolrack_tool_open_world},
+};
+
+/* All versions of the tool's name, in registry order. */
+static struct toolrack_tools *versions_of(struct cli *cli, const struct toolrack_tool *tool) {
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    filter.all = true;
+    filter.name = toolrack_tool_name(tool);
+    struct toolrack_tools *tools = NULL;
+    return toolrack_list(cli->host, &filter, &tools, NULL) == 0 ? tools : NULL;
+}
+
+/* -------------------------------------------------------------------- text */
+
+static void add_line(struct buf *out, const char *label, const char *text) {
+    if (text == NULL || text[0] == '\0') {
+        return;
+    }
+    buf_printf(out, "%-*s", LABEL_WIDTH, label);
+    text_add_line(out, text, strlen(text));
+    buf_add_char(out, '\n');
+}
+
+static void add_annotations(struct buf *out, const struct toolrack_tool *tool) {
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    for (size_t i = 0; i < ARRAY_LENGTH(annotations); i++) {
+        if (annotations[i].holds(tool)) {
+            buf_printf(&words, "%s%s", words.length > 0 ? ", " : "", annotations[i].word);
+        }
+    }
+    add_line(out, "annotations", words.data);
+}
+
+static void add_versions(struct cli *cli, const struct toolrack_tool *tool) {
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = versions_of(cli, tool);
+    if (tools == NULL || toolrack_tools_count(tools) < 2) {
+        return;
+    }
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
+        const struct toolrack_tool *other = toolrack_tools_get(tools, i);
+        buf_printf(&text, "%s%s%s", i > 0 ? ", " : "", toolrack_tool_version(other),
+                   toolrack_tool_enabled(other) ? "" : " (disabled)");
+    }
+    add_line(&cli->out, "versions", text.data);
+}
+
+static void add_deadline(struct buf *out, const struct toolrack_tool *tool) {
+    uint32_t deadline_ms = toolrack_tool_deadline_ms(tool);
+    if (deadline_ms == 0) {
+        add_line(out, "deadline", "the host's default");
+    } else {
+        buf_printf(out, "%-*s%u ms\n", LABEL_WIDTH, "deadline", deadline_ms);
+    }
+}
+
+static void add_statistics(struct buf *out, const struct toolrack_tool *tool) {
+    struct toolrack_statistics statistics = toolrack_tool_statistics(tool);
+    if (statistics.calls > 0) {
+        buf_printf(out, "%-*s%llu, %llu of them failed\n", LABEL_WIDTH, "calls",
+                   (unsigned long long)statistics.calls, (unsigned long long)statistics.failures);
+    }
+}
+
+/* A schema, indented for people; its texts may hold anything a plugin wrote. */
+static void add_schema(struct buf *out, const char *heading, const char *schema) {
+    if (schema == NULL) {
+        return;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(schema, strlen(schema), 0);
+    size_t length = 0;
+    CLEANUP(freep) char *pretty = yyjson_write(doc, YYJSON_WRITE_PRETTY_TWO_SPACES, &length);
+    buf_printf(out, "\n%s\n", heading);
+    text_add_escaped(out, pretty != NULL ? pretty : schema,
+                     pretty != NULL ? length : strlen(schema));
+    buf_add_char(out, '\n');
+}
+
+static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
+    struct buf *out = &cli->out;
+    buf_printf(out, "%s %s\n", toolrack_tool_name(tool), toolrack_tool_version(tool));
+    const char *description = toolrack_tool_description(tool);
+    if (description != NULL) {
+        text_add_escaped(out, description, strlen(description));
+        buf_add_text(out, "\n");
+    }
+    buf_add_char(out, '\n');
+    add_line(out, "title", toolrack_tool_title(tool));
+    add_line(out, "state",
+             toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled");
+    char reason[REASON_MAX] = "";
+    toolrack_tool_reason(tool, reason, sizeof reason);
+    add_line(out, "reason", reason);
+    buf_printf(out, "%-*s%d\n", LABEL_WIDTH, "priority", toolrack_tool_priority(tool));
+    add_line(out, "permission", json_permission(toolrack_tool_permission(tool)));
+    add_line(out, "category", toolrack_tool_category(tool));
+    add_line(out, "tags", toolrack_tool_tags(tool));
+    add_annotations(out, tool);
+    add_deadline(out, tool);
+    add_versions(cli, tool);
+    add_line(out, "plugin", toolrack_tool_plugin(tool));
+    add_line(out, "file", toolrack_tool_file(tool));
+    add_line(out, "trust", toolrack_tool_trust(tool));
+    add_statistics(out, tool);
+    add_schema(out, "arguments", toolrack_tool_schema(tool));
+    add_schema(out, "result", toolrack_tool_result_schema(tool));
+}
+
+/* -------------------------------------------------------------------- JSON */
+
+static void add_json_schema(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *key,
+                            const char *schema) {
+    size_t length = schema != NULL ? strlen(schema) : 0;
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *read = yyjson_read(schema, length, YYJSON_READ_BIGNUM_AS_RAW);
+    yyjson_mut_val *value = yyjson_val_mut_copy(doc, yyjson_doc_get_root(read));
+    if (value != NULL) {
+        (void)yyjson_mut_obj_add_val(doc, root, key, value);
+    } else {
+        (void)yyjson_mut_obj_add_null(doc, root, key);
+    }
+}
+
+static void add_json_versions(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
+                              const struct toolrack_tool *tool) {
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = versions_of(cli, tool);
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, root, "versions");
+    for (size_t i = 0; tools != NULL && i < toolrack_tools_count(tools); i++) {
+        (void)yyjson_mut_arr_add_strcpy(doc, array,
+                                        toolrack_tool_version(toolrack_tools_get(tools, i)));
+    }
+}
+
+static void add_json_statistics(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                                const struct toolrack_tool *tool) {
+    struct toolrack_statistics statistics = toolrack_tool_statistics(tool);
+    yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "statistics");
+    (void)yyjson_mut_obj_add_uint(doc, object, "calls", statistics.calls);
+    (void)yyjson_mut_obj_add_uint(doc, object, "failures", statistics.failures);
+    (void)yyjson_mut_obj_add_uint(doc, object, "total_ns", statistics.total_ns);
+    (void)yyjson_mut_obj_add_uint(doc, object, "max_ns", statistics.max_ns);
+}
+
+static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_tool(doc, root, tool);
+    json_add_text(doc, root, "title", toolrack_tool_title(tool));
+    json_add_text(doc, root, "file", toolrack_tool_file(tool));
+    json_add_text(doc, root, "trust", toolrack_tool_trust(tool));
+    yyjson_mut_val *hints = yyjson_mut_obj_add_obj(doc, root, "annotations");
+    for (size_t i = 0; i < ARRAY_LENGTH(annotations); i++) {
+        (void)yyjson_mut_obj_add_bool(doc, hints, annotations[i].key, annotations[i].holds(tool));
+    }
+    uint32_t deadline_ms = toolrack_tool_deadline_ms(tool);
+    if (deadline_ms == 0) {
+        (void)yyjson_mut_obj_add_null(doc, root, "deadline_ms");
+    } else {
+        (void)yyjson_mut_obj_add_uint(doc, root, "deadline_ms", deadline_ms);
+    }
+    add_json_versions(cli, doc, root, tool);
+    add_json_statistics(doc, root, tool);
+    add_json_schema(doc, root, "inputSchema", toolrack_tool_schema(tool));
+    add_json_schema(doc, root, "outputSchema", toolrack_tool_result_schema(tool));
+    return json_print(cli, doc, root);
+}
+
+int verb_show(struct cli *cli) {
+    struct toolrack_error err;
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = cli_find(cli, cli->options.words.items[0], &err);
+    if (tool == NULL) {
+        return cli_fail(cli, &err);
+    }
+    if (cli->options.json) {
+        return print_json(cli, tool);
+    }
+    print_text(cli, tool);
+    return CLI_OK;
+}

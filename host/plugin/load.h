@@ -1,0 +1,47 @@
+/* load.h - one loaded image of a plugin file in this process: a generation.
+ *
+ * Loading is the first moment at which code of the plugin runs. Before it, the
+ * file is compared with what the scan saw; after it, the table in memory with the table that was
+ * read: a plugin that shows one face to the reader and another to the loader is refused. */
+#pragma once
+
+#include "base/log.h"
+#include "plugin/descriptor.h"
+#include "plugin/scan.h"
+
+struct image;
+
+/* What a plugin may ask of its host while it opens. */
+struct image_host {
+    const struct log *log;
+    /* The plugin's setting at a path as JSON or plain text, or NULL; lives until open() returned.
+     */
+    const char *(*config)(void *user, const char *plugin_id, const char *path);
+    void *user;
+};
+
+/** Load a file and call its open().
+ *
+ * @param path      the file
+ * @param identity  what the file was when `desc` was read
+ * @param desc      what was read; borrowed during the call
+ * @param host      borrowed during the call
+ * @return 0 with an image, to be released by image_unload(); TOOLRACK_E_REFUSED when the file has
+ *         changed, cannot be loaded or differs from `desc`; TOOLRACK_E_EXECUTION_FAILED when its
+ *         open() failed; TOOLRACK_E_NO_MEMORY. [any-thread, one at a time for one file] */
+int image_load(const char *path, const struct file_identity *identity,
+               const struct descriptor *desc, const struct image_host *host, struct image **ret,
+               struct toolrack_error *err);
+
+/** The same for a descriptor in this process's own memory, from which `desc` was copied: only
+ * open() is called. `plugin` is borrowed during the call, its functions must stay. */
+int image_adopt(const struct tr_plugin *plugin, const struct descriptor *desc,
+                const struct image_host *host, struct image **ret, struct toolrack_error *err);
+
+/** Call close() and unload; NULL is ignored. No call may be running. */
+void image_unload(struct image *image);
+
+/** The functions of one tool of the descriptor that the image was made with; one of them is set.
+ * They live as long as the image. [any-thread] */
+void image_entry(const struct image *image, const struct descriptor_tool *tool,
+                 void (**ret_function)(void), tr_status (**ret_run)(struct tr_call *call));

@@ -1,0 +1,761 @@
+#include "registry/registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/name.h"
+#include "base/semver.h"
+#include "registry/rcu.h"
+
+/* Invariants:
+ *
+ *  (1) `current` is never NULL and is replaced only by publish(), under `writer`.
+ *  (2) A snapshot is destroyed only after rcu_synchronize(): no reader holds it then.
+ *  (3) No two tools of a snapshot have the same name and version.
+ *  (4) Each view shows what settings and defaults say of its registration.
+ *  (5) uids grow: of two registrations the one with the smaller uid came first. */
+struct registry {
+    _Atomic(struct snapshot *) current;
+    struct registry_options options;
+
+    pthread_mutex_t writer; /* guards what follows */
+    uint64_t uid_last;
+    struct registry_setting *settings; /* selectors owned */
+    size_t setting_count;
+    struct refusal *refusals; /* newest first */
+    size_t refusal_count;
+};
+
+/* A change of one tool, told after the lock is released. */
+struct notice {
+    enum toolrack_event_kind kind;
+    struct toolrack_tool *tool; /* a reference */
+};
+
+/* A change under construction: the tools of the next snapshot, each a reference, and what to tell
+ * about it. Sized before it is filled, so that nothing can fail in the middle. */
+struct change {
+    struct toolrack_tool **tools;
+    size_t count;
+    struct notice *notices;
+    size_t notice_count;
+};
+
+#ifdef RCU_TSAN
+char rcu_tsan_readers;
+#endif
+
+/* ------------------------------------------------------------------- life */
+
+struct registry *registry_create(const struct registry_options *options) {
+    struct registry *registry = calloc(1, sizeof *registry);
+    struct snapshot *empty = snapshot_create(NULL, 0);
+    if (registry == NULL || empty == NULL) {
+        snapshot_destroy(empty);
+        free(registry);
+        return NULL;
+    }
+    registry->options = *options;
+    (void)pthread_mutex_init(&registry->writer, NULL);
+    atomic_init(&registry->current, empty);
+    return registry;
+}
+
+static void free_refusals(struct registry *registry);
+
+void registry_destroy(struct registry *registry) {
+    if (registry == NULL) {
+        return;
+    }
+    snapshot_destroy(atomic_load(&registry->current));
+    for (size_t i = 0; i < registry->setting_count; i++) {
+        free((char *)(uintptr_t)registry->settings[i].selector);
+    }
+    free(registry->settings);
+    free_refusals(registry);
+    (void)pthread_mutex_destroy(&registry->writer);
+    free(registry);
+}
+
+static struct snapshot *read_current(struct registry *registry) {
+    return atomic_load_explicit(&registry->current, memory_order_acquire);
+}
+
+/* -------------------------------------------------------------- selectors */
+
+/* "name" or "name@version", split without a copy. */
+struct selector {
+    const char *name;
+    size_t name_length;
+    const char *version; /* NULL when not given */
+};
+
+static struct selector selector_of(const char *text) {
+    const char *at = strchr(text, '@');
+    return (struct selector){.name = text,
+                             .name_length = at != NULL ? (size_t)(at - text) : strlen(text),
+                             .version = at != NULL ? at + 1 : NULL};
+}
+
+static bool selects(const struct selector *selector, const struct toolrack_tool *tool) {
+    const struct registration *reg = tool->reg;
+    return reg->name_length == selector->name_length &&
+           memcmp(reg->spec->tool->name, selector->name, selector->name_length) == 0 &&
+           (selector->version == NULL ||
+            (semver_valid(selector->version) &&
+             semver_compare(reg->spec->version, selector->version) == 0));
+}
+
+static struct toolrack_tool *find(const struct snapshot *snapshot, const char *text) {
+    struct selector selector = selector_of(text);
+    const struct name_slot *slot = snapshot_find(snapshot, selector.name, selector.name_length);
+    if (slot == NULL || selector.version == NULL) {
+        return slot != NULL ? slot->call : NULL;
+    }
+    for (uint32_t i = 0; i < slot->count; i++) {
+        struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
+        if (selects(&selector, tool)) {
+            return tool;
+        }
+    }
+    return NULL;
+}
+
+/* --------------------------------------------------------------- settings */
+
+/* What the settings make of a registration; one with a version goes before one without. */
+static void effective(const struct registry *registry, const struct registration *reg,
+                      bool *ret_enabled, int32_t *ret_priority) {
+    struct toolrack_tool probe = {.reg = (struct registration *)(uintptr_t)reg};
+    const struct registry_setting *enabled = NULL;
+    const struct registry_setting *priority = NULL;
+    for (size_t i = 0; i < registry->setting_count; i++) {
+        const struct registry_setting *setting = &registry->settings[i];
+        struct selector selector = selector_of(setting->selector);
+        if (!selects(&selector, &probe)) {
+            continue;
+        }
+        if (setting->has_enabled && (enabled == NULL || selector.version != NULL)) {
+            enabled = setting;
+        }
+        if (setting->has_priority && (priority == NULL || selector.version != NULL)) {
+            priority = setting;
+        }
+    }
+    *ret_enabled = enabled != NULL ? enabled->enabled : registration_enabled_by_default(reg);
+    *ret_priority = priority != NULL ? priority->priority : registration_default_priority(reg);
+}
+
+static struct registry_setting *find_setting(struct registry *registry, const char *selector) {
+    for (size_t i = 0; i < registry->setting_count; i++) {
+        if (strcmp(registry->settings[i].selector, selector) == 0) {
+            return &registry->settings[i];
+        }
+    }
+    return NULL;
+}
+
+/* What is set for all versions goes for each of them: earlier settings of single ones give way. */
+static void clear_versions(struct registry *registry, const struct registry_setting *setting) {
+    struct selector all = selector_of(setting->selector);
+    for (size_t i = 0; all.version == NULL && i < registry->setting_count; i++) {
+        struct registry_setting *known = &registry->settings[i];
+        struct selector one = selector_of(known->selector);
+        if (one.version != NULL && one.name_length == all.name_length &&
+            memcmp(one.name, all.name, all.name_length) == 0) {
+            known->has_enabled = known->has_enabled && !setting->has_enabled;
+            known->has_priority = known->has_priority && !setting->has_priority;
+        }
+    }
+}
+
+/* Note a setting; on failure the list is as it was. */
+static bool keep_setting(struct registry *registry, const struct registry_setting *setting) {
+    struct registry_setting *known = find_setting(registry, setting->selector);
+    if (known == NULL) {
+        struct registry_setting *grown =
+                realloc(registry->settings, (registry->setting_count + 1) * sizeof *grown);
+        if (grown == NULL) {
+            return false;
+        }
+        registry->settings = grown;
+        char *selector = strdup(setting->selector);
+        if (selector == NULL) {
+            return false;
+        }
+        known = &grown[registry->setting_count++];
+        *known = (struct registry_setting){.selector = selector};
+    }
+    if (setting->has_enabled) {
+        known->has_enabled = true;
+        known->enabled = setting->enabled;
+    }
+    if (setting->has_priority) {
+        known->has_priority = true;
+        known->priority = setting->priority;
+    }
+    clear_versions(registry, setting);
+    return true;
+}
+
+/* ---------------------------------------------------------------- changes */
+
+static bool change_begin(struct change *change, size_t tools_max) {
+    *change = (struct change){
+            .tools = calloc(tools_max + 1, sizeof(struct toolrack_tool *)),
+            .notices = calloc(tools_max + 1, sizeof(struct notice)),
+    };
+    return change->tools != NULL && change->notices != NULL;
+}
+
+static void change_finish(struct change *change) {
+    for (size_t i = 0; i < change->count; i++) {
+        toolrack_tool_unref(change->tools[i]);
+    }
+    for (size_t i = 0; i < change->notice_count; i++) {
+        toolrack_tool_unref(change->notices[i].tool);
+    }
+    free(change->tools);
+    free(change->notices);
+}
+
+static void change_note(struct change *change, enum toolrack_event_kind kind,
+                        struct toolrack_tool *tool) {
+    change->notices[change->notice_count++] =
+            (struct notice){.kind = kind, .tool = toolrack_tool_ref(tool)};
+}
+
+/* Make the change's tools, which are sorted by name, the registry. Caller holds `writer`. */
+static bool publish(struct registry *registry, struct change *change) {
+    struct snapshot *next = snapshot_create(change->tools, change->count);
+    change->count = 0; /* the snapshot took the references over, even when it failed */
+    if (next == NULL) {
+        return false;
+    }
+    struct snapshot *old = atomic_exchange_explicit(&registry->current, next, memory_order_acq_rel);
+    rcu_synchronize();
+    snapshot_destroy(old);
+    return true;
+}
+
+static void tell(struct registry *registry, const struct change *change) {
+    for (size_t i = 0; registry->options.event != NULL && i < change->notice_count; i++) {
+        registry->options.event(registry->options.user, change->notices[i].kind,
+                                change->notices[i].tool);
+    }
+}
+
+/* The view that settings and defaults ask for: the old one where nothing changed. */
+static struct toolrack_tool *current_view(const struct registry *registry,
+                                          struct toolrack_tool *old) {
+    bool enabled;
+    int32_t priority;
+    effective(registry, old->reg, &enabled, &priority);
+    return old->enabled == enabled && old->priority == priority
+                   ? toolrack_tool_ref(old)
+                   : tool_create(old->reg, enabled, priority);
+}
+
+static bool set_locked(struct registry *registry, const struct registry_setting *setting,
+                       struct change *change) {
+    const struct snapshot *old = read_current(registry);
+    struct selector selector = selector_of(setting->selector);
+    if (!change_begin(change, old->count) || !keep_setting(registry, setting)) {
+        return false;
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        struct toolrack_tool *tool = old->by_name[i];
+        struct toolrack_tool *view =
+                selects(&selector, tool) ? current_view(registry, tool) : toolrack_tool_ref(tool);
+        if (view == NULL) {
+            return false;
+        }
+        change->tools[change->count++] = view;
+        if (view != tool) {
+            change_note(change, TOOLRACK_EVENT_CHANGED, view);
+        }
+    }
+    return change->notice_count == 0 || publish(registry, change);
+}
+
+int registry_set(struct registry *registry, const struct registry_setting *setting,
+                 struct toolrack_error *err) {
+    struct change change = {0};
+    (void)pthread_mutex_lock(&registry->writer);
+    bool done = set_locked(registry, setting, &change);
+    (void)pthread_mutex_unlock(&registry->writer);
+    if (done) {
+        tell(registry, &change);
+    }
+    change_finish(&change);
+    return done ? 0 : error_oom(err);
+}
+
+/* -------------------------------------------------------------------- add */
+
+static int compare_arrival(const void *a, const void *b) {
+    const struct toolrack_tool *x = *(struct toolrack_tool *const *)a;
+    const struct toolrack_tool *y = *(struct toolrack_tool *const *)b;
+    int order = tool_compare_names(x, y);
+    return order != 0 ? order : (x->reg->uid > y->reg->uid) - (x->reg->uid < y->reg->uid);
+}
+
+static bool add_plugin(struct registry *registry, struct plugin *plugin, struct change *change) {
+    for (uint32_t i = 0; i < plugin->desc->tool_count; i++) {
+        CLEANUP(registration_unrefp)
+        struct registration *reg = registration_create(plugin, i, ++registry->uid_last);
+        if (reg == NULL) {
+            return false;
+        }
+        bool enabled;
+        int32_t priority;
+        effective(registry, reg, &enabled, &priority);
+        struct toolrack_tool *tool = tool_create(reg, enabled, priority);
+        if (tool == NULL) {
+            return false;
+        }
+        change->tools[change->count++] = tool;
+    }
+    return true;
+}
+
+static bool name_taken(const struct change *change, const char *name) {
+    size_t low = 0;
+    size_t high = change->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(change->tools[middle]->reg->spec->tool->name, name);
+        if (order == 0) {
+            return true;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+#define FREE_NAME_TRIES_MAX 100
+
+/* A name like `name` that nobody has: weather_v2, weather_alt, weather_v3 ... */
+static void free_name(const struct change *change, const char *name, char *ret, size_t room) {
+    for (int i = 2; i < FREE_NAME_TRIES_MAX; i++) {
+        char tail[16];
+        (void)snprintf(tail, sizeof tail, i == 3 ? "_alt" : "_v%d", i < 3 ? i : i - 1);
+        (void)snprintf(ret, room, "%.*s%s", (int)(NAME_LENGTH_MAX - strlen(tail)), name, tail);
+        if (!name_taken(change, ret)) {
+            return;
+        }
+    }
+}
+
+/* The words for a second tool of one name and version. */
+static void describe_duplicate(const struct change *change, const struct toolrack_tool *first,
+                               const struct toolrack_tool *second, char *reason, size_t reason_room,
+                               char *fix, size_t fix_room) {
+    char other[NAME_LENGTH_MAX + 1] = "another name";
+    const char *file = toolrack_tool_file(first);
+    free_name(change, toolrack_tool_name(second), other, sizeof other);
+    (void)snprintf(reason, reason_room, "Tool already exists: %s %s, from plugin %s%s%s%s",
+                   toolrack_tool_name(second), toolrack_tool_version(second),
+                   toolrack_tool_plugin(first), file != NULL ? " (" : "", file != NULL ? file : "",
+                   file != NULL ? ")" : "");
+    (void)snprintf(fix, fix_room, "name it %s, give it another version, or remove the first one",
+                   other);
+}
+
+#define DUPLICATE_TEXT_MAX 512
+
+static void refuse_locked(struct registry *registry, const struct toolrack_refusal *refusal);
+
+static void refuse_duplicate(struct registry *registry, const struct change *change,
+                             const struct toolrack_tool *first,
+                             const struct toolrack_tool *second) {
+    char reason[DUPLICATE_TEXT_MAX];
+    char fix[DUPLICATE_TEXT_MAX];
+    describe_duplicate(change, first, second, reason, sizeof reason, fix, sizeof fix);
+    log_line(registry->options.log, LOG_WARNING, toolrack_tool_plugin(second), "%s; %s", reason,
+             fix);
+    refuse_locked(registry, &(struct toolrack_refusal){.file = toolrack_tool_file(second),
+                                                       .plugin = toolrack_tool_plugin(second),
+                                                       .tool = toolrack_tool_name(second),
+                                                       .rule = "tool-exists",
+                                                       .reason = reason,
+                                                       .fix = fix});
+}
+
+static void drop_tool(struct change *change, size_t *kept, size_t at, bool drop_kept) {
+    if (drop_kept) {
+        toolrack_tool_unref(change->tools[*kept - 1]);
+        change->tools[*kept - 1] = change->tools[at];
+    } else {
+        toolrack_tool_unref(change->tools[at]);
+    }
+}
+
+/* Leave one tool of each name and version; tools are sorted by name, version and arrival.
+ * `uid_old` is the last uid from before this change. */
+static void resolve_duplicates(struct registry *registry, struct change *change, uint64_t uid_old) {
+    size_t kept = 0;
+    for (size_t i = 0; i < change->count; i++) {
+        struct toolrack_tool *tool = change->tools[i];
+        struct toolrack_tool *first = kept > 0 ? change->tools[kept - 1] : NULL;
+        if (first == NULL || tool_compare_names(first, tool) != 0) {
+            change->tools[kept++] = tool;
+            continue;
+        }
+        bool replace = registry->options.duplicates == REGISTRY_REPLACE;
+        if (replace) {
+            log_line(registry->options.log, LOG_WARNING, toolrack_tool_plugin(tool),
+                     "%s %s replaces the one of plugin %s", toolrack_tool_name(tool),
+                     toolrack_tool_version(tool), toolrack_tool_plugin(first));
+            if (first->reg->uid <= uid_old) {
+                change_note(change, TOOLRACK_EVENT_REMOVED, first);
+            }
+        } else {
+            refuse_duplicate(registry, change, first, tool);
+        }
+        drop_tool(change, &kept, i, replace);
+    }
+    change->count = kept;
+}
+
+/* For registering all or none: the first pair of the same name and version, as an error. */
+static int fail_on_duplicate(const struct change *change, struct toolrack_error *err) {
+    for (size_t i = 1; i < change->count; i++) {
+        if (tool_compare_names(change->tools[i - 1], change->tools[i]) == 0) {
+            char reason[DUPLICATE_TEXT_MAX];
+            char fix[DUPLICATE_TEXT_MAX];
+            describe_duplicate(change, change->tools[i - 1], change->tools[i], reason,
+                               sizeof reason, fix, sizeof fix);
+            int code = error_set(err, TOOLRACK_E_EXISTS, "%s; %s", reason, fix);
+            error_set_tool(err, toolrack_tool_name(change->tools[i]));
+            return code;
+        }
+    }
+    return 0;
+}
+
+static int add_locked(struct registry *registry, struct plugin *const *plugins, size_t count,
+                      bool all_or_none, struct change *change, struct toolrack_error *err) {
+    const struct snapshot *old = read_current(registry);
+    uint64_t uid_old = registry->uid_last;
+    size_t total = old->count;
+    for (size_t i = 0; i < count; i++) {
+        total += plugins[i]->desc->tool_count;
+    }
+    if (total > REGISTRY_TOOLS_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the registry holds at most %u tools; remove some plugins",
+                         REGISTRY_TOOLS_MAX);
+    }
+    if (!change_begin(change, 2 * total)) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        change->tools[change->count++] = toolrack_tool_ref(old->by_name[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!add_plugin(registry, plugins[i], change)) {
+            return error_oom(err);
+        }
+    }
+    qsort(change->tools, change->count, sizeof *change->tools, compare_arrival);
+    int code = all_or_none && registry->options.duplicates == REGISTRY_REJECT
+                       ? fail_on_duplicate(change, err)
+                       : 0;
+    if (code < 0) {
+        return code;
+    }
+    resolve_duplicates(registry, change, uid_old);
+    for (size_t i = 0; i < change->count; i++) {
+        if (change->tools[i]->reg->uid > uid_old) {
+            change_note(change, TOOLRACK_EVENT_ADDED, change->tools[i]);
+        }
+    }
+    return publish(registry, change) ? 0 : error_oom(err);
+}
+
+static int add(struct registry *registry, struct plugin *const *plugins, size_t count,
+               bool all_or_none, uint64_t *ret_uids, struct toolrack_error *err) {
+    struct change change = {0};
+    (void)pthread_mutex_lock(&registry->writer);
+    uint64_t first = registry->uid_last + 1;
+    int code = add_locked(registry, plugins, count, all_or_none, &change, err);
+    (void)pthread_mutex_unlock(&registry->writer);
+    if (code == 0) {
+        for (uint32_t i = 0; ret_uids != NULL && i < plugins[0]->desc->tool_count; i++) {
+            ret_uids[i] = first + i;
+        }
+        tell(registry, &change);
+    }
+    change_finish(&change);
+    return code;
+}
+
+int registry_add(struct registry *registry, struct plugin *const *plugins, size_t count,
+                 struct toolrack_error *err) {
+    return add(registry, plugins, count, false, NULL, err);
+}
+
+int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t *ret_uids,
+                     struct toolrack_error *err) {
+    return add(registry, &plugin, 1, true, ret_uids, err);
+}
+
+/* ----------------------------------------------------------------- remove */
+
+/* Take out what matches: by uid, or by selector when uid is 0. */
+static int remove_locked(struct registry *registry, uint64_t uid, const struct selector *selector,
+                         struct change *change, struct toolrack_error *err) {
+    const struct snapshot *old = read_current(registry);
+    if (!change_begin(change, old->count)) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        struct toolrack_tool *tool = old->by_name[i];
+        if (uid != 0 ? tool->reg->uid == uid : selects(selector, tool)) {
+            change_note(change, TOOLRACK_EVENT_REMOVED, tool);
+        } else {
+            change->tools[change->count++] = toolrack_tool_ref(tool);
+        }
+    }
+    if (change->notice_count == 0) {
+        return TOOLRACK_E_NOT_FOUND;
+    }
+    return publish(registry, change) ? 0 : error_oom(err);
+}
+
+static int remove_matching(struct registry *registry, uint64_t uid, const struct selector *selector,
+                           struct toolrack_error *err) {
+    struct change change = {0};
+    (void)pthread_mutex_lock(&registry->writer);
+    int code = remove_locked(registry, uid, selector, &change, err);
+    (void)pthread_mutex_unlock(&registry->writer);
+    if (code == 0) {
+        tell(registry, &change);
+    }
+    change_finish(&change);
+    return code;
+}
+
+int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_error *err) {
+    int code = uid == 0 ? TOOLRACK_E_NOT_FOUND : remove_matching(registry, uid, NULL, err);
+    return code != TOOLRACK_E_NOT_FOUND
+                   ? code
+                   : error_set(err, code, "no tool is registered with the number %llu",
+                               (unsigned long long)uid);
+}
+
+int registry_remove_name(struct registry *registry, const char *selector,
+                         struct toolrack_error *err) {
+    struct selector parsed = selector_of(selector);
+    int code = remove_matching(registry, 0, &parsed, err);
+    return code != TOOLRACK_E_NOT_FOUND ? code : registry_not_found(registry, selector, err);
+}
+
+/* ------------------------------------------------------------------- read */
+
+struct toolrack_tool *registry_get(struct registry *registry, const char *selector) {
+    rcu_read_begin();
+    struct toolrack_tool *tool = find(read_current(registry), selector);
+    if (tool != NULL) {
+        (void)toolrack_tool_ref(tool);
+    }
+    rcu_read_end();
+    return tool;
+}
+
+void registry_visit(struct registry *registry, bool (*visit)(void *user, struct toolrack_tool *),
+                    void *user) {
+    rcu_read_begin();
+    const struct snapshot *snapshot = read_current(registry);
+    for (size_t i = 0; i < snapshot->count && visit(user, snapshot->tools[i]); i++) {
+    }
+    rcu_read_end();
+}
+
+struct toolrack_text *registry_definitions(struct registry *registry) {
+    rcu_read_begin();
+    struct toolrack_text *text = snapshot_definitions(read_current(registry));
+    rcu_read_end();
+    return text;
+}
+
+/* A name is near when about one character in three is off, at most. */
+static unsigned distance_allowed(const char *name) {
+    size_t length = strlen(name);
+    return length < 4 ? 1 : length < 8 ? 2 : 3;
+}
+
+char *registry_suggest(struct registry *registry, const char *name) {
+    unsigned best = distance_allowed(name) + 1;
+    char *found = NULL;
+    rcu_read_begin();
+    const struct snapshot *snapshot = read_current(registry);
+    const char *nearest = NULL;
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const char *candidate = toolrack_tool_name(snapshot->by_name[i]);
+        unsigned distance = name_distance(name, candidate, best);
+        if (distance < best) {
+            best = distance;
+            nearest = candidate;
+        }
+    }
+    if (nearest != NULL) {
+        found = strdup(nearest);
+    }
+    rcu_read_end();
+    return found;
+}
+
+static void list_versions(struct registry *registry, const struct selector *selector,
+                          struct buf *out) {
+    rcu_read_begin();
+    const struct snapshot *snapshot = read_current(registry);
+    const struct name_slot *slot = snapshot_find(snapshot, selector->name, selector->name_length);
+    for (uint32_t i = 0; slot != NULL && i < slot->count; i++) {
+        buf_printf(out, "%s%s", i > 0 ? ", " : "",
+                   toolrack_tool_version(snapshot->by_name[slot->first + i]));
+    }
+    rcu_read_end();
+}
+
+int registry_not_found(struct registry *registry, const char *text, struct toolrack_error *err) {
+    struct selector selector = selector_of(text);
+    int name_length =
+            (int)(selector.name_length > NAME_LENGTH_MAX ? NAME_LENGTH_MAX : selector.name_length);
+    CLEANUP(buf_finish) struct buf versions = BUF_INIT;
+    list_versions(registry, &selector, &versions);
+    if (versions.length > 0) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%.*s' has no version '%s'; there is: %s",
+                         name_length, selector.name,
+                         selector.version != NULL ? selector.version : "", versions.data);
+    }
+    char name[NAME_LENGTH_MAX + 1];
+    (void)snprintf(name, sizeof name, "%.*s", name_length, selector.name);
+    CLEANUP(freep) char *nearest = registry_suggest(registry, name);
+    return nearest != NULL ? error_set(err, TOOLRACK_E_NOT_FOUND,
+                                       "Tool '%s' not found; did you mean '%s'?", name, nearest)
+                           : error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found", name);
+}
+
+/* --------------------------------------------------------------- refusals */
+
+struct refusal {
+    struct refusal *next;
+    struct toolrack_refusal public;
+    char *texts; /* what `public` points into */
+};
+
+static size_t text_size(const char *text) {
+    return text != NULL ? strlen(text) + 1 : 0;
+}
+
+static const char *put_text(char **at, const char *text) {
+    if (text == NULL) {
+        return NULL;
+    }
+    char *start = *at;
+    size_t size = strlen(text) + 1;
+    memcpy(start, text, size);
+    *at += size;
+    return start;
+}
+
+/* A deep copy: the texts follow one another in one block. */
+static bool copy_refusal(const struct toolrack_refusal *from, struct toolrack_refusal *to,
+                         char **ret_texts) {
+    char *at = malloc(text_size(from->file) + text_size(from->plugin) + text_size(from->tool) +
+                      text_size(from->rule) + text_size(from->reason) + text_size(from->fix) + 1);
+    if (at == NULL) {
+        return false;
+    }
+    *ret_texts = at;
+    to->file = put_text(&at, from->file);
+    to->plugin = put_text(&at, from->plugin);
+    to->tool = put_text(&at, from->tool);
+    to->rule = put_text(&at, from->rule);
+    to->reason = put_text(&at, from->reason);
+    to->fix = put_text(&at, from->fix);
+    return true;
+}
+
+static void refuse_locked(struct registry *registry, const struct toolrack_refusal *refusal) {
+    struct refusal *kept = calloc(1, sizeof *kept);
+    if (kept == NULL || !copy_refusal(refusal, &kept->public, &kept->texts)) {
+        log_line(registry->options.log, LOG_ERROR, "registry",
+                 "out of memory: a refused tool will not be listed");
+        free(kept);
+        return;
+    }
+    kept->next = registry->refusals;
+    registry->refusals = kept;
+    registry->refusal_count++;
+}
+
+void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal) {
+    (void)pthread_mutex_lock(&registry->writer);
+    refuse_locked(registry, refusal);
+    (void)pthread_mutex_unlock(&registry->writer);
+}
+
+static void free_refusals(struct registry *registry) {
+    while (registry->refusals != NULL) {
+        struct refusal *next = registry->refusals->next;
+        free(registry->refusals->texts);
+        free(registry->refusals);
+        registry->refusals = next;
+    }
+}
+
+struct toolrack_refusals {
+    size_t count;
+    struct refusal_copy {
+        struct toolrack_refusal public;
+        char *texts;
+    } items[];
+};
+
+struct toolrack_refusals *registry_refusals(struct registry *registry) {
+    (void)pthread_mutex_lock(&registry->writer);
+    size_t count = registry->refusal_count;
+    struct toolrack_refusals *list = calloc(1, sizeof *list + count * sizeof list->items[0]);
+    bool complete = list != NULL;
+    size_t at = count;
+    for (struct refusal *kept = registry->refusals; complete && kept != NULL; kept = kept->next) {
+        at--; /* newest first in the list, oldest first for the reader */
+        complete = copy_refusal(&kept->public, &list->items[at].public, &list->items[at].texts);
+    }
+    (void)pthread_mutex_unlock(&registry->writer);
+    if (list != NULL) {
+        list->count = count;
+    }
+    if (!complete) {
+        toolrack_refusals_free(list);
+        return NULL;
+    }
+    return list;
+}
+
+size_t toolrack_refusals_count(const struct toolrack_refusals *refusals) {
+    return refusals->count;
+}
+
+const struct toolrack_refusal *toolrack_refusals_get(const struct toolrack_refusals *refusals,
+                                                     size_t index) {
+    return &refusals->items[index].public;
+}
+
+void toolrack_refusals_free(struct toolrack_refusals *refusals) {
+    if (refusals != NULL) {
+        for (size_t i = 0; i < refusals->count; i++) {
+            free(refusals->items[i].texts);
+        }
+        free(refusals);
+    }
+}

@@ -1,0 +1,96 @@
+/* registry.h - what tools exist.
+ *
+ * Writers build a new snapshot and publish it by one pointer; readers follow the
+ * pointer, take a reference on what they need and never wait. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "registry/snapshot.h"
+
+struct registry;
+
+/* Most tools registered at once, versions counted. */
+#define REGISTRY_TOOLS_MAX 65536u
+
+/* What happens when a name and version is registered twice. */
+enum registry_duplicates {
+    REGISTRY_REJECT, /* the second is refused, with a free name suggested */
+    REGISTRY_REPLACE /* the second takes the place of the first, with a warning */
+};
+
+struct registry_options {
+    enum registry_duplicates duplicates;
+    const struct log *log;
+    /* After a change took effect, once for each tool; on the writer's thread, no lock held. */
+    void (*event)(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
+    void *user;
+};
+
+/** NULL when out of memory. */
+struct registry *registry_create(const struct registry_options *options);
+/** Release it; NULL is ignored. No other thread may use it. */
+void registry_destroy(struct registry *registry);
+
+/** What an admin has set, before or after the tools it is about come. `selector` is "name" (all
+ * versions: it takes the place of what was set for single ones) or "name@version". */
+struct registry_setting {
+    const char *selector;
+    bool has_enabled;
+    bool enabled;
+    bool has_priority;
+    int32_t priority;
+};
+
+/** Set it and change the tools concerned. What has_... leaves out stays as it was set.
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int registry_set(struct registry *registry, const struct registry_setting *setting,
+                 struct toolrack_error *err);
+
+/** Register the tools of plugins, in their order, as one change. Those that cannot be are noted as
+ * refused.
+ *
+ * @param plugins  borrowed; a registration takes its own reference
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int registry_add(struct registry *registry, struct plugin *const *plugins, size_t count,
+                 struct toolrack_error *err);
+
+/** Register all tools of one plugin or none.
+ * @param ret_uids  one for each of its tools; may be NULL
+ * @return as above, and TOOLRACK_E_EXISTS for a name and version taken. [any-thread] */
+int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t *ret_uids,
+                     struct toolrack_error *err);
+
+/** Take out one registration, or all that a selector names.
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_error *err);
+int registry_remove_name(struct registry *registry, const char *selector,
+                         struct toolrack_error *err);
+
+/** Find "name" or "name@version"; a reference, or NULL. [any-thread] */
+struct toolrack_tool *registry_get(struct registry *registry, const char *selector);
+
+/** The registered name nearest to `name`, or NULL; to be freed. [any-thread] */
+char *registry_suggest(struct registry *registry, const char *name);
+
+/** Set the error for a name that registry_get() does not know: NotFound, with the nearest name or
+ * the versions there are. Returns its code. [any-thread] */
+int registry_not_found(struct registry *registry, const char *selector, struct toolrack_error *err);
+
+/** Call `visit` for each tool of the present snapshot in registry order, inside an RCU reader,
+ * until it returns false. [any-thread] */
+void registry_visit(struct registry *registry, bool (*visit)(void *user, struct toolrack_tool *),
+                    void *user);
+
+/** The definitions of the present snapshot; a reference, or NULL when out of memory. [any-thread]
+ */
+struct toolrack_text *registry_definitions(struct registry *registry);
+
+/** Note what was refused; all texts are copied. Out of memory loses the row, not the registry.
+ * [any-thread] */
+void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal);
+/** A copy of all refusals, to be released by toolrack_refusals_free(). NULL: out of memory. */
+struct toolrack_refusals *registry_refusals(struct registry *registry);

@@ -1,0 +1,49 @@
+/* snapshot.h - one immutable state of the registry.
+ *
+ * All that readers follow is made before the snapshot is published and never
+ * changes after, but for the definitions text, which the first who asks makes. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "registry/text.h"
+#include "registry/tool.h"
+
+/* All versions of one name. */
+struct name_slot {
+    uint32_t hash;
+    uint32_t length;            /* of the name; 0 is an empty slot */
+    const char *name;           /* borrowed from a registration of the group */
+    struct toolrack_tool *call; /* what a call by this name alone means */
+    uint32_t first;             /* into by_name */
+    uint32_t count;
+};
+
+struct snapshot {
+    size_t count;
+    struct toolrack_tool **tools;   /* registry order; a reference on each */
+    struct toolrack_tool **by_name; /* by name, versions downwards; borrowed from the above */
+    struct name_slot *slots;        /* open addressing, at most half full */
+    uint32_t mask;
+    _Atomic(struct toolrack_text *) definitions;
+};
+
+/** Make a snapshot of `count` tools that are sorted by tool_compare_names() and of which no two
+ * have the same name and version. Takes over the references on the tools, also on failure.
+ * @return NULL when out of memory. [writer] */
+struct snapshot *snapshot_create(struct toolrack_tool **tools, size_t count);
+/** Release it and its references; NULL is ignored. No reader may hold it. [writer] */
+void snapshot_destroy(struct snapshot *snapshot);
+
+/** All versions of a name, or NULL. [any-thread, inside an RCU reader] */
+const struct name_slot *snapshot_find(const struct snapshot *snapshot, const char *name,
+                                      size_t length);
+
+/** Order by name, then version downwards. 0 is the same tool. */
+int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool *b);
+
+/** The definitions of the enabled tools as a JSON array; made at the first call.
+ * @return a reference, or NULL when out of memory. [any-thread, inside an RCU reader] */
+struct toolrack_text *snapshot_definitions(struct snapshot *snapshot);

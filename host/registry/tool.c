@@ -1,0 +1,328 @@
+#include "registry/tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/name.h"
+
+/* ------------------------------------------------------------------- life */
+
+struct registration *registration_create(struct plugin *plugin, uint32_t index, uint64_t uid) {
+    /* calloc knows nothing of the alignment that the statistics ask for. */
+    struct registration *reg = aligned_alloc(_Alignof(struct registration), sizeof *reg);
+    if (reg == NULL) {
+        return NULL;
+    }
+    memset(reg, 0, sizeof *reg);
+    atomic_init(&reg->refs, 1);
+    reg->uid = uid;
+    reg->plugin = plugin_ref(plugin);
+    reg->spec = &plugin->desc->tools[index];
+    reg->name_length = (uint32_t)strlen(reg->spec->tool->name);
+    reg->name_hash = name_hash(reg->spec->tool->name, reg->name_length);
+    return reg;
+}
+
+static void prepared_destroy(struct prepared *prepared) {
+    if (prepared != NULL) {
+        schema_destroy(prepared->schema);
+        schema_destroy(prepared->result_schema);
+        signature_destroy(prepared->signature);
+        free(prepared);
+    }
+}
+
+static void prepared_destroyp(struct prepared **local) {
+    prepared_destroy(*local);
+}
+
+void registration_unref(struct registration *reg) {
+    if (reg == NULL || atomic_fetch_sub_explicit(&reg->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    prepared_destroy(atomic_load(&reg->prepared));
+    plugin_unref(reg->plugin);
+    free(reg);
+}
+
+struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority) {
+    struct toolrack_tool *tool = calloc(1, sizeof *tool);
+    if (tool != NULL) {
+        atomic_init(&tool->refs, 1);
+        atomic_fetch_add_explicit(&reg->refs, 1, memory_order_relaxed);
+        tool->reg = reg;
+        tool->enabled = enabled;
+        tool->priority = priority;
+    }
+    return tool;
+}
+
+struct toolrack_tool *toolrack_tool_ref(struct toolrack_tool *tool) {
+    atomic_fetch_add_explicit(&tool->refs, 1, memory_order_relaxed);
+    return tool;
+}
+
+void toolrack_tool_unref(struct toolrack_tool *tool) {
+    if (tool != NULL && atomic_fetch_sub_explicit(&tool->refs, 1, memory_order_acq_rel) == 1) {
+        registration_unref(tool->reg);
+        free(tool);
+    }
+}
+
+/* --------------------------------------------------------------- defaults */
+
+bool registration_enabled_by_default(const struct registration *reg) {
+    return (reg->spec->tool->flags & TR_DISABLED) == 0;
+}
+
+int32_t registration_default_priority(const struct registration *reg) {
+    int32_t most = trust_priority(reg->plugin->trust);
+    int32_t asked = reg->spec->tool->priority;
+    return asked == 0 || asked > most ? most : asked;
+}
+
+/* ---------------------------------------------------------------- prepare */
+
+/* Compile a schema text with memory that ends here. */
+static int compile_text(const char *text, size_t length, const struct schema_options *options,
+                        struct schema **ret, struct toolrack_error *err) {
+    yyjson_doc *doc = yyjson_read(text, length, 0);
+    if (doc == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "it is not JSON");
+    }
+    int code = schema_compile(yyjson_doc_get_root(doc), options, ret, err);
+    yyjson_doc_free(doc);
+    return code;
+}
+
+bool tool_check_schema(void *user, const char *schema, size_t length, bool is_result, char *reason,
+                       size_t room) {
+    (void)user;
+    struct schema *compiled = NULL;
+    struct toolrack_error err;
+    struct schema_options options = SCHEMA_OPTIONS_TOOL;
+    options.root_object = !is_result;
+    if (compile_text(schema, length, &options, &compiled, &err) < 0) {
+        (void)snprintf(reason, room, "%s", err.message);
+        return false;
+    }
+    schema_destroy(compiled);
+    return true;
+}
+
+static int prepare_schemas(const struct descriptor_tool *spec, struct prepared *prepared,
+                           struct toolrack_error *err) {
+    struct schema_options options = SCHEMA_OPTIONS_TOOL;
+    options.check_defaults = false; /* the reader did */
+    int code = compile_text(spec->schema, strlen(spec->schema), &options, &prepared->schema, err);
+    /* What a typed tool returns has the right shape by its making. */
+    if (code == 0 && !spec->typed && spec->result_schema != NULL) {
+        options.root_object = false;
+        code = compile_text(spec->result_schema, strlen(spec->result_schema), &options,
+                            &prepared->result_schema, err);
+    }
+    return code;
+}
+
+static int prepare_signature(const struct descriptor_tool *spec, struct prepared *prepared,
+                             struct toolrack_error *err) {
+    if (!spec->typed) {
+        return 0;
+    }
+    int code = signature_create(spec->tool, &prepared->signature, err);
+    if (code == 0) {
+        prepared->slot_count = signature_value_count(prepared->signature);
+    }
+    return code;
+}
+
+static int prepare_locked(struct registration *reg, const struct prepared **ret, bool *ret_loaded,
+                          struct toolrack_error *err) {
+    struct prepared *known = atomic_load_explicit(&reg->prepared, memory_order_acquire);
+    if (known != NULL) {
+        *ret = known;
+        return 0;
+    }
+    int code = plugin_load(reg->plugin, ret_loaded, err);
+    if (code < 0) {
+        return code;
+    }
+    CLEANUP(prepared_destroyp) struct prepared *prepared = calloc(1, sizeof *prepared);
+    if (prepared == NULL) {
+        return error_oom(err);
+    }
+    image_entry(atomic_load(&reg->plugin->image), reg->spec, &prepared->function, &prepared->run);
+    struct toolrack_error reason;
+    code = prepare_schemas(reg->spec, prepared, &reason);
+    if (code == 0) {
+        code = prepare_signature(reg->spec, prepared, &reason);
+    }
+    if (code == TOOLRACK_E_NO_MEMORY) {
+        return error_oom(err);
+    }
+    if (code < 0) {
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "the tool cannot be prepared: %s",
+                         reason.message);
+    }
+    *ret = prepared;
+    atomic_store_explicit(&reg->prepared, STEAL(prepared), memory_order_release);
+    return 0;
+}
+
+int registration_prepare(struct registration *reg, const struct prepared **ret, bool *ret_loaded,
+                         struct toolrack_error *err) {
+    *ret_loaded = false;
+    struct prepared *known = atomic_load_explicit(&reg->prepared, memory_order_acquire);
+    if (known != NULL) {
+        *ret = known;
+        return 0;
+    }
+    (void)pthread_mutex_lock(&reg->plugin->lock);
+    int code = prepare_locked(reg, ret, ret_loaded, err);
+    (void)pthread_mutex_unlock(&reg->plugin->lock);
+    return code;
+}
+
+/* -------------------------------------------------------------- accessors */
+
+const char *toolrack_tool_name(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->name;
+}
+
+uint64_t toolrack_tool_uid(const struct toolrack_tool *tool) {
+    return tool->reg->uid;
+}
+
+const char *toolrack_tool_version(const struct toolrack_tool *tool) {
+    return tool->reg->spec->version;
+}
+
+const char *toolrack_tool_title(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->title;
+}
+
+const char *toolrack_tool_description(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->description;
+}
+
+const char *toolrack_tool_category(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->category;
+}
+
+const char *toolrack_tool_tags(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->tags;
+}
+
+bool toolrack_tool_has_tag(const struct toolrack_tool *tool, const char *tag) {
+    const char *at = toolrack_tool_tags(tool);
+    size_t length = strlen(tag);
+    while (at != NULL && *at != '\0') {
+        at += strspn(at, " ,");
+        size_t word = strcspn(at, ",");
+        size_t end = word;
+        while (end > 0 && at[end - 1] == ' ') {
+            end--;
+        }
+        if (end == length && length > 0 && strncasecmp(at, tag, length) == 0) {
+            return true;
+        }
+        at += word;
+    }
+    return false;
+}
+
+const char *toolrack_tool_schema(const struct toolrack_tool *tool) {
+    return tool->reg->spec->schema;
+}
+
+const char *toolrack_tool_result_schema(const struct toolrack_tool *tool) {
+    return tool->reg->spec->result_schema;
+}
+
+bool toolrack_tool_enabled(const struct toolrack_tool *tool) {
+    return tool->enabled;
+}
+
+int toolrack_tool_priority(const struct toolrack_tool *tool) {
+    return tool->priority;
+}
+
+enum toolrack_permission toolrack_tool_permission(const struct toolrack_tool *tool) {
+    return (enum toolrack_permission)tool->reg->spec->tool->permission;
+}
+
+static bool has_flag(const struct toolrack_tool *tool, enum tr_tool_flags flag) {
+    return (tool->reg->spec->tool->flags & (uint32_t)flag) != 0;
+}
+
+bool toolrack_tool_read_only(const struct toolrack_tool *tool) {
+    return has_flag(tool, TR_READ_ONLY);
+}
+
+bool toolrack_tool_destructive(const struct toolrack_tool *tool) {
+    return has_flag(tool, TR_DESTRUCTIVE);
+}
+
+bool toolrack_tool_idempotent(const struct toolrack_tool *tool) {
+    return has_flag(tool, TR_IDEMPOTENT);
+}
+
+bool toolrack_tool_open_world(const struct toolrack_tool *tool) {
+    return has_flag(tool, TR_OPEN_WORLD);
+}
+
+uint32_t toolrack_tool_deadline_ms(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->deadline_ms;
+}
+
+const char *toolrack_tool_plugin(const struct toolrack_tool *tool) {
+    return tool->reg->plugin->desc->plugin->id;
+}
+
+const char *toolrack_tool_file(const struct toolrack_tool *tool) {
+    return tool->reg->plugin->path;
+}
+
+const char *toolrack_tool_trust(const struct toolrack_tool *tool) {
+    return trust_name(tool->reg->plugin->trust);
+}
+
+enum toolrack_tool_state toolrack_tool_state(const struct toolrack_tool *tool) {
+    return plugin_state(tool->reg->plugin);
+}
+
+const char *toolrack_tool_state_name(const struct toolrack_tool *tool) {
+    switch (toolrack_tool_state(tool)) {
+    case TOOLRACK_LISTED: return "listed";
+    case TOOLRACK_LOADED: return "loaded";
+    case TOOLRACK_FAILED: return "failed";
+    case TOOLRACK_STUCK: return "stuck";
+    }
+    return "unknown";
+}
+
+void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t room) {
+    struct plugin *plugin = tool->reg->plugin;
+    unsigned stuck = atomic_load(&plugin->stuck);
+    if (stuck != 0) {
+        (void)snprintf(reason, room, "%u call%s given up and still running", stuck,
+                       stuck == 1 ? "" : "s");
+        return;
+    }
+    (void)pthread_mutex_lock(&plugin->lock);
+    (void)snprintf(reason, room, "%s", plugin->reason);
+    (void)pthread_mutex_unlock(&plugin->lock);
+}
+
+struct toolrack_statistics toolrack_tool_statistics(const struct toolrack_tool *tool) {
+    struct registration *reg = tool->reg;
+    return (struct toolrack_statistics){
+            .calls = atomic_load_explicit(&reg->calls, memory_order_relaxed),
+            .failures = atomic_load_explicit(&reg->failures, memory_order_relaxed),
+            .total_ns = atomic_load_explicit(&reg->total_ns, memory_order_relaxed),
+            .max_ns = atomic_load_explicit(&reg->max_ns, memory_order_relaxed),
+    };
+}

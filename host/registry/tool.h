@@ -1,0 +1,83 @@
+/* tool.h - a registration, and the tool as it looks in one snapshot.
+ *
+ * A registration is one version of one tool, from the moment it was registered;
+ * what callers hold is a `struct toolrack_tool`, an immutable view of it with
+ * the enabled flag and the priority of one snapshot. Changing either makes another view
+ * of the same registration. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "ffi/signature.h"
+#include "registry/plugin.h"
+#include "schema/schema.h"
+
+/* What a call needs, made once at the first call. Immutable. */
+struct prepared {
+    struct schema *schema;
+    struct schema *result_schema; /* of a JSON tool that states one; else NULL */
+    struct signature *signature;  /* of a typed tool; else NULL */
+    size_t slot_count;            /* typed: values that come from the arguments */
+    void (*function)(void);
+    tr_status (*run)(struct tr_call *call);
+};
+
+struct registration {
+    atomic_uint refs;
+    uint64_t uid;
+    uint32_t name_hash;
+    uint32_t name_length;
+    struct plugin *plugin;              /* a reference */
+    const struct descriptor_tool *spec; /* of plugin->desc */
+    _Atomic(struct prepared *) prepared;
+
+    /* Statistics; written by every call, so away from what every call only reads. */
+    _Alignas(64) atomic_uint_fast64_t calls;
+    atomic_uint_fast64_t failures;
+    atomic_uint_fast64_t total_ns;
+    atomic_uint_fast64_t max_ns;
+};
+
+struct toolrack_tool {
+    atomic_uint refs;
+    bool enabled;
+    int32_t priority;
+    struct registration *reg; /* a reference */
+};
+
+/** A new registration of plugin->desc->tools[index]. NULL when out of memory. [writer] */
+struct registration *registration_create(struct plugin *plugin, uint32_t index, uint64_t uid);
+void registration_unref(struct registration *reg);
+CLEANUP_DEFINE(struct registration, registration_unref)
+
+/** A view of it; takes a reference on it. NULL when out of memory. [writer] */
+struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority);
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+
+/** What a plugin gave the tool: enabled unless it says otherwise; its priority, cut to its trust's.
+ */
+bool registration_enabled_by_default(const struct registration *reg);
+int32_t registration_default_priority(const struct registration *reg);
+
+/** Load the plugin and compile the schema and the signature, unless that is done.
+ * @param ret_loaded  set to true when the plugin was loaded, or failed to, just now
+ * @return 0; TOOLRACK_E_EXECUTION_FAILED; TOOLRACK_E_NO_MEMORY. [call-thread] */
+int registration_prepare(struct registration *reg, const struct prepared **ret, bool *ret_loaded,
+                         struct toolrack_error *err);
+
+/** Count a finished call. [any-thread] */
+static inline void registration_record(struct registration *reg, bool failed, uint64_t ns) {
+    atomic_fetch_add_explicit(&reg->calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&reg->total_ns, ns, memory_order_relaxed);
+    if (failed) {
+        atomic_fetch_add_explicit(&reg->failures, 1, memory_order_relaxed);
+    }
+    uint_fast64_t max = atomic_load_explicit(&reg->max_ns, memory_order_relaxed);
+    while (ns > max &&
+           !atomic_compare_exchange_weak_explicit(&reg->max_ns, &max, ns, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+/** Whether a text is a schema that a tool may have; for the reader of descriptors. [any-thread] */
+descriptor_schema_check tool_check_schema;

@@ -1,0 +1,44 @@
+/* store.h - what must survive: the settings that were made at run time.
+ *
+ * One SQLite database in the state folder. It is opened for reading when the host
+ * opens, and made when there is first something to keep; a decision is on disk
+ * before the function returns. The user's file is never deleted: one that is
+ * damaged or of a newer toolrack is left alone, and the host serves without it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "toolrack/error.h"
+
+struct store;
+
+/** Open the store of a state folder, which need not exist yet.
+ *
+ * @param state_dir  copied
+ * @param err        when the file is there and cannot be used: says so. The store is returned all
+ *                   the same; it has no settings and every attempt to keep one fails likewise.
+ * @return a store, to be released with store_close(); NULL when out of memory. [any-thread] */
+struct store *store_open(const char *state_dir, struct toolrack_error *err);
+void store_close(struct store *store);
+
+/** One setting, by "name" or "name@version"; `has_` says which of the two were made. */
+struct store_setting {
+    const char *selector;
+    bool has_enabled;
+    bool enabled;
+    bool has_priority;
+    int32_t priority;
+};
+
+/** Call `visit` for each setting kept.
+ * @return 0; TOOLRACK_E_IO. [any-thread] */
+int store_read_settings(struct store *store,
+                        void (*visit)(void *user, const struct store_setting *setting), void *user,
+                        struct toolrack_error *err);
+
+/** Keep a setting; what has_ leaves out stays as it was kept. One by name alone takes the place of
+ * those of single versions. Durable on return.
+ * @return 0; TOOLRACK_E_IO: nothing was kept. [any-thread] */
+int store_keep_setting(struct store *store, const struct store_setting *setting,
+                       struct toolrack_error *err);

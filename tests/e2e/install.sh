@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# install.sh: use an installation as a stranger would, with nothing but pkg-config.
+set -uo pipefail
+# shellcheck source=tests/e2e/tap.sh
+. "$E2E_SOURCE/tests/e2e/tap.sh"
+
+root=$work/root
+passes "meson install" "$E2E_MESON" install -C "$E2E_BUILD" --no-rebuild --quiet --destdir "$root"
+
+# Installed below another root: pkg-config and the loader have to be told.
+pc=$(find "$root" -name toolrack.pc)
+export PKG_CONFIG_LIBDIR=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$root
+PKG_CONFIG_LIBDIR+=:$(pkg-config --variable pc_path pkg-config 2>/dev/null)
+lib=$(find "$root" -name 'libtoolrack.so')
+export LD_LIBRARY_PATH=${lib%/*}
+bin=$(find "$root" -path '*/bin/toolrack')
+PATH=${bin%/*}:$PATH
+export HOME=$work/home
+unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME TOOLRACK_PLUGIN_PATH TOOLRACK_BUILTIN_DIR
+
+folder=$HOME/.local/share/toolrack/plugins
+mkdir -p "$folder"
+
+# shellcheck disable=SC2317  # called by name
+compile() { # SOURCE OUTPUT MODULE...
+    local source=$1 output=$2
+    shift 2
+    local -a flags compiler
+    read -ra flags <<<"$(pkg-config --cflags --libs "$@")"
+    read -ra compiler <<<"$CC"
+    [ "${output%.so}" = "$output" ] || flags+=(-shared -fPIC)
+    "${compiler[@]}" -Wall -Wextra -Wpedantic -Werror -Wl,--as-needed "$source" -o "$output" "${flags[@]}"
+}
+
+passes "an 8-line plugin compiles" compile "$E2E_SOURCE/tests/e2e/embed/math.c" "$folder/math.so" toolrack-sdk
+prints "it is listed" "NAME  VERSION  PRIORITY  PERMISSION  PLUGIN  STATE   DESCRIPTION
+add   1.0.0    10        safe        math    listed  Add two numbers" toolrack list
+passes "it is shown" toolrack show add
+prints "it is called" 42.0 toolrack call add --arg a=40 --arg b=2
+prints "it is disabled" "add is disabled" toolrack disable add
+toolrack call add --arg a=40 --arg b=2 >"$work/log" 2>&1
+[ $? -eq 5 ]
+report "then it is not called" $?
+prints "it is enabled again" "add is enabled" toolrack enable add
+prints "then it is called again" 42.0 toolrack call add --arg a=40 --arg b=2
+
+passes "an app compiles" compile "$E2E_SOURCE/tests/e2e/embed/app.c" "$work/app" toolrack toolrack-sdk
+prints "it calls its own tool and the plugin's" "42
+42.0" "$work/app" "$folder"
+finish

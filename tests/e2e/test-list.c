@@ -1,0 +1,186 @@
+/* list and show. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+static void list_is_an_aligned_table(void **state) {
+    (void)state;
+    EXPECT(RUN("list"), 0,
+           "NAME      VERSION  PRIORITY  PERMISSION  PLUGIN   STATE   DESCRIPTION\n"
+           "add       1.0.0    10        safe        kit      listed  Add two numbers\n"
+           "echo      1.0.0    10        safe        kit      listed  Give the arguments back\n"
+           "erase     1.0.0    10        confirm     kit      listed  Erase something\n"
+           "fails     1.0.0    10        safe        kit      listed  Fail\n"
+           "greedy    1.0.0    10        safe        kit      listed  Reach a limit\n"
+           "greet     2.0.0    10        safe        kit      listed  Greet somebody\n"
+           "greet     1.0.0    10        safe        kit.old  listed  Greet somebody, the old way\n"
+           "launch    1.0.0    10        dangerous   kit      listed  Launch something\n"
+           "noisy     1.0.0    10        safe        kit      listed  Write log lines\n"
+           "nothing   1.0.0    10        safe        kit      listed  Do nothing\n"
+           "picky     1.0.0    10        safe        kit      listed  Refuse its argument\n"
+           "picture   1.0.0    10        safe        kit      listed  Give a picture\n"
+           "say       1.0.0    10        safe        kit      listed  Say two lines "
+           "\\u202e;sdrawkcab\n"
+           "several   1.0.0    10        safe        kit      listed  Give several things at once\n"
+           "slow      1.0.0    10        safe        kit      listed  Wait until told to stop\n"
+           "stubborn  1.0.0    10        safe        kit      listed  Take three seconds whatever "
+           "is said\n"
+           "total     1.0.0    7         safe        kit      listed  Sum up numbers\n",
+           "");
+}
+
+static void a_terminal_gets_lines_that_fit(void **state) {
+    (void)state;
+    (void)unsetenv("COLUMNS");
+    EXPECT(RUN_WITH({.columns = 80}, "list", "--tag", "math"), 0,
+           "NAME   VERSION  PRIORITY  PERMISSION  PLUGIN  STATE   DESCRIPTION\n"
+           "add    1.0.0    10        safe        kit     listed  Add two numbers\n"
+           "total  1.0.0    7         safe        kit     listed  Sum up numbers\n",
+           "");
+    EXPECT(RUN_WITH({.columns = 80}, "list"), 0, "*  Take three seconds wh…\n*", "");
+    (void)setenv("COLUMNS", "84", 1);
+    EXPECT(RUN_WITH({.columns = 80}, "list"), 0, "*  Take three seconds whatev…\n*", "");
+    (void)setenv("COLUMNS", "wide", 1);
+    EXPECT(RUN_WITH({.columns = 80}, "list"), 0, "*  Take three seconds wh…\n*", "");
+    (void)unsetenv("COLUMNS");
+}
+
+static void list_as_json_says_all(void **state) {
+    (void)state;
+    EXPECT_JSON(RUN("list", "--json"), 0, "/0/id", "\"add\"", "/0/uid", "*", "/0/name", "\"add\"",
+                "/0/version", "\"1.0.0\"", "/0/description", "\"Add two numbers\"", "/0/enabled",
+                "true", "/0/priority", "10", "/0/permission", "\"safe\"", "/0/category", "\"math\"",
+                "/0/tags", "[\"math\",\"sum\"]", "/0/plugin", "\"kit\"", "/0/state", "\"listed\"",
+                "/0/reason", "", "/1/category", "null", "/1/tags", "[]", "/5/id", "\"greet\"",
+                "/5/version", "\"2.0.0\"", "/6/version", "\"1.0.0\"", "/16/id", "\"total\"",
+                "/16/priority", "7", "/17", "");
+    /* On a terminal it is the same, indented. */
+    EXPECT(RUN_WITH({.columns = 80}, "list", "--json", "--tag", "words"), 0,
+           "[\n  {\n    \"id\": \"greet\",\n*", "");
+}
+
+static void list_filters(void **state) {
+    (void)state;
+    EXPECT_JSON(RUN("list", "--json", "--tag", "sum"), 0, "/0/id", "\"add\"", "/1", "");
+    EXPECT_JSON(RUN("list", "--json", "--category", "math"), 0, "/0/id", "\"add\"", "/1/id",
+                "\"total\"", "/2", "");
+    EXPECT_JSON(RUN("list", "--json", "--tag", "math", "--category", "none"), 0, "", "[]");
+    EXPECT(RUN("list", "--tag", "none"), 0, "", "toolrack: no tools; *\n");
+}
+
+static void all_is_also_the_disabled(void **state) {
+    (void)state;
+    EXPECT(RUN("list"), 0, NULL, "");
+    EXPECT(RUN("list", "--all"), 0,
+           "*\nasleep    1.0.0    10        safe        kit      disabled  Disabled by its "
+           "author\n*",
+           "");
+    EXPECT_JSON(RUN("list", "--all", "--json"), 0, "/1/id", "\"asleep\"", "/1/enabled", "false");
+}
+
+/* A folder with a good file and broken ones. */
+static void make_mixed_folder(void) {
+    char path[4096];
+    assert_int_equal(mkdir("mixed", 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/old.so", e2e_plugins());
+    e2e_copy(path, "mixed/good.so", 0);
+    e2e_copy(path, "mixed/cut.so", 900);
+    (void)snprintf(path, sizeof path, "%s/bad-schema.so", e2e_broken());
+    e2e_copy(path, "mixed/half.so", 0);
+    e2e_write("mixed/words.so", "not a plugin at all\n");
+}
+
+static void broken_files_hide_no_good_ones(void **state) {
+    (void)state;
+    make_mixed_folder();
+    EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "list", "--json"), 0, "/0/id", "\"greet\"", "/1/id",
+                "\"straight\"", "/2", "");
+    EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "list", "--all", "--json"), 0, "/1/id",
+                "\"straight\"", "/2/id", "\"mixed/cut.so\"", "/2/uid", "null", "/2/enabled",
+                "false", "/2/state", "\"refused\"", "/2/reason", "\"*\"", "/2/fix", "\"*\"",
+                "/2/file", "\"mixed/cut.so\"", "/3/name", "\"crooked\"", "/3/plugin", "\"half\"",
+                "/3/file", "\"mixed/half.so\"", "/4/id", "\"mixed/words.so\"", "/5", "");
+    EXPECT(RUN_WITH({.plugins = "mixed"}, "list", "--all"), 0,
+           "NAME*\ngreet *\nstraight *\ncut.so    -*refused *(mixed/cut.so)\ncrooked   "
+           "-*\nwords.so *",
+           NULL);
+    EXPECT(RUN_WITH({.plugins = "mixed"}, "call", "greet", "--arg", "name=x"), 0, "good day\n",
+           NULL);
+    EXPECT(RUN_WITH({.plugins = "mixed"}, "show", "crooked"), 3, "",
+           "*toolrack: NotFound: Tool 'crooked' of mixed/half.so was refused: *\n");
+}
+
+static void show_tells_everything(void **state) {
+    (void)state;
+    EXPECT(RUN("show", "add"), 0,
+           "add 1.0.0\nAdd two numbers\n\n"
+           "title        Addition\n"
+           "state        listed\n"
+           "priority     10\n"
+           "permission   safe\n"
+           "category     math\n"
+           "tags         math, sum\n"
+           "annotations  read-only, idempotent\n"
+           "deadline     the host's default\n"
+           "plugin       kit\n"
+           "file         */kit.so\n"
+           "trust        community\n"
+           "\narguments\n{\n*\"a\": {*first addend*}\n"
+           "\nresult\n{\n*number*}\n",
+           "");
+    EXPECT(RUN("show", "say"), 0, "say 1.0.0\nSay two lines \\u202e;sdrawkcab\n*", "");
+    EXPECT(RUN("show", "asleep"), 0, "asleep 1.0.0\n*state        disabled\n*", "");
+    EXPECT(RUN("show", "stubborn"), 0, "*deadline     200 ms\n*", "");
+    EXPECT(RUN("show", "greet"), 0, "greet 2.0.0\n*versions     2.0.0, 1.0.0\n*", "");
+    EXPECT(RUN("show", "greet@1.0.0"), 0, "greet 1.0.0\nGreet somebody, the old way\n*", "");
+}
+
+static void show_as_json_is_one_object(void **state) {
+    (void)state;
+    EXPECT_JSON(RUN("show", "add", "--json"), 0, "/id", "\"add\"", "/title", "\"Addition\"",
+                "/inputSchema/properties/a/type", "\"number\"", "/inputSchema/required",
+                "[\"a\",\"b\"]", "/outputSchema/type", "\"number\"", "/annotations/readOnlyHint",
+                "true", "/annotations/destructiveHint", "false", "/annotations/idempotentHint",
+                "true", "/annotations/openWorldHint", "false", "/deadline_ms", "null", "/file",
+                "\"*/kit.so\"", "/trust", "\"community\"", "/versions", "[\"1.0.0\"]",
+                "/statistics/calls", "0", "/statistics/failures", "0");
+    EXPECT_JSON(RUN("show", "stubborn", "--json"), 0, "/deadline_ms", "200", "/outputSchema",
+                "null");
+    EXPECT_JSON(RUN("show", "greet@1.0.0", "--json"), 0, "/version", "\"1.0.0\"", "/plugin",
+                "\"kit.old\"", "/versions", "[\"2.0.0\",\"1.0.0\"]");
+}
+
+static void what_is_not_there_is_suggested(void **state) {
+    (void)state;
+    EXPECT(RUN("show", "gret"), 3, "",
+           "toolrack: NotFound: Tool 'gret' not found; did you mean 'greet'?\n");
+    EXPECT(RUN("show", "greet@3.0.0"), 3, "",
+           "toolrack: NotFound: Tool 'greet' has no version '3.0.0'; there are 2.0.0, "
+           "1.0.0\n");
+    EXPECT(RUN("show", "frobnicate"), 3, "",
+           "toolrack: NotFound: Tool 'frobnicate' not found; 'toolrack list --all' shows *\n");
+    EXPECT_JSON(RUN("show", "gret", "--json"), 3, "/error/type", "\"NotFound\"", "/error/tool",
+                "\"gret\"", "/error/message", "\"*did you mean*greet*\"");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(list_is_an_aligned_table),       TEST(a_terminal_gets_lines_that_fit),
+            TEST(list_as_json_says_all),          TEST(list_filters),
+            TEST(all_is_also_the_disabled),       TEST(broken_files_hide_no_good_ones),
+            TEST(show_tells_everything),          TEST(show_as_json_is_one_object),
+            TEST(what_is_not_there_is_suggested),
+    };
+    return cmocka_run_group_tests_name("list", tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+/* enable, disable, priority: each run here sees what the one before it kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+static void disabled_stays_disabled(void **state) {
+    (void)state;
+    EXPECT(RUN("disable", "add"), 0, "add is disabled\n", "");
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 5, "", "toolrack: Disabled: *\n");
+    EXPECT_JSON(RUN("list", "--json", "--category", "math"), 0, "/0/id", "\"total\"", "/1", "");
+    EXPECT_JSON(RUN("list", "--all", "--json", "--category", "math"), 0, "/0/id", "\"add\"",
+                "/0/enabled", "false");
+    EXPECT_JSON(RUN("enable", "add", "--json"), 0, "", "{\"name\":\"add\",\"enabled\":true}");
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
+    EXPECT_JSON(RUN("disable", "add", "--json"), 0, "", "{\"name\":\"add\",\"enabled\":false}");
+}
+
+static void a_tool_that_is_off_by_itself_can_be_switched_on(void **state) {
+    (void)state;
+    EXPECT(RUN("enable", "asleep"), 0, "asleep is enabled\n", "");
+    EXPECT(RUN("call", "asleep"), 0, "awake\n", "");
+    /* Elsewhere it is as it was. */
+    EXPECT(RUN("call", "asleep", "--state", "other"), 5, "", "toolrack: Disabled: *\n");
+}
+
+static void one_version_is_set_alone(void **state) {
+    (void)state;
+    EXPECT(RUN("disable", "greet@2.0.0"), 0, "greet 2.0.0 is disabled\n", "");
+    EXPECT(RUN("call", "greet", "--arg", "name=x"), 0, "good day\n", "");
+    EXPECT(RUN("call", "greet@2.0.0", "--arg", "name=x"), 5, "", "toolrack: Disabled: *\n");
+    EXPECT(RUN("enable", "greet@2.0.0"), 0, "greet 2.0.0 is enabled\n", "");
+    EXPECT(RUN("call", "greet", "--arg", "name=x"), 0, "hello\n", "");
+}
+
+static void priority_orders_the_list(void **state) {
+    (void)state;
+    EXPECT(RUN("priority", "total", "500"), 0, "total has priority 500\n", "");
+    EXPECT_JSON(RUN("list", "--json"), 0, "/0/id", "\"total\"", "/0/priority", "500");
+    EXPECT_JSON(RUN("priority", "total", "-5", "--json"), 0, "",
+                "{\"name\":\"total\",\"priority\":-5}");
+    EXPECT_JSON(RUN("list", "--json"), 0, "/0/id", "\"add\"", "/16/id", "\"total\"", "/16/priority",
+                "-5");
+}
+
+static void an_unknown_tool_exits_3(void **state) {
+    (void)state;
+    EXPECT(RUN("enable", "gret"), 3, "", "toolrack: NotFound: *greet*\n");
+    EXPECT(RUN("disable", "gret"), 3, "", "toolrack: NotFound: *greet*\n");
+    EXPECT_JSON(RUN("priority", "gret", "1", "--json"), 3, "/error/type", "\"NotFound\"");
+}
+
+static void what_cannot_be_kept_is_an_error(void **state) {
+    (void)state;
+    e2e_write("state", "a file where the folder should be\n");
+    EXPECT(RUN("disable", "add"), 1, "", "*toolrack: InputOutput: *\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(disabled_stays_disabled),  TEST(a_tool_that_is_off_by_itself_can_be_switched_on),
+            TEST(one_version_is_set_alone), TEST(priority_orders_the_list),
+            TEST(an_unknown_tool_exits_3),  TEST(what_cannot_be_kept_is_an_error),
+    };
+    return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* The command line itself: verbs, options, help, version, and where output goes. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+static void without_a_verb_it_says_how(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.bare = true}, NULL), 2, "", "usage: toolrack VERB *verbs:\n  list *");
+    EXPECT_JSON(RUN_WITH({.bare = true}, "--json"), 2, "/error/type", "\"Usage\"");
+}
+
+static void help_comes_from_the_tables(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.bare = true}, "help"), 0,
+           "usage: toolrack VERB *  priority *  --plugins DIR *exit codes:\n  0  success\n*  7 *",
+           "");
+    EXPECT(RUN_WITH({.bare = true}, "--help"), 0, "usage: toolrack VERB *", "");
+    EXPECT(RUN_WITH({.bare = true}, "help", "call"), 0,
+           "usage: toolrack call [options] NAME[@VERSION] [JSON|-]\n*--arg NAME=VALUE*--json*", "");
+    static const char *const verbs[] = {"list",     "show",  "call",    "enable", "disable",
+                                        "priority", "check", "version", "help"};
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        EXPECT(RUN_WITH({.bare = true}, verbs[i], "--help"), 0, "usage: toolrack *", "");
+        EXPECT_JSON(RUN_WITH({.bare = true}, "--json", "--help", verbs[i]), 0, "/help", "\"*\"");
+    }
+    EXPECT_JSON(RUN_WITH({.bare = true}, "help", "--json"), 0, "/verbs/0/name", "\"list\"",
+                "/verbs/2/options/0/name", "\"arg\"", "/options/0/name", "\"config\"");
+    EXPECT(RUN_WITH({.bare = true}, "help", "cal"), 2, "",
+           "toolrack: there is no verb \"cal\"; did you mean \"call\"?\n");
+}
+
+static void version_is_told(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.bare = true}, "version"), 0, "toolrack *.*.*\n", "");
+    EXPECT_JSON(RUN_WITH({.bare = true}, "version", "--json"), 0, "/name", "\"toolrack\"",
+                "/version", "\"*.*.*\"", "/plugin_abi/major", "1");
+}
+
+static void wrong_usage_exits_2(void **state) {
+    (void)state;
+    EXPECT(RUN("lsit"), 2, "", "toolrack: there is no verb \"lsit\"; did you mean \"list\"?\n");
+    EXPECT(RUN("list", "--al"), 2, "", "toolrack: list has no option --al; did you mean --all?\n");
+    EXPECT(RUN("list", "more"), 2, "", "toolrack: \"more\" is one argument too many: *\n");
+    EXPECT(RUN("show"), 2, "", "toolrack: something is missing: toolrack show NAME[@VERSION]\n");
+    EXPECT(RUN("priority", "add"), 2, "", "toolrack: something is missing: *\n");
+    EXPECT(RUN("priority", "add", "high"), 2, "",
+           "toolrack: a priority is a whole number from *, not \"high\"\n");
+    EXPECT(RUN("call", "add", "--arg", "a"), 2, "",
+           "toolrack: --arg takes name=value, not \"a\"\n");
+    EXPECT(RUN("call", "add", "--timeout", "0"), 2, "", "toolrack: --timeout takes *\n");
+    EXPECT_JSON(RUN("--json", "lsit"), 2, "/error/type", "\"Usage\"", "/error/message",
+                "\"there is no verb *list*\"");
+}
+
+static void options_stand_before_or_after_the_verb(void **state) {
+    (void)state;
+    EXPECT_JSON(RUN("--json", "list"), 0, "/0/state", "\"listed\"");
+    EXPECT_JSON(RUN_WITH({.bare = true}, "list", "--state=state", "--plugins", e2e_plugins(),
+                         "--config", "", "--json"),
+                0, "/0/state", "\"listed\"");
+    /* Each folder given is scanned, and no other. */
+    EXPECT_JSON(RUN_WITH({.bare = true}, "list", "--config", "", "--state", "state", "--plugins",
+                         ".", "--plugins", ".", "--json"),
+                0, "", "[]");
+}
+
+static void a_wrong_configuration_fails(void **state) {
+    (void)state;
+    e2e_write("bad.json", "{ \"plugins\": ");
+    EXPECT(RUN_WITH({.bare = true}, "list", "--config", "bad.json", "--state", ""), 1, "",
+           "toolrack: Invalid: *bad.json*\n");
+    EXPECT_JSON(RUN_WITH({.bare = true}, "list", "--config", "none.json", "--state", "", "--json"),
+                1, "/error/type", "\"InputOutput\"");
+}
+
+static void output_that_cannot_be_written_is_a_failure(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.no_output = true}, "version"), 1, "",
+           "toolrack: cannot write to standard output: Bad file descriptor\n");
+    EXPECT(RUN_WITH({.no_output = true}, "list"), 1, "", "toolrack: cannot write to *\n");
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    EXPECT(RUN_WITH(HOW(.output = full), "list", "--json"), 1, "",
+           "toolrack: cannot write to standard output: No space left on device\n");
+    (void)close(full);
+    int broken[2];
+    assert_int_equal(pipe2(broken, O_CLOEXEC), 0);
+    (void)close(broken[0]);
+    EXPECT(RUN_WITH(HOW(.output = broken[1]), "list"), 1, "",
+           "toolrack: cannot write to standard output: Broken pipe\n");
+    (void)close(broken[1]);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(without_a_verb_it_says_how),
+            TEST(help_comes_from_the_tables),
+            TEST(version_is_told),
+            TEST(wrong_usage_exits_2),
+            TEST(options_stand_before_or_after_the_verb),
+            TEST(a_wrong_configuration_fails),
+            TEST(output_that_cannot_be_written_is_a_failure),
+    };
+    return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
+}

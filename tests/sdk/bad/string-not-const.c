@@ -1,0 +1,7 @@
+/* expect: the C function add and its TR_TOOL list differ in a type or in the number of parameters */
+#include <toolrack/plugin.h>
+static double add(char *a, double b) {
+    return b + (a != NULL);
+}
+TR_TOOL(add, "Add", TR_F64, (TR_STRING, a, "first"), (TR_F64, b, "second"))
+TR_PLUGIN("math", "1.0.0", add)

@@ -1,0 +1,8 @@
+/* expect: redefinition of */
+#include <toolrack/plugin.h>
+static double add(double a, double b) {
+    return a + b;
+}
+TR_TOOL(add, "Add", TR_F64, (TR_F64, a, "first"), (TR_F64, b, "second"))
+TR_PLUGIN("math", "1.0.0", add)
+TR_PLUGIN("math", "1.0.0", add)

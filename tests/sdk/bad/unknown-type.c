@@ -1,0 +1,7 @@
+/* expect: TR_FLOAT */
+#include <toolrack/plugin.h>
+static double add(double a, double b) {
+    return a + b;
+}
+TR_TOOL(add, "Add", TR_FLOAT, (TR_F64, a, "first"), (TR_F64, b, "second"))
+TR_PLUGIN("math", "1.0.0", add)

@@ -1,0 +1,34 @@
+#!/bin/sh
+# readme.sh INCLUDE README - every C example of a README compiles without a warning. A block with
+# TR_PLUGIN is a whole plugin; any other is a part of one, which gets the header and may have things
+# that nothing uses.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+include=$1
+readme=$2
+
+# block-NN-LINE.c for each block, LINE being where it begins.
+awk -v dir="$work" '
+    /^```/ && open { close(file); open = 0; next }
+    /^```c$/ { open = 1; file = sprintf("%s/block-%02d-%d.c", dir, ++blocks, NR); next }
+    open { print > file }
+' "$readme"
+
+for file in "$work"/block-*.c; do
+    if [ ! -f "$file" ]; then
+        report 1 "$readme has examples"
+        break
+    fi
+    line=${file##*-}
+    extra=
+    if ! grep -q TR_PLUGIN "$file"; then
+        extra='-include toolrack/plugin.h -Wno-unused'
+    fi
+    for cc in $c_compilers; do
+        # shellcheck disable=SC2086 # the flags are words
+        output=$("$cc" -std=c11 $strict $extra -shared -fPIC -I"$include" "$file" \
+            -o "$work/plugin.so" 2>&1)
+        report $? "$cc: the example at line ${line%.c}" "$output"
+    done
+done
+finish

@@ -1,0 +1,120 @@
+/* values - what the macros make of a list, text by text: stringified options must come out as they
+ * were written (true, and not the 1 that <stdbool.h> makes of it), in any order of options. */
+#include "good/everything.c"
+
+#include <string.h>
+
+static unsigned count;
+static unsigned failed;
+
+static void check(bool ok, const char *what) {
+    printf("%sok %u - %s\n", ok ? "" : "not ", ++count, what);
+    failed += !ok;
+}
+
+static void check_text(const char *actual, const char *expected, const char *what) {
+    bool same = expected == NULL ? actual == NULL : actual != NULL && strcmp(actual, expected) == 0;
+    check(same, what);
+    if (!same) {
+        printf("# %s instead of %s\n", actual == NULL ? "NULL" : actual,
+               expected == NULL ? "NULL" : expected);
+    }
+}
+
+static const struct tr_param *param(const struct tr_tool *tool, const char *name) {
+    for (uint32_t i = 0; i < tool->param_count; i++) {
+        if (strcmp(tool->params[i].name, name) == 0) {
+            return &tool->params[i];
+        }
+    }
+    static const struct tr_param none;
+    return &none;
+}
+
+static const struct tr_param *field(const struct tr_type *type, const char *name) {
+    struct tr_tool fields = {.params = type->fields, .param_count = type->field_count};
+    return param(&fields, name);
+}
+
+static void check_options(void) {
+    const struct tr_tool *tool = &tr_tool_many;
+    check_text(param(tool, "flag")->default_json, "true", "true stays true");
+    check_text(param(tool, "i8")->minimum_json, "-10", "minimum");
+    check_text(param(tool, "i8")->maximum_json, "10", "maximum");
+    check_text(param(tool, "i16")->exclusive_minimum_json, "-10", "exclusive minimum");
+    check_text(param(tool, "i16")->exclusive_maximum_json, "10", "exclusive maximum");
+    check_text(param(tool, "i32")->multiple_of_json, "5", "multiple");
+    check_text(param(tool, "i32")->default_json, NULL, "no default");
+    check_text(param(tool, "i64")->default_json, "-9223372036854775808", "least integer");
+    check_text(param(tool, "u64")->maximum_json, "18446744073709551615", "largest integer");
+    check_text(param(tool, "f64")->choices_json, "[0.5, 1, 2]", "choices of numbers");
+    check_text(param(tool, "text")->choices_json, "[\"a\", \"b\"]", "choices of texts");
+    check_text(param(tool, "text")->default_json, "\"a\"", "default of a text");
+    check_text(param(tool, "text")->pattern, "^[a-z]+$", "pattern");
+    check_text(param(tool, "text")->format, "hostname", "format");
+    check(param(tool, "text")->min_length == 1 && param(tool, "text")->max_length == 10, "lengths");
+    check_text(param(tool, "json")->default_json, "{\"a\": [1, 2, {\"b\": null}]}",
+               "default with commas");
+    check_text(param(tool, "numbers")->default_json, "[1, 2, 3]", "default of an array");
+    check(param(tool, "numbers")->min_items == 1 && param(tool, "numbers")->max_items == 9 &&
+                  param(tool, "numbers")->flags == TR_PARAM_UNIQUE_ITEMS,
+          "items");
+    check_text(param(tool, "u8")->description, "number", "description");
+}
+
+static void check_types(void) {
+    const struct tr_type *shape = tr_tool_echo.result;
+    check(shape->kind == TR_KIND_STRUCT && shape->width == sizeof(struct shape) &&
+                  shape->field_count == 24,
+          "a struct with all its fields");
+    check(field(shape, "origin")->offset == offsetof(struct shape, origin) &&
+                  field(shape, "maybe_bytes")->offset == offsetof(struct shape, maybe_bytes),
+          "offsets");
+    const struct tr_type *table = field(shape, "table")->type;
+    check(table->kind == TR_KIND_ARRAY && table->item->kind == TR_KIND_ARRAY &&
+                  table->item->item->kind == TR_KIND_F64,
+          "an array of arrays");
+    const struct tr_type *points = field(shape, "maybe_points")->type;
+    check(points->flags == TR_TYPE_NULLABLE && points->item->kind == TR_KIND_STRUCT &&
+                  points->item->fields == tr_fields_point && points->item->flags == 0,
+          "a nullable array of structs");
+    check(field(shape, "maybe_text")->type->flags == TR_TYPE_OPTIONAL &&
+                  field(shape, "maybe_text")->type->kind == TR_KIND_STRING,
+          "an optional text");
+    const struct tr_type *big = param(&tr_tool_many, "big")->type;
+    check(big->kind == TR_KIND_ENUM && big->width == 8 && big->choice_count == 2 &&
+                  big->choices[0].value == INT64_C(5000000000) && big->choices[1].value == -1,
+          "an enumeration of 8 bytes");
+    check(tr_tool_echo.params[0].type->kind == TR_KIND_CALL, "the call comes first");
+    check(tr_tool_echo.params[1].type->flags == TR_TYPE_BY_POINTER, "a struct by pointer");
+    check(tr_tool_nothing.result->kind == TR_KIND_NONE && tr_tool_nothing.param_count == 0,
+          "no result and no parameters");
+    check(tr_tool_sum32.param_count == 32 && strcmp(tr_tool_sum32.params[31].name, "p32") == 0,
+          "32 parameters in their order");
+}
+
+static void check_records(void) {
+    const struct tr_tool *tool = &tr_tool_echo;
+    check_text(tool->description, "Give back what came in", "a description with options");
+    check(tool->permission == TR_CONFIRM && tool->priority == -5 && tool->deadline_ms == 1000,
+          "options of a tool");
+    check(tool->function == (void (*)(void))echo && tool->run == NULL, "a typed entry");
+    check(tr_tool_whole_call.function == NULL && tr_tool_whole_call.run == whole_call,
+          "a JSON entry");
+    check_text(tr_tool_whole_call.schema, "{\"type\": \"object\", \"additionalProperties\": true}",
+               "true in a schema stays true");
+    check(toolrack_plugin.capability_count == 5 &&
+                  toolrack_plugin.capabilities[2].kind == TR_CAP_NETWORK &&
+                  strcmp(toolrack_plugin.capabilities[2].value, "example.org:443") == 0,
+          "capabilities with their count");
+    check(toolrack_plugin.tool_count == 10 && toolrack_plugin.tools[9] == &tr_tool_whole_call,
+          "the tools in their order");
+}
+
+int main(void) {
+    check_options();
+    check_types();
+    check_records();
+    printf("1..%u\n", count);
+    return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,620 @@
+/* Calls through the embedding API, of tools that this program registers itself. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+/* ------------------------------------------------------------------- tools */
+
+static double add(double a, double b) {
+    return a + b;
+}
+TR_TOOL(add, "Add two numbers", TR_F64, (TR_F64, a, "first"), (TR_F64, b, "second", TR_DEFAULT(1)))
+
+static int64_t limited(int64_t n) {
+    return 2 * n;
+}
+TR_TOOL(limited, "Doubles", TR_I64, (TR_I64, n, "number", TR_MINIMUM(1), TR_MAXIMUM(10)))
+
+static const char *picky(struct tr_call *call, const char *word) {
+    (void)tr_fail(call, TR_INVALID_ARGUMENTS, "word", "I do not like %s", word);
+    return "never seen";
+}
+TR_TOOL(picky, "Fails", TR_STRING, TR_CALL, (TR_STRING, word, "a word"))
+
+static tr_status greet(struct tr_call *call) {
+    return tr_reply_textf(call, "Hello, %s!", tr_get_string(call, "who/name", "world"));
+}
+TR_JSON_TOOL(greet, "Greets",
+             TR_SCHEMA({"type" : "object", "properties" : {"who" : {"type" : "object"}}}))
+
+static tr_status echo(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(echo, "Echoes its arguments", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {"n" : {"type" : "integer", "default" : 7}, "x" : {}}
+             }))
+
+static tr_status several(struct tr_call *call) {
+    (void)tr_reply_text(call, "one");
+    (void)tr_reply_image(call, "\x89PNG", 4, "image/png");
+    (void)tr_reply_audio(call, "beep", 4, "audio/wav");
+    (void)tr_reply_resource_text(call, "file:///a", "text/plain", "inside");
+    (void)tr_reply_resource_bytes(call, "file:///b", NULL, "\0\1", 2);
+    return tr_reply_json(call, "{\n\"answer\": 42}");
+}
+TR_JSON_TOOL(several, "Replies several times", TR_SCHEMA({"type" : "object"}))
+
+static tr_status broken(struct tr_call *call) {
+    const char *how = tr_get_string(call, "how", "");
+    if (strcmp(how, "json") == 0) {
+        return tr_reply_json(call, "{\"a\":");
+    }
+    if (strcmp(how, "utf8") == 0) {
+        return tr_reply_text(call, "\xff\xfe");
+    }
+    if (strcmp(how, "null") == 0) {
+        return tr_reply_text(call, NULL);
+    }
+    if (strcmp(how, "twice") == 0) {
+        (void)tr_reply_json(call, "1");
+        return tr_reply_json(call, "2");
+    }
+    if (strcmp(how, "message") == 0) {
+        return (call->api->fail)(call, TR_FAILED, "\xff", "\xff");
+    }
+    if (strcmp(how, "memory") == 0) {
+        return tr_alloc(call, UINT64_C(1) << 40) == NULL ? TR_OK : TR_FAILED;
+    }
+    return 99;
+}
+TR_JSON_TOOL(broken, "Replies wrongly", TR_SCHEMA({"type" : "object"}))
+
+static tr_status shaped(struct tr_call *call) {
+    return tr_reply_json(call, tr_get_json(call, "give", "{}"));
+}
+TR_JSON_TOOL(shaped, ("Has a result schema", .result_schema = TR_SCHEMA({
+                                                 "type" : "object",
+                                                 "properties" : {"n" : {"type" : "integer"}},
+                                                 "required" : ["n"]
+                                             })),
+             TR_SCHEMA({"type" : "object"}))
+
+/* Waits until it is cancelled, or for ever when told to be stubborn. */
+static pthread_mutex_t release_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t release_cond = PTHREAD_COND_INITIALIZER;
+static int sleeping;
+static bool released;
+
+static tr_status sleeper(struct tr_call *call) {
+    bool stubborn = tr_get_bool(call, "stubborn", false);
+    (void)pthread_mutex_lock(&release_lock);
+    sleeping++;
+    (void)pthread_cond_broadcast(&release_cond);
+    while (!released) {
+        if (!stubborn && tr_cancelled(call)) {
+            break;
+        }
+        struct timespec soon;
+        (void)clock_gettime(CLOCK_REALTIME, &soon);
+        soon.tv_nsec += 1000000;
+        if (soon.tv_nsec >= 1000000000) {
+            soon.tv_sec++;
+            soon.tv_nsec -= 1000000000;
+        }
+        (void)pthread_cond_timedwait(&release_cond, &release_lock, &soon);
+    }
+    sleeping--;
+    (void)pthread_cond_broadcast(&release_cond);
+    (void)pthread_mutex_unlock(&release_lock);
+    tr_log(call, TR_LOG_INFO, "late words");
+    tr_progress(call, 1, 1, "late");
+    return tr_fail(call, TR_CANCELLED, NULL, "woken");
+}
+TR_JSON_TOOL(sleeper, "Sleeps", TR_SCHEMA({"type" : "object"}))
+
+static tr_status about(struct tr_call *call) {
+    char text[512];
+    const char *conversation = tr_context(call, TR_CONTEXT_CONVERSATION);
+    (void)snprintf(text, sizeof text, "%s %s %s %s %s", tr_context(call, TR_CONTEXT_CALLER),
+                   tr_context(call, TR_CONTEXT_CHANNEL),
+                   conversation != NULL ? conversation : "alone", tr_context(call, TR_CONTEXT_TOOL),
+                   tr_time_left_ms(call) == UINT64_MAX ? "endless" : "limited");
+    tr_progress(call, 1, 2, "half");
+    tr_progress(call, 2, 2, NULL);
+    tr_log(call, TR_LOG_WARNING, "a %s", "word");
+    return tr_reply_text(call, text);
+}
+TR_JSON_TOOL(about, "Tells of its call", TR_SCHEMA({"type" : "object"}))
+
+static tr_status getters(struct tr_call *call) {
+    struct tr_bytes bytes = tr_get_bytes(call, "bytes");
+    char text[512];
+    (void)snprintf(text, sizeof text, "%d %lld %llu %g %s %.*s %llu %d %d %lld %s",
+                   tr_get_bool(call, "/flag", false), (long long)tr_get_i64(call, "list/1", -1),
+                   (unsigned long long)tr_get_u64(call, "big", 0), tr_get_f64(call, "list/2", 0),
+                   tr_get_string(call, "a~1b", "?"), (int)bytes.size, (const char *)bytes.data,
+                   (unsigned long long)tr_count(call, "list"), tr_kind_of(call, "list"),
+                   tr_kind_of(call, "nothing"), (long long)tr_get_i64(call, "flag", -5),
+                   tr_get_string(call, "zero", "has zero"));
+    return tr_reply_text(call, text);
+}
+TR_JSON_TOOL(getters, "Reads its arguments", TR_SCHEMA({"type" : "object"}))
+
+static void nothing(void) {
+}
+TR_TOOL(nothing, ("Asks first", .permission = TR_CONFIRM), TR_VOID)
+static void wipe(void) {
+}
+TR_TOOL(wipe, ("Dangerous", .permission = TR_DANGEROUS), TR_VOID)
+static void off(void) {
+}
+TR_TOOL(off, ("Off", .flags = TR_DISABLED), TR_VOID)
+
+TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, picky, greet, echo, several,
+          broken, shaped, sleeper, about, getters, nothing, wipe, off)
+
+/* The same sleeper in a plugin that is not thread safe. */
+static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
+                                              .name = "serial_sleeper",
+                                              .description = "Sleeps alone",
+                                              .schema = "{\"type\":\"object\"}",
+                                              .run = sleeper};
+static const struct tr_tool *const serial_tools[] = {&serial_sleeper};
+static const struct tr_plugin serial_plugin = {.magic = TR_MAGIC,
+                                               .size = sizeof(struct tr_plugin),
+                                               .abi_major = TR_ABI_MAJOR,
+                                               .abi_minor = TR_ABI_MINOR,
+                                               .id = "serial",
+                                               .version = "1.0.0",
+                                               .tool_count = 1,
+                                               .tool_size = sizeof(struct tr_tool),
+                                               .tools = serial_tools};
+
+/* ----------------------------------------------------------------- fixture */
+
+static struct toolrack *host;
+static char last_log[256];
+static int stuck_events;
+static int recovered_events;
+static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t event_cond = PTHREAD_COND_INITIALIZER;
+
+static void take_log(void *user, enum toolrack_log_level level, const char *source,
+                     const char *line) {
+    (void)user;
+    (void)level;
+    (void)snprintf(last_log, sizeof last_log, "%s: %s", source, line);
+}
+
+static void take_event(void *user, const struct toolrack_event *event) {
+    (void)user;
+    (void)pthread_mutex_lock(&event_lock);
+    stuck_events += event->kind == TOOLRACK_EVENT_STUCK;
+    recovered_events += event->kind == TOOLRACK_EVENT_RECOVERED;
+    (void)pthread_cond_broadcast(&event_cond);
+    (void)pthread_mutex_unlock(&event_lock);
+}
+
+static int open_host(void **state) {
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = true;
+    options.log = take_log;
+    options.event = take_event;
+    released = false;
+    stuck_events = 0;
+    recovered_events = 0;
+    struct toolrack_error err;
+    if (toolrack_open(&options, &host, &err) < 0 ||
+        toolrack_register(host, &toolrack_plugin, NULL, &err) < 0 ||
+        toolrack_register(host, &serial_plugin, NULL, &err) < 0) {
+        (void)fprintf(stderr, "%s\n", err.message);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_host(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return 0;
+}
+
+static void wait_for_sleepers(int count) {
+    (void)pthread_mutex_lock(&release_lock);
+    while (sleeping != count) {
+        (void)pthread_cond_wait(&release_cond, &release_lock);
+    }
+    (void)pthread_mutex_unlock(&release_lock);
+}
+
+static void release_sleepers(void) {
+    (void)pthread_mutex_lock(&release_lock);
+    released = true;
+    (void)pthread_cond_broadcast(&release_cond);
+    (void)pthread_mutex_unlock(&release_lock);
+    wait_for_sleepers(0);
+}
+
+/* Call both on a thread of the host and on this one; both must give the same JSON. */
+static void gives(const char *name, const char *arguments, const char *json) {
+    for (int here = 0; here < 2; here++) {
+        struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+        options.deadline_ms = here ? TOOLRACK_NO_DEADLINE : 0;
+        struct toolrack_result *result = NULL;
+        struct toolrack_error err = {0};
+        int code = toolrack_call(host, name, arguments, &options, &result, &err);
+        if (code < 0) {
+            fail_msg("%s: %s", name, err.message);
+        }
+        size_t length = 0;
+        assert_string_equal(toolrack_result_json(result, &length), json);
+        assert_int_equal(length, strlen(json));
+        assert_true(toolrack_result_duration_ns(result) > 0);
+        toolrack_result_free(result);
+    }
+}
+
+static void fails(const char *name, const char *arguments, int code, const char *field,
+                  const char *message) {
+    for (int here = 0; here < 2; here++) {
+        struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+        options.deadline_ms = here ? TOOLRACK_NO_DEADLINE : 0;
+        struct toolrack_result *result = NULL;
+        struct toolrack_error err = {0};
+        assert_int_equal(toolrack_call(host, name, arguments, &options, &result, &err), code);
+        assert_int_equal(err.code, code);
+        assert_null(result);
+        assert_string_equal(err.field, field);
+        assert_string_equal(err.tool, name);
+        if (strstr(err.message, message) == NULL) {
+            fail_msg("'%s' is not in: %s", message, err.message);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------- tests */
+
+static void typed_tools(void **state) {
+    (void)state;
+    gives("add", "{\"a\":2,\"b\":3}", "5.0");
+    gives("add", "{\"a\":2}", "3.0");
+    gives("limited", "{\"n\":10}", "20");
+    fails("limited", "{\"n\":11}", TOOLRACK_E_INVALID_ARGUMENTS, "/n", "10");
+    fails("limited", "{\"n\":1.5}", TOOLRACK_E_INVALID_ARGUMENTS, "/n", "integer");
+    fails("limited", "{}", TOOLRACK_E_INVALID_ARGUMENTS, "/n", "missing");
+    fails("limited", "{\"n\":1,\"m\":2}", TOOLRACK_E_INVALID_ARGUMENTS, "/m", "unknown");
+    fails("picky", "{\"word\":\"ham\"}", TOOLRACK_E_INVALID_ARGUMENTS, "/word",
+          "I do not like ham");
+}
+
+static void json_tools(void **state) {
+    (void)state;
+    gives("greet", "{\"who\":{\"name\":\"Ada\"}}", "\"Hello, Ada!\"");
+    gives("greet", NULL, "\"Hello, world!\"");
+    gives("greet", "", "\"Hello, world!\"");
+    gives("echo", "{\"x\": [1, 18446744073709551615]}", "{\"x\":[1,18446744073709551615],\"n\":7}");
+    gives("echo", "{\"n\":1}", "{\"n\":1}");
+    gives("several", "{}",
+          "{\"content\":[{\"type\":\"text\",\"text\":\"one\"},"
+          "{\"type\":\"image\",\"data\":\"iVBORw==\",\"mimeType\":\"image/png\"},"
+          "{\"type\":\"audio\",\"data\":\"YmVlcA==\",\"mimeType\":\"audio/wav\"},"
+          "{\"type\":\"resource\",\"resource\":{\"uri\":\"file:///a\",\"mimeType\":\"text/plain\","
+          "\"text\":\"inside\"}},"
+          "{\"type\":\"resource\",\"resource\":{\"uri\":\"file:///b\",\"blob\":\"AAE=\"}}],"
+          "\"structuredContent\":{\"answer\":42}}");
+    gives("getters",
+          "{\"flag\":true,\"list\":[1,2.0,2.5],\"big\":18446744073709551615,\"a/b\":\"slash\","
+          "\"bytes\":\"aGk=\",\"zero\":\"a\\u0000b\"}",
+          "\"1 2 18446744073709551615 2.5 slash hi 3 5 0 -5 has zero\"");
+    struct toolrack_result *result = NULL;
+    assert_int_equal(toolrack_call(host, "greet", NULL, NULL, &result, NULL), 0);
+    size_t length = 0;
+    assert_string_equal(toolrack_result_text(result, &length), "Hello, world!");
+    assert_int_equal(length, 13);
+    toolrack_result_free(result);
+}
+
+static void bad_arguments(void **state) {
+    (void)state;
+    fails("echo", "{\"n\":", TOOLRACK_E_INVALID_ARGUMENTS, "", "not JSON");
+    fails("echo", "[1]", TOOLRACK_E_INVALID_ARGUMENTS, "", "one JSON object");
+    fails("echo", "{} {}", TOOLRACK_E_INVALID_ARGUMENTS, "", "not JSON");
+    fails("echo", "{\"n\":\"7\"}", TOOLRACK_E_INVALID_ARGUMENTS, "/n", "integer");
+    fails("greet", "{\"who\":3}", TOOLRACK_E_INVALID_ARGUMENTS, "/who", "object");
+}
+
+static void broken_replies(void **state) {
+    (void)state;
+    const int failed = TOOLRACK_E_EXECUTION_FAILED;
+    fails("broken", "{\"how\":\"json\"}", failed, "", "it is not JSON");
+    fails("broken", "{\"how\":\"utf8\"}", failed, "", "not UTF-8");
+    fails("broken", "{\"how\":\"null\"}", failed, "", "NULL");
+    fails("broken", "{\"how\":\"twice\"}", failed, "", "two JSON replies");
+    fails("broken", "{\"how\":\"message\"}", failed, "/(a message that is not UTF-8)", "not UTF-8");
+    fails("broken", "{\"how\":\"memory\"}", TOOLRACK_E_LIMIT_EXCEEDED, "", "asked for");
+    fails("broken", "{}", failed, "", "status 99");
+    gives("shaped", "{\"give\":{\"n\":1}}", "{\"n\":1}");
+    fails("shaped", "{\"give\":{\"n\":\"1\"}}", failed, "", "does not fit its own schema: /n");
+    fails("shaped", "{}", failed, "", "does not fit its own schema");
+}
+
+static void names_and_permissions(void **state) {
+    (void)state;
+    fails("ad", "{}", TOOLRACK_E_NOT_FOUND, "", "did you mean 'add'?");
+    fails("xyzzy", "{}", TOOLRACK_E_NOT_FOUND, "", "Tool 'xyzzy' not found");
+    fails("add@2.0.0", "{}", TOOLRACK_E_NOT_FOUND, "", "no version '2.0.0'; there is: 1.0.0");
+    gives("add@1.0.0", "{\"a\":1}", "2.0");
+    fails("off", "{}", TOOLRACK_E_DISABLED, "", "disabled");
+    fails("wipe", "{}", TOOLRACK_E_PERMISSION_DENIED, "", "dangerous");
+    fails("nothing", "{}", TOOLRACK_E_CONFIRMATION_REQUIRED, "", "agreed");
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.confirmed = true;
+    struct toolrack_result *result = NULL;
+    assert_int_equal(toolrack_call(host, "nothing", NULL, &options, &result, NULL), 0);
+    assert_string_equal(toolrack_result_json(result, NULL), "null");
+    toolrack_result_free(result);
+}
+
+struct progress {
+    int count;
+    double last;
+};
+
+static void take_progress(void *user, double done, double total, const char *message) {
+    struct progress *progress = user;
+    progress->count++;
+    progress->last = done / total;
+    (void)message;
+}
+
+static void context_of_a_call(void **state) {
+    (void)state;
+    struct progress progress = {0};
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.caller = "ada";
+    options.channel = "test";
+    options.conversation = "c-1";
+    options.progress = take_progress;
+    options.user = &progress;
+    struct toolrack_result *result = NULL;
+    assert_int_equal(toolrack_call(host, "about", NULL, &options, &result, NULL), 0);
+    assert_string_equal(toolrack_result_text(result, NULL), "ada test c-1 about limited");
+    toolrack_result_free(result);
+    assert_int_equal(progress.count, 2);
+    assert_true(progress.last == 1.0);
+    assert_string_equal(last_log, "test: a word");
+    options.conversation = NULL;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    assert_int_equal(toolrack_call(host, "about", NULL, &options, &result, NULL), 0);
+    assert_string_equal(toolrack_result_text(result, NULL), "ada test alone about endless");
+    toolrack_result_free(result);
+}
+
+static void times_out(const char *tool, const char *arguments, const char *message) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = 30;
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err = {0};
+    uint64_t start = clock_now_ns();
+    assert_int_equal(toolrack_call(host, tool, arguments, &options, &result, &err),
+                     TOOLRACK_E_TIMEOUT);
+    assert_true(clock_now_ns() - start >= UINT64_C(30) * CLOCK_NS_PER_MS);
+    assert_non_null(strstr(err.message, message));
+}
+
+static enum toolrack_tool_state state_of(const char *name) {
+    struct toolrack_tool *tool = toolrack_get(host, name);
+    enum toolrack_tool_state state = toolrack_tool_state(tool);
+    toolrack_tool_unref(tool);
+    return state;
+}
+
+static void wait_for_recovery(int count) {
+    (void)pthread_mutex_lock(&event_lock);
+    while (recovered_events != count) {
+        (void)pthread_cond_wait(&event_cond, &event_lock);
+    }
+    (void)pthread_mutex_unlock(&event_lock);
+}
+
+static void deadline_passes_while_the_tool_runs(void **state) {
+    (void)state;
+    times_out("sleeper", "{\"stubborn\":true}", "did not finish within its deadline");
+    assert_int_equal(state_of("sleeper"), TOOLRACK_STUCK);
+    assert_int_equal(stuck_events, 1);
+    gives("add", "{\"a\":1,\"b\":1}", "2.0"); /* thread safe: others go on */
+    last_log[0] = '\0';
+    release_sleepers();
+    wait_for_recovery(1);
+    assert_int_equal(state_of("sleeper"), TOOLRACK_LOADED);
+    assert_null(strstr(last_log, "late words")); /* nobody waits: its words lead nowhere */
+    struct toolrack_tool *tool = toolrack_get(host, "sleeper");
+    struct toolrack_statistics statistics = toolrack_tool_statistics(tool);
+    assert_int_equal(statistics.calls, 1);
+    assert_int_equal(statistics.failures, 1);
+    toolrack_tool_unref(tool);
+}
+
+static void stuck_serial_plugin_refuses(void **state) {
+    (void)state;
+    times_out("serial_sleeper", "{\"stubborn\":true}", "did not finish");
+    fails("serial_sleeper", "{}", TOOLRACK_E_EXECUTION_FAILED, "", "is stuck");
+    release_sleepers();
+    wait_for_recovery(1);
+}
+
+struct outcome {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    int count;
+    int code;
+    char json[64];
+};
+#define OUTCOME_INIT \
+    { .lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER }
+
+static void take_outcome(void *user, struct toolrack_result *result,
+                         const struct toolrack_error *err) {
+    struct outcome *outcome = user;
+    (void)pthread_mutex_lock(&outcome->lock);
+    outcome->count++;
+    outcome->code = err != NULL ? err->code : 0;
+    if (result != NULL) {
+        (void)snprintf(outcome->json, sizeof outcome->json, "%s",
+                       toolrack_result_json(result, NULL));
+    }
+    (void)pthread_cond_broadcast(&outcome->cond);
+    (void)pthread_mutex_unlock(&outcome->lock);
+    toolrack_result_free(result);
+}
+
+static void wait_outcomes(struct outcome *outcome, int count) {
+    (void)pthread_mutex_lock(&outcome->lock);
+    while (outcome->count < count) {
+        (void)pthread_cond_wait(&outcome->cond, &outcome->lock);
+    }
+    assert_int_equal(outcome->count, count);
+    (void)pthread_mutex_unlock(&outcome->lock);
+}
+
+static void submitted_calls(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    struct toolrack_error err;
+    for (int i = 0; i < 100; i++) {
+        char arguments[32];
+        (void)snprintf(arguments, sizeof arguments, "{\"a\":%d}", i);
+        assert_int_equal(
+                toolrack_submit(host, "add", arguments, NULL, take_outcome, &outcome, NULL, &err),
+                0);
+    }
+    wait_outcomes(&outcome, 100);
+    assert_int_equal(outcome.code, 0);
+    assert_int_equal(
+            toolrack_submit(host, "limited", "{}", NULL, take_outcome, &outcome, NULL, &err), 0);
+    wait_outcomes(&outcome, 101);
+    assert_int_equal(outcome.code, TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_int_equal(toolrack_submit(host, "none", "{}", NULL, take_outcome, &outcome, NULL, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = 20;
+    assert_int_equal(toolrack_submit(host, "sleeper", "{\"stubborn\":true}", &options, take_outcome,
+                                     &outcome, NULL, &err),
+                     0);
+    wait_outcomes(&outcome, 102);
+    assert_int_equal(outcome.code, TOOLRACK_E_TIMEOUT);
+    release_sleepers();
+    wait_for_recovery(1);
+}
+
+static void cancelled_calls(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    struct toolrack_call *call = NULL;
+    assert_int_equal(
+            toolrack_submit(host, "sleeper", "{}", NULL, take_outcome, &outcome, &call, NULL), 0);
+    wait_for_sleepers(1);
+    toolrack_cancel(call);
+    wait_outcomes(&outcome, 1);
+    assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
+    toolrack_cancel(call); /* it has ended: nothing happens */
+    toolrack_call_unref(call);
+
+    /* One that ignores the request is given up after the grace. */
+    assert_int_equal(toolrack_submit(host, "sleeper", "{\"stubborn\":true}", NULL, take_outcome,
+                                     &outcome, &call, NULL),
+                     0);
+    wait_for_sleepers(1);
+    toolrack_cancel(call);
+    wait_outcomes(&outcome, 2);
+    assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
+    toolrack_call_unref(call);
+    release_sleepers();
+    wait_for_recovery(1);
+}
+
+static void queue_is_bounded_and_cancelled_while_waiting(void **state) {
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = true;
+    options.threads_max = 1;
+    struct toolrack *narrow = NULL;
+    assert_int_equal(toolrack_open(&options, &narrow, NULL), 0);
+    assert_int_equal(toolrack_register(narrow, &toolrack_plugin, NULL, NULL), 0);
+    struct outcome outcome = OUTCOME_INIT;
+    struct toolrack_call *first = NULL;
+    struct toolrack_call *waiting = NULL;
+    assert_int_equal(
+            toolrack_submit(narrow, "sleeper", "{}", NULL, take_outcome, &outcome, &first, NULL),
+            0);
+    wait_for_sleepers(1);
+    assert_int_equal(
+            toolrack_submit(narrow, "add", "{}", NULL, take_outcome, &outcome, &waiting, NULL), 0);
+    toolrack_cancel(waiting);
+    wait_outcomes(&outcome, 1);
+    assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
+    toolrack_call_unref(waiting);
+    int queued = 1;
+    struct toolrack_error err;
+    int code;
+    while ((code = toolrack_submit(narrow, "add", "{\"a\":1}", NULL, take_outcome, &outcome, NULL,
+                                   &err)) == 0) {
+        queued++;
+        assert_true(queued <= TOOLRACK_QUEUE_MAX);
+    }
+    assert_int_equal(code, TOOLRACK_E_LIMIT_EXCEEDED);
+    toolrack_cancel(first);
+    toolrack_call_unref(first);
+    wait_outcomes(&outcome, queued + 1);
+    toolrack_close(narrow);
+}
+
+static void closing_gives_up_what_does_not_end(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    assert_int_equal(
+            toolrack_submit(host, "sleeper", "{}", NULL, take_outcome, &outcome, NULL, NULL), 0);
+    wait_for_sleepers(1);
+    toolrack_close(host); /* a call that listens ends in time */
+    host = NULL;
+    wait_outcomes(&outcome, 1);
+    assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
+}
+
+#define IN_HOST(test) cmocka_unit_test_setup_teardown(test, open_host, close_host)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            IN_HOST(typed_tools),
+            IN_HOST(json_tools),
+            IN_HOST(bad_arguments),
+            IN_HOST(broken_replies),
+            IN_HOST(names_and_permissions),
+            IN_HOST(context_of_a_call),
+            IN_HOST(deadline_passes_while_the_tool_runs),
+            IN_HOST(stuck_serial_plugin_refuses),
+            IN_HOST(submitted_calls),
+            IN_HOST(cancelled_calls),
+            IN_HOST(queue_is_bounded_and_cancelled_while_waiting),
+            IN_HOST(closing_gives_up_what_does_not_end),
+    };
+    return cmocka_run_group_tests_name("call", tests, NULL, NULL);
+}

@@ -1,0 +1,381 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "cli/arguments.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+/* ------------------------------------------------------------------- texts */
+
+typedef void text_function(struct buf *buf, const char *text, size_t length);
+
+static void assert_text(text_function *add, const char *from, const char *expected) {
+    CLEANUP(buf_finish) struct buf buf = BUF_INIT;
+    buf_add_text(&buf, "");
+    add(&buf, from, strlen(from));
+    assert_string_equal(buf.data, expected);
+}
+
+static void text_shows_what_a_terminal_would_obey(void **state) {
+    (void)state;
+    assert_text(text_add_escaped, "plain h\xc3\xa9 \xf0\x9f\x98\x80\n\t",
+                "plain h\xc3\xa9 \xf0\x9f\x98\x80\n\t");
+    assert_text(text_add_escaped, "\x1b[31mred\x07\r\x7f", "\\u001b[31mred\\u0007\\u000d\\u007f");
+    assert_text(text_add_escaped,
+                "\xc2\x9b"
+                "2J",
+                "\\u009b2J");
+    assert_text(text_add_escaped, "\xe2\x80\xaetxt.exe\xe2\x81\xa6", "\\u202etxt.exe\\u2066");
+    assert_text(text_add_escaped,
+                "\xff"
+                "a\xc3",
+                "\xef\xbf\xbd"
+                "a\xef\xbf\xbd");
+    assert_text(text_add_valid, "\x1b\xff", "\x1b\xef\xbf\xbd");
+}
+
+static void text_of_one_line_has_single_spaces(void **state) {
+    (void)state;
+    assert_text(text_add_line, "  two\n\n lines\tand\r\nmore \n", "two lines and more");
+    assert_text(text_add_line, " \n", "");
+}
+
+static void text_is_cut_between_characters(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf buf = BUF_INIT;
+    const char *text = "h\xc3\xa9llo"; /* five characters */
+    text_add_cut(&buf, text, strlen(text), 5);
+    buf_add_char(&buf, '|');
+    text_add_cut(&buf, text, strlen(text), 3);
+    buf_add_char(&buf, '|');
+    text_add_cut(&buf, text, strlen(text), 1);
+    buf_add_char(&buf, '|');
+    text_add_cut(&buf, text, strlen(text), 0);
+    assert_string_equal(buf.data, "h\xc3\xa9llo|h\xc3\xa9\xe2\x80\xa6|\xe2\x80\xa6|");
+}
+
+/* ------------------------------------------------------------------- table */
+
+static void assert_table(size_t width, const char *expected) {
+    static const char *const headings[] = {"NAME", "N", "DESCRIPTION"};
+    CLEANUP(table_finish) struct table table;
+    table_init(&table, headings, ARRAY_LENGTH(headings));
+    table_add(&table, "caf\xc3\xa9s");
+    table_add(&table, "100");
+    table_add(&table, "what it does, in so many words");
+    table_add(&table, "x");
+    table_add(&table, NULL);
+    table_add(&table, "a reason that is never cut short");
+    table_keep_whole(&table);
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    table_print(&table, width, &out);
+    assert_string_equal(out.data, expected);
+}
+
+static void table_aligns_by_characters(void **state) {
+    (void)state;
+    assert_table(0, "NAME   N    DESCRIPTION\n"
+                    "caf\xc3\xa9s  100  what it does, in so many words\n"
+                    "x      -    a reason that is never cut short\n");
+}
+
+static void table_cuts_the_last_column_only(void **state) {
+    (void)state;
+    assert_table(32, "NAME   N    DESCRIPTION\n"
+                     "caf\xc3\xa9s  100  what it does, in so\xe2\x80\xa6\n"
+                     "x      -    a reason that is never cut short\n");
+    /* Too narrow for any: the rest stays readable. */
+    assert_table(5, "NAME   N    DESCRIPTION\n"
+                    "caf\xc3\xa9s  100  what it does, i\xe2\x80\xa6\n"
+                    "x      -    a reason that is never cut short\n");
+}
+
+/* ----------------------------------------------------------------- options */
+
+static const struct option_spec do_options[] = {
+        {"all", NULL, "all", OPTION_FLAG, offsetof(struct options, all)},
+        {"tag", "T", "tag", OPTION_TEXT, offsetof(struct options, tag)},
+        {"arg", "K=V", "arg", OPTION_LIST, offsetof(struct options, args)},
+        {"timeout", "MS", "timeout", OPTION_TIMEOUT, offsetof(struct options, timeout_ms)},
+        {0},
+};
+
+static const struct verb verbs[] = {
+        {"do", "A [B]", "does", NULL, do_options, 1, 2, false, NULL},
+        {"list", "", "lists", NULL, NULL, 0, 0, false, NULL},
+        {0},
+};
+
+/* Parse words separated by spaces. */
+static int parse(const char *line, struct options *ret, struct toolrack_error *err) {
+    static char words[512];
+    static char *argv[64];
+    (void)strncpy(words, line, sizeof words - 1);
+    int argc = 0;
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    return options_parse(verbs, argc, argv, ret, err);
+}
+
+static void options_stand_anywhere(void **state) {
+    (void)state;
+    CLEANUP(options_finish) struct options options;
+    struct toolrack_error err;
+    assert_int_equal(parse("toolrack --plugins a --json do --plugins=b --state=s one --all "
+                           "--tag=x=y --timeout 250 --arg a=1 two --arg b=2 --config c",
+                           &options, &err),
+                     0);
+    assert_ptr_equal(options.verb, &verbs[0]);
+    assert_int_equal(options.plugin_dirs.count, 2);
+    assert_string_equal(options.plugin_dirs.items[0], "a");
+    assert_string_equal(options.plugin_dirs.items[1], "b");
+    assert_null(options.plugin_dirs.items[2]);
+    assert_true(options.json);
+    assert_true(options.all);
+    assert_false(options.verbose);
+    assert_string_equal(options.state_dir, "s");
+    assert_string_equal(options.config_file, "c");
+    assert_string_equal(options.tag, "x=y");
+    assert_int_equal(options.timeout_ms, 250);
+    assert_int_equal(options.words.count, 2);
+    assert_string_equal(options.words.items[1], "two");
+    assert_int_equal(options.args.count, 2);
+    assert_string_equal(options.args.items[1], "b=2");
+}
+
+static void options_leave_words_that_begin_with_a_dash(void **state) {
+    (void)state;
+    CLEANUP(options_finish) struct options options;
+    struct toolrack_error err;
+    assert_int_equal(parse("toolrack do -5 -", &options, &err), 0);
+    assert_string_equal(options.words.items[0], "-5");
+    assert_string_equal(options.words.items[1], "-");
+    options_finish(&options);
+    assert_int_equal(parse("toolrack do -- --all -x", &options, &err), 0);
+    assert_false(options.all);
+    assert_string_equal(options.words.items[0], "--all");
+    options_finish(&options);
+    /* What an option takes is its own, whatever it looks like. */
+    assert_int_equal(parse("toolrack do a --arg --json", &options, &err), 0);
+    assert_false(options.json);
+    options_finish(&options);
+    assert_int_equal(parse("toolrack do -h", &options, &err), 0);
+    assert_true(options.help);
+    options_finish(&options);
+    assert_int_equal(parse("toolrack", &options, &err), 0);
+    assert_null(options.verb);
+}
+
+static void options_refuse_with_the_way_out(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        const char *message;
+    } wrong[] = {
+            {"toolrack lsit", "there is no verb \"lsit\"; did you mean \"list\"?"},
+            {"toolrack frobnicate",
+             "there is no verb \"frobnicate\"; 'toolrack help' lists the verbs"},
+            {"toolrack do a --al", "do has no option --al; did you mean --all?"},
+            {"toolrack list --all", "list has no option --all; 'toolrack help list' lists them"},
+            {"toolrack --all list",
+             "toolrack before the verb has no option --all; 'toolrack help' lists them"},
+            {"toolrack list -x", "there is no option -x; options begin with two dashes"},
+            {"toolrack do a --tag", "--tag needs a value: --tag T"},
+            {"toolrack do a --all=yes", "--all takes no value"},
+            {"toolrack do", "something is missing: toolrack do A [B]"},
+            {"toolrack do a b c", "\"c\" is one argument too many: toolrack do A [B]"},
+            {"toolrack list x", "\"x\" is one argument too many: toolrack list"},
+            {"toolrack do a --timeout 0",
+             "--timeout takes milliseconds from 1 to 86400000 (one day), not \"0\""},
+            {"toolrack do a --timeout 5s",
+             "--timeout takes milliseconds from 1 to 86400000 (one day), not \"5s\""},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        CLEANUP(options_finish) struct options options;
+        struct toolrack_error err;
+        assert_int_equal(parse(wrong[i].line, &options, &err), TOOLRACK_E_INVALID);
+        assert_string_equal(err.message, wrong[i].message);
+    }
+    CLEANUP(options_finish) struct options options;
+    struct toolrack_error err;
+    assert_int_equal(parse("toolrack lsit --json", &options, &err), TOOLRACK_E_INVALID);
+    assert_true(options.json);
+}
+
+static void options_read_whole_numbers(void **state) {
+    (void)state;
+    long long number = 7;
+    assert_true(options_number("-12", -100, 100, &number));
+    assert_int_equal(number, -12);
+    static const char *const wrong[] = {
+            "", "-", " 1", "1 ", "1e2", "0x10", "101", "-101", "99999999999999999999"};
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        assert_false(options_number(wrong[i], -100, 100, &number));
+    }
+    assert_int_equal(number, -12);
+}
+
+/* --------------------------------------------------------------- arguments */
+
+static const char schema[] =
+        "{\"type\":\"object\",\"properties\":{"
+        "\"s\":{\"type\":\"string\"},\"n\":{\"type\":\"number\"},\"i\":{\"type\":\"integer\"},"
+        "\"b\":{\"type\":\"boolean\"},\"z\":{\"type\":\"null\"},\"o\":{\"type\":\"object\"},"
+        "\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+        "\"an\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"integer\"}},"
+        "\"m\":{\"type\":\"array\",\"items\":{\"type\":\"array\"}},"
+        "\"sn\":{\"type\":[\"string\",\"null\"]},\"si\":{\"anyOf\":[{\"type\":\"string\"},"
+        "{\"type\":\"integer\"}]},\"e\":{\"enum\":[\"1\",\"2\"]},\"r\":{\"$ref\":\"#/$defs/text\"},"
+        "\"loop\":{\"$ref\":\"#/properties/loop\"},\"x.y\":{\"type\":\"string\"},"
+        "\"in\":{\"type\":\"object\",\"properties\":{\"s\":{\"type\":\"string\"},"
+        "\"deep\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"number\"}}}}}},"
+        "\"$defs\":{\"text\":{\"type\":\"string\"}}}";
+
+#define ARGS_MAX 8
+
+static int build(const char *json, const char *const *args, char **ret,
+                 struct toolrack_error *err) {
+    const char *items[ARGS_MAX];
+    struct texts texts = {items, 0};
+    while (args[texts.count] != NULL) {
+        items[texts.count] = args[texts.count];
+        texts.count++;
+    }
+    return arguments_build(schema, json, &texts, ret, err);
+}
+
+static void arguments_take_their_type_from_the_schema(void **state) {
+    (void)state;
+    static const struct {
+        const char *json;
+        const char *args[ARGS_MAX];
+        const char *expected;
+    } good[] = {
+            {NULL, {NULL}, "{}"},
+            {"", {"s=5"}, "{\"s\":\"5\"}"},
+            {NULL, {"s=\"q\""}, "{\"s\":\"\\\"q\\\"\"}"},
+            {NULL,
+             {"s=a=b", "n=5", "i=-7", "b=true", "z=null"},
+             "{\"s\":\"a=b\",\"n\":5,\"i\":-7,\"b\":true,\"z\":null}"},
+            {NULL, {"s="}, "{\"s\":\"\"}"},
+            /* What cannot be read as JSON goes on as text: the host refuses it with its reason. */
+            {NULL, {"n=five", "b=yes"}, "{\"n\":\"five\",\"b\":\"yes\"}"},
+            {NULL, {"n=12345678901234567890123"}, "{\"n\":12345678901234567890123}"},
+            {NULL, {"o={\"k\":[1,2]}"}, "{\"o\":{\"k\":[1,2]}}"},
+            {NULL, {"a=1"}, "{\"a\":[\"1\"]}"},
+            {NULL, {"a=1", "a=two", "a=[\"3\",\"4\"]"}, "{\"a\":[\"1\",\"two\",\"3\",\"4\"]}"},
+            {NULL, {"a=[not json"}, "{\"a\":[\"[not json\"]}"},
+            {NULL, {"an=null"}, "{\"an\":null}"},
+            {NULL, {"an=3", "an=4"}, "{\"an\":[3,4]}"},
+            {NULL, {"m=[[1,2],[3]]"}, "{\"m\":[[1,2],[3]]}"},
+            {NULL, {"sn=null", "si=12"}, "{\"sn\":null,\"si\":12}"},
+            {NULL, {"sn=12", "si=twelve"}, "{\"sn\":\"12\",\"si\":\"twelve\"}"},
+            {NULL, {"e=1", "r=1", "loop=1"}, "{\"e\":\"1\",\"r\":\"1\",\"loop\":1}"},
+            {NULL, {"new=1", "other=word"}, "{\"new\":1,\"other\":\"word\"}"},
+            {NULL,
+             {"x.y=1", "in.s=1", "in.deep.n=2"},
+             "{\"x.y\":\"1\",\"in\":{\"s\":\"1\",\"deep\":{\"n\":2}}}"},
+            {NULL, {".a=1", "b.=true"}, "{\".a\":1,\"b.\":true}"},
+            {"{\"n\":1,\"s\":\"x\",\"a\":[\"0\"]}",
+             {"n=2", "a=1"},
+             "{\"n\":2,\"s\":\"x\",\"a\":[\"1\"]}"},
+            {"{\"in\":{\"s\":\"x\",\"k\":1}}", {"in.s=y"}, "{\"in\":{\"s\":\"y\",\"k\":1}}"},
+            {"{\"in\":5}", {"in.s=y"}, "{\"in\":{\"s\":\"y\"}}"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(good); i++) {
+        CLEANUP(freep) char *text = NULL;
+        struct toolrack_error err;
+        assert_int_equal(build(good[i].json, good[i].args, &text, &err), 0);
+        assert_string_equal(text, good[i].expected);
+    }
+}
+
+static void arguments_that_cannot_be_set_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *json;
+        const char *args[ARGS_MAX];
+        int code;
+        const char *field;
+        const char *message;
+    } bad[] = {
+            {NULL, {"word"}, TOOLRACK_E_INVALID, "", "--arg takes name=value, not \"word\""},
+            {NULL, {"=5"}, TOOLRACK_E_INVALID, "", "--arg takes name=value, not \"=5\""},
+            {NULL,
+             {"n=1", "n=2"},
+             TOOLRACK_E_INVALID_ARGUMENTS,
+             "/n",
+             "--arg gives it twice, and it is no array"},
+            {NULL,
+             {"a~b/c=1", "a~b/c=1"},
+             TOOLRACK_E_INVALID_ARGUMENTS,
+             "/a~0b~1c",
+             "--arg gives it twice, and it is no array"},
+            {NULL,
+             {"an=null", "an=1"},
+             TOOLRACK_E_INVALID_ARGUMENTS,
+             "/an",
+             "--arg gives it twice, and it is no array"},
+            {NULL, {"in.s=\xff"}, TOOLRACK_E_INVALID_ARGUMENTS, "/in/s", "is not UTF-8"},
+            {NULL,
+             {"q.q.q.q.q.q.q.q.q.q.q.q.q.q.q.q.q.q.q=1"},
+             TOOLRACK_E_INVALID_ARGUMENTS,
+             "/q/q/q/q/q/q/q/q/q/q/q/q/q/q/q/q/q/q/q",
+             "the name of this --arg has too many dots"},
+            {"[1]",
+             {"n=1"},
+             TOOLRACK_E_INVALID_ARGUMENTS,
+             "",
+             "the arguments must be a JSON object, such as {\"name\": \"value\"}"},
+            {"{\"n\":", {"n=1"}, TOOLRACK_E_INVALID_ARGUMENTS, "", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+        char *text = NULL;
+        struct toolrack_error err;
+        assert_int_equal(build(bad[i].json, bad[i].args, &text, &err), bad[i].code);
+        assert_null(text);
+        assert_string_equal(err.field, bad[i].field);
+        if (bad[i].message != NULL) {
+            assert_string_equal(err.message, bad[i].message);
+        }
+    }
+}
+
+static void arguments_without_a_schema_are_json_or_text(void **state) {
+    (void)state;
+    const char *items[] = {"a=1", "b=x y", "c={\"d\":null}"};
+    struct texts texts = {items, 3};
+    static const char *const schemas[] = {NULL, "", "true", "not json"};
+    for (size_t i = 0; i < ARRAY_LENGTH(schemas); i++) {
+        CLEANUP(freep) char *text = NULL;
+        struct toolrack_error err;
+        assert_int_equal(arguments_build(schemas[i], NULL, &texts, &text, &err), 0);
+        assert_string_equal(text, "{\"a\":1,\"b\":\"x y\",\"c\":{\"d\":null}}");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(text_shows_what_a_terminal_would_obey),
+            cmocka_unit_test(text_of_one_line_has_single_spaces),
+            cmocka_unit_test(text_is_cut_between_characters),
+            cmocka_unit_test(table_aligns_by_characters),
+            cmocka_unit_test(table_cuts_the_last_column_only),
+            cmocka_unit_test(options_stand_anywhere),
+            cmocka_unit_test(options_leave_words_that_begin_with_a_dash),
+            cmocka_unit_test(options_refuse_with_the_way_out),
+            cmocka_unit_test(options_read_whole_numbers),
+            cmocka_unit_test(arguments_take_their_type_from_the_schema),
+            cmocka_unit_test(arguments_that_cannot_be_set_are_refused),
+            cmocka_unit_test(arguments_without_a_schema_are_json_or_text),
+    };
+    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
+}

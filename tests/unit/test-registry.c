@@ -1,0 +1,400 @@
+/* The registry through the embedding API: order, versions, collisions, settings, events. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+/* ----------------------------------------------------- descriptors made here */
+
+static tr_status reply_version(struct tr_call *call) {
+    return tr_reply_text(call, "called");
+}
+
+#define TOOLS_MAX 8
+
+struct made_plugin {
+    struct tr_plugin plugin;
+    struct tr_tool tools[TOOLS_MAX];
+    const struct tr_tool *table[TOOLS_MAX];
+};
+
+static void begin_plugin(struct made_plugin *made, const char *id) {
+    *made = (struct made_plugin){.plugin = {.magic = TR_MAGIC,
+                                            .size = sizeof(struct tr_plugin),
+                                            .abi_major = TR_ABI_MAJOR,
+                                            .abi_minor = TR_ABI_MINOR,
+                                            .id = id,
+                                            .version = "1.0.0",
+                                            .tool_size = sizeof(struct tr_tool)}};
+}
+
+static struct tr_tool *add_tool(struct made_plugin *made, const char *name, const char *version,
+                                int32_t priority) {
+    struct tr_tool *tool = &made->tools[made->plugin.tool_count];
+    *tool = (struct tr_tool){.size = sizeof *tool,
+                             .name = name,
+                             .version = version,
+                             .description = "Made by a test",
+                             .priority = priority,
+                             .schema = "{\"type\":\"object\"}",
+                             .run = reply_version};
+    made->table[made->plugin.tool_count++] = tool;
+    made->plugin.tools = made->table;
+    return tool;
+}
+
+/* ----------------------------------------------------------------- fixture */
+
+static struct toolrack *host;
+static char events[1024];
+
+static void take_event(void *user, const struct toolrack_event *event) {
+    static const char letters[] = {'+', '-', '*', 'L', 'F', 'S', 'R'};
+    (void)user;
+    size_t length = strlen(events);
+    (void)snprintf(events + length, sizeof events - length, "%c%s@%s ", letters[event->kind],
+                   event->tool != NULL ? event->tool : event->plugin,
+                   event->version != NULL ? event->version : "");
+}
+
+static int open_with_state(const char *state_dir) {
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = state_dir;
+    options.no_scan = true;
+    options.event = take_event;
+    events[0] = '\0';
+    return toolrack_open(&options, &host, NULL);
+}
+
+static int open_host(void **state) {
+    (void)state;
+    return open_with_state("");
+}
+
+static int close_host(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return 0;
+}
+
+static void register_one(const char *id, const char *name, const char *version, int32_t priority) {
+    struct made_plugin made;
+    begin_plugin(&made, id);
+    (void)add_tool(&made, name, version, priority);
+    struct toolrack_error err = {0};
+    if (toolrack_register(host, &made.plugin, NULL, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+}
+
+/* The registry as "name@version/priority", with ! before what is disabled. */
+static void expect_list(const struct toolrack_filter *filter, const char *expected) {
+    char text[1024] = "";
+    struct toolrack_tools *tools = NULL;
+    assert_int_equal(toolrack_list(host, filter, &tools, NULL), 0);
+    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
+        const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
+        size_t length = strlen(text);
+        (void)snprintf(text + length, sizeof text - length, "%s%s%s@%s/%d", i > 0 ? " " : "",
+                       toolrack_tool_enabled(tool) ? "" : "!", toolrack_tool_name(tool),
+                       toolrack_tool_version(tool), toolrack_tool_priority(tool));
+    }
+    toolrack_tools_free(tools);
+    assert_string_equal(text, expected);
+}
+
+static struct toolrack_filter everything(void) {
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    filter.all = true;
+    return filter;
+}
+
+/* ------------------------------------------------------------------- tests */
+
+static void order_is_priority_name_version(void **state) {
+    (void)state;
+    register_one("p1", "banana", NULL, 20);
+    register_one("p2", "apple", "1.2.0", 20);
+    register_one("p3", "apple", "1.10.0", 20);
+    register_one("p4", "apple", "2.0.0-rc.1", 20);
+    register_one("p5", "cherry", NULL, 0);   /* 0 is what its trust gives: 100 */
+    register_one("p6", "damson", NULL, 500); /* more than that is cut to it */
+    register_one("p7", "elder", NULL, -5);
+    expect_list(NULL, "cherry@1.0.0/100 damson@1.0.0/100 apple@2.0.0-rc.1/20 apple@1.10.0/20 "
+                      "apple@1.2.0/20 banana@1.0.0/20 elder@1.0.0/-5");
+}
+
+static void a_name_means_its_highest_enabled_version(void **state) {
+    (void)state;
+    register_one("p1", "tool", "1.2.0", 0);
+    register_one("p2", "tool", "1.10.0", 0);
+    struct toolrack_tool *tool = toolrack_get(host, "tool");
+    assert_string_equal(toolrack_tool_version(tool), "1.10.0");
+    toolrack_tool_unref(tool);
+    assert_int_equal(toolrack_set_enabled(host, "tool@1.10.0", false, NULL), 0);
+    tool = toolrack_get(host, "tool");
+    assert_string_equal(toolrack_tool_version(tool), "1.2.0");
+    toolrack_tool_unref(tool);
+    tool = toolrack_get(host, "tool@1.10.0");
+    assert_string_equal(toolrack_tool_version(tool), "1.10.0");
+    assert_false(toolrack_tool_enabled(tool));
+    toolrack_tool_unref(tool);
+    assert_null(toolrack_get(host, "tool@1.3.0"));
+    assert_null(toolrack_get(host, "tool@latest"));
+    assert_null(toolrack_get(host, "tol"));
+    assert_null(toolrack_get(host, ""));
+}
+
+static void filters(void **state) {
+    (void)state;
+    struct made_plugin made;
+    begin_plugin(&made, "filters");
+    add_tool(&made, "a", NULL, 0)->tags = "math, fast";
+    add_tool(&made, "b", NULL, 0)->category = "text";
+    add_tool(&made, "c", NULL, 0)->flags = TR_DISABLED;
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, NULL), 0);
+    struct toolrack_filter filter = everything();
+    expect_list(&filter, "a@1.0.0/100 b@1.0.0/100 !c@1.0.0/100");
+    expect_list(NULL, "a@1.0.0/100 b@1.0.0/100");
+    filter = (struct toolrack_filter){.size = sizeof filter, .tag = "FAST"};
+    expect_list(&filter, "a@1.0.0/100");
+    filter.tag = "fas";
+    expect_list(&filter, "");
+    filter = (struct toolrack_filter){.size = sizeof filter, .category = "text"};
+    expect_list(&filter, "b@1.0.0/100");
+    filter = (struct toolrack_filter){.size = sizeof filter, .name = "b"};
+    expect_list(&filter, "b@1.0.0/100");
+}
+
+static void the_second_of_a_name_and_version_is_refused(void **state) {
+    (void)state;
+    register_one("first", "weather", "1.0.0", 0);
+    register_one("other", "weather_v2", "1.0.0", 0);
+    struct made_plugin made;
+    begin_plugin(&made, "second");
+    (void)add_tool(&made, "fresh", NULL, 0);
+    (void)add_tool(&made, "weather", "1.0.0+build.7", 0); /* the build does not count */
+    struct toolrack_error err = {0};
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, &err), TOOLRACK_E_EXISTS);
+    assert_non_null(strstr(err.message, "Tool already exists"));
+    assert_non_null(strstr(err.message, "weather_alt"));
+    assert_string_equal(err.tool, "weather");
+    expect_list(NULL, "weather@1.0.0/100 weather_v2@1.0.0/100"); /* all or none */
+}
+
+static void unsound_descriptors_are_refused(void **state) {
+    (void)state;
+    struct made_plugin made;
+    begin_plugin(&made, "unsound");
+    (void)add_tool(&made, "not a name", NULL, 0);
+    struct toolrack_error err = {0};
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, &err), TOOLRACK_E_REFUSED);
+    begin_plugin(&made, "unsound");
+    add_tool(&made, "bad_schema", NULL, 0)->schema = "{\"type\":\"objekt\"}";
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, &err), TOOLRACK_E_REFUSED);
+    assert_string_equal(err.tool, "bad_schema");
+    expect_list(NULL, "");
+}
+
+static void numbers_are_never_used_again(void **state) {
+    (void)state;
+    struct made_plugin made;
+    begin_plugin(&made, "numbers");
+    (void)add_tool(&made, "x", NULL, 0);
+    (void)add_tool(&made, "y", NULL, 0);
+    uint64_t first[2];
+    uint64_t second[2];
+    assert_int_equal(toolrack_register(host, &made.plugin, first, NULL), 0);
+    assert_true(first[0] != 0 && first[0] != first[1]);
+    assert_int_equal(toolrack_unregister(host, first[0], NULL), 0);
+    assert_int_equal(toolrack_unregister(host, first[0], NULL), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_unregister_name(host, "y", NULL), 0);
+    assert_int_equal(toolrack_unregister_name(host, "y", NULL), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_register(host, &made.plugin, second, NULL), 0);
+    assert_true(second[0] > first[1]);
+}
+
+static void changes_are_told(void **state) {
+    (void)state;
+    register_one("p", "tool", NULL, 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0); /* no change */
+    assert_int_equal(toolrack_set_priority(host, "tool", 7, NULL), 0);
+    assert_int_equal(toolrack_unregister_name(host, "tool", NULL), 0);
+    assert_string_equal(events, "+tool@1.0.0 *tool@1.0.0 *tool@1.0.0 -tool@1.0.0 ");
+}
+
+static void a_list_is_of_one_moment(void **state) {
+    (void)state;
+    register_one("p", "tool", NULL, 0);
+    struct toolrack_tools *tools = NULL;
+    assert_int_equal(toolrack_list(host, NULL, &tools, NULL), 0);
+    struct toolrack_tool *held = toolrack_get(host, "tool");
+    assert_int_equal(toolrack_set_priority(host, "tool", 7, NULL), 0);
+    assert_int_equal(toolrack_unregister_name(host, "tool", NULL), 0);
+    assert_int_equal(toolrack_tool_priority(toolrack_tools_get(tools, 0)), 100);
+    assert_null(toolrack_get(host, "tool"));
+    struct toolrack_result *result = NULL; /* who holds it may still call it */
+    assert_int_equal(toolrack_tool_call(host, held, "{}", 2, NULL, &result, NULL), 0);
+    assert_string_equal(toolrack_result_text(result, NULL), "called");
+    toolrack_result_free(result);
+    toolrack_tool_unref(held);
+    toolrack_tools_free(tools);
+}
+
+static void definitions_follow_the_registry(void **state) {
+    (void)state;
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_definitions(host, &text, NULL), 0);
+    assert_string_equal(toolrack_text_data(text, NULL), "[]");
+    toolrack_text_unref(text);
+    register_one("p", "tool", NULL, 0);
+    register_one("q", "tool", "0.9.0", 0);
+    struct toolrack_text *again = NULL;
+    assert_int_equal(toolrack_definitions(host, &text, NULL), 0);
+    assert_int_equal(toolrack_definitions(host, &again, NULL), 0);
+    assert_ptr_equal(text, again); /* made once */
+    size_t length = 0;
+    assert_string_equal(toolrack_text_data(text, &length),
+                        "[{\"name\":\"tool\",\"description\":\"Made by a test\","
+                        "\"inputSchema\":{\"type\":\"object\"},\"annotations\":{"
+                        "\"readOnlyHint\":false,\"destructiveHint\":false,"
+                        "\"idempotentHint\":false,\"openWorldHint\":false}}]");
+    assert_int_equal(length, strlen(toolrack_text_data(text, NULL)));
+    toolrack_text_unref(again);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    assert_int_equal(toolrack_definitions(host, &again, NULL), 0);
+    assert_string_equal(toolrack_text_data(again, NULL), "[]");
+    toolrack_text_unref(again);
+    toolrack_text_unref(text);
+}
+
+static void settings_survive(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    char below[64];
+    (void)snprintf(below, sizeof below, "%s/a/b", dir);
+    for (int run = 0; run < 3; run++) {
+        assert_int_equal(open_with_state(below), 0);
+        register_one("p", "tool", NULL, 0);
+        register_one("q", "tool", "2.0.0", 0);
+        register_one("r", "other", NULL, 0);
+        struct toolrack_filter filter = everything();
+        if (run == 0) {
+            struct toolrack_error err = {0};
+            assert_int_equal(toolrack_set_enabled(host, "othr", false, &err), TOOLRACK_E_NOT_FOUND);
+            assert_non_null(strstr(err.message, "did you mean 'other'?"));
+            assert_int_equal(toolrack_set_priority(host, "other", 3, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "other", false, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL), 0);
+        }
+        expect_list(&filter, "tool@2.0.0/100 !tool@1.0.0/100 !other@1.0.0/3");
+        toolrack_close(host);
+    }
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_name_alone_sets_every_version(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    struct toolrack_filter filter = everything();
+    for (int run = 0; run < 2; run++) {
+        assert_int_equal(open_with_state(dir), 0);
+        register_one("p", "tool", "1.0.0", 0);
+        register_one("q", "tool", "2.0.0", 0);
+        register_one("r", "tool2", "1.0.0", 0);
+        if (run == 0) {
+            assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "tool2@1.0.0", false, NULL), 0);
+            assert_int_equal(toolrack_set_priority(host, "tool@1.0.0", 5, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "tool", true, NULL), 0);
+        }
+        expect_list(&filter, "tool@2.0.0/100 !tool2@1.0.0/100 tool@1.0.0/5");
+        toolrack_close(host);
+    }
+    char command[64];
+    (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void an_unusable_store_serves_all_the_same(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/toolrack.db", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("this is not a database, and it is somebody's file all the same", file);
+    (void)fclose(file);
+    assert_int_equal(open_with_state(dir), 0);
+    register_one("p", "tool", NULL, 0);
+    struct toolrack_error err = {0};
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, &err), TOOLRACK_E_IO);
+    assert_non_null(strstr(err.message, path));
+    expect_list(NULL, "tool@1.0.0/100"); /* not kept, so not in effect */
+    toolrack_close(host);
+    char text[32] = "";
+    file = fopen(path, "r");
+    assert_non_null(fgets(text, sizeof text, file));
+    assert_int_equal(strncmp(text, "this is not a database", 22), 0);
+    (void)fclose(file);
+    (void)unlink(path);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void thousands_of_tools(void **state) {
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        struct made_plugin made;
+        char names[TOOLS_MAX][32];
+        begin_plugin(&made, "many");
+        for (int j = 0; j < TOOLS_MAX; j++) {
+            (void)snprintf(names[j], sizeof names[j], "tool_%d_%d", i, j);
+            (void)add_tool(&made, names[j], NULL, 0);
+        }
+        assert_int_equal(toolrack_register(host, &made.plugin, NULL, NULL), 0);
+    }
+    struct toolrack_tools *tools = NULL;
+    assert_int_equal(toolrack_list(host, NULL, &tools, NULL), 0);
+    assert_int_equal(toolrack_tools_count(tools), 8000);
+    toolrack_tools_free(tools);
+    struct toolrack_tool *tool = toolrack_get(host, "tool_777_7");
+    assert_string_equal(toolrack_tool_name(tool), "tool_777_7");
+    toolrack_tool_unref(tool);
+}
+
+#define IN_HOST(test) cmocka_unit_test_setup_teardown(test, open_host, close_host)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            IN_HOST(order_is_priority_name_version),
+            IN_HOST(a_name_means_its_highest_enabled_version),
+            IN_HOST(filters),
+            IN_HOST(the_second_of_a_name_and_version_is_refused),
+            IN_HOST(unsound_descriptors_are_refused),
+            IN_HOST(numbers_are_never_used_again),
+            IN_HOST(changes_are_told),
+            IN_HOST(a_list_is_of_one_moment),
+            IN_HOST(definitions_follow_the_registry),
+            cmocka_unit_test(settings_survive),
+            cmocka_unit_test(a_name_alone_sets_every_version),
+            cmocka_unit_test(an_unusable_store_serves_all_the_same),
+            IN_HOST(thousands_of_tools),
+    };
+    return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
+}
