@@ -388,38 +388,47 @@ static void refuse_duplicate(struct registry *registry, const struct change *cha
                                                        .fix = fix});
 }
 
-static void drop_tool(struct change *change, size_t *kept, size_t at, bool drop_kept) {
-    if (drop_kept) {
-        toolrack_tool_unref(change->tools[*kept - 1]);
-        change->tools[*kept - 1] = change->tools[at];
-    } else {
-        toolrack_tool_unref(change->tools[at]);
+/* Say of the second of two tools of one name and version that it is refused, or takes the place of
+ * the first. */
+static void note_duplicate(struct registry *registry, struct change *change,
+                           struct toolrack_tool *first, struct toolrack_tool *second,
+                           uint64_t uid_old) {
+    if (registry->options.duplicates != REGISTRY_REPLACE) {
+        refuse_duplicate(registry, change, first, second);
+        return;
+    }
+    log_line(registry->options.log, LOG_WARNING, toolrack_tool_plugin(second),
+             "%s %s replaces the one of plugin %s", toolrack_tool_name(second),
+             toolrack_tool_version(second), toolrack_tool_plugin(first));
+    if (first->reg->uid <= uid_old) {
+        change_note(change, TOOLRACK_EVENT_REMOVED, first);
     }
 }
 
 /* Leave one tool of each name and version; tools are sorted by name, version and arrival.
- * `uid_old` is the last uid from before this change. */
+ * `uid_old` is the last uid from before this change. All is said before anything is dropped: the
+ * search for a free name looks at every tool. */
 static void resolve_duplicates(struct registry *registry, struct change *change, uint64_t uid_old) {
+    bool replace = registry->options.duplicates == REGISTRY_REPLACE;
+    size_t first = 0;
+    for (size_t i = 1; i < change->count; i++) {
+        bool same = tool_compare_names(change->tools[first], change->tools[i]) == 0;
+        if (same) {
+            note_duplicate(registry, change, change->tools[first], change->tools[i], uid_old);
+        }
+        first = same && !replace ? first : i;
+    }
     size_t kept = 0;
     for (size_t i = 0; i < change->count; i++) {
         struct toolrack_tool *tool = change->tools[i];
-        struct toolrack_tool *first = kept > 0 ? change->tools[kept - 1] : NULL;
-        if (first == NULL || tool_compare_names(first, tool) != 0) {
+        if (kept == 0 || tool_compare_names(change->tools[kept - 1], tool) != 0) {
             change->tools[kept++] = tool;
-            continue;
-        }
-        bool replace = registry->options.duplicates == REGISTRY_REPLACE;
-        if (replace) {
-            log_line(registry->options.log, LOG_WARNING, toolrack_tool_plugin(tool),
-                     "%s %s replaces the one of plugin %s", toolrack_tool_name(tool),
-                     toolrack_tool_version(tool), toolrack_tool_plugin(first));
-            if (first->reg->uid <= uid_old) {
-                change_note(change, TOOLRACK_EVENT_REMOVED, first);
-            }
+        } else if (replace) {
+            toolrack_tool_unref(change->tools[kept - 1]);
+            change->tools[kept - 1] = tool;
         } else {
-            refuse_duplicate(registry, change, first, tool);
+            toolrack_tool_unref(tool);
         }
-        drop_tool(change, &kept, i, replace);
     }
     change->count = kept;
 }
