@@ -406,6 +406,22 @@ static void of_many_copies_the_first_stays(void **state) {
     close_links(links, dir);
 }
 
+static void a_bad_tool_leaves_its_siblings_callable(void **state) {
+    (void)state;
+    static const char *const links[] = {"a.so", NULL};
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    open_on_links("wrong-schema", links, dir);
+    expect_list(NULL, "two@1.0.0/10");
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err = {0};
+    if (toolrack_call(host, "two", NULL, NULL, &result, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    assert_string_equal(toolrack_result_text(result, NULL), "two");
+    toolrack_result_free(result);
+    close_links(links, dir);
+}
+
 static void thousands_of_tools(void **state) {
     (void)state;
     for (int i = 0; i < 1000; i++) {
@@ -444,6 +460,7 @@ int main(void) {
             cmocka_unit_test(a_name_alone_sets_every_version),
             cmocka_unit_test(an_unusable_store_serves_all_the_same),
             cmocka_unit_test(of_many_copies_the_first_stays),
+            cmocka_unit_test(a_bad_tool_leaves_its_siblings_callable),
             IN_HOST(thousands_of_tools),
     };
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
