@@ -422,6 +422,32 @@ static void a_bad_tool_leaves_its_siblings_callable(void **state) {
     close_links(links, dir);
 }
 
+static void decide_in_event(void *user, const struct toolrack_event *event) {
+    (void)user;
+    if (event->kind == TOOLRACK_EVENT_CHANGED) {
+        (void)toolrack_set_priority(host, event->tool, 7, NULL);
+    }
+    take_event(user, event);
+}
+
+static void an_event_may_decide(void **state) {
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = true;
+    options.event = decide_in_event;
+    events[0] = '\0';
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    register_one("p", "tool", NULL, 0);
+    (void)alarm(20);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    (void)alarm(0);
+    struct toolrack_filter filter = everything();
+    expect_list(&filter, "!tool@1.0.0/7");
+    toolrack_close(host);
+}
+
 static void thousands_of_tools(void **state) {
     (void)state;
     for (int i = 0; i < 1000; i++) {
@@ -461,6 +487,7 @@ int main(void) {
             cmocka_unit_test(an_unusable_store_serves_all_the_same),
             cmocka_unit_test(of_many_copies_the_first_stays),
             cmocka_unit_test(a_bad_tool_leaves_its_siblings_callable),
+            cmocka_unit_test(an_event_may_decide),
             IN_HOST(thousands_of_tools),
     };
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
