@@ -52,6 +52,9 @@ static int parse(struct config *config, const char *path, const struct buf *text
     config->doc = yyjson_read_opts(text->data, text->length,
                                    YYJSON_READ_ALLOW_COMMENTS | YYJSON_READ_ALLOW_TRAILING_COMMAS,
                                    NULL, &why);
+    if (config->doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(err);
+    }
     if (config->doc == NULL) {
         size_t line = 0;
         size_t column = 0;
@@ -222,6 +225,10 @@ static int read_members(struct config *config, const char *path, struct toolrack
     yyjson_val *key;
     yyjson_val *value;
     yyjson_obj_foreach (root, at, count, key, value) {
+        if (yyjson_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key)) != value) {
+            return error_set(err, TOOLRACK_E_INVALID, "%s: the key \"%s\" stands there twice", path,
+                             yyjson_get_str(key));
+        }
         int code = read_member(&reading, key, value);
         if (code < 0) {
             return code;
