@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/name.h"
 
 /* -------------------------------------------------------------------- file */
@@ -281,8 +282,7 @@ bool config_grants(const struct config *config, const char *tool) {
 
 const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path) {
     yyjson_val *settings = yyjson_obj_get(config->plugins, plugin_id);
-    yyjson_val *value =
-            path[0] == '/' ? yyjson_ptr_get(settings, path) : yyjson_obj_get(settings, path);
+    yyjson_val *value = json_at(settings, path);
     if (value == NULL || yyjson_is_null(value)) {
         return NULL;
     }

@@ -93,10 +93,43 @@ static void a_wrong_configuration_is_refused(void **state) {
     free(large);
 }
 
+/* Paths are those of the getters in toolrack/plugin.h. */
+static void settings_of_a_plugin_go_by_path(void **state) {
+    (void)state;
+    struct config config;
+    is_read("{\"plugins\": {\"p\": {\"file\": \"/x\", \"n\": 3, \"none\": null, \"a/b\": true,"
+            "\"deep\": {\"list\": [1, {\"name\": \"two\"}]}}}}",
+            &config);
+    static const char *const cases[][2] = {
+            {"file", "/x"},
+            {"/file", "/x"},
+            {"n", "3"},
+            {"none", NULL},
+            {"other", NULL},
+            {"deep/list/1/name", "two"},
+            {"/deep/list/1/name", "two"},
+            {"deep/list", "[1,{\"name\":\"two\"}]"},
+            {"a~1b", "true"},
+            {"deep/", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *got = config_plugin_setting(&config, "p", cases[i][0]);
+        if (cases[i][1] == NULL || got == NULL) {
+            assert_ptr_equal(got, cases[i][1]);
+        } else {
+            assert_string_equal(got, cases[i][1]);
+        }
+    }
+    assert_non_null(config_plugin_setting(&config, "p", ""));
+    assert_null(config_plugin_setting(&config, "q", "file"));
+    config_finish(&config);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_configuration_is_read),
             cmocka_unit_test(a_wrong_configuration_is_refused),
+            cmocka_unit_test(settings_of_a_plugin_go_by_path),
     };
     return cmocka_run_group_tests_name("api", tests, NULL, NULL);
 }
