@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/name.h"
 
 /* -------------------------------------------------------------------- file */
@@ -52,6 +53,9 @@ static int parse(struct config *config, const char *path, const struct buf *text
     config->doc = yyjson_read_opts(text->data, text->length,
                                    YYJSON_READ_ALLOW_COMMENTS | YYJSON_READ_ALLOW_TRAILING_COMMAS,
                                    NULL, &why);
+    if (config->doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(err);
+    }
     if (config->doc == NULL) {
         size_t line = 0;
         size_t column = 0;
@@ -278,8 +282,7 @@ bool config_grants(const struct config *config, const char *tool) {
 
 const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path) {
     yyjson_val *settings = yyjson_obj_get(config->plugins, plugin_id);
-    yyjson_val *value =
-            path[0] == '/' ? yyjson_ptr_get(settings, path) : yyjson_obj_get(settings, path);
+    yyjson_val *value = json_at(settings, path);
     if (value == NULL || yyjson_is_null(value)) {
         return NULL;
     }

@@ -42,6 +42,6 @@ void config_finish(struct config *config);
 
 bool config_grants(const struct config *config, const char *tool);
 
-/** A plugin's setting at a path ("key" or a JSON Pointer): a string's text, or any other value's
+/** A plugin's setting at a path (that of json_at()): a string's text, or any other value's
  * JSON, made in `config->arena`. NULL where it is not set. One thread at a time. */
 const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path);

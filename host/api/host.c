@@ -75,7 +75,6 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
         memcpy(&host->options, options,
                options->size < sizeof host->options ? options->size : sizeof host->options);
     }
-    (void)pthread_mutex_init(&host->manage, NULL);
     (void)pthread_mutex_init(&host->config_lock, NULL);
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
@@ -118,7 +117,7 @@ static void take_setting(void *user, const struct store_setting *kept) {
                                              .has_priority = kept->has_priority,
                                              .priority = kept->priority};
     struct toolrack_error err;
-    if (registry_set(host->registry, &setting, &err) < 0) {
+    if (registry_set(host->registry, &setting, NULL, NULL, &err) < 0) {
         log_line(&host->log, LOG_ERROR, "store", "the setting of '%s' is left out: %s",
                  kept->selector, err.message);
     }
@@ -264,6 +263,5 @@ void toolrack_close(struct toolrack *host) {
     store_close(host->store);
     config_finish(&host->config);
     (void)pthread_mutex_destroy(&host->config_lock);
-    (void)pthread_mutex_destroy(&host->manage);
     free(host);
 }

@@ -24,7 +24,6 @@ struct toolrack {
     struct call_host calls;
     struct pool *pool;
     struct image_host images;
-    pthread_mutex_t manage; /* one decision at a time: kept first, then in effect */
 };
 
 /** Tell the app of a tool, or of a plugin. */

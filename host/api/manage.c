@@ -4,6 +4,19 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+static int keep(void *user, const struct registry_setting *setting, struct toolrack_error *err) {
+    const struct toolrack *host = user;
+    return host->store == NULL ? 0
+                               : store_keep_setting(host->store,
+                                                    &(struct store_setting){
+                                                            .selector = setting->selector,
+                                                            .has_enabled = setting->has_enabled,
+                                                            .enabled = setting->enabled,
+                                                            .has_priority = setting->has_priority,
+                                                            .priority = setting->priority},
+                                                    err);
+}
+
 /* A decision is kept before it takes effect, so that what was acknowledged survives. */
 static int decide(struct toolrack *host, const struct registry_setting *setting,
                   struct toolrack_error *err) {
@@ -12,30 +25,12 @@ static int decide(struct toolrack *host, const struct registry_setting *setting,
         return registry_not_found(host->registry, setting->selector, err);
     }
     toolrack_tool_unref(tool);
-    int code = 0;
-    if (host->store != NULL) {
-        code = store_keep_setting(host->store,
-                                  &(struct store_setting){.selector = setting->selector,
-                                                          .has_enabled = setting->has_enabled,
-                                                          .enabled = setting->enabled,
-                                                          .has_priority = setting->has_priority,
-                                                          .priority = setting->priority},
-                                  err);
-    }
-    return code < 0 ? code : registry_set(host->registry, setting, err);
-}
-
-static int decide_alone(struct toolrack *host, const struct registry_setting *setting,
-                        struct toolrack_error *err) {
-    (void)pthread_mutex_lock(&host->manage);
-    int code = decide(host, setting, err);
-    (void)pthread_mutex_unlock(&host->manage);
-    return code;
+    return registry_set(host->registry, setting, keep, host, err);
 }
 
 int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
                          struct toolrack_error *err) {
-    return decide_alone(
+    return decide(
             host,
             &(struct registry_setting){.selector = name, .has_enabled = true, .enabled = enabled},
             err);
@@ -43,10 +38,10 @@ int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
 
 int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
                           struct toolrack_error *err) {
-    return decide_alone(host,
-                        &(struct registry_setting){
-                                .selector = name, .has_priority = true, .priority = priority},
-                        err);
+    return decide(host,
+                  &(struct registry_setting){
+                          .selector = name, .has_priority = true, .priority = priority},
+                  err);
 }
 
 /* ---------------------------------------------------------------- register */

@@ -9,11 +9,10 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "call/call.h"
 
-/* Longest path that a getter follows. */
-#define PATH_LENGTH_MAX    1024u
 /* Longest message taken from a tool; what is longer is cut. */
 #define MESSAGE_LENGTH_MAX 4096u
 
@@ -24,25 +23,7 @@ static struct call *call_of(struct tr_call *base) {
 /* -------------------------------------------------------------- arguments */
 
 yyjson_val *call_argument(struct call *call, const char *path) {
-    if (path == NULL) {
-        return NULL;
-    }
-    size_t length = strnlen(path, PATH_LENGTH_MAX + 1);
-    if (length == 0) {
-        return call->arguments;
-    }
-    if (length > PATH_LENGTH_MAX) {
-        return NULL;
-    }
-    if (path[0] == '/') {
-        return yyjson_ptr_getn(call->arguments, path, length);
-    }
-    if (strpbrk(path, "/~") == NULL) {
-        return yyjson_obj_getn(call->arguments, path, length);
-    }
-    char pointer[PATH_LENGTH_MAX + 2] = "/";
-    memcpy(pointer + 1, path, length);
-    return yyjson_ptr_getn(call->arguments, pointer, length + 1);
+    return json_at(call->arguments, path);
 }
 
 static yyjson_val *present(struct tr_call *base, const char *path) {

@@ -114,13 +114,21 @@ static bool same_tool(const struct descriptor_tool *a, const struct descriptor_t
            same_text(a->schema, b->schema) && same_text(a->result_schema, b->result_schema);
 }
 
-static bool same_descriptor(const struct descriptor *a, const struct descriptor *b) {
-    if (a->plugin == NULL || b->plugin == NULL || !same_text(a->plugin->id, b->plugin->id) ||
-        !same_text(a->plugin->version, b->plugin->version) || a->tool_count != b->tool_count) {
+/* Whether all that was `read` is in the `loaded` table as well. That one may have more tools: what
+ * their schemas say was checked when the file was read, and a tool that was refused then is called
+ * by nobody. Both are in the plugin's order. */
+static bool same_descriptor(const struct descriptor *read, const struct descriptor *loaded) {
+    if (read->plugin == NULL || loaded->plugin == NULL ||
+        !same_text(read->plugin->id, loaded->plugin->id) ||
+        !same_text(read->plugin->version, loaded->plugin->version)) {
         return false;
     }
-    for (uint32_t i = 0; i < a->tool_count; i++) {
-        if (!same_tool(&a->tools[i], &b->tools[i])) {
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < read->tool_count; i++) {
+        while (at < loaded->tool_count && loaded->tools[at].index < read->tools[i].index) {
+            at++;
+        }
+        if (at == loaded->tool_count || !same_tool(&read->tools[i], &loaded->tools[at])) {
             return false;
         }
     }

@@ -227,16 +227,27 @@ static void change_note(struct change *change, enum toolrack_event_kind kind,
             (struct notice){.kind = kind, .tool = toolrack_tool_ref(tool)};
 }
 
-/* Make the change's tools, which are sorted by name, the registry. Caller holds `writer`. */
-static bool publish(struct registry *registry, struct change *change) {
+/* The change's tools, which are sorted by name, as a snapshot; NULL when out of memory. */
+static struct snapshot *take_snapshot(struct change *change) {
     struct snapshot *next = snapshot_create(change->tools, change->count);
     change->count = 0; /* the snapshot took the references over, even when it failed */
-    if (next == NULL) {
-        return false;
-    }
+    return next;
+}
+
+/* Caller holds `writer`. */
+static void publish_snapshot(struct registry *registry, struct snapshot *next) {
     struct snapshot *old = atomic_exchange_explicit(&registry->current, next, memory_order_acq_rel);
     rcu_synchronize();
     snapshot_destroy(old);
+}
+
+/* Make the change's tools the registry. Caller holds `writer`. */
+static bool publish(struct registry *registry, struct change *change) {
+    struct snapshot *next = take_snapshot(change);
+    if (next == NULL) {
+        return false;
+    }
+    publish_snapshot(registry, next);
     return true;
 }
 
@@ -258,8 +269,35 @@ static struct toolrack_tool *current_view(const struct registry *registry,
                    : tool_create(old->reg, enabled, priority);
 }
 
-static bool set_locked(struct registry *registry, const struct registry_setting *setting,
-                       struct change *change) {
+/* The settings as they are, to go back to. */
+struct settings_copy {
+    struct registry_setting *items; /* selectors borrowed */
+    size_t count;
+};
+
+static bool copy_settings(const struct registry *registry, struct settings_copy *ret) {
+    *ret = (struct settings_copy){.items = calloc(registry->setting_count + 1, sizeof *ret->items),
+                                  .count = registry->setting_count};
+    if (ret->items != NULL && ret->count > 0) {
+        memcpy(ret->items, registry->settings, ret->count * sizeof *ret->items);
+    }
+    return ret->items != NULL;
+}
+
+/* Undo one keep_setting(). */
+static void restore_settings(struct registry *registry, const struct settings_copy *copy) {
+    while (registry->setting_count > copy->count) {
+        registry->setting_count--;
+        free((char *)(uintptr_t)registry->settings[registry->setting_count].selector);
+    }
+    if (copy->count > 0) {
+        memcpy(registry->settings, copy->items, copy->count * sizeof *copy->items);
+    }
+}
+
+/* Note the setting and make the views that follow from it. */
+static bool change_views(struct registry *registry, const struct registry_setting *setting,
+                         struct change *change) {
     const struct snapshot *old = read_current(registry);
     struct selector selector = selector_of(setting->selector);
     if (!change_begin(change, old->count) || !keep_setting(registry, setting)) {
@@ -277,20 +315,42 @@ static bool set_locked(struct registry *registry, const struct registry_setting 
             change_note(change, TOOLRACK_EVENT_CHANGED, view);
         }
     }
-    return change->notice_count == 0 || publish(registry, change);
+    return true;
+}
+
+/* Nothing is kept before all that needs memory is done, nothing takes effect before it is kept. */
+static int set_locked(struct registry *registry, const struct registry_setting *setting,
+                      registry_keep *keep, void *user, struct change *change,
+                      struct toolrack_error *err) {
+    struct settings_copy before;
+    if (!copy_settings(registry, &before)) {
+        return error_oom(err);
+    }
+    struct snapshot *next = NULL;
+    bool ready = change_views(registry, setting, change) &&
+                 (change->notice_count == 0 || (next = take_snapshot(change)) != NULL);
+    int code = !ready ? error_oom(err) : keep != NULL ? keep(user, setting, err) : 0;
+    if (code < 0) {
+        snapshot_destroy(next);
+        restore_settings(registry, &before);
+    } else if (next != NULL) {
+        publish_snapshot(registry, next);
+    }
+    free(before.items);
+    return code;
 }
 
 int registry_set(struct registry *registry, const struct registry_setting *setting,
-                 struct toolrack_error *err) {
+                 registry_keep *keep, void *user, struct toolrack_error *err) {
     struct change change = {0};
     (void)pthread_mutex_lock(&registry->writer);
-    bool done = set_locked(registry, setting, &change);
+    int code = set_locked(registry, setting, keep, user, &change, err);
     (void)pthread_mutex_unlock(&registry->writer);
-    if (done) {
+    if (code == 0) {
         tell(registry, &change);
     }
     change_finish(&change);
-    return done ? 0 : error_oom(err);
+    return code;
 }
 
 /* -------------------------------------------------------------------- add */
@@ -388,38 +448,47 @@ static void refuse_duplicate(struct registry *registry, const struct change *cha
                                                        .fix = fix});
 }
 
-static void drop_tool(struct change *change, size_t *kept, size_t at, bool drop_kept) {
-    if (drop_kept) {
-        toolrack_tool_unref(change->tools[*kept - 1]);
-        change->tools[*kept - 1] = change->tools[at];
-    } else {
-        toolrack_tool_unref(change->tools[at]);
+/* Say of the second of two tools of one name and version that it is refused, or takes the place of
+ * the first. */
+static void note_duplicate(struct registry *registry, struct change *change,
+                           struct toolrack_tool *first, struct toolrack_tool *second,
+                           uint64_t uid_old) {
+    if (registry->options.duplicates != REGISTRY_REPLACE) {
+        refuse_duplicate(registry, change, first, second);
+        return;
+    }
+    log_line(registry->options.log, LOG_WARNING, toolrack_tool_plugin(second),
+             "%s %s replaces the one of plugin %s", toolrack_tool_name(second),
+             toolrack_tool_version(second), toolrack_tool_plugin(first));
+    if (first->reg->uid <= uid_old) {
+        change_note(change, TOOLRACK_EVENT_REMOVED, first);
     }
 }
 
 /* Leave one tool of each name and version; tools are sorted by name, version and arrival.
- * `uid_old` is the last uid from before this change. */
+ * `uid_old` is the last uid from before this change. All is said before anything is dropped: the
+ * search for a free name looks at every tool. */
 static void resolve_duplicates(struct registry *registry, struct change *change, uint64_t uid_old) {
+    bool replace = registry->options.duplicates == REGISTRY_REPLACE;
+    size_t first = 0;
+    for (size_t i = 1; i < change->count; i++) {
+        bool same = tool_compare_names(change->tools[first], change->tools[i]) == 0;
+        if (same) {
+            note_duplicate(registry, change, change->tools[first], change->tools[i], uid_old);
+        }
+        first = same && !replace ? first : i;
+    }
     size_t kept = 0;
     for (size_t i = 0; i < change->count; i++) {
         struct toolrack_tool *tool = change->tools[i];
-        struct toolrack_tool *first = kept > 0 ? change->tools[kept - 1] : NULL;
-        if (first == NULL || tool_compare_names(first, tool) != 0) {
+        if (kept == 0 || tool_compare_names(change->tools[kept - 1], tool) != 0) {
             change->tools[kept++] = tool;
-            continue;
-        }
-        bool replace = registry->options.duplicates == REGISTRY_REPLACE;
-        if (replace) {
-            log_line(registry->options.log, LOG_WARNING, toolrack_tool_plugin(tool),
-                     "%s %s replaces the one of plugin %s", toolrack_tool_name(tool),
-                     toolrack_tool_version(tool), toolrack_tool_plugin(first));
-            if (first->reg->uid <= uid_old) {
-                change_note(change, TOOLRACK_EVENT_REMOVED, first);
-            }
+        } else if (replace) {
+            toolrack_tool_unref(change->tools[kept - 1]);
+            change->tools[kept - 1] = tool;
         } else {
-            refuse_duplicate(registry, change, first, tool);
+            toolrack_tool_unref(tool);
         }
-        drop_tool(change, &kept, i, replace);
     }
     change->count = kept;
 }

@@ -45,10 +45,16 @@ struct registry_setting {
     int32_t priority;
 };
 
+/* Makes a setting survive. Called when all else is ready, before the setting takes effect, under
+ * the lock of the writers: it must not call back. A negative result ends the change. */
+typedef int registry_keep(void *user, const struct registry_setting *setting,
+                          struct toolrack_error *err);
+
 /** Set it and change the tools concerned. What has_... leaves out stays as it was set.
- * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ * @param keep  NULL: nothing has to survive
+ * @return 0; TOOLRACK_E_NO_MEMORY or the code of `keep`: then all is as it was. [any-thread] */
 int registry_set(struct registry *registry, const struct registry_setting *setting,
-                 struct toolrack_error *err);
+                 registry_keep *keep, void *user, struct toolrack_error *err);
 
 /** Register the tools of plugins, in their order, as one change. Those that cannot be are noted as
  * refused.

@@ -10,6 +10,8 @@ static tr_status two(struct tr_call *call) {
 
 #if defined(VARIANT_BAD_SCHEMA)
 #define SCHEMA "{\"type\": \"object\", \"properties\": {"
+#elif defined(VARIANT_WRONG_SCHEMA)
+#define SCHEMA "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"objekt\"}}}"
 #else
 #define SCHEMA "{\"type\": \"object\"}"
 #endif

@@ -357,6 +357,97 @@ static void an_unusable_store_serves_all_the_same(void **state) {
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* Open a host on a folder in which each of `links` leads to the fixture plugin `name`. */
+static void open_on_links(const char *name, const char *const *links, char *dir) {
+    char target[512];
+    char path[64];
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(target, sizeof target, "%s/%s.so", TEST_PLUGINS, name);
+    for (size_t i = 0; links[i] != NULL; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", dir, links[i]);
+        assert_int_equal(symlink(target, path), 0);
+    }
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    const char *const dirs[] = {dir, NULL};
+    options.config_file = "";
+    options.state_dir = "";
+    options.plugin_dirs = dirs;
+    options.event = take_event;
+    events[0] = '\0';
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+}
+
+static void close_links(const char *const *links, const char *dir) {
+    char path[64];
+    toolrack_close(host);
+    for (size_t i = 0; links[i] != NULL; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", dir, links[i]);
+        (void)unlink(path);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void of_many_copies_the_first_stays(void **state) {
+    (void)state;
+    static const char *const links[] = {"a.so", "b.so", "c.so", "d.so", NULL};
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    open_on_links("good", links, dir);
+    expect_list(NULL, "add@1.2.3/10 echo@2.1.0/-5");
+    struct toolrack_refusals *refused = NULL;
+    assert_int_equal(toolrack_refused(host, &refused, NULL), 0);
+    assert_int_equal(toolrack_refusals_count(refused), 6);
+    for (size_t i = 0; i < 6; i++) {
+        const struct toolrack_refusal *one = toolrack_refusals_get(refused, i);
+        assert_string_equal(one->rule, "tool-exists");
+        assert_non_null(strstr(one->reason, "a.so"));
+        assert_null(strstr(one->file, "a.so"));
+    }
+    toolrack_refusals_free(refused);
+    close_links(links, dir);
+}
+
+static void a_bad_tool_leaves_its_siblings_callable(void **state) {
+    (void)state;
+    static const char *const links[] = {"a.so", NULL};
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    open_on_links("wrong-schema", links, dir);
+    expect_list(NULL, "two@1.0.0/10");
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err = {0};
+    if (toolrack_call(host, "two", NULL, NULL, &result, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    assert_string_equal(toolrack_result_text(result, NULL), "two");
+    toolrack_result_free(result);
+    close_links(links, dir);
+}
+
+static void decide_in_event(void *user, const struct toolrack_event *event) {
+    (void)user;
+    if (event->kind == TOOLRACK_EVENT_CHANGED) {
+        (void)toolrack_set_priority(host, event->tool, 7, NULL);
+    }
+    take_event(user, event);
+}
+
+static void an_event_may_decide(void **state) {
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = true;
+    options.event = decide_in_event;
+    events[0] = '\0';
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    register_one("p", "tool", NULL, 0);
+    (void)alarm(20);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    (void)alarm(0);
+    struct toolrack_filter filter = everything();
+    expect_list(&filter, "!tool@1.0.0/7");
+    toolrack_close(host);
+}
+
 static void thousands_of_tools(void **state) {
     (void)state;
     for (int i = 0; i < 1000; i++) {
@@ -394,6 +485,9 @@ int main(void) {
             cmocka_unit_test(settings_survive),
             cmocka_unit_test(a_name_alone_sets_every_version),
             cmocka_unit_test(an_unusable_store_serves_all_the_same),
+            cmocka_unit_test(of_many_copies_the_first_stays),
+            cmocka_unit_test(a_bad_tool_leaves_its_siblings_callable),
+            cmocka_unit_test(an_event_may_decide),
             IN_HOST(thousands_of_tools),
     };
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);

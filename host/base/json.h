@@ -1,0 +1,12 @@
+/* json.h - places in a JSON value. */
+#pragma once
+
+#include <yyjson.h>
+
+/** Longest path that json_at() follows. */
+#define JSON_PATH_LENGTH_MAX 1024u
+
+/** Where a path leads in `root`, or NULL. A path is a key ("limit") or a JSON Pointer with or
+ * without its first slash ("filter/0/name"); the empty path is `root`, NULL leads nowhere.
+ * [any-thread] */
+yyjson_val *json_at(yyjson_val *root, const char *path);
