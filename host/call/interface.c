@@ -27,18 +27,22 @@ yyjson_val *call_argument(struct call *call, const char *path) {
     if (path == NULL) {
         return NULL;
     }
-    size_t length = strnlen(path, PATH_LENGTH_MAX + 1);
+    size_t length = 0;
+    bool is_name = true; /* of a member of the arguments themselves, with nothing to unescape */
+    for (; path[length] != '\0'; length++) {
+        if (length == PATH_LENGTH_MAX) {
+            return NULL;
+        }
+        is_name = is_name && path[length] != '/' && path[length] != '~';
+    }
     if (length == 0) {
         return call->arguments;
     }
-    if (length > PATH_LENGTH_MAX) {
-        return NULL;
+    if (is_name) {
+        return yyjson_obj_getn(call->arguments, path, length);
     }
     if (path[0] == '/') {
         return yyjson_ptr_getn(call->arguments, path, length);
-    }
-    if (strpbrk(path, "/~") == NULL) {
-        return yyjson_obj_getn(call->arguments, path, length);
     }
     char pointer[PATH_LENGTH_MAX + 2] = "/";
     memcpy(pointer + 1, path, length);
