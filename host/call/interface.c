@@ -23,28 +23,35 @@ static struct call *call_of(struct tr_call *base) {
 
 /* -------------------------------------------------------------- arguments */
 
+/* Whether a path is the name of a member of the arguments themselves, with nothing to unescape. */
+static inline bool is_name(const char *path, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if (path[i] == '/' || path[i] == '~') {
+            return false;
+        }
+    }
+    return true;
+}
+
 yyjson_val *call_argument(struct call *call, const char *path) {
     if (path == NULL) {
         return NULL;
     }
-    size_t length = 0;
-    bool is_name = true; /* of a member of the arguments themselves, with nothing to unescape */
-    for (; path[length] != '\0'; length++) {
-        if (length == PATH_LENGTH_MAX) {
-            return NULL;
-        }
-        is_name = is_name && path[length] != '/' && path[length] != '~';
-    }
+    size_t length = strnlen(path, PATH_LENGTH_MAX + 1);
     if (length == 0) {
         return call->arguments;
     }
-    if (is_name) {
+    if (length > PATH_LENGTH_MAX) {
+        return NULL;
+    }
+    if (is_name(path, length)) {
         return yyjson_obj_getn(call->arguments, path, length);
     }
     if (path[0] == '/') {
         return yyjson_ptr_getn(call->arguments, path, length);
     }
-    char pointer[PATH_LENGTH_MAX + 2] = "/";
+    char pointer[PATH_LENGTH_MAX + 2];
+    pointer[0] = '/';
     memcpy(pointer + 1, path, length);
     return yyjson_ptr_getn(call->arguments, pointer, length + 1);
 }

@@ -83,7 +83,7 @@ static void buf_writes_json(void **state) {
     assert_string_equal(text, "");
 }
 
-/* The escaping looks at eight bytes at once: every pair of neighbours, at places all over a word. */
+/* The escaping looks at eight bytes at once: all pairs of neighbours, at places all over a word. */
 static void buf_escapes_every_byte_anywhere(void **state) {
     (void)state;
     CLEANUP(buf_finish) struct buf buf = BUF_INIT;
