@@ -340,7 +340,8 @@ static bool give_up(struct job *job) {
     (void)pthread_mutex_unlock(&job->gate.lock);
     (void)pthread_mutex_unlock(&pool->lock);
     if (lost) {
-        tell_plugin(job, TOOLRACK_EVENT_STUCK, job->error.message);
+        tell_plugin(job, TOOLRACK_EVENT_STUCK,
+                    "a call did not return in time; its thread was given up and still runs");
     }
     return ends;
 }
@@ -612,7 +613,8 @@ static void wait_until_quiet(struct pool *pool) {
     uint64_t until_ns = clock_now_ns() + (uint64_t)POOL_CLOSE_GRACE_MS * CLOCK_NS_PER_MS;
     struct timespec until = clock_timespec(until_ns);
     (void)pthread_mutex_lock(&pool->lock);
-    while ((pool->queued > 0 || pool->idle < pool->threads) && clock_now_ns() < until_ns) {
+    while ((pool->queued > 0 || pool->idle < pool->threads || pool->lost > 0) &&
+           clock_now_ns() < until_ns) {
         (void)pthread_cond_timedwait(&pool->quiet, &pool->lock, &until);
     }
     (void)pthread_mutex_unlock(&pool->lock);

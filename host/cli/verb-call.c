@@ -37,7 +37,7 @@ static int read_input(struct buf *text, struct toolrack_error *err) {
         }
         text->length += (size_t)n;
         if (text->length > TOOLRACK_ARGUMENTS_MAX) {
-            return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+            return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                              "standard input holds more than the %u bytes that arguments may have",
                              TOOLRACK_ARGUMENTS_MAX);
         }

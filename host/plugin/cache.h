@@ -25,9 +25,8 @@ struct cache *cache_load(const char *path, uint32_t options_tag, const struct lo
                          bool *ret_stale);
 
 /** The same from the bytes of an image, checked for safety only: for tests.
- * @param records_size  how many of the bytes are records, the rest are texts
  * @return NULL when out of memory or when it is not an image. */
-struct cache *cache_from_image(const void *image, size_t records_size, size_t texts_size);
+struct cache *cache_from_image(const void *image, const struct image_sizes *sizes);
 
 /** Give up the cache; NULL is ignored. Its memory stays until the last descriptor taken from it
  * is released. [any-thread] */

@@ -19,8 +19,8 @@
 
 #define PLUGIN_SYMBOL "toolrack_plugin"
 
-/* Memory that a descriptor has from the start: enough for a plugin with a tool or two. */
-#define DESCRIPTOR_ROOM 2048u
+/* Memory that a descriptor has from the start: enough for a plugin with one tool. */
+#define DESCRIPTOR_ROOM 1024u
 
 struct descriptor_memory {
     struct descriptor desc; /* first: a pointer to it is one to this */
@@ -234,10 +234,12 @@ static bool same_tool(const struct descriptor_tool *a, const struct descriptor_t
     return strcmp(a->tool->name, b->tool->name) == 0 && semver_compare(a->version, b->version) == 0;
 }
 
-static bool is_duplicate(struct reader *reader, const struct descriptor_tool *tools, uint32_t count,
+/* Is the tool, whose name has the last of `hashes`, there already? */
+static bool is_duplicate(struct reader *reader, const struct descriptor_tool *tools,
+                         const uint32_t *hashes, uint32_t count,
                          const struct descriptor_tool *tool) {
     for (uint32_t i = 0; i < count; i++) {
-        if (same_tool(&tools[i], tool)) {
+        if (hashes[i] == hashes[count] && same_tool(&tools[i], tool)) {
             reader_report(reader, FINDING_TOOL_DUPLICATE,
                           "the plugin has %s %s already, at place %u of its table",
                           tool->tool->name, tool->version, tools[i].index + 1);
@@ -265,28 +267,23 @@ static bool read_slot(struct reader *reader, uint64_t slot, uint32_t index,
         reader->failure = TOOLRACK_E_REFUSED;
         return false;
     }
-    /* A name for findings until the tool's own is known. */
-    char *place = reader_alloc(reader, 16);
-    if (place == NULL) {
-        return false;
-    }
-    (void)snprintf(place, 16, "#%u", index + 1);
-    reader->tool = place;
+    reader->tool_place = index + 1;
     return tool_read(reader, address, plugin->version, ret);
 }
 
 static uint32_t read_tools(struct reader *reader, uint64_t table, const struct tr_plugin *plugin,
                            struct descriptor_tool *tools) {
+    uint32_t hashes[DESCRIPTOR_TOOLS_MAX]; /* of the names, in the order of `tools` */
     uint32_t count = 0;
     for (uint32_t i = 0; i < plugin->tool_count && reader->failure == 0; i++) {
-        struct descriptor_tool tool;
-        uint64_t slot = table + i * sizeof(uint64_t);
-        if (read_slot(reader, slot, i, plugin, &tool) &&
-            !is_duplicate(reader, tools, count, &tool)) {
-            tool.index = i;
-            tools[count++] = tool;
+        struct descriptor_tool *tool = &tools[count];
+        if (read_slot(reader, table + i * sizeof(uint64_t), i, plugin, tool)) {
+            hashes[count] = name_hash(tool->tool->name, strlen(tool->tool->name));
+            tool->index = i;
+            count += !is_duplicate(reader, tools, hashes, count, tool);
         }
         reader->tool = NULL;
+        reader->tool_place = 0;
     }
     return count;
 }

@@ -99,7 +99,7 @@ const void *elf_bytes(struct elf *elf, uint64_t offset, uint64_t length) {
 }
 
 static int open_bytes(struct elf *elf) {
-    elf->bytes = malloc(elf->size);
+    elf->bytes = elf->size <= ELF_SMALL_MAX ? elf->bytes_small : malloc(elf->size);
     if (elf->bytes == NULL) {
         return fail(elf, TOOLRACK_E_NO_MEMORY);
     }
@@ -381,7 +381,9 @@ static int read_headers(struct elf *elf) {
 }
 
 int elf_init(struct elf *elf, int fd, struct findings *findings) {
-    *elf = (struct elf){.fd = fd, .findings = findings};
+    memset(elf, 0, offsetof(struct elf, segments));
+    elf->fd = fd;
+    elf->findings = findings;
     int code = check_file(elf);
     if (code == 0) {
         code = read_headers(elf);
@@ -395,7 +397,9 @@ int elf_init(struct elf *elf, int fd, struct findings *findings) {
 void elf_finish(struct elf *elf) {
     elf_forget_relocations(elf);
     free(elf->loaded);
-    free(elf->bytes);
+    if (elf->bytes != elf->bytes_small) {
+        free(elf->bytes);
+    }
     elf->loaded = NULL;
     elf->bytes = NULL;
 }

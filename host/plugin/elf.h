@@ -11,6 +11,8 @@
 
 #include "plugin/finding.h"
 
+/* Files up to this size, as most plugins are, are read without allocating anything. */
+#define ELF_SMALL_MAX  (16u * 1024u)
 /* Files up to this size are read whole. */
 #define ELF_WHOLE_MAX  (64u * 1024u)
 /* What is read at once of a larger one. */
@@ -25,7 +27,7 @@
 #define ELF_EXTENT_MAX      (UINT64_C(1) << 40) /* addresses of a file end below */
 
 /* Relocations up to this number are put in order without allocating. */
-#define ELF_ORDER_SMALL 64u
+#define ELF_ORDER_SMALL 256u
 
 /* One PT_LOAD: `file_size` bytes at `offset` become `memory_size` at `address`. */
 struct elf_segment {
@@ -66,16 +68,18 @@ struct elf {
     int error_number;     /* errno of TOOLRACK_E_IO */
     bool shortened;       /* the file ended before the size it had */
     uint16_t machine;
-    uint16_t header_count;
-    struct elf_segment segments[ELF_HEADERS_MAX]; /* ascending, not overlapping */
-    uint32_t segment_count;
     struct elf_dynamic dynamic;
+    uint32_t segment_count;
     uint32_t *order; /* places in the table at `rela`, by offset; NULL: not made yet */
     uint32_t order_count;
-    uint32_t order_small[ELF_ORDER_SMALL];
-    struct elf_packed *packed; /* ascending, not overlapping */
     uint32_t packed_count;
+    struct elf_packed *packed; /* ascending, not overlapping */
+
+    /* Not cleared: only what the counts above say was ever written. */
+    struct elf_segment segments[ELF_HEADERS_MAX]; /* ascending, not overlapping */
+    uint32_t order_small[ELF_ORDER_SMALL];
     struct elf_packed packed_small[4];
+    unsigned char bytes_small[ELF_SMALL_MAX];
 };
 
 /** A symbol that this file defines. */

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 #define SUFFIX        ".so"
 #define SUFFIX_LENGTH (sizeof SUFFIX - 1)
 
@@ -55,8 +57,103 @@ static bool add_name(struct folder *folder, const char *prefix, const char *name
     return true;
 }
 
+/* Names of plugins are often alike at their beginning, so what is looked at first is the eight
+ * bytes after that. */
+struct sort_name {
+    uint64_t key; /* those bytes, as a number of the same order */
+    const char *name;
+};
+
+static size_t common_start(const char *const *names, size_t count) {
+    size_t length = strlen(names[0]);
+    for (size_t i = 1; i < count; i++) {
+        size_t same = 0;
+        while (same < length && names[i][same] == names[0][same]) {
+            same++;
+        }
+        length = same;
+    }
+    return length;
+}
+
+static uint64_t sort_key(const char *text) {
+    uint64_t key = 0;
+    for (size_t i = 0; i < sizeof key; i++) {
+        key = key << 8 | (unsigned char)*text;
+        text += *text != '\0';
+    }
+    return key;
+}
+
+/* Put names in the order of one byte of their keys; those alike in it stay as they are. */
+static void sort_by_byte(const struct sort_name *from, struct sort_name *to, size_t count,
+                         unsigned shift) {
+    size_t places[256] = {0};
+    for (size_t i = 0; i < count; i++) {
+        places[from[i].key >> shift & 0xff]++;
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < 256; i++) {
+        size_t here = places[i];
+        places[i] = next;
+        next += here;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[places[from[i].key >> shift & 0xff]++] = from[i];
+    }
+}
+
 static int compare_names(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const struct sort_name *x = a;
+    const struct sort_name *y = b;
+    return strcmp(x->name, y->name);
+}
+
+/* Names whose keys are alike differ after them. */
+static void sort_runs(struct sort_name *names, size_t count) {
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && names[end].key == names[i].key) {
+            end++;
+        }
+        if (end - i > 1) {
+            qsort(names + i, end - i, sizeof *names, compare_names);
+        }
+        i = end;
+    }
+}
+
+/* Byte by byte from the last to the first, and only where there is a difference: a comparison that
+ * nobody can foresee costs more than moving a name a few times. */
+static bool sort_names(const char **names, size_t count) {
+    if (count < 2) {
+        return true;
+    }
+    CLEANUP(freep) struct sort_name *room = malloc(2 * count * sizeof *room);
+    if (room == NULL) {
+        return false;
+    }
+    struct sort_name *sorted = room;
+    struct sort_name *other = room + count;
+    size_t start = common_start(names, count);
+    uint64_t differing = 0;
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = (struct sort_name){sort_key(names[i] + start), names[i]};
+        differing |= sorted[i].key ^ sorted[0].key;
+    }
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if ((differing >> shift & 0xff) != 0) {
+            sort_by_byte(sorted, other, count, shift);
+            struct sort_name *swap = sorted;
+            sorted = other;
+            other = swap;
+        }
+    }
+    sort_runs(sorted, count);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = sorted[i].name;
+    }
+    return true;
 }
 
 /* All names are kept until the end, since the last one read may be the first in order. */
@@ -84,8 +181,8 @@ int folder_list(struct folder *folder, const char *path, size_t count_max, struc
     }
     folder->prefix_length = strlen(prefix);
     int why = read_names(folder, prefix, arena);
-    if (folder->count > 1) {
-        qsort(folder->names, folder->count, sizeof *folder->names, compare_names);
+    if (!sort_names(folder->names, folder->count)) {
+        return ENOMEM;
     }
     if (folder->count > count_max) {
         folder->count = count_max;

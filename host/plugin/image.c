@@ -7,21 +7,30 @@
  *  (1) Records stand in the order of the walk: a run of records side by side,
  *      then, record by record and pointer by pointer, what each leads to. So the
  *      place of every run is known before its pointer is looked at, no byte belongs
- *      to two records, and a walk ends after as many steps as there are bytes.
+ *      to two records, and a walk takes no more steps than there are bytes.
  *  (2) In place of a pointer to records stands their place in the image; the first
  *      record has place 0 and nothing leads to it, so 0 stands for NULL.
  *  (3) In place of a pointer to a text stands 1 + its place among the texts; 0 is
  *      NULL. The last byte of the texts is zero, so each place in them begins a
  *      text that ends in them. Texts are never written to and may be shared.
- *  (4) In place of a pointer to a function stands 0. */
+ *  (4) In place of a pointer to a function stands 0.
+ *  (5) A plain type, one that has no pointers in use, stands once among the types,
+ *      which follow the records; in place of a pointer to the n-th one stands
+ *      2 * n + 1, which is odd as no place of a record is. Plain types are never
+ *      written to and may be shared. */
 #include "plugin/image.h"
 
 #include <assert.h>
+#include <stdalign.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/name.h"
 
 /* ------------------------------------------------------------- the tables */
+
+struct fixer;
+struct layout;
 
 enum slot_kind {
     SLOT_TEXT,
@@ -47,7 +56,27 @@ struct layout {
     uint16_t slot_count;
     const struct slot *slots;
     bool (*sound)(const void *record); /* what else must be so; may be NULL */
+    bool (*fix)(struct fixer *fixer, char *record, unsigned depth);
 };
+
+#define LAYOUTS(X)     \
+    X(index)           \
+    X(folder)          \
+    X(file)            \
+    X(descriptor)      \
+    X(descriptor_tool) \
+    X(plugin)          \
+    X(tool)            \
+    X(capability)      \
+    X(param)           \
+    X(type)            \
+    X(choice)          \
+    X(finding)
+
+#define DECLARE_LAYOUT(name)                  \
+    static const struct layout name##_layout; \
+    static bool fix_##name(struct fixer *fixer, char *record, unsigned depth);
+LAYOUTS(DECLARE_LAYOUT)
 
 #define TEXT(type, member) \
     { .offset = offsetof(type, member), .kind = SLOT_TEXT }
@@ -72,7 +101,14 @@ struct layout {
         .stride_offset = offsetof(type, stride), .layout = &(to)                         \
     }
 
-#define SLOTS(array) .slots = (array), .slot_count = sizeof(array) / sizeof((array)[0])
+#define DEFINED(name) \
+    .slots = name##_slots, .slot_count = ARRAY_LENGTH(name##_slots), .fix = fix_##name
+
+/* A struct that grows must not take a pointer into the image unseen. */
+#define LAST_MEMBER(type, member)                                                       \
+    static_assert(sizeof(type) - offsetof(type, member) - sizeof(((type *)0)->member) < \
+                          alignof(type),                                                \
+                  "there is a member behind this one: a pointer needs a slot, then name it here")
 
 /* A descriptor of an image ends with what leads back to the memory that it lies in. */
 struct image_descriptor {
@@ -80,18 +116,16 @@ struct image_descriptor {
     void *owner;
 };
 
-/* These two lead to each other. */
-static const struct layout type_layout;
-static const struct layout param_layout;
-
+LAST_MEMBER(struct tr_choice, value);
 static const struct slot choice_slots[] = {
         MUST_TEXT(struct tr_choice, name),
 };
 static const struct layout choice_layout = {
         .size = sizeof(struct tr_choice),
-        SLOTS(choice_slots),
+        DEFINED(choice),
 };
 
+LAST_MEMBER(struct tr_type, choice_size);
 static const struct slot type_slots[] = {
         ONE(struct tr_type, item, type_layout),
         ARRAY_STRIDE(struct tr_type, fields, param_layout, field_count, field_size),
@@ -105,10 +139,11 @@ static bool type_sound(const void *record) {
 
 static const struct layout type_layout = {
         .size = sizeof(struct tr_type),
-        SLOTS(type_slots),
+        DEFINED(type),
         .sound = type_sound,
 };
 
+LAST_MEMBER(struct tr_param, reserved);
 static const struct slot param_slots[] = {
         MUST_TEXT(struct tr_param, name),
         TEXT(struct tr_param, description),
@@ -125,9 +160,10 @@ static const struct slot param_slots[] = {
 };
 static const struct layout param_layout = {
         .size = sizeof(struct tr_param),
-        SLOTS(param_slots),
+        DEFINED(param),
 };
 
+LAST_MEMBER(struct tr_tool, run);
 static const struct slot tool_slots[] = {
         MUST_TEXT(struct tr_tool, name),
         TEXT(struct tr_tool, description),
@@ -145,17 +181,19 @@ static const struct slot tool_slots[] = {
 };
 static const struct layout tool_layout = {
         .size = sizeof(struct tr_tool),
-        SLOTS(tool_slots),
+        DEFINED(tool),
 };
 
+LAST_MEMBER(struct tr_capability, value);
 static const struct slot capability_slots[] = {
         MUST_TEXT(struct tr_capability, value),
 };
 static const struct layout capability_layout = {
         .size = sizeof(struct tr_capability),
-        SLOTS(capability_slots),
+        DEFINED(capability),
 };
 
+LAST_MEMBER(struct tr_plugin, get_extension);
 static const struct slot plugin_slots[] = {
         MUST_TEXT(struct tr_plugin, id),
         MUST_TEXT(struct tr_plugin, version),
@@ -172,9 +210,10 @@ static const struct slot plugin_slots[] = {
 };
 static const struct layout plugin_layout = {
         .size = sizeof(struct tr_plugin),
-        SLOTS(plugin_slots),
+        DEFINED(plugin),
 };
 
+LAST_MEMBER(struct descriptor_tool, typed);
 static const struct slot descriptor_tool_slots[] = {
         MUST_ONE(struct descriptor_tool, tool, tool_layout),
         MUST_TEXT(struct descriptor_tool, version),
@@ -194,10 +233,11 @@ static const struct layout descriptor_tool_layout = {
         .gap_offset = offsetof(struct descriptor_tool, typed) + sizeof(bool),
         .gap_size = sizeof(struct descriptor_tool) -
                     (offsetof(struct descriptor_tool, typed) + sizeof(bool)),
-        SLOTS(descriptor_tool_slots),
+        DEFINED(descriptor_tool),
         .sound = descriptor_tool_sound,
 };
 
+LAST_MEMBER(struct finding, fix);
 static const struct slot finding_slots[] = {
         MUST_TEXT(struct finding, rule),
         TEXT(struct finding, tool),
@@ -215,16 +255,18 @@ static const struct layout finding_layout = {
         .gap_offset = offsetof(struct finding, severity) + sizeof(int),
         .gap_size =
                 offsetof(struct finding, tool) - (offsetof(struct finding, severity) + sizeof(int)),
-        SLOTS(finding_slots),
+        DEFINED(finding),
         .sound = finding_sound,
 };
 
+LAST_MEMBER(struct descriptor, release);
 static const struct slot descriptor_slots[] = {
         ONE(struct image_descriptor, descriptor.plugin, plugin_layout),
         ARRAY(struct image_descriptor, descriptor.tools, descriptor_tool_layout,
               descriptor.tool_count),
         ARRAY(struct image_descriptor, descriptor.findings, finding_layout,
               descriptor.finding_count),
+        NOTHING(struct image_descriptor, descriptor.needed),
         NOTHING(struct image_descriptor, descriptor.release),
         NOTHING(struct image_descriptor, owner),
 };
@@ -232,52 +274,51 @@ static const struct slot descriptor_slots[] = {
 /* Whoever holds a tool relies on its plugin. */
 static bool descriptor_sound(const void *record) {
     const struct image_descriptor *image = record;
-    return image->descriptor.plugin != NULL || image->descriptor.tool_count == 0;
+    return image->descriptor.needed_count == 0 &&
+           (image->descriptor.plugin != NULL || image->descriptor.tool_count == 0);
 }
 
 static const struct layout descriptor_layout = {
         .size = sizeof(struct image_descriptor),
-        SLOTS(descriptor_slots),
+        DEFINED(descriptor),
         .sound = descriptor_sound,
 };
 
+LAST_MEMBER(struct cache_file, descriptor);
 static const struct slot file_slots[] = {
         MUST_TEXT(struct cache_file, name),
         ONE(struct cache_file, descriptor, descriptor_layout),
 };
 static const struct layout file_layout = {
         .size = sizeof(struct cache_file),
-        SLOTS(file_slots),
+        DEFINED(file),
 };
 
+LAST_MEMBER(struct cache_folder, file_count);
 static const struct slot folder_slots[] = {
         MUST_TEXT(struct cache_folder, path),
         ARRAY(struct cache_folder, files, file_layout, file_count),
 };
 static const struct layout folder_layout = {
         .size = sizeof(struct cache_folder),
-        SLOTS(folder_slots),
+        DEFINED(folder),
 };
 
+LAST_MEMBER(struct cache_index, folder_count);
 static const struct slot index_slots[] = {
         ARRAY(struct cache_index, folders, folder_layout, folder_count),
 };
 static const struct layout index_layout = {
         .size = sizeof(struct cache_index),
-        SLOTS(index_slots),
+        DEFINED(index),
 };
 
-static const struct layout *const layouts[] = {
-        &index_layout,           &folder_layout, &file_layout,   &descriptor_layout,
-        &descriptor_tool_layout, &plugin_layout, &tool_layout,   &capability_layout,
-        &param_layout,           &type_layout,   &choice_layout, &finding_layout,
-};
-static_assert(ARRAY_LENGTH(layouts) == IMAGE_STRUCTS_MAX, "the list is complete");
-
+#define SIZE_OF_LAYOUT(name) name##_layout.size,
 void image_struct_sizes(uint16_t ret_sizes[IMAGE_STRUCTS_MAX]) {
-    for (size_t i = 0; i < ARRAY_LENGTH(layouts); i++) {
-        ret_sizes[i] = layouts[i]->size;
-    }
+    const uint16_t sizes[] = {LAYOUTS(SIZE_OF_LAYOUT)};
+    static_assert(sizeof sizes <= IMAGE_STRUCTS_MAX * sizeof sizes[0], "room for all");
+    memset(ret_sizes, 0, IMAGE_STRUCTS_MAX * sizeof sizes[0]);
+    memcpy(ret_sizes, sizes, sizeof sizes);
 }
 
 /* Every run begins at a multiple of this. */
@@ -314,36 +355,72 @@ static uint64_t load_count(const struct slot *slot, const char *record) {
 
 /* ----------------------------------------------------------------- writing */
 
-/* One text is often pointed to from two places: a version, a schema, the id of a rule. */
-#define SEEN_TEXTS 64u
+/* Many texts are found again and again: versions, licences, names and ids of rules. Of two that
+ * fall together, the newer one is remembered. */
+#define SEEN_TEXTS 1024u
+
+/* Plain types are few: kinds, flags and widths. Older ones are not looked for. */
+#define SEEN_TYPES 64u
 
 struct writer {
     struct buf *records;
-    struct buf *texts;
-    size_t size_max; /* of both together, for what is being written now */
-    struct seen_text {
-        const char *text;
-        uintptr_t slot;
-    } seen[SEEN_TEXTS];
+    struct buf types;
+    struct buf texts;
+    size_t size_max;            /* of all together, for what is being written now */
+    uintptr_t seen[SEEN_TEXTS]; /* places of texts; 0: none */
 };
 
+static bool writer_failed(const struct writer *writer) {
+    return writer->records->failed || writer->types.failed || writer->texts.failed;
+}
+
+static size_t written_size(const struct writer *writer) {
+    return writer->records->length + writer->types.length + writer->texts.length;
+}
+
 static bool has_room(const struct writer *writer, size_t more) {
-    size_t used = writer->records->length + writer->texts->length;
+    size_t used = written_size(writer);
     return used <= writer->size_max && more <= writer->size_max - used;
 }
 
 static bool write_text(struct writer *writer, const char *text, uintptr_t *ret_slot) {
-    struct seen_text *seen = &writer->seen[((uintptr_t)text >> 3) % SEEN_TEXTS];
-    if (seen->text != text) {
-        size_t size = strlen(text) + 1;
-        if (!has_room(writer, size)) {
+    size_t length = strlen(text);
+    uintptr_t *seen = &writer->seen[name_hash(text, length) % SEEN_TEXTS];
+    if (*seen == 0 || strcmp(writer->texts.data + *seen - 1, text) != 0) {
+        if (!has_room(writer, length + 1)) {
             return false;
         }
-        *seen = (struct seen_text){text, writer->texts->length + 1};
-        buf_add(writer->texts, text, size);
+        *seen = writer->texts.length + 1;
+        buf_add(&writer->texts, text, length + 1);
     }
-    *ret_slot = seen->slot;
-    return !writer->texts->failed;
+    *ret_slot = *seen;
+    return !writer->texts.failed;
+}
+
+static bool is_plain(const struct tr_type *type) {
+    return type->item == NULL && type->field_count == 0 && type->choice_count == 0;
+}
+
+static bool write_plain_type(struct writer *writer, const struct tr_type *type,
+                             uintptr_t *ret_slot) {
+    struct tr_type plain = *type;
+    plain.fields = NULL;
+    plain.field_size = sizeof *plain.fields;
+    plain.choices = NULL;
+    plain.choice_size = sizeof *plain.choices;
+    if (!type_sound(type) || !has_room(writer, sizeof plain)) {
+        return false;
+    }
+    size_t count = writer->types.length / sizeof plain;
+    for (size_t i = count > SEEN_TYPES ? count - SEEN_TYPES : 0; i < count; i++) {
+        if (memcmp(writer->types.data + i * sizeof plain, &plain, sizeof plain) == 0) {
+            *ret_slot = 2 * i + 1;
+            return true;
+        }
+    }
+    buf_add(&writer->types, &plain, sizeof plain);
+    *ret_slot = 2 * count + 1;
+    return !writer->types.failed;
 }
 
 static bool write_run(struct writer *writer, const struct layout *layout, const void *from,
@@ -361,20 +438,18 @@ static bool write_descriptor(struct writer *writer, const struct descriptor *des
     image.descriptor.finding_count = desc->finding_count;
 
     size_t records_length = writer->records->length;
-    size_t texts_length = writer->texts->length;
-    writer->size_max = records_length + texts_length + IMAGE_DESCRIPTOR_SIZE_MAX;
-    if (writer->size_max > IMAGE_SIZE_MAX) {
-        writer->size_max = IMAGE_SIZE_MAX;
-    }
+    size_t texts_length = writer->texts.length;
+    size_t room = written_size(writer) + IMAGE_DESCRIPTOR_SIZE_MAX;
+    writer->size_max = room < IMAGE_SIZE_MAX ? room : IMAGE_SIZE_MAX;
     bool written = write_run(writer, &descriptor_layout, &image, 1, depth, ret_slot);
     writer->size_max = IMAGE_SIZE_MAX;
-    if (!written) {
+    if (!written) { /* as if it had not been begun; plain types may stay */
         writer->records->length = records_length;
-        writer->texts->length = texts_length;
+        writer->texts.length = texts_length;
         memset(writer->seen, 0, sizeof writer->seen);
         *ret_slot = 0;
     }
-    return !writer->records->failed && !writer->texts->failed;
+    return !writer_failed(writer);
 }
 
 /* Write what a pointer leads to. False when out of memory or room, or when it is not sound. */
@@ -394,6 +469,9 @@ static bool write_target(struct writer *writer, const struct slot *slot, const c
     }
     if (slot->layout == &descriptor_layout) {
         return write_descriptor(writer, target, depth, ret_slot);
+    }
+    if (slot->layout == &type_layout && is_plain(target)) {
+        return write_plain_type(writer, target, ret_slot);
     }
     return write_run(writer, slot->layout, target, count, depth, ret_slot);
 }
@@ -442,11 +520,19 @@ static bool write_run(struct writer *writer, const struct layout *layout, const 
     return true;
 }
 
-bool image_write(const struct cache_index *index, struct buf *records, struct buf *texts) {
-    struct writer writer = {.records = records, .texts = texts, .size_max = IMAGE_SIZE_MAX};
+bool image_write(const struct cache_index *index, struct buf *image,
+                 struct image_sizes *ret_sizes) {
+    struct writer writer = {.records = image, .size_max = IMAGE_SIZE_MAX};
     uintptr_t place;
-    buf_add_char(texts, '\0'); /* so that (3) holds when there is no text at all */
-    return write_run(&writer, &index_layout, index, 1, 0, &place) && !texts->failed;
+    buf_add_char(&writer.texts, '\0'); /* so that (3) holds when there is no text at all */
+    bool written = write_run(&writer, &index_layout, index, 1, 0, &place);
+    *ret_sizes = (struct image_sizes){image->length, writer.types.length, writer.texts.length};
+    buf_add(image, writer.types.data, writer.types.length);
+    buf_add(image, writer.texts.data, writer.texts.length);
+    written = written && !writer_failed(&writer);
+    buf_finish(&writer.types);
+    buf_finish(&writer.texts);
+    return written;
 }
 
 /* ------------------------------------------------------------ putting back */
@@ -455,86 +541,20 @@ struct fixer {
     char *records;
     size_t records_size;
     size_t at; /* where the next run begins */
+    char *types;
+    size_t type_count;
     char *texts;
     size_t texts_size;
     void (*release)(struct descriptor *desc);
     void *owner;
 };
 
-static char *fix_run(struct fixer *fixer, const struct layout *layout, uintptr_t place,
-                     uint64_t count, unsigned depth);
+/* The walk is the price of every start. With each table known where it is used, the compiler makes
+ * straight code of it, of a third of the time. */
+#define STRAIGHT static inline __attribute__((always_inline))
 
-static bool stride_right(const struct slot *slot, const char *record) {
-    uint32_t stride;
-    memcpy(&stride, record + slot->stride_offset, sizeof stride);
-    return stride == slot->layout->size;
-}
-
-static bool fix_one(struct fixer *fixer, const struct slot *slot, char *at, unsigned depth) {
-    uintptr_t place = load_slot(at);
-    char *run = place == 0 ? NULL : fix_run(fixer, slot->layout, place, 1, depth);
-    store_slot(at, (uintptr_t)run);
-    return place == 0 ? !slot->required : run != NULL;
-}
-
-static bool fix_array(struct fixer *fixer, const struct slot *slot, char *record, unsigned depth) {
-    uint64_t count = load_count(slot, record);
-    uintptr_t place = load_slot(record + slot->offset);
-    if (slot->stride_offset != 0 && !stride_right(slot, record)) {
-        return false;
-    }
-    char *run = count == 0 ? NULL : fix_run(fixer, slot->layout, place, count, depth);
-    store_slot(record + slot->offset, (uintptr_t)run);
-    return (count == 0) == (run == NULL);
-}
-
-static bool fix_text(const struct fixer *fixer, const struct slot *slot, char *at) {
-    uintptr_t place = load_slot(at);
-    if (place == 0) {
-        store_slot(at, (uintptr_t)NULL);
-        return !slot->required;
-    }
-    if (place > fixer->texts_size) {
-        return false;
-    }
-    store_slot(at, (uintptr_t)(fixer->texts + place - 1));
-    return true;
-}
-
-static bool fix_record(struct fixer *fixer, const struct layout *layout, char *record,
-                       unsigned depth) {
-    for (size_t i = 0; i < layout->slot_count; i++) {
-        const struct slot *slot = &layout->slots[i];
-        switch ((enum slot_kind)slot->kind) {
-        case SLOT_TEXT:
-            if (!fix_text(fixer, slot, record + slot->offset)) {
-                return false;
-            }
-            break;
-        case SLOT_ONE:
-            if (!fix_one(fixer, slot, record + slot->offset, depth)) {
-                return false;
-            }
-            break;
-        case SLOT_ARRAY:
-            if (!fix_array(fixer, slot, record, depth)) {
-                return false;
-            }
-            break;
-        case SLOT_NOTHING: store_slot(record + slot->offset, (uintptr_t)NULL); break;
-        }
-    }
-    if (layout == &descriptor_layout) {
-        struct image_descriptor *image = (void *)record;
-        atomic_init(&image->descriptor.refs, 0);
-        image->descriptor.release = fixer->release;
-        image->owner = fixer->owner;
-    }
-    return layout->sound == NULL || layout->sound(record);
-}
-
-static char *fix_run(struct fixer *fixer, const struct layout *layout, uintptr_t place,
-                     uint64_t count, unsigned depth) {
+STRAIGHT char *fix_run(struct fixer *fixer, const struct layout *layout, uintptr_t place,
+                       uint64_t count, unsigned depth) {
     if (depth > DEPTH_MAX || place != fixer->at ||
         count > (fixer->records_size - fixer->at) / layout->size) {
         return NULL;
@@ -546,30 +566,117 @@ static char *fix_run(struct fixer *fixer, const struct layout *layout, uintptr_t
     char *run = fixer->records + fixer->at;
     fixer->at += size;
     for (size_t i = 0; i < count; i++) {
-        if (!fix_record(fixer, layout, run + i * layout->size, depth + 1)) {
+        if (!layout->fix(fixer, run + i * layout->size, depth + 1)) {
             return NULL;
         }
     }
     return run;
 }
 
-const struct cache_index *image_fix(char *image, size_t records_size, size_t texts_size,
+/* Where nothing stands in place of a pointer, it may have to be so. A zero is NULL already. */
+STRAIGHT bool null_sound(const struct slot *slot, const char *record) {
+    return !slot->required && (slot->kind != SLOT_ARRAY || load_count(slot, record) == 0);
+}
+
+STRAIGHT char *find_target(struct fixer *fixer, const struct slot *slot, uintptr_t place,
+                           const char *record, unsigned depth) {
+    switch ((enum slot_kind)slot->kind) {
+    case SLOT_TEXT: return place > fixer->texts_size ? NULL : fixer->texts + (place - 1);
+    case SLOT_ONE:
+        if (slot->layout == &type_layout && place % 2 != 0) {
+            return place / 2 >= fixer->type_count
+                           ? NULL
+                           : fixer->types + place / 2 * sizeof(struct tr_type);
+        }
+        return fix_run(fixer, slot->layout, place, 1, depth);
+    case SLOT_ARRAY: {
+        uint64_t count = load_count(slot, record);
+        return count == 0 ? NULL : fix_run(fixer, slot->layout, place, count, depth);
+    }
+    case SLOT_NOTHING: break;
+    }
+    return NULL;
+}
+
+STRAIGHT bool stride_right(const struct slot *slot, const char *record) {
+    uint32_t stride;
+    memcpy(&stride, record + slot->stride_offset, sizeof stride);
+    return stride == slot->layout->size;
+}
+
+STRAIGHT bool fix_slot(struct fixer *fixer, const struct slot *slot, char *record, unsigned depth) {
+    if (slot->stride_offset != 0 && !stride_right(slot, record)) {
+        return false;
+    }
+    uintptr_t place = load_slot(record + slot->offset);
+    if (place == 0) {
+        return null_sound(slot, record);
+    }
+    char *target = find_target(fixer, slot, place, record, depth);
+    store_slot(record + slot->offset, (uintptr_t)target);
+    return target != NULL;
+}
+
+static void adopt_descriptor(const struct fixer *fixer, void *record) {
+    struct image_descriptor *image = record;
+    atomic_init(&image->descriptor.refs, 0);
+    image->descriptor.release = fixer->release;
+    image->owner = fixer->owner;
+}
+
+STRAIGHT bool fix_record(struct fixer *fixer, const struct layout *layout, char *record,
+                         unsigned depth) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < layout->slot_count; i++) {
+        if (!fix_slot(fixer, &layout->slots[i], record, depth)) {
+            return false;
+        }
+    }
+    if (layout == &descriptor_layout) {
+        adopt_descriptor(fixer, record);
+    }
+    return layout->sound == NULL || layout->sound(record);
+}
+
+#define DEFINE_FIX(name)                                                        \
+    static bool fix_##name(struct fixer *fixer, char *record, unsigned depth) { \
+        return fix_record(fixer, &name##_layout, record, depth);                \
+    }
+LAYOUTS(DEFINE_FIX)
+
+static bool plain_types_sound(const struct fixer *fixer) {
+    for (size_t i = 0; i < fixer->type_count; i++) {
+        struct tr_type type;
+        memcpy(&type, fixer->types + i * sizeof type, sizeof type);
+        bool plain = type.item == NULL && type.fields == NULL && type.choices == NULL &&
+                     type.field_count == 0 && type.choice_count == 0;
+        if (!plain || !type_sound(&type)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const struct cache_index *image_fix(char *image, const struct image_sizes *sizes,
                                     void (*release)(struct descriptor *desc), void *owner) {
     assert((uintptr_t)image % RECORD_ALIGN == 0);
     struct fixer fixer = {
             .records = image,
-            .records_size = records_size,
-            .texts = image + records_size,
-            .texts_size = texts_size,
+            .records_size = sizes->records,
+            .types = image + sizes->records,
+            .type_count = sizes->types / sizeof(struct tr_type),
+            .texts = image + sizes->records + sizes->types,
+            .texts_size = sizes->texts,
             .release = release,
             .owner = owner,
     };
-    if (texts_size == 0 || fixer.texts[texts_size - 1] != '\0') {
+    if (sizes->records % RECORD_ALIGN != 0 || sizes->types % sizeof(struct tr_type) != 0 ||
+        sizes->texts == 0 || fixer.texts[sizes->texts - 1] != '\0' || !plain_types_sound(&fixer)) {
         return NULL;
     }
     const void *index = fix_run(&fixer, &index_layout, 0, 1, 0);
     /* Bytes that nothing leads to were not written by image_write(). */
-    return fixer.at == records_size ? index : NULL;
+    return fixer.at == fixer.records_size ? index : NULL;
 }
 
 void *image_owner(struct descriptor *desc) {

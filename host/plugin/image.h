@@ -2,8 +2,8 @@
  *
  * An image is the records of the structs below and of all that they lead to, in
  * the host's own sizes, in the order in which a walk meets them, and after them
- * all texts. In place of each pointer stands where it leads. To use an image is
- * to walk over it once and to put the pointers back. */
+ * what they share: plain types and texts. In place of each pointer stands where it leads. To use an
+ * image is to walk over it once and to put the pointers back. */
 #pragma once
 
 #include <stdint.h>
@@ -35,14 +35,22 @@ struct cache_index {
 #define IMAGE_DESCRIPTOR_SIZE_MAX (64u * 1024u * 1024u)
 #define IMAGE_SIZE_MAX            (256u * 1024u * 1024u)
 
-/** Structs whose shape the image depends on, for the header of the file it is kept in. */
-#define IMAGE_STRUCTS_MAX 12
+/** Structs whose shape the image depends on, for the header of the file it is kept in; what is
+ * left over is zero. */
+#define IMAGE_STRUCTS_MAX 16
 void image_struct_sizes(uint16_t ret_sizes[IMAGE_STRUCTS_MAX]);
 
-/** Append the image of `index` to two buffers, which make the image when put one after the other.
- * Both must be empty. Functions are left out.
- * @return false when out of memory; the buffers then hold nothing of use. [any-thread] */
-bool image_write(const struct cache_index *index, struct buf *records, struct buf *texts);
+/** Of the parts of an image, which lie one behind the other. */
+struct image_sizes {
+    uint64_t records;
+    uint64_t types; /* those without pointers, each of them once */
+    uint64_t texts;
+};
+
+/** Append the image of `index` to an empty buffer. Functions are left out.
+ * @return false when out of memory or above IMAGE_SIZE_MAX; the buffer then holds nothing of use.
+ * [any-thread] */
+bool image_write(const struct cache_index *index, struct buf *image, struct image_sizes *ret_sizes);
 
 /** Make an image usable where it lies.
  *
@@ -50,10 +58,11 @@ bool image_write(const struct cache_index *index, struct buf *records, struct bu
  * every text in it ends inside it, and every text and record that the host relies on is there.
  *
  * @param image    aligned for any type; it is written to, and useless when NULL is returned
+ * @param sizes    which add up to the size of the image
  * @param release  becomes that of each descriptor, which starts without references
  * @param owner    for image_owner()
  * @return the index, a part of the image; NULL when it is not an image. [any-thread] */
-const struct cache_index *image_fix(char *image, size_t records_size, size_t texts_size,
+const struct cache_index *image_fix(char *image, const struct image_sizes *sizes,
                                     void (*release)(struct descriptor *desc), void *owner);
 
 /** The owner of the image that a descriptor is part of. */

@@ -9,6 +9,19 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+/* Under AddressSanitizer images stay mapped: its reports come at the end, and could not name what
+ * has been unmapped, nor see what its data point to. */
+#if defined(__SANITIZE_ADDRESS__)
+#define KEEP_MAPPED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KEEP_MAPPED true
+#endif
+#endif
+#ifndef KEEP_MAPPED
+#define KEEP_MAPPED false
+#endif
+
 struct image {
     void *handle;                       /* from dlopen; NULL for memory of the app */
     const struct tr_tool *const *tools; /* the loaded table; NULL for memory of the app */
@@ -222,7 +235,7 @@ void image_unload(struct image *image) {
     if (image->close != NULL) {
         image->close();
     }
-    if (image->handle != NULL) {
+    if (image->handle != NULL && !KEEP_MAPPED) {
         (void)dlclose(image->handle);
     }
     free(image);

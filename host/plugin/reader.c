@@ -47,6 +47,15 @@ static void add_place(const struct reader *reader, char *line, size_t room) {
     }
 }
 
+/* What a tool is called until its name is known to be one. */
+static const char *tool_label(struct reader *reader) {
+    if (reader->tool == NULL && reader->tool_place != 0) {
+        reader->tool = arena_printf(reader->arena, "#%u", reader->tool_place);
+        reader->findings->failed = reader->findings->failed || reader->tool == NULL;
+    }
+    return reader->tool;
+}
+
 void reader_report(struct reader *reader, enum finding_rule rule, const char *cause, ...) {
     char place[256] = "";
     if (reader->place != NULL) {
@@ -57,7 +66,7 @@ void reader_report(struct reader *reader, enum finding_rule rule, const char *ca
     va_start(args, cause);
     (void)vsnprintf(line, sizeof line, cause, args);
     va_end(args);
-    findings_add(reader->findings, rule, reader->tool, "%s%s%s", place,
+    findings_add(reader->findings, rule, tool_label(reader), "%s%s%s", place,
                  place[0] == '\0' ? "" : ": ", line);
 }
 
@@ -81,7 +90,7 @@ void *reader_alloc(struct reader *reader, size_t size) {
     size_t used = reader->arena->size;
     size_t limit = DESCRIPTOR_MEMORY_MAX - READER_RESERVE;
     if (used > limit || size > limit - used) {
-        findings_add(reader->findings, FINDING_PLUGIN_MEMORY, reader->tool,
+        findings_add(reader->findings, FINDING_PLUGIN_MEMORY, NULL,
                      "the descriptor takes more than %u bytes", DESCRIPTOR_MEMORY_MAX);
         reader->failure = TOOLRACK_E_REFUSED;
         return NULL;
@@ -96,11 +105,11 @@ void *reader_alloc(struct reader *reader, size_t size) {
 /* ------------------------------------------------------------- records */
 
 static enum finding_rule pointer_rule(const struct reader *reader) {
-    return reader->tool != NULL ? FINDING_TOOL_POINTER : FINDING_PLUGIN_POINTER;
+    return reader->tool_place != 0 ? FINDING_TOOL_POINTER : FINDING_PLUGIN_POINTER;
 }
 
 static enum finding_rule text_rule(const struct reader *reader) {
-    return reader->tool != NULL ? FINDING_TOOL_TEXT : FINDING_PLUGIN_TEXT;
+    return reader->tool_place != 0 ? FINDING_TOOL_TEXT : FINDING_PLUGIN_TEXT;
 }
 
 bool record_size_valid(const struct record_shape *shape, uint32_t stated) {
@@ -209,8 +218,23 @@ bool reader_function(struct reader *reader, const struct record *record, size_t 
 
 /* --------------------------------------------------------------- texts */
 
+/* Length of the part that is printable ASCII, in steps of eight bytes: most texts are nothing else.
+ * A byte below 0x20 borrows into its own top bit when 0x20 is taken off, 0x7f carries into it when
+ * one is added; what a neighbour's borrow or carry marks wrongly is looked at for nothing. */
+static size_t skip_plain(const char *text, size_t length) {
+    size_t i = 0;
+    for (uint64_t word; length - i >= sizeof word; i += sizeof word) {
+        memcpy(&word, text + i, sizeof word);
+        uint64_t marked = (word - 0x2020202020202020u) | (word + 0x0101010101010101u) | word;
+        if ((marked & 0x8080808080808080u) != 0) {
+            break;
+        }
+    }
+    return i;
+}
+
 static bool has_control(const char *text, size_t length, enum text_kind kind) {
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = skip_plain(text, length); i < length; i++) {
         unsigned char c = (unsigned char)text[i];
         bool control = c < 0x20 || c == 0x7f ||
                        /* U+0080 to U+009F, well-formed as the text is */
@@ -336,15 +360,16 @@ static bool too_deep(const char *text) {
 }
 
 yyjson_doc *reader_json(struct reader *reader, const char *text, char *reason, size_t room) {
-    if (too_deep(text)) {
+    size_t length = strlen(text);
+    if (length > READER_JSON_DEPTH_MAX && too_deep(text)) {
         (void)snprintf(reason, room, "it is nested deeper than %u", READER_JSON_DEPTH_MAX);
         return NULL;
     }
     yyjson_alc alc = arena_alc(&reader->scratch);
     yyjson_read_err error;
     /* Without the in-situ flag yyjson does not write to the text. */
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, strlen(text), YYJSON_READ_NOFLAG,
-                                       &alc, &error);
+    yyjson_doc *doc =
+            yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, &alc, &error);
     if (doc == NULL && error.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         reader->failure = TOOLRACK_E_NO_MEMORY;
     }

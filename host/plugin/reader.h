@@ -30,7 +30,8 @@ struct reader {
     struct findings *findings;
     int failure; /* ends the reading: TOOLRACK_E_REFUSED with a finding, _IO, _NO_MEMORY */
 
-    const char *tool;                  /* for findings; NULL: about the plugin */
+    uint32_t tool_place;               /* of the tool in its table, from 1; 0: about the plugin */
+    const char *tool;                  /* its name for findings; NULL: not known, or no tool */
     const char *place;                 /* "parameter" or "result"; NULL: the record itself */
     const char *path[READER_PATH_MAX]; /* names from there on; NULL stands for an array's items */
     uint32_t depth;

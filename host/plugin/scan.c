@@ -1,12 +1,15 @@
-/* A scan goes from folder to folder, and in each from name to name, with a finger
- * in the cache's list of the same folder: both are in byte order, so the finger
- * only moves on.
+/* A scan goes over the folders twice: first it lists them and asks stat() about
+ * every name, then it finds each file in the cache or reads it. In between the
+ * cache is loaded: so each pass works on few things, and those stay near.
  *
- * Invariants of struct scanner, between two files:
+ * In the second pass a finger moves along the cache's list of the same folder.
+ * Both lists are in byte order, so it only moves on.
  *
- *  (1) files[0..file_count) are complete rows: each has a path and a descriptor.
- *  (2) kept[i] says that row i may stand in the cache: it was read and had settled,
- *      or it comes from there.
+ * Invariants of struct scanner:
+ *
+ *  (1) files[0..file_count) have a path each; those with a descriptor are complete,
+ *      the others are in state ROW_FOUND. After the second pass there are none.
+ *  (2) states[i] is the state of files[i].
  *  (3) listed[0..listed_count) are the folders that were opened; no two are the
  *      same folder; their rows follow each other in `files`.
  *  (4) `changed` is set once the cache says less, or more, than it could. */
@@ -31,13 +34,21 @@
 /* What descriptors depend on besides the files and the build. */
 #define OPTIONS_TAG_SCHEMAS_CHECKED 1u
 
+enum row_state {
+    ROW_FOUND,   /* a regular file; its descriptor comes in the second pass */
+    ROW_REFUSED, /* the descriptor says why the file was not read */
+    ROW_READ,    /* read, but too young for the cache */
+    ROW_KEPT,    /* read or from the cache, and to be kept there */
+};
+
 struct listed_folder {
     const char *path;
     uint64_t device;
     uint64_t inode;
-    size_t first; /* of its rows */
+    size_t prefix_length; /* of folder and slash in the paths of its rows */
+    size_t first;         /* of its rows */
     size_t count;
-    size_t kept;   /* how many of them may stand in the cache */
+    size_t kept;   /* how many of them are ROW_KEPT */
     bool complete; /* listed to its end */
 };
 
@@ -45,8 +56,8 @@ struct scanner {
     const struct scan_options *options;
     int64_t settled_ns; /* a file whose ctime is not before this may change unseen */
     struct scan *scan;  /* the result so far */
-    bool *kept;
-    size_t room; /* of scan->files and of kept */
+    uint8_t *states;    /* enum row_state */
+    size_t room;        /* of scan->files and of states */
     struct listed_folder *listed;
     size_t listed_count;
     struct cache *cache; /* NULL when there is none */
@@ -138,55 +149,49 @@ static const char *kind_of(mode_t mode) {
     }
 }
 
-/* What becomes of one look at a file. */
-enum look {
-    LOOK_CACHED,  /* the row has its descriptor: from the cache, */
-    LOOK_READ,    /* or read from the file, */
-    LOOK_REFUSED, /* or saying why it was not read */
-    LOOK_CHANGED, /* the file changed meanwhile: no descriptor yet */
-    LOOK_GONE,    /* there is no such file any more: no row */
-    LOOK_NO_MEMORY,
-};
-
-static enum look look_refused(struct scan_file *row, enum finding_rule rule, const char *cause) {
+/* Complete a row without reading the file. */
+static int refuse_row(struct scan_file *row, enum finding_rule rule, const char *cause) {
     row->descriptor = refuse(rule, cause);
-    return row->descriptor == NULL ? LOOK_NO_MEMORY : LOOK_REFUSED;
+    return row->descriptor == NULL ? TOOLRACK_E_NO_MEMORY : ROW_REFUSED;
 }
 
-/* stat() or open() failed, for a name that the folder had. */
-static enum look look_failed(int dir, const char *name, int why, struct scan_file *row) {
-    struct stat st;
+/* stat() or open() failed. */
+static int refuse_for(struct scan_file *row, int why) {
     switch (why) {
+    case ENOMEM: return TOOLRACK_E_NO_MEMORY;
     case ENOENT:
-        if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-            return LOOK_GONE;
-        }
-        return S_ISLNK(st.st_mode) ? look_refused(row, FINDING_FILE_DANGLING_LINK,
-                                                  "it is a link to a file that does not exist")
-                                   : LOOK_CHANGED;
+        return refuse_row(row, FINDING_FILE_DANGLING_LINK,
+                          "it is a link to a file that does not exist");
     case ELOOP:
-        return look_refused(row, FINDING_FILE_DANGLING_LINK, "it is a link that leads in a circle");
-    case ENOMEM: return LOOK_NO_MEMORY;
-    default: return look_refused(row, FINDING_FILE_UNREADABLE, strerror(why));
+        return refuse_row(row, FINDING_FILE_DANGLING_LINK, "it is a link that leads in a circle");
+    default: return refuse_row(row, FINDING_FILE_UNREADABLE, strerror(why));
     }
 }
 
-static enum look read_open_file(const struct scanner *scanner, int fd, struct scan_file *row) {
+/* No such file is two things: a link that leads nowhere, or no link either. */
+static bool is_gone(int dir, const char *name, int why) {
+    struct stat st;
+    return why == ENOENT && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+/* Read an open file. @return the state of the row; ROW_FOUND when it changed meanwhile;
+ * TOOLRACK_E_NO_MEMORY. */
+static int read_open_file(const struct scanner *scanner, int fd, struct scan_file *row) {
     struct stat st;
     struct toolrack_error err = {0};
     if (fstat(fd, &st) < 0) {
-        return look_refused(row, FINDING_FILE_UNREADABLE, strerror(errno));
+        return refuse_for(row, errno);
     }
-    if (!S_ISREG(st.st_mode)) { /* it was one a moment ago */
-        return LOOK_CHANGED;
+    if (!S_ISREG(st.st_mode)) {
+        return refuse_row(row, FINDING_FILE_NOT_REGULAR, kind_of(st.st_mode));
     }
     row->identity = identity_of(&st);
     int code = descriptor_read(fd, &scanner->options->descriptor, &row->descriptor, &err);
     if (code == TOOLRACK_E_NO_MEMORY) {
-        return LOOK_NO_MEMORY;
+        return code;
     }
     if (code < 0) {
-        return look_refused(row, FINDING_FILE_UNREADABLE, err.message);
+        return refuse_row(row, FINDING_FILE_UNREADABLE, err.message);
     }
     struct file_identity after = {0};
     if (fstat(fd, &st) == 0) {
@@ -194,71 +199,28 @@ static enum look read_open_file(const struct scanner *scanner, int fd, struct sc
     }
     if (!same_identity(&row->identity, &after)) {
         descriptor_unref(STEAL(row->descriptor));
-        return LOOK_CHANGED;
+        return ROW_FOUND;
     }
-    return LOOK_READ;
+    return row->identity.ctime_ns < scanner->settled_ns ? ROW_KEPT : ROW_READ;
 }
 
-static enum look read_file(const struct scanner *scanner, int dir, const char *name,
-                           struct scan_file *row) {
-    /* Opening must not wait for the other end of a pipe that took the file's place. */
-    CLEANUP(closep) int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return fd < 0 ? look_failed(dir, name, errno, row) : read_open_file(scanner, fd, row);
-}
-
-/* The cache's entries of a folder, and how far they are behind. */
-struct finger {
-    const struct cache_file *at;
-    const struct cache_file *end;
-};
-
-static const struct cache_file *move_to(struct finger *finger, const char *name) {
-    int order = -1;
-    while (finger->at < finger->end && (order = strcmp(finger->at->name, name)) < 0) {
-        finger->at++;
-    }
-    return order == 0 ? finger->at : NULL;
-}
-
-/* Look at a file. `entry` becomes what the cache knows of this state of it, or NULL. */
-static enum look look_at(const struct scanner *scanner, int dir, struct finger *finger,
-                         const char *name, struct scan_file *row,
-                         const struct cache_file **ret_entry) {
-    struct stat st;
-    if (fstatat(dir, name, &st, 0) < 0) {
-        return look_failed(dir, name, errno, row);
-    }
-    row->identity = identity_of(&st);
-    if (!S_ISREG(st.st_mode)) {
-        return look_refused(row, FINDING_FILE_NOT_REGULAR, kind_of(st.st_mode));
-    }
-    const struct cache_file *entry = move_to(finger, name);
-    if (entry != NULL && same_identity(&entry->identity, &row->identity)) {
-        *ret_entry = entry;
-        row->descriptor = cache_take(scanner->cache, entry);
-        if (row->descriptor != NULL) {
-            return LOOK_CACHED;
-        }
-    }
-    return read_file(scanner, dir, name, row);
-}
-
-/* Look as often as it takes for the row to be complete, or the file gone. */
-static enum look look_until_done(const struct scanner *scanner, int dir, struct finger *finger,
-                                 const char *name, struct scan_file *row,
-                                 const struct cache_file **ret_entry) {
+/* Read a file that was a regular one. @return the state of the row, or TOOLRACK_E_NO_MEMORY. */
+static int read_file(const struct scanner *scanner, struct scan_file *row) {
     for (int reads = 0; reads < SCAN_READS_MAX; reads++) {
-        *ret_entry = NULL;
-        enum look look = look_at(scanner, dir, finger, name, row, ret_entry);
-        if (look != LOOK_CHANGED) {
-            return look;
+        /* Opening must not wait for the other end of a pipe that took the file's place. */
+        CLEANUP(closep) int fd = open(row->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0 && is_gone(AT_FDCWD, row->path, errno)) {
+            break;
+        }
+        int state = fd < 0 ? refuse_for(row, errno) : read_open_file(scanner, fd, row);
+        if (state != ROW_FOUND) {
+            return state;
         }
     }
-    *ret_entry = NULL;
-    return look_refused(row, FINDING_FILE_CHANGING, "it changed while it was read");
+    return refuse_row(row, FINDING_FILE_CHANGING, "it was changed or removed while it was read");
 }
 
-/* --------------------------------------------------------------- one folder */
+/* ----------------------------------------------------- first pass: list, stat */
 
 /* Room for so many rows more. The arena keeps the old array as well; doubling bounds that. */
 static bool reserve_rows(struct scanner *scanner, size_t more) {
@@ -268,16 +230,16 @@ static bool reserve_rows(struct scanner *scanner, size_t more) {
     }
     size_t room = scan->file_count * 2 + more;
     struct scan_file *files = arena_alloc(&scan->arena, room * sizeof *files);
-    bool *kept = arena_alloc(&scanner->scratch, room * sizeof *kept);
-    if (files == NULL || kept == NULL) {
+    uint8_t *states = arena_alloc(&scanner->scratch, room * sizeof *states);
+    if (files == NULL || states == NULL) {
         return false;
     }
     if (scan->file_count > 0) {
         memcpy(files, scan->files, scan->file_count * sizeof *files);
-        memcpy(kept, scanner->kept, scan->file_count * sizeof *kept);
+        memcpy(states, scanner->states, scan->file_count * sizeof *states);
     }
     scan->files = files;
-    scanner->kept = kept;
+    scanner->states = states;
     scanner->room = room;
     return true;
 }
@@ -290,7 +252,7 @@ static void add_trouble(struct scanner *scanner, const char *path, const char *r
 
 static const char *folder_reason(struct arena *arena, int why) {
     switch (why) {
-    case ENOENT: return "the folder does not exist: create it, or take it out of the configuration";
+    case ENOENT: return "the folder does not exist: create it, or do not name it";
     case ENOTDIR: return "it is not a folder: name the folder that the plugin files are in";
     case EACCES:
         return "permission denied: let the user that runs the host read the folder (chmod a+rx)";
@@ -334,50 +296,42 @@ static bool listed_before(const struct scanner *scanner, const struct folder *fo
     return false;
 }
 
-/* What the cache knows of a folder: nothing, as an empty entry. */
-static struct cache_folder cached_folder(const struct scanner *scanner, const char *path) {
-    if (scanner->cache != NULL) {
-        const struct cache_index *index = cache_index(scanner->cache);
-        for (size_t i = 0; i < index->folder_count; i++) {
-            if (strcmp(index->folders[i].path, path) == 0) {
-                return index->folders[i];
-            }
-        }
+/* @return the state of the row; TOOLRACK_E_NOT_FOUND when the file is gone; TOOLRACK_E_NO_MEMORY.
+ */
+static int stat_name(int dir, const char *name, struct scan_file *row) {
+    struct stat st;
+    if (fstatat(dir, name, &st, 0) < 0) {
+        int why = errno;
+        return is_gone(dir, name, why) ? TOOLRACK_E_NOT_FOUND : refuse_for(row, why);
     }
-    return (struct cache_folder){.path = path};
+    row->identity = identity_of(&st);
+    return S_ISREG(st.st_mode) ? ROW_FOUND
+                               : refuse_row(row, FINDING_FILE_NOT_REGULAR, kind_of(st.st_mode));
 }
 
-/* Rows for all names of a folder; `listed` gets how many there are and how many of them are kept.
- */
-static int scan_names(struct scanner *scanner, const struct folder *folder, enum trust trust,
-                      const struct cache_folder *cached, struct listed_folder *listed,
-                      struct toolrack_error *err) {
+static int add_rows(struct scanner *scanner, const struct folder *folder, enum trust trust,
+                    struct listed_folder *listed, struct toolrack_error *err) {
     struct scan *scan = scanner->scan;
-    struct finger finger = {cached->files, cached->files + cached->file_count};
+    if (!reserve_rows(scanner, folder->count)) {
+        return error_oom(err);
+    }
     for (size_t i = 0; i < folder->count; i++) {
         struct scan_file *row = &scan->files[scan->file_count];
         *row = (struct scan_file){.path = folder_path(folder, i), .trust = trust};
-        const struct cache_file *entry;
-        enum look look = look_until_done(scanner, dirfd(folder->dir), &finger, folder->names[i],
-                                         row, &entry);
-        if (look == LOOK_NO_MEMORY) {
-            return error_oom(err);
-        }
-        if (look == LOOK_GONE) {
+        int state = stat_name(dirfd(folder->dir), folder->names[i], row);
+        if (state == TOOLRACK_E_NOT_FOUND) {
             continue;
         }
-        row->cached = look == LOOK_CACHED;
-        bool settled = row->identity.ctime_ns < scanner->settled_ns;
-        bool kept = row->cached || (look == LOOK_READ && settled);
-        scanner->kept[scan->file_count++] = kept;
-        scanner->changed |= kept && entry == NULL;
-        listed->kept += kept;
+        if (state < 0) {
+            return error_oom(err);
+        }
+        scanner->states[scan->file_count++] = (uint8_t)state;
         listed->count++;
     }
     return 0;
 }
 
-static int scan_folder(struct scanner *scanner, const struct scan_folder *asked,
+static int list_folder(struct scanner *scanner, const struct scan_folder *asked,
                        struct toolrack_error *err) {
     CLEANUP(folder_finish) struct folder folder;
     int why = folder_init(&folder, asked->path);
@@ -397,22 +351,82 @@ static int scan_folder(struct scanner *scanner, const struct scan_folder *asked,
     if (folder.cut && folder_is_cut(scanner, asked->path, err) < 0) {
         return TOOLRACK_E_NO_MEMORY;
     }
-    if (!reserve_rows(scanner, folder.count)) {
-        return error_oom(err);
-    }
-    struct cache_folder cached = cached_folder(scanner, asked->path);
     struct listed_folder *listed = &scanner->listed[scanner->listed_count++];
     *listed = (struct listed_folder){
             .path = asked->path,
             .device = folder.device,
             .inode = folder.inode,
+            .prefix_length = folder.prefix_length,
             .first = scanner->scan->file_count,
             .complete = why == 0,
     };
-    int code = scan_names(scanner, &folder, asked->trust, &cached, listed, err);
+    return add_rows(scanner, &folder, asked->trust, listed, err);
+}
+
+/* ------------------------------------------- second pass: look up, else read */
+
+/* What the cache knows of a folder; nothing is an empty one. */
+static struct cache_folder cached_folder(const struct scanner *scanner, const char *path) {
+    if (scanner->cache != NULL) {
+        const struct cache_index *index = cache_index(scanner->cache);
+        for (size_t i = 0; i < index->folder_count; i++) {
+            if (strcmp(index->folders[i].path, path) == 0) {
+                return index->folders[i];
+            }
+        }
+    }
+    return (struct cache_folder){.path = path};
+}
+
+struct finger {
+    const struct cache_file *at;
+    const struct cache_file *end;
+};
+
+static const struct cache_file *move_to(struct finger *finger, const char *name) {
+    int order = -1;
+    while (finger->at < finger->end && (order = strcmp(finger->at->name, name)) < 0) {
+        finger->at++;
+    }
+    return order == 0 ? finger->at : NULL;
+}
+
+/* @return the state of the row, or TOOLRACK_E_NO_MEMORY. */
+static int complete_row(struct scanner *scanner, struct finger *finger, const char *name,
+                        struct scan_file *row) {
+    const struct cache_file *entry = move_to(finger, name);
+    bool known = entry != NULL && same_identity(&entry->identity, &row->identity);
+    if (known) {
+        row->descriptor = cache_take(scanner->cache, entry);
+        row->cached = row->descriptor != NULL;
+    }
+    if (row->cached) {
+        return ROW_KEPT;
+    }
+    int state = read_file(scanner, row);
+    /* What is known, but has no descriptor there, is too large to be news next time. */
+    scanner->changed |= state == ROW_KEPT && !known;
+    return state;
+}
+
+static int complete_rows(struct scanner *scanner, struct listed_folder *listed,
+                         struct toolrack_error *err) {
+    struct cache_folder cached = cached_folder(scanner, listed->path);
+    struct finger finger = {cached.files, cached.files + cached.file_count};
+    for (size_t i = listed->first; i < listed->first + listed->count; i++) {
+        struct scan_file *row = &scanner->scan->files[i];
+        if (scanner->states[i] == ROW_FOUND) {
+            int state = complete_row(scanner, &finger, row->path + listed->prefix_length, row);
+            if (state < 0) {
+                return error_oom(err);
+            }
+            scanner->states[i] = (uint8_t)state;
+        }
+        listed->kept += scanner->states[i] == ROW_KEPT;
+    }
     /* All that is kept is in the cache, or `changed` is set: what is over there is gone here. */
     scanner->changed |= listed->complete && listed->kept != cached.file_count;
-    return code;
+    return 0;
 }
 
 /* ---------------------------------------------------------------- the cache */
@@ -428,9 +442,9 @@ static struct cache_folder folder_to_cache(struct scanner *scanner,
     }
     for (size_t i = listed->first; i < listed->first + listed->count; i++) {
         const struct scan_file *row = &scanner->scan->files[i];
-        if (scanner->kept[i]) {
+        if (scanner->states[i] == ROW_KEPT) {
             files[folder.file_count++] = (struct cache_file){
-                    .name = strrchr(row->path, '/') + 1,
+                    .name = row->path + listed->prefix_length,
                     .identity = row->identity,
                     .descriptor = row->descriptor,
             };
@@ -502,12 +516,15 @@ static void scanner_finish(struct scanner *scanner) {
 int scan_run(const struct scan_options *options, struct scan **ret, struct toolrack_error *err) {
     CLEANUP(scanner_finish) struct scanner scanner;
     int code = scanner_init(&scanner, options, err);
+    for (size_t i = 0; code == 0 && i < options->folder_count; i++) {
+        code = list_folder(&scanner, &options->folders[i], err);
+    }
     uint32_t tag = options->descriptor.check_schema != NULL ? OPTIONS_TAG_SCHEMAS_CHECKED : 0;
     if (code == 0 && options->cache_path != NULL) {
         scanner.cache = cache_load(options->cache_path, tag, options->log, &scanner.changed);
     }
-    for (size_t i = 0; code == 0 && i < options->folder_count; i++) {
-        code = scan_folder(&scanner, &options->folders[i], err);
+    for (size_t i = 0; code == 0 && i < scanner.listed_count; i++) {
+        code = complete_rows(&scanner, &scanner.listed[i], err);
     }
     if (code < 0) {
         return code;

@@ -157,6 +157,20 @@ static struct registry_setting *find_setting(struct registry *registry, const ch
     return NULL;
 }
 
+/* What is set for all versions goes for each of them: earlier settings of single ones give way. */
+static void clear_versions(struct registry *registry, const struct registry_setting *setting) {
+    struct selector all = selector_of(setting->selector);
+    for (size_t i = 0; all.version == NULL && i < registry->setting_count; i++) {
+        struct registry_setting *known = &registry->settings[i];
+        struct selector one = selector_of(known->selector);
+        if (one.version != NULL && one.name_length == all.name_length &&
+            memcmp(one.name, all.name, all.name_length) == 0) {
+            known->has_enabled = known->has_enabled && !setting->has_enabled;
+            known->has_priority = known->has_priority && !setting->has_priority;
+        }
+    }
+}
+
 /* Note a setting; on failure the list is as it was. */
 static bool keep_setting(struct registry *registry, const struct registry_setting *setting) {
     struct registry_setting *known = find_setting(registry, setting->selector);
@@ -182,6 +196,7 @@ static bool keep_setting(struct registry *registry, const struct registry_settin
         known->has_priority = true;
         known->priority = setting->priority;
     }
+    clear_versions(registry, setting);
     return true;
 }
 

@@ -36,7 +36,7 @@ struct registry *registry_create(const struct registry_options *options);
 void registry_destroy(struct registry *registry);
 
 /** What an admin has set, before or after the tools it is about come. `selector` is "name" (all
- * versions) or "name@version", which goes before it. */
+ * versions: it takes the place of what was set for single ones) or "name@version". */
 struct registry_setting {
     const char *selector;
     bool has_enabled;

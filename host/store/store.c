@@ -172,16 +172,9 @@ static void bind_optional(sqlite3_stmt *statement, int at, bool has, int value) 
     }
 }
 
-static int keep_locked(struct store *store, const struct store_setting *setting,
-                       struct toolrack_error *err) {
-    int code = open_for_writing(store, err);
-    if (code < 0) {
-        return code;
-    }
-    static const char text[] =
-            "INSERT INTO settings (selector, enabled, priority) VALUES (?1, ?2, ?3) "
-            "ON CONFLICT (selector) DO UPDATE SET enabled = coalesce(?2, enabled), "
-            "priority = coalesce(?3, priority)";
+/* Run one statement on the setting: ?1 selector, ?2 enabled, ?3 priority; NULL is not stated. */
+static bool run_on_setting(struct store *store, const char *text,
+                           const struct store_setting *setting) {
     sqlite3_stmt *statement = NULL;
     int status = sqlite3_prepare_v2(store->db, text, -1, &statement, NULL);
     if (status == SQLITE_OK) {
@@ -190,8 +183,34 @@ static int keep_locked(struct store *store, const struct store_setting *setting,
         bind_optional(statement, 3, setting->has_priority, setting->priority);
         status = sqlite3_step(statement);
     }
-    code = status == SQLITE_DONE ? 0 : sql_failed(store->db, store->path, "write to", err);
     (void)sqlite3_finalize(statement);
+    return status == SQLITE_DONE;
+}
+
+static bool run(struct store *store, const char *text) {
+    return sqlite3_exec(store->db, text, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static int keep_locked(struct store *store, const struct store_setting *setting,
+                       struct toolrack_error *err) {
+    int code = open_for_writing(store, err);
+    if (code < 0) {
+        return code;
+    }
+    static const char keep[] =
+            "INSERT INTO settings (selector, enabled, priority) VALUES (?1, ?2, ?3) "
+            "ON CONFLICT (selector) DO UPDATE SET enabled = coalesce(?2, enabled), "
+            "priority = coalesce(?3, priority)";
+    /* What is set for all versions takes the place of what was set for single ones. */
+    static const char clear_versions[] =
+            "UPDATE settings SET enabled = iif(?2 IS NULL, enabled, NULL), "
+            "priority = iif(?3 IS NULL, priority, NULL) "
+            "WHERE substr(selector, 1, length(?1) + 1) = ?1 || '@'";
+    if (!run(store, "BEGIN IMMEDIATE") || !run_on_setting(store, keep, setting) ||
+        !run_on_setting(store, clear_versions, setting) || !run(store, "COMMIT")) {
+        code = sql_failed(store->db, store->path, "write to", err);
+        (void)run(store, "ROLLBACK");
+    }
     return code;
 }
 

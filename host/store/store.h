@@ -37,7 +37,8 @@ int store_read_settings(struct store *store,
                         void (*visit)(void *user, const struct store_setting *setting), void *user,
                         struct toolrack_error *err);
 
-/** Keep a setting; what has_ leaves out stays as it was kept. Durable on return.
+/** Keep a setting; what has_ leaves out stays as it was kept. One by name alone takes the place of
+ * those of single versions. Durable on return.
  * @return 0; TOOLRACK_E_IO: nothing was kept. [any-thread] */
 int store_keep_setting(struct store *store, const struct store_setting *setting,
                        struct toolrack_error *err);

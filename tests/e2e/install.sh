@@ -21,6 +21,7 @@ unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME TOOLRACK_PLUGIN_PATH TOOLRACK
 folder=$HOME/.local/share/toolrack/plugins
 mkdir -p "$folder"
 
+# shellcheck disable=SC2317  # called by name
 compile() { # SOURCE OUTPUT MODULE...
     local source=$1 output=$2
     shift 2

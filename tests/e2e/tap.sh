@@ -1,4 +1,5 @@
 # tap.sh - sourced by the scripts here: TAP, and a folder that goes away.
+# shellcheck shell=bash
 
 count=0
 bad=0

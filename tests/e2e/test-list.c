@@ -20,6 +20,7 @@ static void list_is_an_aligned_table(void **state) {
            "echo      1.0.0    10        safe        kit      listed  Give the arguments back\n"
            "erase     1.0.0    10        confirm     kit      listed  Erase something\n"
            "fails     1.0.0    10        safe        kit      listed  Fail\n"
+           "greedy    1.0.0    10        safe        kit      listed  Reach a limit\n"
            "greet     2.0.0    10        safe        kit      listed  Greet somebody\n"
            "greet     1.0.0    10        safe        kit.old  listed  Greet somebody, the old way\n"
            "launch    1.0.0    10        dangerous   kit      listed  Launch something\n"
@@ -59,9 +60,9 @@ static void list_as_json_says_all(void **state) {
                 "/0/version", "\"1.0.0\"", "/0/description", "\"Add two numbers\"", "/0/enabled",
                 "true", "/0/priority", "10", "/0/permission", "\"safe\"", "/0/category", "\"math\"",
                 "/0/tags", "[\"math\",\"sum\"]", "/0/plugin", "\"kit\"", "/0/state", "\"listed\"",
-                "/0/reason", "", "/1/category", "null", "/1/tags", "[]", "/4/id", "\"greet\"",
-                "/4/version", "\"2.0.0\"", "/5/version", "\"1.0.0\"", "/15/id", "\"total\"",
-                "/15/priority", "7", "/16", "");
+                "/0/reason", "", "/1/category", "null", "/1/tags", "[]", "/5/id", "\"greet\"",
+                "/5/version", "\"2.0.0\"", "/6/version", "\"1.0.0\"", "/16/id", "\"total\"",
+                "/16/priority", "7", "/17", "");
     /* On a terminal it is the same, indented. */
     EXPECT(RUN_WITH({.columns = 80}, "list", "--json", "--tag", "words"), 0,
            "[\n  {\n    \"id\": \"greet\",\n*", "");

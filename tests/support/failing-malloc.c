@@ -1,10 +1,10 @@
 #include "failing-malloc.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
-static unsigned left;
-static bool armed;
-static bool hit;
+static atomic_uint made;
+static atomic_uint first_to_fail; /* 0: none */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -14,22 +14,22 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 
 void failing_malloc_set(unsigned n) {
-    left = n;
-    armed = n > 0;
-    hit = false;
+    atomic_store(&first_to_fail, n);
+    atomic_store(&made, 0);
 }
 
 bool failing_malloc_hit(void) {
-    return hit;
+    unsigned n = atomic_load(&first_to_fail);
+    return n != 0 && atomic_load(&made) >= n;
+}
+
+unsigned failing_malloc_count(void) {
+    return atomic_load(&made);
 }
 
 static bool fails(void) {
-    if (!armed || left-- > 1) {
-        return false;
-    }
-    left = 1;
-    hit = true;
-    return true;
+    unsigned n = atomic_load(&first_to_fail);
+    return atomic_fetch_add(&made, 1) + 1 >= n && n != 0;
 }
 
 void *__wrap_malloc(size_t size) {

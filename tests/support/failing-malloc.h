@@ -7,3 +7,5 @@
 void failing_malloc_set(unsigned n);
 /** Whether one failed since then. */
 bool failing_malloc_hit(void);
+/** Allocations since then, on all threads. */
+unsigned failing_malloc_count(void);

@@ -307,6 +307,30 @@ static void settings_survive(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+static void a_name_alone_sets_every_version(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    struct toolrack_filter filter = everything();
+    for (int run = 0; run < 2; run++) {
+        assert_int_equal(open_with_state(dir), 0);
+        register_one("p", "tool", "1.0.0", 0);
+        register_one("q", "tool", "2.0.0", 0);
+        register_one("r", "tool2", "1.0.0", 0);
+        if (run == 0) {
+            assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "tool2@1.0.0", false, NULL), 0);
+            assert_int_equal(toolrack_set_priority(host, "tool@1.0.0", 5, NULL), 0);
+            assert_int_equal(toolrack_set_enabled(host, "tool", true, NULL), 0);
+        }
+        expect_list(&filter, "tool@2.0.0/100 !tool2@1.0.0/100 tool@1.0.0/5");
+        toolrack_close(host);
+    }
+    char command[64];
+    (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
+    assert_int_equal(system(command), 0);
+}
+
 static void an_unusable_store_serves_all_the_same(void **state) {
     (void)state;
     char dir[] = "/tmp/toolrack-test-XXXXXX";
@@ -368,6 +392,7 @@ int main(void) {
             IN_HOST(a_list_is_of_one_moment),
             IN_HOST(definitions_follow_the_registry),
             cmocka_unit_test(settings_survive),
+            cmocka_unit_test(a_name_alone_sets_every_version),
             cmocka_unit_test(an_unusable_store_serves_all_the_same),
             IN_HOST(thousands_of_tools),
     };

@@ -11,40 +11,11 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "failing-malloc.h"
 #include "schema/number.h"
 #include "schema/regex.h"
 #include "schema/schema.h"
 #include "schema/uri.h"
-
-/* ----------------------------------------------------------------------- allocation that can fail
- */
-
-static long allocations;      /* since it was last set to 0 */
-static long allocations_left; /* before one fails; negative is never */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-
-static bool allocation_fails(void) {
-    (void)__atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-void *__wrap_malloc(size_t size) {
-    return allocation_fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return allocation_fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *memory, size_t size) {
-    return allocation_fails() ? NULL : __real_realloc(memory, size);
-}
 
 /* ------------------------------------------------------------------------------------- helpers */
 
@@ -672,18 +643,18 @@ static void validating_allocates_nothing(void **state) {
     yyjson_doc *doc = parse("{\"path\":\"a\",\"mode\":\"glob\",\"limit\":0}");
     struct schema_failure failure;
     yyjson_val *slots[5];
-    allocations = 0;
+    failing_malloc_set(0);
     assert_false(schema_validate_object(schema, yyjson_doc_get_root(doc), slots, 5, &failure));
-    assert_int_equal(allocations, 0);
+    assert_int_equal(failing_malloc_count(), 0);
     yyjson_doc_free(doc);
     schema_destroy(schema);
     /* A pattern's matcher is made once and kept. */
     schema = compile("{\"pattern\":\"^a\"}");
     assert_true(validate(schema, "\"ab\"", NULL));
     doc = parse("\"ac\"");
-    allocations = 0;
+    failing_malloc_set(0);
     assert_true(schema_validate(schema, yyjson_doc_get_root(doc), NULL));
-    assert_int_equal(allocations, 0);
+    assert_int_equal(failing_malloc_count(), 0);
     yyjson_doc_free(doc);
     schema_destroy(schema);
 }
@@ -735,15 +706,15 @@ static void running_out_of_memory_anywhere_is_an_error(void **state) {
     buf_add_text(&text, "]}");
     yyjson_doc *schema_doc = parse(everything);
     yyjson_doc *doc = parse(text.data);
-    long n = 0;
+    unsigned n = 1;
     int code = TOOLRACK_E_NO_MEMORY;
     for (; code != 0; n++) {
         assert_true(n < 10000);
-        allocations_left = n;
+        failing_malloc_set(n);
         code = compile_validate_and_fill(yyjson_doc_get_root(schema_doc), yyjson_doc_get_root(doc));
-        allocations_left = -1;
+        failing_malloc_set(0);
         if (code != 0 && code != TOOLRACK_E_NO_MEMORY) {
-            fail_msg("allocation %ld: %d", n, code);
+            fail_msg("allocation %u: %d", n, code);
         }
     }
     assert_true(n > 10);
@@ -786,7 +757,6 @@ static void threads_share_a_schema(void **state) {
 }
 
 int main(void) {
-    allocations_left = -1;
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_tools_faults_say_how_to_mend_them),
             cmocka_unit_test(other_faults),

@@ -76,6 +76,11 @@ static tr_status fails(struct tr_call *call) {
 }
 TR_JSON_TOOL(fails, "Fail", NO_ARGUMENTS)
 
+static tr_status greedy(struct tr_call *call) {
+    return tr_fail(call, TR_LIMIT_EXCEEDED, NULL, "too much");
+}
+TR_JSON_TOOL(greedy, "Reach a limit", NO_ARGUMENTS)
+
 static tr_status picky(struct tr_call *call) {
     return tr_fail(call, TR_INVALID_ARGUMENTS, "amount", "must be a prime");
 }
@@ -132,4 +137,4 @@ static tr_status launch(struct tr_call *call) {
 TR_JSON_TOOL(launch, ("Launch something", .permission = TR_DANGEROUS), NO_ARGUMENTS)
 
 TR_PLUGIN(("kit", .flags = TR_THREAD_SAFE), "1.0.0", add, greet, total, nothing, echo, say, picture,
-          several, fails, picky, noisy, slow, stubborn, asleep, erase, launch)
+          several, fails, greedy, picky, noisy, slow, stubborn, asleep, erase, launch)
