@@ -227,7 +227,7 @@ static int read_members(struct config *config, const char *path, struct toolrack
     yyjson_val *value;
     yyjson_obj_foreach (root, at, count, key, value) {
         if (yyjson_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key)) != value) {
-            return error_set(err, TOOLRACK_E_INVALID, "%s: the key \"%s\" stands there twice", path,
+            return error_set(err, TOOLRACK_E_INVALID, "%s: the key \"%s\" is given twice", path,
                              yyjson_get_str(key));
         }
         int code = read_member(&reading, key, value);

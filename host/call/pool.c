@@ -16,8 +16,9 @@
  *  (2) workers holds the threads that are to be joined; a thread that is given up inside a plugin
  *      leaves it, is detached, counts in `lost` until it returns, and then ends.
  *  (3) Locks are taken in the order pool->lock, then job->gate.lock; callbacks of the app are
- * called with no lock held. (4) A plugin's stuck count is the number of its LOADING and RUNNING
- * jobs that became GIVEN_UP and whose function has not returned. */
+ *      called with no lock held.
+ *  (4) A plugin's stuck count is the number of its LOADING and RUNNING jobs that became GIVEN_UP
+ *      and whose function has not returned. */
 
 enum job_state { JOB_QUEUED, JOB_READY, JOB_LOADING, JOB_RUNNING, JOB_DONE, JOB_GIVEN_UP };
 

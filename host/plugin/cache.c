@@ -238,20 +238,6 @@ struct cache *cache_load(const char *path, uint32_t options_tag, const struct lo
     return cache;
 }
 
-struct cache *cache_from_image(const void *image, const struct image_sizes *sizes) {
-    size_t size = sizes->records + sizes->types + sizes->texts;
-    struct cache *cache = cache_create(size);
-    if (cache == NULL) {
-        return NULL;
-    }
-    memcpy(cache->image, image, size);
-    if (!cache_fix(cache, sizes)) {
-        cache_destroy(cache);
-        return NULL;
-    }
-    return cache;
-}
-
 const struct cache_index *cache_index(const struct cache *cache) {
     return cache->index;
 }

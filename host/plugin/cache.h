@@ -24,10 +24,6 @@ struct cache;
 struct cache *cache_load(const char *path, uint32_t options_tag, const struct log *log,
                          bool *ret_stale);
 
-/** The same from the bytes of an image, checked for safety only: for tests.
- * @return NULL when out of memory or when it is not an image. */
-struct cache *cache_from_image(const void *image, const struct image_sizes *sizes);
-
 /** Give up the cache; NULL is ignored. Its memory stays until the last descriptor taken from it
  * is released. [any-thread] */
 void cache_unref(struct cache *cache);

@@ -55,8 +55,8 @@ struct layout {
     uint16_t gap_size;
     uint16_t slot_count;
     const struct slot *slots;
-    bool (*sound)(const void *record); /* what else must be so; may be NULL */
-    bool (*fix)(struct fixer *fixer, char *record, unsigned depth);
+    bool (*sound)(const void *record); /* what else readers rely on; may be NULL */
+    bool (*fix)(struct fixer *fixer, char *record, unsigned depth); /* depth: of types */
 };
 
 #define LAYOUTS(X)     \
@@ -134,7 +134,9 @@ static const struct slot type_slots[] = {
 
 static bool type_sound(const void *record) {
     const struct tr_type *type = record;
-    return type->kind <= TR_KIND_CALL && (type->kind != TR_KIND_ARRAY || type->item != NULL);
+    return type->kind <= TR_KIND_CALL && (type->kind != TR_KIND_ARRAY || type->item != NULL) &&
+           type->field_count <= DESCRIPTOR_FIELDS_MAX &&
+           type->choice_count <= DESCRIPTOR_CHOICES_MAX;
 }
 
 static const struct layout type_layout = {
@@ -179,9 +181,16 @@ static const struct slot tool_slots[] = {
         TEXT(struct tr_tool, result_schema),
         NOTHING(struct tr_tool, run),
 };
+
+static bool tool_sound(const void *record) {
+    const struct tr_tool *tool = record;
+    return tool->param_count <= DESCRIPTOR_PARAMS_MAX && tool->permission <= TR_DANGEROUS;
+}
+
 static const struct layout tool_layout = {
         .size = sizeof(struct tr_tool),
         DEFINED(tool),
+        .sound = tool_sound,
 };
 
 LAST_MEMBER(struct tr_capability, value);
@@ -208,9 +217,16 @@ static const struct slot plugin_slots[] = {
         NOTHING(struct tr_plugin, close),
         NOTHING(struct tr_plugin, get_extension),
 };
+
+static bool plugin_sound(const void *record) {
+    const struct tr_plugin *plugin = record;
+    return plugin->capability_count <= DESCRIPTOR_CAPABILITIES_MAX;
+}
+
 static const struct layout plugin_layout = {
         .size = sizeof(struct tr_plugin),
         DEFINED(plugin),
+        .sound = plugin_sound,
 };
 
 LAST_MEMBER(struct descriptor_tool, typed);
@@ -275,6 +291,8 @@ static const struct slot descriptor_slots[] = {
 static bool descriptor_sound(const void *record) {
     const struct image_descriptor *image = record;
     return image->descriptor.needed_count == 0 &&
+           image->descriptor.tool_count <= DESCRIPTOR_TOOLS_MAX &&
+           image->descriptor.finding_count <= FINDINGS_MAX &&
            (image->descriptor.plugin != NULL || image->descriptor.tool_count == 0);
 }
 
@@ -323,9 +341,6 @@ void image_struct_sizes(uint16_t ret_sizes[IMAGE_STRUCTS_MAX]) {
 
 /* Every run begins at a multiple of this. */
 #define RECORD_ALIGN 8u
-
-/* From the index to the first type it is seven steps, and at most two from a type to the next. */
-#define DEPTH_MAX (7u + 2u * DESCRIPTOR_TYPE_DEPTH_MAX)
 
 static size_t round_up(size_t size) {
     return (size + RECORD_ALIGN - 1) & ~(size_t)(RECORD_ALIGN - 1);
@@ -497,7 +512,8 @@ static bool write_record(struct writer *writer, const struct layout *layout, con
 
 static bool write_run(struct writer *writer, const struct layout *layout, const void *from,
                       uint64_t count, unsigned depth, uintptr_t *ret_slot) {
-    if (depth > DEPTH_MAX || count > IMAGE_SIZE_MAX / layout->size ||
+    depth += layout == &type_layout;
+    if (depth > DESCRIPTOR_TYPE_DEPTH_MAX || count > IMAGE_SIZE_MAX / layout->size ||
         !has_room(writer, round_up(count * layout->size))) {
         return false;
     }
@@ -512,7 +528,7 @@ static bool write_run(struct writer *writer, const struct layout *layout, const 
     for (size_t i = 0; i < count; i++) {
         const char *record = (const char *)from + i * layout->size;
         if ((layout->sound != NULL && !layout->sound(record)) ||
-            !write_record(writer, layout, record, at + i * layout->size, depth + 1)) {
+            !write_record(writer, layout, record, at + i * layout->size, depth)) {
             return false;
         }
     }
@@ -555,7 +571,8 @@ struct fixer {
 
 STRAIGHT char *fix_run(struct fixer *fixer, const struct layout *layout, uintptr_t place,
                        uint64_t count, unsigned depth) {
-    if (depth > DEPTH_MAX || place != fixer->at ||
+    depth += layout == &type_layout;
+    if (depth > DESCRIPTOR_TYPE_DEPTH_MAX || place != fixer->at ||
         count > (fixer->records_size - fixer->at) / layout->size) {
         return NULL;
     }
@@ -566,7 +583,7 @@ STRAIGHT char *fix_run(struct fixer *fixer, const struct layout *layout, uintptr
     char *run = fixer->records + fixer->at;
     fixer->at += size;
     for (size_t i = 0; i < count; i++) {
-        if (!layout->fix(fixer, run + i * layout->size, depth + 1)) {
+        if (!layout->fix(fixer, run + i * layout->size, depth)) {
             return NULL;
         }
     }

@@ -174,34 +174,31 @@ static bool is_gone(int dir, const char *name, int why) {
     return why == ENOENT && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-/* Read an open file. @return the state of the row; ROW_FOUND when it changed meanwhile;
+/* Read an open file, which is as `row->identity` has it, or changes.
+ * @return the state of the row; ROW_FOUND when the file is another now, as the row says then;
  * TOOLRACK_E_NO_MEMORY. */
 static int read_open_file(const struct scanner *scanner, int fd, struct scan_file *row) {
-    struct stat st;
+    CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     struct toolrack_error err = {0};
+    int code = descriptor_read(fd, &scanner->options->descriptor, &desc, &err);
+    if (code == TOOLRACK_E_NO_MEMORY) {
+        return code;
+    }
+    struct stat st;
     if (fstat(fd, &st) < 0) {
         return refuse_for(row, errno);
     }
-    if (!S_ISREG(st.st_mode)) {
-        return refuse_row(row, FINDING_FILE_NOT_REGULAR, kind_of(st.st_mode));
-    }
+    struct file_identity before = row->identity;
     row->identity = identity_of(&st);
-    int code = descriptor_read(fd, &scanner->options->descriptor, &row->descriptor, &err);
-    if (code == TOOLRACK_E_NO_MEMORY) {
-        return code;
+    if (!same_identity(&before, &row->identity)) {
+        return ROW_FOUND;
     }
     if (code < 0) {
         return refuse_row(row, FINDING_FILE_UNREADABLE, err.message);
     }
-    struct file_identity after = {0};
-    if (fstat(fd, &st) == 0) {
-        after = identity_of(&st);
-    }
-    if (!same_identity(&row->identity, &after)) {
-        descriptor_unref(STEAL(row->descriptor));
-        return ROW_FOUND;
-    }
-    return row->identity.ctime_ns < scanner->settled_ns ? ROW_KEPT : ROW_READ;
+    row->descriptor = STEAL(desc);
+    bool settled = S_ISREG(st.st_mode) && row->identity.ctime_ns < scanner->settled_ns;
+    return settled ? ROW_KEPT : ROW_READ;
 }
 
 /* Read a file that was a regular one. @return the state of the row, or TOOLRACK_E_NO_MEMORY. */
@@ -209,10 +206,11 @@ static int read_file(const struct scanner *scanner, struct scan_file *row) {
     for (int reads = 0; reads < SCAN_READS_MAX; reads++) {
         /* Opening must not wait for the other end of a pipe that took the file's place. */
         CLEANUP(closep) int fd = open(row->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd < 0 && is_gone(AT_FDCWD, row->path, errno)) {
+        int why = errno;
+        if (fd < 0 && is_gone(AT_FDCWD, row->path, why)) {
             break;
         }
-        int state = fd < 0 ? refuse_for(row, errno) : read_open_file(scanner, fd, row);
+        int state = fd < 0 ? refuse_for(row, why) : read_open_file(scanner, fd, row);
         if (state != ROW_FOUND) {
             return state;
         }

@@ -16,7 +16,10 @@
 _Static_assert(LDBL_MANT_DIG >= 64, "a long double must hold any 64-bit integer");
 
 /* Values with the same hash that are compared; real ones have two at most. */
-#define SAME_HASH_MAX 16u
+#define SAME_HASH_MAX    16u
+/* Objects with more members are the same when their hashes are: looking each member up in a crafted
+ * pair of them would take minutes. */
+#define SAME_MEMBERS_MAX 256u
 
 bool kind_range(uint32_t kind, long double *ret_min, long double *ret_max) {
     if (!kind_is_integer(kind)) {
@@ -248,6 +251,9 @@ static bool same_members(yyjson_val *a, yyjson_val *b) {
     if (yyjson_obj_size(a) != yyjson_obj_size(b)) {
         return false;
     }
+    if (yyjson_obj_size(a) > SAME_MEMBERS_MAX) {
+        return true;
+    }
     size_t index;
     size_t count;
     yyjson_val *key;
@@ -261,8 +267,8 @@ static bool same_members(yyjson_val *a, yyjson_val *b) {
     return true;
 }
 
-/* As JSON Schema has it: numbers by value, so that 1 is 1.0. Recurses READER_JSON_DEPTH_MAX deep at
- * most. */
+/* Of two values with the same hash: are they equal, as JSON Schema has it? Numbers are by value, so
+ * that 1 is 1.0. Recurses READER_JSON_DEPTH_MAX deep at most. */
 static bool same_value(yyjson_val *a, yyjson_val *b) {
     if (yyjson_get_type(a) != yyjson_get_type(b)) {
         return false;

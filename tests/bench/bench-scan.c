@@ -201,11 +201,13 @@ static const void *follow(const char *file, const struct dynamic *dynamic, uint6
     return NULL;
 }
 
-/* The least that a reader does: one read(), and of the descriptor the names and the first tool. */
+/* The least that a reader does: one stat() and one read(), and of the descriptor the names and the
+ * first tool. */
 static bool walk_one(int dir, const char *name) {
     static char file[PLUGIN_SIZE_MAX] __attribute__((aligned(64)));
+    struct stat st;
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, file, sizeof file);
+    ssize_t size = fd < 0 || fstat(fd, &st) < 0 ? -1 : read(fd, file, sizeof file);
     (void)close(fd);
     if (size <= (ssize_t)sizeof(Elf64_Ehdr) || memcmp(file, ELFMAG, SELFMAG) != 0) {
         return false;

@@ -790,6 +790,24 @@ static void findings_are_counted_beyond_their_limit(void **state) {
     arena_finish(&arena);
 }
 
+static void rules_have_ids_of_their_own(void **state) {
+    (void)state;
+    const char *id;
+    const char *other;
+    const char *fix;
+    int severity;
+    for (int i = 0; i < FINDING_RULE_COUNT; i++) {
+        assert_true(finding_rule_get(i, &id, &severity, &fix));
+        assert_true(strlen(fix) > 0 && fix[strlen(fix) - 1] != '.');
+        for (int j = 0; j < i; j++) {
+            assert_true(finding_rule_get(j, &other, &severity, &fix));
+            assert_string_not_equal(id, other);
+        }
+    }
+    assert_false(finding_rule_get(FINDING_RULE_COUNT, &id, &severity, &fix));
+    assert_false(finding_rule_get(-1, &id, &severity, &fix));
+}
+
 static void references_are_counted(void **state) {
     (void)state;
     struct fixture f;
@@ -1043,8 +1061,10 @@ static void flip_bytes(const unsigned char *bytes, size_t length, size_t step) {
 static void flipped_bytes_never_harm(void **state) {
     (void)state;
     size_t length;
-    CLEANUP(freep) unsigned char *bytes = load_plugin("all-types", &length);
+    CLEANUP(freep) unsigned char *bytes = load_plugin("good-stripped", &length);
     flip_bytes(bytes, length, 1);
+    CLEANUP(freep) unsigned char *rich = load_plugin("all-types", &length);
+    flip_bytes(rich, length, 7); /* most of it is for debuggers */
     struct fixture f;
     fixture_init(&f);
     for (unsigned form = 0; form < 4; form++) {
@@ -1113,6 +1133,7 @@ int main(void) {
             cmocka_unit_test(wide_cycles_end_at_once),
             cmocka_unit_test(too_large_descriptors_are_refused),
             cmocka_unit_test(findings_are_counted_beyond_their_limit),
+            cmocka_unit_test(rules_have_ids_of_their_own),
             cmocka_unit_test(references_are_counted),
             cmocka_unit_test(truncated_anywhere),
             cmocka_unit_test(hostile_headers_are_refused),

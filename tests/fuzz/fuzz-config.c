@@ -1,0 +1,41 @@
+/* The configuration file: whatever it holds, it is read or refused with a message. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+    if (!holds) {
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char path[64];
+    int fd = memfd_create("toolrack.json", MFD_CLOEXEC);
+    require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+
+    struct config config;
+    struct toolrack_error err = {0};
+    int code = config_read(&config, path, false, &err);
+    require(code == 0 ? err.code == 0 : err.code == code && err.message[0] != '\0');
+    if (code == 0) {
+        for (size_t i = 0; i < config.folder_count; i++) {
+            require(config.folders[i].path[0] != '\0');
+        }
+        (void)config_grants(&config, "wipe");
+        const char *value = config_plugin_setting(&config, "currency", "rates_file");
+        require(value == NULL || strlen(value) <= size * 12);
+        (void)config_plugin_setting(&config, "currency", "/a/0");
+        config_finish(&config);
+    }
+    (void)close(fd);
+    return 0;
+}
