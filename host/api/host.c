@@ -15,7 +15,7 @@ const char *toolrack_version(void) {
 /* ------------------------------------------------------------------ events */
 
 static void tell(const struct toolrack *host, const struct toolrack_event *event) {
-    if (host->options.event != NULL) {
+    if (host->options.event != NULL && !atomic_load(&host->closed)) {
         host->options.event(host->options.user, event);
     }
 }
@@ -44,7 +44,9 @@ void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin 
 
 static void host_log(void *user, int level, const char *source, const char *line) {
     const struct toolrack *host = user;
-    host->options.log(host->options.user, (enum toolrack_log_level)level, source, line);
+    if (!atomic_load(&host->closed)) {
+        host->options.log(host->options.user, (enum toolrack_log_level)level, source, line);
+    }
 }
 
 static bool host_granted(void *user, const struct toolrack_tool *tool) {
@@ -258,9 +260,13 @@ void toolrack_close(struct toolrack *host) {
     if (host == NULL) {
         return;
     }
-    pool_destroy(host->pool);
+    bool quiet = pool_destroy(host->pool);
     registry_destroy(host->registry);
     store_close(host->store);
+    atomic_store(&host->closed, true);
+    if (!quiet) {
+        return; /* a plugin that is still being loaded asks it for settings, and tells it things */
+    }
     config_finish(&host->config);
     (void)pthread_mutex_destroy(&host->config_lock);
     free(host);

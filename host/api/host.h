@@ -24,6 +24,7 @@ struct toolrack {
     struct call_host calls;
     struct pool *pool;
     struct image_host images;
+    atomic_bool closed; /* only calls that were given up look at it: the app hears no more */
 };
 
 /** Tell the app of a tool, or of a plugin. */

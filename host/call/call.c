@@ -29,8 +29,8 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
     call->deadline_ns = 0;
     atomic_init(&call->cancelled, false);
     call->gate = NULL;
-    call->begin = NULL;
-    call->begin_user = NULL;
+    call->step = NULL;
+    call->step_user = NULL;
     arena_init(&call->arena, memory, size);
     call->arena.size_max = CALL_MEMORY_MAX;
     call->arguments_text = NULL;
@@ -156,38 +156,42 @@ static int fill_defaults(struct call *call, const struct prepared *prepared,
 
 /* -------------------------------------------------------------------- run */
 
+static bool may_take(const struct call *call, enum call_step step) {
+    return call->step == NULL || call->step(call->step_user, step);
+}
+
+static int given_up(struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_CANCELLED, "the call was given up before it began");
+}
+
 /* A plugin that is not thread safe runs one call at a time. */
 static int enter_plugin(struct call *call, struct toolrack_error *err) {
     struct plugin *plugin = call->tool->reg->plugin;
     if (!plugin->serial) {
         return 0;
     }
-    if (atomic_load(&plugin->stuck) != 0) {
+    const char *id = plugin->desc->plugin->id;
+    switch (plugin_take_turn(plugin, call, call->deadline_ns, &call->cancelled)) {
+    case PLUGIN_TURN_TAKEN: return 0;
+    case PLUGIN_TURN_STUCK:
         return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
                          "plugin '%s' is stuck in a call that did not return, and runs one call at "
                          "a time",
-                         plugin->desc->plugin->id);
+                         id);
+    case PLUGIN_TURN_OWN:
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                         "plugin '%s' calls itself, and runs one call at a time", id);
+    case PLUGIN_TURN_CANCELLED: return given_up(err);
+    case PLUGIN_TURN_LATE: break;
     }
-    if (!plugin_take_turn(plugin, call->deadline_ns)) {
-        return error_set(err, TOOLRACK_E_TIMEOUT,
-                         "plugin '%s' was busy until the deadline; it runs one call at a time",
-                         plugin->desc->plugin->id);
-    }
-    return 0;
+    return error_set(err, TOOLRACK_E_TIMEOUT,
+                     "plugin '%s' was busy until the deadline; it runs one call at a time", id);
 }
 
 static void leave_plugin(struct call *call) {
     if (call->tool->reg->plugin->serial) {
         plugin_give_turn(call->tool->reg->plugin);
     }
-}
-
-static bool may_begin(const struct call *call) {
-    return call->begin == NULL || call->begin(call->begin_user);
-}
-
-static int given_up(struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_CANCELLED, "the call was given up before it began");
 }
 
 /* What the tool reported by tr_fail(), or by its status alone. */
@@ -216,7 +220,8 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
     if (code < 0) {
         return code;
     }
-    code = may_begin(call) ? outcome(call, prepared->run(&call->base), err) : given_up(err);
+    code = may_take(call, CALL_RUNS) ? outcome(call, prepared->run(&call->base), err)
+                                     : given_up(err);
     leave_plugin(call);
     if (code == 0 && prepared->result_schema != NULL && call->structured != NULL &&
         !schema_validate(prepared->result_schema, call->structured, &failure)) {
@@ -242,7 +247,7 @@ static int run_typed_with(struct call *call, const struct prepared *prepared, yy
     if (code < 0) {
         return code;
     }
-    if (may_begin(call)) {
+    if (may_take(call, CALL_RUNS)) {
         signature_invoke(prepared->signature, prepared->function, &call->base, &frame);
         code = outcome(call, TR_OK, err);
     } else {
@@ -267,15 +272,29 @@ static int run_typed(struct call *call, const struct prepared *prepared, struct 
     return more == NULL ? error_oom(err) : run_typed_with(call, prepared, more, out, err);
 }
 
-static int prepare(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
+static int load(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
+    struct plugin *plugin = call->tool->reg->plugin;
+    if (atomic_load(&plugin->stuck) != 0 && atomic_load(&plugin->image) == NULL) {
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                         "plugin '%s' is stuck: it is being loaded and did not return in time",
+                         plugin->desc->plugin->id);
+    }
+    if (!may_take(call, CALL_LOADS)) {
+        return given_up(err);
+    }
     bool loaded;
     int code = registration_prepare(call->tool->reg, ret, &loaded, err);
     if (loaded && call->host->event != NULL) {
         call->host->event(call->host->user,
-                          code == 0 ? TOOLRACK_EVENT_LOADED : TOOLRACK_EVENT_FAILED,
-                          call->tool->reg->plugin, code == 0 ? NULL : err->message);
+                          code == 0 ? TOOLRACK_EVENT_LOADED : TOOLRACK_EVENT_FAILED, plugin,
+                          code == 0 ? NULL : err->message);
     }
-    return code;
+    return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
+}
+
+static int prepare(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
+    *ret = registration_prepared(call->tool->reg);
+    return *ret != NULL ? 0 : load(call, ret, err);
 }
 
 static int run(struct call *call, const char *arguments, size_t length,

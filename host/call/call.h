@@ -40,11 +40,21 @@ struct reply_block {
     bool is_text;          /* REPLY_RESOURCE: data is text, not bytes */
 };
 
-/* Whether anybody still waits for a call that runs on a thread of the host. Held while the call
- * uses what belongs to the host or its caller. */
+/* Whether anybody still waits for a call that runs on a thread of the host. The call is inside
+ * while it uses what belongs to the host or its caller, without the lock, for that may call back;
+ * who gives the call up closes the gate and waits until it is left. */
 struct call_gate {
     pthread_mutex_t lock;
+    pthread_cond_t left; /* nobody is inside any more */
+    unsigned inside;
     bool closed; /* given up: log, progress and result lead nowhere */
+};
+
+/* What a call does next. In two of the steps code of the plugin runs, which may not return. */
+enum call_step {
+    CALL_LOADS,    /* load the plugin, open() included */
+    CALL_PREPARES, /* parse and check, and wait for its turn */
+    CALL_RUNS      /* run the tool */
 };
 
 struct call {
@@ -56,9 +66,9 @@ struct call {
     uint64_t deadline_ns; /* likewise; 0 is none */
     atomic_bool cancelled;
     struct call_gate *gate; /* NULL: runs on its caller's thread */
-    /* Asked when all is ready and the tool would run next; false is: do not. NULL: always. */
-    bool (*begin)(void *user);
-    void *begin_user;
+    /* Asked before each step; false is: do not take it, nobody waits any more. NULL: always. */
+    bool (*step)(void *user, enum call_step step);
+    void *step_user;
 
     struct arena arena;
     const char *arguments_text; /* as they came */

@@ -402,15 +402,18 @@ static bool gate_enter(struct call *call) {
         return true;
     }
     (void)pthread_mutex_lock(&call->gate->lock);
-    if (call->gate->closed) {
-        (void)pthread_mutex_unlock(&call->gate->lock);
-        return false;
-    }
-    return true;
+    bool open = !call->gate->closed;
+    call->gate->inside += open;
+    (void)pthread_mutex_unlock(&call->gate->lock);
+    return open;
 }
 
 static void gate_leave(struct call *call) {
     if (call->gate != NULL) {
+        (void)pthread_mutex_lock(&call->gate->lock);
+        if (--call->gate->inside == 0) {
+            (void)pthread_cond_broadcast(&call->gate->left);
+        }
         (void)pthread_mutex_unlock(&call->gate->lock);
     }
 }

@@ -13,13 +13,14 @@
  *
  *  (1) queue holds the QUEUED jobs, each with a reference; live holds the submitted jobs that are
  *      not DONE or GIVEN_UP, each with a reference.
- *  (2) workers holds the threads that are to be joined; a thread that is given up inside a tool
- * leaves it, is detached, counts in `lost` until it returns, and then ends. (3) Locks are taken in
- * the order pool->lock, then job->gate.lock; callbacks of the app are called with no lock held, but
- * for progress and log, which hold the gate of their own call. (4) A plugin's stuck count is the
- * number of its RUNNING jobs that became GIVEN_UP and whose function has not returned. */
+ *  (2) workers holds the threads that are to be joined; a thread that is given up inside a plugin
+ *      leaves it, is detached, counts in `lost` until it returns, and then ends.
+ *  (3) Locks are taken in the order pool->lock, then job->gate.lock; callbacks of the app are
+ *      called with no lock held.
+ *  (4) A plugin's stuck count is the number of its LOADING and RUNNING jobs that became GIVEN_UP
+ *      and whose function has not returned. */
 
-enum job_state { JOB_QUEUED, JOB_READY, JOB_RUNNING, JOB_DONE, JOB_GIVEN_UP };
+enum job_state { JOB_QUEUED, JOB_READY, JOB_LOADING, JOB_RUNNING, JOB_DONE, JOB_GIVEN_UP };
 
 struct job {
     atomic_uint refs;
@@ -43,9 +44,10 @@ struct job {
     struct job *live_prev;
     bool live;
     uint64_t watch_ns; /* when the watch gives it up; 0 is never. Guarded by pool->lock */
+#define WATCH_NOW 1
 
     struct worker *worker; /* who runs it; guarded by pool->lock */
-    bool lost;             /* was given up while RUNNING; guarded by gate.lock */
+    bool lost;             /* was given up while in its plugin; guarded by gate.lock */
     char *arguments;
     size_t length;
     char *texts; /* copies of the options' texts */
@@ -77,8 +79,9 @@ struct pool {
     uint32_t idle;    /* of those */
     uint32_t lost;
     uint32_t returning; /* were lost, and are on their way out */
-    bool closing;
-    bool watching; /* the watch thread exists */
+    bool stopping;      /* takes no jobs any more */
+    bool closing;       /* its threads end */
+    bool watching;      /* the watch thread exists */
     pthread_t watch_thread;
 };
 
@@ -97,6 +100,7 @@ void job_unref(struct job *job) {
     toolrack_result_free(job->result);
     toolrack_tool_unref(job->tool);
     (void)pthread_cond_destroy(&job->changed);
+    (void)pthread_cond_destroy(&job->gate.left);
     (void)pthread_mutex_destroy(&job->gate.lock);
     free(job->arguments);
     free(job->texts);
@@ -133,7 +137,7 @@ static bool own_options(struct job *job) {
     return true;
 }
 
-static bool begin_running(void *user);
+static bool take_step(void *user, enum call_step step);
 
 static struct job *job_create(struct pool *pool, struct toolrack_tool *tool, const char *arguments,
                               size_t length, const struct toolrack_call_options *options,
@@ -149,11 +153,12 @@ static struct job *job_create(struct pool *pool, struct toolrack_tool *tool, con
     job->state = JOB_QUEUED;
     job->give_up_code = TOOLRACK_E_TIMEOUT;
     (void)pthread_mutex_init(&job->gate.lock, NULL);
+    (void)pthread_cond_init(&job->gate.left, NULL);
     clock_cond_init(&job->changed);
     call_init(&job->call, pool->host, tool, options, job->memory, sizeof job->memory);
     job->call.gate = &job->gate;
-    job->call.begin = begin_running;
-    job->call.begin_user = job;
+    job->call.step = take_step;
+    job->call.step_user = job;
     job->call.started_ns = clock_now_ns();
     if (deadline_ms != 0) {
         job->call.deadline_ns = job->call.started_ns + (uint64_t)deadline_ms * CLOCK_NS_PER_MS;
@@ -175,16 +180,23 @@ static bool is_over(const struct job *job) {
     return job->state == JOB_DONE || job->state == JOB_GIVEN_UP;
 }
 
-/* READY to RUNNING, unless it was given up meanwhile. */
-static bool begin_running(void *user) {
+static bool is_in_plugin(const struct job *job) {
+    return job->state == JOB_LOADING || job->state == JOB_RUNNING;
+}
+
+/* READY, LOADING or RUNNING, unless it was given up or cancelled meanwhile. */
+static bool take_step(void *user, enum call_step step) {
+    static const enum job_state states[] = {
+            [CALL_LOADS] = JOB_LOADING, [CALL_PREPARES] = JOB_READY, [CALL_RUNS] = JOB_RUNNING};
     struct job *job = user;
     (void)pthread_mutex_lock(&job->gate.lock);
-    bool begins = job->state == JOB_READY;
-    if (begins) {
-        job->state = JOB_RUNNING;
+    bool goes_on = !is_over(job);
+    if (goes_on) {
+        goes_on = !atomic_load(&job->call.cancelled);
+        job->state = goes_on ? states[step] : JOB_READY;
     }
     (void)pthread_mutex_unlock(&job->gate.lock);
-    return begins;
+    return goes_on;
 }
 
 static void tell_plugin(struct job *job, enum toolrack_event_kind kind, const char *message) {
@@ -282,6 +294,9 @@ static void deliver(struct job *job) {
     struct pool *pool = job->pool;
     (void)pthread_mutex_lock(&pool->lock);
     bool was_live = live_remove(pool, job);
+    if (pool->stopping) {
+        (void)pthread_cond_broadcast(&pool->quiet);
+    }
     (void)pthread_mutex_unlock(&pool->lock);
     if (job->done != NULL) {
         struct toolrack_result *result = job->result;
@@ -293,16 +308,25 @@ static void deliver(struct job *job) {
     }
 }
 
+/* What a call was doing that did not end in time. */
+static const char *state_words(enum job_state state) {
+    switch (state) {
+    case JOB_QUEUED: return "; the host was too busy to begin it";
+    case JOB_READY: return "; it had not begun";
+    case JOB_LOADING: return "; its plugin is still being loaded";
+    default: return "";
+    }
+}
+
 static void describe_give_up(struct job *job) {
     const char *name = toolrack_tool_name(job->tool);
-    bool running = job->state == JOB_RUNNING;
     job->code = job->give_up_code;
     if (job->code == TOOLRACK_E_CANCELLED) {
         (void)error_set(&job->error, job->code, "the call of '%s' was cancelled%s", name,
-                        running ? "; the tool still runs" : "");
+                        is_in_plugin(job) ? "; the tool still runs" : "");
     } else {
         (void)error_set(&job->error, job->code, "Tool '%s' did not finish within its deadline%s",
-                        name, running ? "" : "; the host was too busy to begin it");
+                        name, state_words(job->state));
     }
     error_set_tool(&job->error, name);
 }
@@ -318,6 +342,15 @@ static void lose_worker(struct pool *pool, struct job *job) {
     start_worker(pool);
 }
 
+/* Until then what the job's owner gave it may be in use. */
+static void wait_until_left(struct call_gate *gate) {
+    (void)pthread_mutex_lock(&gate->lock);
+    while (gate->inside > 0) {
+        (void)pthread_cond_wait(&gate->left, &gate->lock);
+    }
+    (void)pthread_mutex_unlock(&gate->lock);
+}
+
 /* End a job that is not over. Returns whether this call ended it: then its outcome is set, and
  * delivering it is the caller's. */
 static bool give_up(struct job *job) {
@@ -329,7 +362,7 @@ static bool give_up(struct job *job) {
         atomic_store(&job->call.cancelled, true);
         describe_give_up(job);
         (void)call_record(&job->call, job->code);
-        if (job->state == JOB_RUNNING) {
+        if (is_in_plugin(job)) {
             lose_worker(pool, job);
         }
         job->state = JOB_GIVEN_UP;
@@ -339,6 +372,10 @@ static bool give_up(struct job *job) {
     bool lost = ends && job->lost;
     (void)pthread_mutex_unlock(&job->gate.lock);
     (void)pthread_mutex_unlock(&pool->lock);
+    if (ends) {
+        plugin_wake(job->tool->reg->plugin, &job->call, lost);
+        wait_until_left(&job->gate);
+    }
     if (lost) {
         tell_plugin(job, TOOLRACK_EVENT_STUCK,
                     "a call did not return in time; its thread was given up and still runs");
@@ -522,8 +559,8 @@ static bool start_watch(struct pool *pool) {
 
 /* ------------------------------------------------------------------ enqueue */
 
-static int refuse_job(struct toolrack_error *err, struct job *job, const char *reason) {
-    int code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s", reason);
+static int refuse_job(struct toolrack_error *err, struct job *job, int code, const char *reason) {
+    (void)error_set(err, code, "%s", reason);
     error_set_tool(err, toolrack_tool_name(job->tool));
     return code;
 }
@@ -531,8 +568,12 @@ static int refuse_job(struct toolrack_error *err, struct job *job, const char *r
 /* Queue a job, with a reference of the queue's own. */
 static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *err) {
     const char *reason = NULL;
+    int code = TOOLRACK_E_LIMIT_EXCEEDED;
     (void)pthread_mutex_lock(&pool->lock);
-    if (pool->queued >= TOOLRACK_QUEUE_MAX) {
+    if (pool->stopping) {
+        code = TOOLRACK_E_CANCELLED;
+        reason = "the host is closing";
+    } else if (pool->queued >= TOOLRACK_QUEUE_MAX) {
         reason = "too many calls wait for a thread of the host; try again later";
     } else if (job->done != NULL && !start_watch(pool)) {
         reason = "the host cannot start a thread; the process may have too many";
@@ -561,7 +602,7 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
         (void)pthread_cond_signal(&pool->work);
     }
     (void)pthread_mutex_unlock(&pool->lock);
-    return reason == NULL ? 0 : refuse_job(err, job, reason);
+    return reason == NULL ? 0 : refuse_job(err, job, code, reason);
 }
 
 /* -------------------------------------------------------------------- life */
@@ -579,14 +620,6 @@ struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
     return pool;
 }
 
-/* Any submitted job, with a reference; or NULL. */
-static struct job *first_live(struct pool *pool) {
-    (void)pthread_mutex_lock(&pool->lock);
-    struct job *job = pool->live != NULL ? job_ref(pool->live) : NULL;
-    (void)pthread_mutex_unlock(&pool->lock);
-    return job;
-}
-
 /* Any submitted job that was not asked to end yet, with a reference; or NULL. */
 static struct job *first_uncancelled(struct pool *pool) {
     (void)pthread_mutex_lock(&pool->lock);
@@ -601,7 +634,11 @@ static struct job *first_uncancelled(struct pool *pool) {
     return job;
 }
 
+/* Callbacks that submit again are refused, or this would never end. */
 static void cancel_all(struct pool *pool) {
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->stopping = true;
+    (void)pthread_mutex_unlock(&pool->lock);
     struct job *job;
     while ((job = first_uncancelled(pool)) != NULL) {
         job_cancel(job);
@@ -616,6 +653,19 @@ static void wait_until_quiet(struct pool *pool) {
     while ((pool->queued > 0 || pool->idle < pool->threads || pool->lost > 0) &&
            clock_now_ns() < until_ns) {
         (void)pthread_cond_timedwait(&pool->quiet, &pool->lock, &until);
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+/* Let the watch give up what has not ended. */
+static void end_all(struct pool *pool) {
+    (void)pthread_mutex_lock(&pool->lock);
+    for (struct job *job = pool->live; job != NULL; job = job->live_next) {
+        job->watch_ns = WATCH_NOW;
+    }
+    (void)pthread_cond_signal(&pool->watch);
+    while (pool->live != NULL) {
+        (void)pthread_cond_wait(&pool->quiet, &pool->lock);
     }
     (void)pthread_mutex_unlock(&pool->lock);
 }
@@ -640,31 +690,26 @@ static void join_workers(struct pool *pool) {
     }
 }
 
-void pool_destroy(struct pool *pool) {
+bool pool_destroy(struct pool *pool) {
     if (pool == NULL) {
-        return;
+        return true;
     }
     cancel_all(pool);
     wait_until_quiet(pool);
-    struct job *job;
-    while ((job = first_live(pool)) != NULL) {
-        if (give_up(job)) {
-            deliver(job);
-        }
-        job_unref(job);
-    }
+    end_all(pool);
     join_workers(pool);
     (void)pthread_mutex_lock(&pool->lock);
     bool abandoned = pool->lost > 0;
     (void)pthread_mutex_unlock(&pool->lock);
     if (abandoned) {
-        return; /* the threads still inside tools will look at it when they return */
+        return false; /* the threads still inside plugins will look at it when they return */
     }
     (void)pthread_cond_destroy(&pool->work);
     (void)pthread_cond_destroy(&pool->watch);
     (void)pthread_cond_destroy(&pool->quiet);
     (void)pthread_mutex_destroy(&pool->lock);
     free(pool);
+    return true;
 }
 
 /* -------------------------------------------------------------------- calls */
@@ -701,6 +746,14 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
     return 0;
 }
 
+/* For who does not want to know. */
+static void drop_outcome(void *user, struct toolrack_result *result,
+                         const struct toolrack_error *err) {
+    (void)user;
+    (void)err;
+    toolrack_result_free(result);
+}
+
 int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
                 const struct toolrack_call_options *options, uint32_t deadline_ms,
                 toolrack_done *done, void *user, struct job **ret, struct toolrack_error *err) {
@@ -709,7 +762,7 @@ int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *argum
     if (job == NULL) {
         return error_oom(err);
     }
-    job->done = done;
+    job->done = done != NULL ? done : drop_outcome;
     job->user = user;
     int code = enqueue(pool, job, err);
     if (code == 0 && ret != NULL) {
@@ -723,17 +776,19 @@ void job_cancel(struct job *job) {
     (void)pthread_mutex_lock(&pool->lock);
     (void)pthread_mutex_lock(&job->gate.lock);
     bool over = is_over(job);
-    bool queued = job->state == JOB_QUEUED;
     if (!over) {
         job->give_up_code = TOOLRACK_E_CANCELLED;
         atomic_store(&job->call.cancelled, true);
-        uint64_t until = clock_now_ns() + (uint64_t)POOL_CANCEL_GRACE_MS * CLOCK_NS_PER_MS;
+        uint64_t until =
+                job->state == JOB_QUEUED
+                        ? WATCH_NOW
+                        : clock_now_ns() + (uint64_t)POOL_CANCEL_GRACE_MS * CLOCK_NS_PER_MS;
         job->watch_ns = job->watch_ns != 0 && job->watch_ns < until ? job->watch_ns : until;
         (void)pthread_cond_signal(&pool->watch);
     }
     (void)pthread_mutex_unlock(&job->gate.lock);
     (void)pthread_mutex_unlock(&pool->lock);
-    if (queued && give_up(job)) {
-        deliver(job);
+    if (!over) {
+        plugin_wake(job->tool->reg->plugin, &job->call, false);
     }
 }

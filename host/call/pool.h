@@ -8,13 +8,14 @@
  *
  * States of a job; the arrows name who makes the transition:
  *
- *     QUEUED --thread--> READY --thread--> RUNNING --thread--> DONE
- *        \                 \                  \
- *         `----------------`------------------`--waiter or watch--> GIVEN_UP
+ *     QUEUED --> READY --> LOADING --> READY --> RUNNING --> DONE       the thread
+ *        \         \         \           \          \
+ *         `---------`---------`-----------`----------`--> GIVEN_UP     the waiter or the watch
  *
- * READY parses and checks, and may wait for a plugin that runs one call at a time; RUNNING is
- * inside the tool. Whoever makes the last transition (DONE or GIVEN_UP) delivers the outcome, so it
- * is delivered exactly once. All transitions are made under the job's gate. */
+ * READY parses and checks, and may wait for a plugin that runs one call at a time; LOADING, which
+ * only a plugin needs that is not loaded yet, and RUNNING are inside the plugin: in its open() and
+ * in the tool. Whoever makes the last transition (DONE or GIVEN_UP) delivers the outcome, so it is
+ * delivered exactly once. All transitions are made under the job's gate. */
 #pragma once
 
 #include "call/call.h"
@@ -33,8 +34,9 @@ struct job;
 struct pool *pool_create(const struct call_host *host, uint32_t threads_max);
 
 /** Cancel all, wait up to POOL_CLOSE_GRACE_MS, give up the rest; NULL is ignored. What a given-up
- * call uses is left to it for the rest of the process. */
-void pool_destroy(struct pool *pool);
+ * call uses is left to it for the rest of the process.
+ * @return whether no call is left that may still look at the pool and its host */
+bool pool_destroy(struct pool *pool);
 
 /** Run a call on the pool and wait for its outcome, until its deadline at the latest.
  * @param arguments  copied */
@@ -42,7 +44,7 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
               const struct toolrack_call_options *options, uint32_t deadline_ms,
               struct toolrack_result **ret, struct toolrack_error *err);
 
-/** Run a call on the pool; `done` gets its outcome.
+/** Run a call on the pool; `done` gets its outcome, on a thread of the pool; it may be NULL.
  * @param ret  receives a reference, to be released with job_unref(); may be NULL */
 int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
                 const struct toolrack_call_options *options, uint32_t deadline_ms,

@@ -27,7 +27,7 @@ struct plugin *plugin_create(const char *path, enum trust trust,
     plugin->serial = (desc->plugin->flags & TR_THREAD_SAFE) == 0;
     (void)pthread_mutex_init(&plugin->lock, NULL);
     (void)pthread_mutex_init(&plugin->turn_lock, NULL);
-    clock_cond_init(&plugin->turn_free);
+    clock_cond_init(&plugin->turn_changed);
     return plugin;
 }
 
@@ -44,7 +44,7 @@ void plugin_unref(struct plugin *plugin) {
     descriptor_unref(plugin->desc);
     (void)pthread_mutex_destroy(&plugin->lock);
     (void)pthread_mutex_destroy(&plugin->turn_lock);
-    (void)pthread_cond_destroy(&plugin->turn_free);
+    (void)pthread_cond_destroy(&plugin->turn_changed);
     free(plugin->path);
     free(plugin);
 }
@@ -54,8 +54,9 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
     if (atomic_load(&plugin->image) != NULL) {
         return 0;
     }
-    if (plugin->failed != 0) {
-        return error_set(err, plugin->failed, "%s", plugin->reason);
+    int failed = atomic_load(&plugin->failed);
+    if (failed != 0) {
+        return error_set(err, failed, "%s", plugin->reason);
     }
     *ret_first = true;
     struct image *image = NULL;
@@ -64,9 +65,9 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
                           &failure);
     if (code < 0) {
         /* To the caller of a tool it is the tool that cannot run. */
-        plugin->failed = TOOLRACK_E_EXECUTION_FAILED;
         memcpy(plugin->reason, failure.message, sizeof plugin->reason);
-        return error_set(err, plugin->failed, "%s", plugin->reason);
+        atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", plugin->reason);
     }
     atomic_store(&plugin->image, image);
     return 0;
@@ -82,26 +83,57 @@ int plugin_adopt(struct plugin *plugin, const struct tr_plugin *source,
     return code;
 }
 
-/* A flag rather than a mutex that is held: a call that is given up never unlocks anything. */
-bool plugin_take_turn(struct plugin *plugin, uint64_t deadline_ns) {
+static bool is_own_turn(const struct plugin *plugin) {
+    return plugin->turn != NULL && pthread_equal(plugin->turn_thread, pthread_self()) != 0;
+}
+
+/* Whether to wait for a turn that another call has. Caller holds turn_lock. */
+static bool is_worth_waiting(const struct plugin *plugin, const atomic_bool *cancelled) {
+    return plugin->turn != NULL && !plugin->turn_lost && !is_own_turn(plugin) &&
+           !atomic_load(cancelled);
+}
+
+/* A mark rather than a mutex that is held: a call that is given up never unlocks anything. */
+enum plugin_turn plugin_take_turn(struct plugin *plugin, const void *call, uint64_t deadline_ns,
+                                  const atomic_bool *cancelled) {
     struct timespec until = clock_timespec(deadline_ns);
     (void)pthread_mutex_lock(&plugin->turn_lock);
-    int failed = 0;
-    while (plugin->busy && failed == 0) {
-        failed = deadline_ns == 0
-                         ? pthread_cond_wait(&plugin->turn_free, &plugin->turn_lock)
-                         : pthread_cond_timedwait(&plugin->turn_free, &plugin->turn_lock, &until);
+    int late = 0;
+    while (late == 0 && is_worth_waiting(plugin, cancelled)) {
+        late = deadline_ns == 0
+                       ? pthread_cond_wait(&plugin->turn_changed, &plugin->turn_lock)
+                       : pthread_cond_timedwait(&plugin->turn_changed, &plugin->turn_lock, &until);
     }
-    bool taken = !plugin->busy;
-    plugin->busy = true;
+    enum plugin_turn turn = atomic_load(cancelled) ? PLUGIN_TURN_CANCELLED
+                            : plugin->turn == NULL ? PLUGIN_TURN_TAKEN
+                            : is_own_turn(plugin)  ? PLUGIN_TURN_OWN
+                            : plugin->turn_lost    ? PLUGIN_TURN_STUCK
+                                                   : PLUGIN_TURN_LATE;
+    if (turn == PLUGIN_TURN_TAKEN) {
+        plugin->turn = call;
+        plugin->turn_thread = pthread_self();
+    } else if (plugin->turn == NULL) {
+        (void)pthread_cond_signal(&plugin->turn_changed); /* it may have been meant for another */
+    }
     (void)pthread_mutex_unlock(&plugin->turn_lock);
-    return taken;
+    return turn;
 }
 
 void plugin_give_turn(struct plugin *plugin) {
     (void)pthread_mutex_lock(&plugin->turn_lock);
-    plugin->busy = false;
-    (void)pthread_cond_signal(&plugin->turn_free);
+    plugin->turn = NULL;
+    plugin->turn_lost = false;
+    (void)pthread_cond_signal(&plugin->turn_changed);
+    (void)pthread_mutex_unlock(&plugin->turn_lock);
+}
+
+void plugin_wake(struct plugin *plugin, const void *call, bool lost) {
+    if (!plugin->serial) {
+        return;
+    }
+    (void)pthread_mutex_lock(&plugin->turn_lock);
+    plugin->turn_lost = plugin->turn_lost || (lost && plugin->turn == call);
+    (void)pthread_cond_broadcast(&plugin->turn_changed);
     (void)pthread_mutex_unlock(&plugin->turn_lock);
 }
 
@@ -112,8 +144,5 @@ enum toolrack_tool_state plugin_state(struct plugin *plugin) {
     if (atomic_load(&plugin->image) != NULL) {
         return TOOLRACK_LOADED;
     }
-    (void)pthread_mutex_lock(&plugin->lock);
-    int failed = plugin->failed;
-    (void)pthread_mutex_unlock(&plugin->lock);
-    return failed != 0 ? TOOLRACK_FAILED : TOOLRACK_LISTED;
+    return atomic_load(&plugin->failed) != 0 ? TOOLRACK_FAILED : TOOLRACK_LISTED;
 }

@@ -21,15 +21,18 @@ struct plugin {
     struct image_host host; /* its members are borrowed from the host */
     bool serial;            /* not thread safe: one call at a time */
 
-    atomic_uint stuck;         /* calls given up and still running */
-    pthread_mutex_t turn_lock; /* guards `busy`: a call of a serial plugin runs */
-    pthread_cond_t turn_free;
-    bool busy;
+    atomic_uint stuck; /* calls given up and still running */
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t turn_lock;   /* guards what follows, of a serial plugin */
+    pthread_cond_t turn_changed; /* it is free, or a wait for it has become pointless */
+    const void *turn;            /* the call whose turn it is, or NULL */
+    pthread_t turn_thread;       /* which runs it */
+    bool turn_lost;              /* it was given up */
+
+    pthread_mutex_t lock; /* held while it is loaded; readers of what follows do without */
     _Atomic(struct image *) image;
-    int failed; /* code of the failed load, or 0 */
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    atomic_int failed;                       /* code of the failed load, or 0 */
+    char reason[TOOLRACK_ERROR_MESSAGE_MAX]; /* constant once `failed` is set */
 };
 
 /** A plugin not loaded yet. `path` and `identity` are NULL for a descriptor of the app.
@@ -49,10 +52,22 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
 /** For a descriptor of the app: call its open(). [writer] */
 int plugin_adopt(struct plugin *plugin, const struct tr_plugin *source, struct toolrack_error *err);
 
+enum plugin_turn {
+    PLUGIN_TURN_TAKEN,
+    PLUGIN_TURN_LATE,     /* not by the deadline */
+    PLUGIN_TURN_STUCK,    /* the call that has it was given up */
+    PLUGIN_TURN_OWN,      /* this very thread has it: waiting would never end */
+    PLUGIN_TURN_CANCELLED /* `cancelled` became true */
+};
+
 /** Take the turn of a serial plugin for one call, waiting until `deadline_ns` of the monotonic
- * clock at most (0: for as long as it takes). Returns whether it was got. [call-thread] */
-bool plugin_take_turn(struct plugin *plugin, uint64_t deadline_ns);
+ * clock at most (0: for as long as it takes). [call-thread] */
+enum plugin_turn plugin_take_turn(struct plugin *plugin, const void *call, uint64_t deadline_ns,
+                                  const atomic_bool *cancelled);
 /** Give it back. [call-thread] */
 void plugin_give_turn(struct plugin *plugin);
+/** After `call` was cancelled or given up: calls that wait look again, and if it is this call's
+ * turn, they have nothing to wait for. [any-thread] */
+void plugin_wake(struct plugin *plugin, const void *call, bool lost);
 
 enum toolrack_tool_state plugin_state(struct plugin *plugin);

@@ -175,11 +175,6 @@ static int prepare_locked(struct registration *reg, const struct prepared **ret,
 int registration_prepare(struct registration *reg, const struct prepared **ret, bool *ret_loaded,
                          struct toolrack_error *err) {
     *ret_loaded = false;
-    struct prepared *known = atomic_load_explicit(&reg->prepared, memory_order_acquire);
-    if (known != NULL) {
-        *ret = known;
-        return 0;
-    }
     (void)pthread_mutex_lock(&reg->plugin->lock);
     int code = prepare_locked(reg, ret, ret_loaded, err);
     (void)pthread_mutex_unlock(&reg->plugin->lock);
@@ -312,9 +307,7 @@ void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t
                        stuck == 1 ? "" : "s");
         return;
     }
-    (void)pthread_mutex_lock(&plugin->lock);
-    (void)snprintf(reason, room, "%s", plugin->reason);
-    (void)pthread_mutex_unlock(&plugin->lock);
+    (void)snprintf(reason, room, "%s", atomic_load(&plugin->failed) != 0 ? plugin->reason : "");
 }
 
 struct toolrack_statistics toolrack_tool_statistics(const struct toolrack_tool *tool) {

@@ -59,6 +59,11 @@ CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 bool registration_enabled_by_default(const struct registration *reg);
 int32_t registration_default_priority(const struct registration *reg);
 
+/** What a call needs, when registration_prepare() has made it; else NULL. [any-thread] */
+static inline const struct prepared *registration_prepared(struct registration *reg) {
+    return atomic_load_explicit(&reg->prepared, memory_order_acquire);
+}
+
 /** Load the plugin and compile the schema and the signature, unless that is done.
  * @param ret_loaded  set to true when the plugin was loaded, or failed to, just now
  * @return 0; TOOLRACK_E_EXECUTION_FAILED; TOOLRACK_E_NO_MEMORY. [call-thread] */

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -172,14 +173,21 @@ static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
                                               .description = "Sleeps alone",
                                               .schema = "{\"type\":\"object\"}",
                                               .run = sleeper};
-static const struct tr_tool *const serial_tools[] = {&serial_sleeper};
+/* It calls itself on its own host. */
+static tr_status nested(struct tr_call *call);
+static const struct tr_tool serial_nested = {.size = sizeof(struct tr_tool),
+                                             .name = "serial_nested",
+                                             .description = "Calls itself",
+                                             .schema = "{\"type\":\"object\"}",
+                                             .run = nested};
+static const struct tr_tool *const serial_tools[] = {&serial_sleeper, &serial_nested};
 static const struct tr_plugin serial_plugin = {.magic = TR_MAGIC,
                                                .size = sizeof(struct tr_plugin),
                                                .abi_major = TR_ABI_MAJOR,
                                                .abi_minor = TR_ABI_MINOR,
                                                .id = "serial",
                                                .version = "1.0.0",
-                                               .tool_count = 1,
+                                               .tool_count = 2,
                                                .tool_size = sizeof(struct tr_tool),
                                                .tools = serial_tools};
 
@@ -196,7 +204,9 @@ static void take_log(void *user, enum toolrack_log_level level, const char *sour
                      const char *line) {
     (void)user;
     (void)level;
+    (void)pthread_mutex_lock(&event_lock);
     (void)snprintf(last_log, sizeof last_log, "%s: %s", source, line);
+    (void)pthread_mutex_unlock(&event_lock);
 }
 
 static void take_event(void *user, const struct toolrack_event *event) {
@@ -206,6 +216,18 @@ static void take_event(void *user, const struct toolrack_event *event) {
     recovered_events += event->kind == TOOLRACK_EVENT_RECOVERED;
     (void)pthread_cond_broadcast(&event_cond);
     (void)pthread_mutex_unlock(&event_lock);
+}
+
+static tr_status nested(struct tr_call *call) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = (uint32_t)tr_get_u64(call, "deadline", 0);
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err = {0};
+    (void)toolrack_call(host, "serial_nested", "{\"deadline\":1}", &options, &result, &err);
+    toolrack_result_free(result);
+    return tr_reply_text(call, strstr(err.message, "calls itself") != NULL
+                                       ? "calls itself"
+                                       : toolrack_code_name(err.code));
 }
 
 static int open_host(void **state) {
@@ -464,6 +486,7 @@ struct outcome {
     pthread_cond_t cond;
     int count;
     int code;
+    pthread_t thread; /* of the last */
     char json[64];
 };
 #define OUTCOME_INIT \
@@ -475,6 +498,7 @@ static void take_outcome(void *user, struct toolrack_result *result,
     (void)pthread_mutex_lock(&outcome->lock);
     outcome->count++;
     outcome->code = err != NULL ? err->code : 0;
+    outcome->thread = pthread_self();
     if (result != NULL) {
         (void)snprintf(outcome->json, sizeof outcome->json, "%s",
                        toolrack_result_json(result, NULL));
@@ -571,6 +595,7 @@ static void queue_is_bounded_and_cancelled_while_waiting(void **state) {
     toolrack_cancel(waiting);
     wait_outcomes(&outcome, 1);
     assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
+    assert_false(pthread_equal(outcome.thread, pthread_self())); /* which may hold a lock */
     toolrack_call_unref(waiting);
     int queued = 1;
     struct toolrack_error err;
@@ -599,6 +624,222 @@ static void closing_gives_up_what_does_not_end(void **state) {
     assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
 }
 
+static uint64_t now_ms(void) {
+    return clock_now_ns() / CLOCK_NS_PER_MS;
+}
+
+static atomic_int progressed;
+static struct toolrack_call *_Atomic progressing;
+
+static void cancel_from_progress(void *user, double done, double total, const char *message) {
+    (void)user;
+    (void)done;
+    (void)total;
+    (void)message;
+    struct toolrack_call *call;
+    while ((call = atomic_load(&progressing)) == NULL) {
+    }
+    toolrack_cancel(call);
+    assert_int_equal(toolrack_submit(host, "add", "{\"a\":1}", NULL, NULL, NULL, NULL, NULL), 0);
+    atomic_fetch_add(&progressed, 1);
+}
+
+static void progress_may_call_back(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_call *call = NULL;
+    options.progress = cancel_from_progress;
+    options.caller = "me";
+    (void)alarm(20);
+    assert_int_equal(
+            toolrack_submit(host, "about", "{}", &options, take_outcome, &outcome, &call, NULL), 0);
+    atomic_store(&progressing, call);
+    wait_outcomes(&outcome, 1);
+    (void)alarm(0);
+    assert_int_equal(atomic_load(&progressed), 2);
+    toolrack_call_unref(call);
+}
+
+static atomic_bool holding_progress;
+
+static void hold_progress(void *user, double done, double total, const char *message) {
+    (void)done;
+    (void)total;
+    (void)message;
+    while (atomic_load(&holding_progress)) {
+        (void)usleep(1000);
+    }
+    atomic_store((atomic_bool *)user, true);
+}
+
+/* Who gave the callbacks may release what they use as soon as the call has ended. */
+static void progress_holds_up_its_own_call_alone(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    atomic_bool ended = false;
+    options.progress = hold_progress;
+    options.user = &ended;
+    options.caller = "me";
+    options.deadline_ms = 20;
+    atomic_store(&holding_progress, true);
+    (void)alarm(20);
+    assert_int_equal(
+            toolrack_submit(host, "about", "{}", &options, take_outcome, &outcome, NULL, NULL), 0);
+    (void)usleep(60000);
+    gives("add", "{\"a\":1}", "2.0");
+    assert_int_equal(outcome.count, 0);
+    atomic_store(&holding_progress, false);
+    wait_outcomes(&outcome, 1);
+    (void)alarm(0);
+    assert_int_equal(outcome.code, TOOLRACK_E_TIMEOUT);
+    assert_true(atomic_load(&ended));
+    wait_for_recovery(1);
+}
+
+struct serial_call {
+    pthread_t thread;
+    int code;
+    struct toolrack_error err;
+};
+
+static void *call_serial_without_deadline(void *argument) {
+    struct serial_call *call = argument;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    call->code = toolrack_call(host, "serial_sleeper", NULL, &options, &result, &call->err);
+    return NULL;
+}
+
+static void waiting_for_a_turn_ends(void **state) {
+    (void)state;
+    struct outcome first = OUTCOME_INIT;
+    struct outcome second = OUTCOME_INIT;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = 400;
+    (void)alarm(20);
+    assert_int_equal(toolrack_submit(host, "serial_sleeper", "{\"stubborn\":true}", &options,
+                                     take_outcome, &first, NULL, NULL),
+                     0);
+    wait_for_sleepers(1);
+
+    /* One that is cancelled has not begun: it ends at once. */
+    struct toolrack_call *call = NULL;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    assert_int_equal(toolrack_submit(host, "serial_sleeper", NULL, &options, take_outcome, &second,
+                                     &call, NULL),
+                     0);
+    (void)usleep(20000);
+    uint64_t began_ms = now_ms();
+    toolrack_cancel(call);
+    wait_outcomes(&second, 1);
+    assert_int_equal(second.code, TOOLRACK_E_CANCELLED);
+    assert_true(now_ms() - began_ms < 300);
+    toolrack_call_unref(call);
+
+    /* One that waits when the turn is lost is told what who comes later is told. */
+    struct serial_call waiting = {0};
+    assert_int_equal(pthread_create(&waiting.thread, NULL, call_serial_without_deadline, &waiting),
+                     0);
+    wait_outcomes(&first, 1);
+    assert_int_equal(first.code, TOOLRACK_E_TIMEOUT);
+    assert_int_equal(pthread_join(waiting.thread, NULL), 0);
+    assert_int_equal(waiting.code, TOOLRACK_E_EXECUTION_FAILED);
+    assert_non_null(strstr(waiting.err.message, "is stuck"));
+    release_sleepers();
+    wait_for_recovery(1);
+    (void)alarm(0);
+    fails("serial_sleeper", NULL, TOOLRACK_E_CANCELLED, "", "woken");
+}
+
+static void a_serial_plugin_that_calls_itself(void **state) {
+    (void)state;
+    (void)alarm(20);
+    gives("serial_nested", "{\"deadline\":4294967295}", "\"calls itself\"");
+    gives("serial_nested", "{\"deadline\":20}", "\"Timeout\"");
+    (void)alarm(0);
+}
+
+static void a_plugin_that_does_not_open_in_time(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    char path[64];
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/slow.so", dir);
+    assert_int_equal(symlink(TEST_PLUGINS "/slow-open.so", path), 0);
+    const char *const dirs[] = {dir, NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.plugin_dirs = dirs;
+    options.threads_max = 1;
+    options.event = take_event;
+    struct toolrack *before = host;
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
+    times_out("late", "{}", "still being loaded");
+    uint64_t began_ms = now_ms();
+    assert_int_equal(state_of("late"), TOOLRACK_STUCK);
+    fails("late", "{}", TOOLRACK_E_EXECUTION_FAILED, "", "is stuck");
+    gives("add", "{\"a\":1}", "2.0");
+    assert_true(now_ms() - began_ms < 300);
+    wait_for_recovery(1);
+    assert_int_equal(state_of("late"), TOOLRACK_LOADED);
+    gives("late", "{}", "\"late\"");
+    toolrack_close(host);
+    (void)unlink(path);
+    (void)rmdir(dir);
+    host = before;
+}
+
+static void submit_again(void *user, struct toolrack_result *result,
+                         const struct toolrack_error *err) {
+    toolrack_result_free(result);
+    if (toolrack_submit(host, "sleeper", NULL, NULL, submit_again, user, NULL, NULL) < 0) {
+        take_outcome(user, NULL, err);
+    }
+}
+
+static void closing_ends_what_submits_again(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    (void)alarm(20);
+    for (int i = 0; i < 100; i++) { /* more than there are threads */
+        assert_int_equal(
+                toolrack_submit(host, "sleeper", NULL, NULL, submit_again, &outcome, NULL, NULL),
+                0);
+    }
+    toolrack_close(host);
+    (void)alarm(0);
+    host = NULL;
+    wait_outcomes(&outcome, 100);
+    assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
+}
+
+/* The last test: its sleepers are never released. */
+static void closing_waits_for_nothing_that_does_not_end(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    (void)alarm(20);
+    for (int i = 0; i < 3; i++) { /* one runs, the others wait for their turn */
+        assert_int_equal(toolrack_submit(host, "serial_sleeper", "{\"stubborn\":true}", &options,
+                                         take_outcome, &outcome, NULL, NULL),
+                         0);
+    }
+    wait_for_sleepers(1);
+    uint64_t began_ms = now_ms();
+    toolrack_close(host);
+    (void)alarm(0);
+    host = NULL;
+    assert_true(now_ms() - began_ms < 3000);
+    wait_outcomes(&outcome, 3);
+    assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
+}
+
 #define IN_HOST(test) cmocka_unit_test_setup_teardown(test, open_host, close_host)
 
 int main(void) {
@@ -615,6 +856,13 @@ int main(void) {
             IN_HOST(cancelled_calls),
             IN_HOST(queue_is_bounded_and_cancelled_while_waiting),
             IN_HOST(closing_gives_up_what_does_not_end),
+            IN_HOST(progress_may_call_back),
+            IN_HOST(progress_holds_up_its_own_call_alone),
+            IN_HOST(waiting_for_a_turn_ends),
+            IN_HOST(a_serial_plugin_that_calls_itself),
+            IN_HOST(a_plugin_that_does_not_open_in_time),
+            IN_HOST(closing_ends_what_submits_again),
+            IN_HOST(closing_waits_for_nothing_that_does_not_end),
     };
     return cmocka_run_group_tests_name("call", tests, NULL, NULL);
 }

@@ -296,8 +296,8 @@ struct toolrack_call_options {
     const char *channel;  /**< through what; NULL is "api" */
     const char *conversation; /**< NULL outside a conversation */
     const char *trace;        /**< an id that ties records together */
-    /** Progress that the tool reports, on the thread that runs it. `total` 0 is unknown, `message`
-     * may be NULL. */
+    /** Progress that the tool reports, on the thread that runs it; may call back, but not
+     * toolrack_close(). `total` 0 is unknown, `message` may be NULL. */
     void (*progress)(void *user, double done, double total, const char *message);
     void *user;
 };
@@ -340,10 +340,12 @@ typedef void toolrack_done(void *user, struct toolrack_result *result,
  * function fails, on a thread of the host, perhaps before this function returns; it may call
  * anything but toolrack_close(). TOOLRACK_NO_DEADLINE is allowed: it then waits for ever.
  *
+ * @param done       NULL: nobody wants to know
  * @param arguments  copied
  * @param ret        receives a handle, to be released by toolrack_call_unref(); may be NULL
  * @return 0; TOOLRACK_E_NOT_FOUND, TOOLRACK_E_LIMIT_EXCEEDED when TOOLRACK_QUEUE_MAX wait;
- *         TOOLRACK_E_NO_MEMORY. Everything else reaches `done`. */
+ *         TOOLRACK_E_CANCELLED while the host is closing; TOOLRACK_E_NO_MEMORY. Everything else
+ * reaches `done`. */
 TOOLRACK_API int toolrack_submit(struct toolrack *host, const char *name, const char *arguments,
                                  const struct toolrack_call_options *options, toolrack_done *done,
                                  void *user, struct toolrack_call **ret,

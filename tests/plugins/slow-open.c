@@ -1,0 +1,15 @@
+/* A plugin that takes its time to open: half a second. */
+#include <time.h>
+#include <toolrack/plugin.h>
+
+static tr_status late(struct tr_call *call) {
+    return tr_reply_text(call, "late");
+}
+TR_JSON_TOOL(late, "Comes late", TR_SCHEMA({"type" : "object"}))
+
+static tr_status open_slowly(struct tr_host *host) {
+    nanosleep(&(struct timespec){.tv_nsec = 500 * 1000000}, NULL);
+    tr_host_log(host, TR_LOG_INFO, "%s", tr_host_config(host, "word", "open at last"));
+    return TR_OK;
+}
+TR_PLUGIN(("slow", .open = open_slowly), "1.0.0", late)
