@@ -40,12 +40,15 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
     call->first_block = NULL;
     call->last_block = NULL;
     call->block_count = 0;
+    call->has_json = false;
     call->structured = NULL;
+    call->writer = (struct writer){0};
     call->reply_size = 0;
     call->failed = false;
 }
 
 void call_finish(struct call *call) {
+    buf_finish(&call->writer.text);
     arena_finish(&call->arena);
 }
 
@@ -200,11 +203,30 @@ static int outcome(struct call *call, tr_status status, struct toolrack_error *e
         (void)call_fail(call, TOOLRACK_E_EXECUTION_FAILED, status, NULL,
                         "the tool failed with status %d and did not say why", (int)status);
     }
+    if (!call->failed && call->writer.begun && !call->writer.finished) {
+        (void)call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                        "the tool's JSON reply is not complete: %u objects or arrays are open",
+                        call->writer.depth);
+    }
     if (!call->failed) {
         return 0;
     }
     *err = call->error;
     return call->error.code;
+}
+
+static int check_result(struct call *call, const struct schema *schema,
+                        struct toolrack_error *err) {
+    struct schema_failure failure;
+    yyjson_val *result = result_structured(call);
+    if (result == NULL) {
+        return error_oom(err);
+    }
+    return schema_validate(schema, result, &failure)
+                   ? 0
+                   : error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                               "the tool's result does not fit its own schema: %s%s%s",
+                               failure.field, failure.field[0] != '\0' ? " " : "", failure.reason);
 }
 
 static int run_json(struct call *call, const struct prepared *prepared, struct buf *out,
@@ -223,11 +245,8 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
     code = may_take(call, CALL_RUNS) ? outcome(call, prepared->run(&call->base), err)
                                      : given_up(err);
     leave_plugin(call);
-    if (code == 0 && prepared->result_schema != NULL && call->structured != NULL &&
-        !schema_validate(prepared->result_schema, call->structured, &failure)) {
-        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                         "the tool's result does not fit its own schema: %s%s%s", failure.field,
-                         failure.field[0] != '\0' ? " " : "", failure.reason);
+    if (code == 0 && prepared->result_schema != NULL && call->has_json) {
+        code = check_result(call, prepared->result_schema, err);
     }
     return code < 0 ? code : result_add_replies(call, out, err);
 }

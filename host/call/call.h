@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "call/writer.h"
 #include "registry/tool.h"
 
 /* Most memory that one call takes from the host: arguments parsed, defaults, replies, tr_alloc().
@@ -79,7 +80,9 @@ struct call {
     struct reply_block *first_block;
     struct reply_block *last_block;
     uint32_t block_count;
-    yyjson_val *structured; /* the JSON reply, parsed */
+    bool has_json;          /* one of the blocks is the JSON reply */
+    yyjson_val *structured; /* that, parsed; NULL when it was put piece by piece */
+    struct writer writer;   /* puts it piece by piece */
     size_t reply_size;
 
     bool failed;
@@ -119,6 +122,9 @@ extern const struct tr_call_api call_api;
 tr_status call_fail(struct call *call, int error_code, tr_status code, const char *field,
                     const char *format, ...) TOOLRACK_PRINTF(5, 6);
 
+/** Note what the writer has finished as the JSON reply (interface.c). */
+tr_status call_add_written(struct call *call);
+
 /** Where a path leads in the arguments, or NULL (arguments.c). */
 yyjson_val *call_argument(struct call *call, const char *path);
 
@@ -132,6 +138,8 @@ struct toolrack_result {
     char json[];
 };
 
+/** The JSON reply parsed, for the schema; NULL when out of memory. */
+yyjson_val *result_structured(struct call *call);
 /** Begin a result: room for its struct at the start of `out`. */
 void result_begin(struct buf *out);
 /** The replies of the call as the JSON of a result. */

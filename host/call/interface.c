@@ -214,29 +214,13 @@ static tr_status misuse(struct call *call, const char *what) {
                      "the tool's reply cannot be used: %s", what);
 }
 
-/* Append a block with a copy of its data. */
-static tr_status add_block(struct call *call, struct reply_block block, const char *mime_type,
-                           const char *uri) {
-    if (call->block_count == CALL_BLOCKS_MAX ||
-        block.size > TOOLRACK_RESULT_MAX - call->reply_size) {
-        return no_room(call);
-    }
+/* Append a block whose data live as long as the call. */
+static tr_status append_block(struct call *call, const struct reply_block *block) {
     struct reply_block *kept = arena_alloc(&call->arena, sizeof *kept);
-    char *data = kept == NULL ? NULL : arena_copy(&call->arena, block.data, block.size);
-    bool complete = data != NULL;
-    *(kept != NULL ? kept : &block) = block;
-    if (complete && mime_type != NULL) {
-        kept->mime_type = arena_copy(&call->arena, mime_type, strlen(mime_type));
-        complete = kept->mime_type != NULL;
-    }
-    if (complete && uri != NULL) {
-        kept->uri = arena_copy(&call->arena, uri, strlen(uri));
-        complete = kept->uri != NULL;
-    }
-    if (!complete) {
+    if (kept == NULL) {
         return no_room(call);
     }
-    kept->data = data;
+    *kept = *block;
     if (call->last_block != NULL) {
         call->last_block->next = kept;
     } else {
@@ -244,8 +228,35 @@ static tr_status add_block(struct call *call, struct reply_block block, const ch
     }
     call->last_block = kept;
     call->block_count++;
-    call->reply_size += block.size;
+    call->reply_size += block->size;
     return TR_OK;
+}
+
+/* Replace a text by a copy in the call's arena. False: no memory left. */
+static bool copy_text(struct call *call, const char **text, size_t length) {
+    *text = arena_copy(&call->arena, *text, length);
+    return *text != NULL;
+}
+
+/* Append a block with a copy of all that it points to. */
+static tr_status add_block(struct call *call, struct reply_block block) {
+    if (call->block_count == CALL_BLOCKS_MAX ||
+        block.size > TOOLRACK_RESULT_MAX - call->reply_size ||
+        !copy_text(call, &block.data, block.size) ||
+        (block.mime_type != NULL && !copy_text(call, &block.mime_type, strlen(block.mime_type))) ||
+        (block.uri != NULL && !copy_text(call, &block.uri, strlen(block.uri)))) {
+        return no_room(call);
+    }
+    return append_block(call, &block);
+}
+
+tr_status call_add_written(struct call *call) {
+    const struct buf *text = &call->writer.text;
+    call->has_json = true;
+    return append_block(
+            call, &(struct reply_block){.kind = REPLY_JSON,
+                                        .data = text->data + sizeof(struct toolrack_result),
+                                        .size = text->length - sizeof(struct toolrack_result)});
 }
 
 static bool is_text(const char *text, uint64_t length) {
@@ -264,9 +275,8 @@ static tr_status reply_text(struct tr_call *base, const char *text, uint64_t len
     if (!is_text(text, length)) {
         return misuse(call, "the text is not UTF-8");
     }
-    return add_block(call,
-                     (struct reply_block){.kind = REPLY_TEXT, .data = text, .size = (size_t)length},
-                     NULL, NULL);
+    return add_block(
+            call, (struct reply_block){.kind = REPLY_TEXT, .data = text, .size = (size_t)length});
 }
 
 static tr_status reply_json(struct tr_call *base, const char *json, uint64_t length) {
@@ -278,7 +288,7 @@ static tr_status reply_json(struct tr_call *base, const char *json, uint64_t len
     if (length > TOOLRACK_RESULT_MAX) {
         return no_room(call);
     }
-    if (call->structured != NULL) {
+    if (call->has_json || call->writer.begun) {
         return misuse(call, "it has two JSON replies; a call may have one");
     }
     yyjson_alc alc = arena_alc(&call->arena);
@@ -291,9 +301,9 @@ static tr_status reply_json(struct tr_call *base, const char *json, uint64_t len
                          why.pos);
     }
     call->structured = yyjson_doc_get_root(doc);
-    return add_block(call,
-                     (struct reply_block){.kind = REPLY_JSON, .data = json, .size = (size_t)length},
-                     NULL, NULL);
+    call->has_json = true;
+    return add_block(
+            call, (struct reply_block){.kind = REPLY_JSON, .data = json, .size = (size_t)length});
 }
 
 static tr_status reply_media(struct tr_call *base, enum reply_kind media, const void *data,
@@ -308,9 +318,10 @@ static tr_status reply_media(struct tr_call *base, enum reply_kind media, const 
     if (!utf8_valid(mime_type, strlen(mime_type))) {
         return misuse(call, "the MIME type is not UTF-8");
     }
-    struct reply_block block = {
-            .kind = media, .data = data != NULL ? data : "", .size = (size_t)size};
-    return add_block(call, block, mime_type, NULL);
+    return add_block(call, (struct reply_block){.kind = media,
+                                                .data = data != NULL ? data : "",
+                                                .size = (size_t)size,
+                                                .mime_type = mime_type});
 }
 
 static tr_status reply_image(struct tr_call *base, const void *data, uint64_t size,
@@ -339,13 +350,14 @@ static tr_status reply_resource(struct tr_call *base, const char *uri, const cha
         (mime_type != NULL && !utf8_valid(mime_type, strlen(mime_type)))) {
         return misuse(call, "a text of the resource is not UTF-8");
     }
-    struct reply_block block = {.kind = REPLY_RESOURCE,
-                                .data = text != NULL   ? text
-                                        : data != NULL ? data
-                                                       : "",
-                                .size = (size_t)size,
-                                .is_text = text != NULL};
-    return add_block(call, block, mime_type, uri);
+    return add_block(call, (struct reply_block){.kind = REPLY_RESOURCE,
+                                                .data = text != NULL   ? text
+                                                        : data != NULL ? data
+                                                                       : "",
+                                                .size = (size_t)size,
+                                                .mime_type = mime_type,
+                                                .uri = uri,
+                                                .is_text = text != NULL});
 }
 
 /* ------------------------------------------------------------------- fail */
@@ -504,4 +516,12 @@ const struct tr_call_api call_api = {
         .time_left_ms = time_left_ms,
         .context = context,
         .alloc = alloc,
+        .put_begin = writer_begin,
+        .put_end = writer_end,
+        .put_string = writer_string,
+        .put_bool = writer_bool,
+        .put_i64 = writer_i64,
+        .put_u64 = writer_u64,
+        .put_f64 = writer_f64,
+        .put_json = writer_json,
 };

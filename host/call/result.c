@@ -61,7 +61,19 @@ static void add_block(struct buf *out, const struct reply_block *block) {
     }
 }
 
-/* A result is one line wherever it goes, so a text with line breaks is written anew. */
+yyjson_val *result_structured(struct call *call) {
+    if (call->structured == NULL) {
+        yyjson_alc alc = arena_alc(&call->arena);
+        const struct buf *text = &call->writer.text;
+        call->structured = yyjson_doc_get_root(yyjson_read_opts(
+                text->data + sizeof(struct toolrack_result),
+                text->length - sizeof(struct toolrack_result), YYJSON_READ_NOFLAG, &alc, NULL));
+    }
+    return call->structured;
+}
+
+/* A result is one line wherever it goes, so a text with line breaks is written anew; what was put
+ * piece by piece has none. */
 static void add_json(struct call *call, const struct reply_block *block, struct buf *out) {
     if (memchr(block->data, '\n', block->size) == NULL &&
         memchr(block->data, '\r', block->size) == NULL) {
@@ -121,6 +133,10 @@ int result_add_replies(struct call *call, struct buf *out, struct toolrack_error
         buf_add_text(out, "null");
     } else if (call->block_count > 1) {
         add_content(call, out);
+    } else if (block->kind == REPLY_JSON && call->writer.finished) {
+        buf_finish(out);
+        *out = call->writer.text; /* it began as a result: nothing is copied */
+        call->writer.text = BUF_INIT;
     } else if (block->kind == REPLY_JSON) {
         add_json(call, block, out);
     } else if (block->kind == REPLY_TEXT) {

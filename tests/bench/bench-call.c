@@ -75,16 +75,14 @@ static size_t build(yyjson_alc *alc, int64_t matches, char **ret) {
 }
 
 static tr_status json(struct tr_call *call) {
-    char memory[4096];
-    yyjson_alc alc;
-    char *text = NULL;
-    (void)yyjson_alc_pool_init(&alc, memory, sizeof memory);
-    size_t length = build(&alc,
-                          work(tr_get_string(call, "path", ""), tr_get_string(call, "mode", ""),
-                               tr_get_i64(call, "limit", 10), tr_get_f64(call, "ratio", 0),
-                               tr_get_bool(call, "recursive", false)),
-                          &text);
-    return call->api->reply_json(call, text, length);
+    int64_t matches = work(tr_get_string(call, "path", ""), tr_get_string(call, "mode", ""),
+                           tr_get_i64(call, "limit", 10), tr_get_f64(call, "ratio", 0),
+                           tr_get_bool(call, "recursive", false));
+    (void)tr_put_object(call, NULL);
+    (void)tr_put_string(call, "text", result_text);
+    (void)tr_put_i64(call, "matches", matches);
+    (void)tr_put_bool(call, "is_error", false);
+    return tr_put_end(call);
 }
 
 /* ------------------------------------------------------------ by hand */

@@ -1,4 +1,5 @@
 /* Calls through the embedding API, of tools that this program registers itself. */
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,6 +94,68 @@ TR_JSON_TOOL(shaped, ("Has a result schema", .result_schema = TR_SCHEMA({
                                              })),
              TR_SCHEMA({"type" : "object"}))
 
+/* Puts a reply together, in the right way or in a wrong one. */
+static tr_status pieces(struct tr_call *call) {
+    const char *how = tr_get_string(call, "how", "");
+    if (strcmp(how, "number") == 0) {
+        return tr_put_i64(call, NULL, -5);
+    }
+    (void)tr_put_object(call, NULL);
+    if (strcmp(how, "open") == 0) {
+        return tr_put_array(call, "rest");
+    }
+    if (strcmp(how, "key") == 0) {
+        return tr_put_bool(call, NULL, true);
+    }
+    if (strcmp(how, "nan") == 0) {
+        return tr_put_f64(call, "n", (double)NAN);
+    }
+    if (strcmp(how, "json") == 0) {
+        return tr_put_json(call, "n", "{");
+    }
+    if (strcmp(how, "utf8") == 0) {
+        return tr_put_string(call, "s", "\xff");
+    }
+    if (strcmp(how, "deep") == 0) {
+        while (tr_put_object(call, "o") == TR_OK) {
+        }
+        return TR_OK;
+    }
+    (void)tr_put_string(call, "text", "a \"b\"\n");
+    (void)tr_put_array(call, "list");
+    (void)tr_put_i64(call, NULL, INT64_MIN);
+    (void)tr_put_u64(call, NULL, UINT64_MAX);
+    (void)tr_put_array(call, NULL);
+    (void)tr_put_end(call);
+    (void)tr_put_f64(call, NULL, 0.5);
+    (void)tr_put_end(call);
+    (void)tr_put_bool(call, "yes", true);
+    (void)tr_put_json(call, "more", "[1,\n null]");
+    (void)tr_put_end(call);
+    if (strcmp(how, "end") == 0) {
+        return tr_put_end(call);
+    }
+    if (strcmp(how, "two") == 0) {
+        return tr_put_i64(call, NULL, 1);
+    }
+    if (strcmp(how, "twice") == 0) {
+        return tr_reply_json(call, "1");
+    }
+    return strcmp(how, "text") == 0 ? tr_reply_text(call, "and a text") : TR_OK;
+}
+TR_JSON_TOOL(pieces, "Puts pieces together", TR_SCHEMA({"type" : "object"}))
+
+static tr_status put_shaped(struct tr_call *call) {
+    (void)tr_put_object(call, NULL);
+    (void)tr_put_json(call, "n", tr_get_json(call, "n", "null"));
+    return tr_put_end(call);
+}
+TR_JSON_TOOL(put_shaped,
+             ("Has a result schema",
+              .result_schema =
+                      TR_SCHEMA({"type" : "object", "properties" : {"n" : {"type" : "integer"}}})),
+             TR_SCHEMA({"type" : "object"}))
+
 /* Waits until it is cancelled, or for ever when told to be stubborn. */
 static pthread_mutex_t release_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t release_cond = PTHREAD_COND_INITIALIZER;
@@ -165,7 +228,7 @@ static void off(void) {
 TR_TOOL(off, ("Off", .flags = TR_DISABLED), TR_VOID)
 
 TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, picky, greet, echo, several,
-          broken, shaped, sleeper, about, getters, nothing, wipe, off)
+          broken, shaped, pieces, put_shaped, sleeper, about, getters, nothing, wipe, off)
 
 /* The same sleeper in a plugin that is not thread safe. */
 static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
@@ -374,6 +437,31 @@ static void broken_replies(void **state) {
     gives("shaped", "{\"give\":{\"n\":1}}", "{\"n\":1}");
     fails("shaped", "{\"give\":{\"n\":\"1\"}}", failed, "", "does not fit its own schema: /n");
     fails("shaped", "{}", failed, "", "does not fit its own schema");
+}
+
+#define PIECES                                                                                  \
+    "{\"text\":\"a \\\"b\\\"\\n\",\"list\":[-9223372036854775808,18446744073709551615,[],0.5]," \
+    "\"yes\":true,\"more\":[1,null]}"
+
+static void replies_in_pieces(void **state) {
+    (void)state;
+    const int failed = TOOLRACK_E_EXECUTION_FAILED;
+    gives("pieces", "{}", PIECES);
+    gives("pieces", "{\"how\":\"number\"}", "-5");
+    gives("pieces", "{\"how\":\"text\"}",
+          "{\"content\":[{\"type\":\"text\",\"text\":\"and a text\"}],"
+          "\"structuredContent\":" PIECES "}");
+    fails("pieces", "{\"how\":\"open\"}", failed, "", "not complete: 2 objects or arrays");
+    fails("pieces", "{\"how\":\"key\"}", failed, "", "a member without a key");
+    fails("pieces", "{\"how\":\"nan\"}", failed, "", "NaN");
+    fails("pieces", "{\"how\":\"json\"}", failed, "", "not JSON");
+    fails("pieces", "{\"how\":\"utf8\"}", failed, "", "not UTF-8");
+    fails("pieces", "{\"how\":\"deep\"}", TOOLRACK_E_LIMIT_EXCEEDED, "", "deeper than the 64");
+    fails("pieces", "{\"how\":\"end\"}", failed, "", "nothing is open");
+    fails("pieces", "{\"how\":\"two\"}", failed, "", "two values");
+    fails("pieces", "{\"how\":\"twice\"}", failed, "", "two JSON replies");
+    gives("put_shaped", "{\"n\":3}", "{\"n\":3}");
+    fails("put_shaped", "{\"n\":\"3\"}", failed, "", "does not fit its own schema: /n");
 }
 
 static void names_and_permissions(void **state) {
@@ -848,6 +936,7 @@ int main(void) {
             IN_HOST(json_tools),
             IN_HOST(bad_arguments),
             IN_HOST(broken_replies),
+            IN_HOST(replies_in_pieces),
             IN_HOST(names_and_permissions),
             IN_HOST(context_of_a_call),
             IN_HOST(deadline_passes_while_the_tool_runs),

@@ -337,6 +337,15 @@ struct tr_call_api {
     uint64_t (*time_left_ms)(struct tr_call *call);
     const char *(*context)(struct tr_call *call, int32_t key);
     void *(*alloc)(struct tr_call *call, uint64_t size);
+    tr_status (*put_begin)(struct tr_call *call, const char *key, int32_t kind);
+    tr_status (*put_end)(struct tr_call *call);
+    tr_status (*put_string)(struct tr_call *call, const char *key, const char *text,
+                            uint64_t length);
+    tr_status (*put_bool)(struct tr_call *call, const char *key, bool value);
+    tr_status (*put_i64)(struct tr_call *call, const char *key, int64_t value);
+    tr_status (*put_u64)(struct tr_call *call, const char *key, uint64_t value);
+    tr_status (*put_f64)(struct tr_call *call, const char *key, double value);
+    tr_status (*put_json)(struct tr_call *call, const char *key, const char *json, uint64_t length);
 };
 
 /** One call in progress. It and all it hands out end when the tool returns. [call-thread] */
@@ -438,6 +447,57 @@ static inline tr_status tr_reply_resource_bytes(struct tr_call *call, const char
                                                 const char *mime_type, const void *data,
                                                 uint64_t size) {
     return call->api->reply_resource(call, uri, mime_type, NULL, data, size);
+}
+
+/* The JSON reply piece by piece, without a JSON library; in place of tr_reply_json().
+ *
+ *     tr_put_object(call, NULL);
+ *     tr_put_string(call, "city", "Cologne");
+ *     tr_put_array(call, "temperatures");
+ *     tr_put_f64(call, NULL, 21.5);
+ *     tr_put_end(call);
+ *     return tr_put_end(call);
+ *
+ * In an object each piece has a key, in an array and for the whole value it is NULL. The host
+ * checks that the pieces fit, so the returned statuses may be left alone until the last. */
+
+static inline tr_status tr_put_object(struct tr_call *call, const char *key) {
+    return call->api->put_begin(call, key, TR_JSON_OBJECT);
+}
+
+static inline tr_status tr_put_array(struct tr_call *call, const char *key) {
+    return call->api->put_begin(call, key, TR_JSON_ARRAY);
+}
+
+/** End the object or array begun last. */
+static inline tr_status tr_put_end(struct tr_call *call) {
+    return call->api->put_end(call);
+}
+
+static inline tr_status tr_put_string(struct tr_call *call, const char *key, const char *text) {
+    return call->api->put_string(call, key, text, UINT64_MAX);
+}
+
+static inline tr_status tr_put_bool(struct tr_call *call, const char *key, bool value) {
+    return call->api->put_bool(call, key, value);
+}
+
+static inline tr_status tr_put_i64(struct tr_call *call, const char *key, int64_t value) {
+    return call->api->put_i64(call, key, value);
+}
+
+static inline tr_status tr_put_u64(struct tr_call *call, const char *key, uint64_t value) {
+    return call->api->put_u64(call, key, value);
+}
+
+/** NaN and infinities fail the call: JSON has no word for them. */
+static inline tr_status tr_put_f64(struct tr_call *call, const char *key, double value) {
+    return call->api->put_f64(call, key, value);
+}
+
+/** The text of any JSON value; tr_put_json(call, "next", "null") puts a null. */
+static inline tr_status tr_put_json(struct tr_call *call, const char *key, const char *json) {
+    return call->api->put_json(call, key, json, UINT64_MAX);
 }
 
 /** Longest message and formatted reply of the printf-like functions below; more is cut. */

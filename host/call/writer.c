@@ -1,0 +1,201 @@
+#include "call/writer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "call/call.h"
+
+/* Invariants:
+ *
+ *  (1) text[sizeof(struct toolrack_result)..] is a prefix of a JSON value; with one closing bracket
+ *      for each open level, where no key waits for its value, it is a whole one.
+ *  (2) A key is written together with its value, so (1) holds between any two pieces.
+ *  (3) After a failure nothing more is written: the call fails whatever comes. */
+
+static struct call *call_of(struct tr_call *base) {
+    return (struct call *)base;
+}
+
+static tr_status misuse(struct call *call, const char *what) {
+    return call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                     "the tool's JSON reply cannot be used: %s", what);
+}
+
+static bool in_object(const struct writer *writer) {
+    return writer->depth > 0 && (writer->objects >> (writer->depth - 1) & 1) != 0;
+}
+
+/* Write what stands before a value: the comma, the key. */
+static tr_status put_key(struct call *call, const char *key) {
+    struct writer *writer = &call->writer;
+    if (call->failed) {
+        return TR_FAILED;
+    }
+    if (writer->finished || (!writer->begun && call->has_json)) {
+        return misuse(call, "it has two values; a call may have one JSON reply");
+    }
+    if (in_object(writer) != (key != NULL)) {
+        return misuse(call, key != NULL ? "a key outside an object" : "a member without a key");
+    }
+    if (!writer->begun) {
+        writer->begun = true;
+        result_begin(&writer->text);
+    }
+    if (writer->filled) {
+        buf_add_char(&writer->text, ',');
+    }
+    writer->filled = true;
+    if (key != NULL) {
+        size_t length = strlen(key);
+        if (!utf8_valid(key, length)) {
+            return misuse(call, "a key is not UTF-8");
+        }
+        buf_add_json_string(&writer->text, key, length);
+        buf_add_char(&writer->text, ':');
+    }
+    return TR_OK;
+}
+
+/* After a value: is it too much, is it the last one? */
+static tr_status put_done(struct call *call) {
+    struct writer *writer = &call->writer;
+    if (writer->text.failed) {
+        return call_fail(call, TOOLRACK_E_NO_MEMORY, TR_FAILED, NULL, "out of memory");
+    }
+    if (writer->text.length - sizeof(struct toolrack_result) > TOOLRACK_RESULT_MAX) {
+        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                         "the reply is larger than the %u bytes allowed", TOOLRACK_RESULT_MAX);
+    }
+    if (writer->depth > 0) {
+        return TR_OK;
+    }
+    writer->finished = true;
+    return call_add_written(call);
+}
+
+tr_status writer_begin(struct tr_call *base, const char *key, int32_t kind) {
+    struct call *call = call_of(base);
+    struct writer *writer = &call->writer;
+    if (kind != TR_JSON_OBJECT && kind != TR_JSON_ARRAY) {
+        return misuse(call, "only objects and arrays can be begun");
+    }
+    if (writer->depth == WRITER_DEPTH_MAX) {
+        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                         "the reply is nested deeper than the %u allowed", WRITER_DEPTH_MAX);
+    }
+    tr_status status = put_key(call, key);
+    if (status != TR_OK) {
+        return status;
+    }
+    uint64_t bit = UINT64_C(1) << writer->depth++;
+    writer->objects = kind == TR_JSON_OBJECT ? writer->objects | bit : writer->objects & ~bit;
+    writer->filled = false;
+    buf_add_char(&writer->text, kind == TR_JSON_OBJECT ? '{' : '[');
+    return put_done(call);
+}
+
+tr_status writer_end(struct tr_call *base) {
+    struct call *call = call_of(base);
+    struct writer *writer = &call->writer;
+    if (call->failed) {
+        return TR_FAILED;
+    }
+    if (writer->depth == 0) {
+        return misuse(call, "nothing is open that could be ended");
+    }
+    buf_add_char(&writer->text, in_object(writer) ? '}' : ']');
+    writer->depth--;
+    writer->filled = true;
+    return put_done(call);
+}
+
+tr_status writer_string(struct tr_call *base, const char *key, const char *text, uint64_t length) {
+    struct call *call = call_of(base);
+    if (text == NULL) {
+        return misuse(call, "a text is NULL");
+    }
+    length = length == UINT64_MAX ? strlen(text) : length;
+    if (length > TOOLRACK_RESULT_MAX) {
+        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                         "the reply is larger than the %u bytes allowed", TOOLRACK_RESULT_MAX);
+    }
+    if (!utf8_valid(text, (size_t)length)) {
+        return misuse(call, "a text is not UTF-8");
+    }
+    tr_status status = put_key(call, key);
+    if (status != TR_OK) {
+        return status;
+    }
+    buf_add_json_string(&call->writer.text, text, (size_t)length);
+    return put_done(call);
+}
+
+tr_status writer_bool(struct tr_call *base, const char *key, bool value) {
+    struct call *call = call_of(base);
+    tr_status status = put_key(call, key);
+    if (status != TR_OK) {
+        return status;
+    }
+    buf_add_text(&call->writer.text, value ? "true" : "false");
+    return put_done(call);
+}
+
+tr_status writer_i64(struct tr_call *base, const char *key, int64_t value) {
+    struct call *call = call_of(base);
+    tr_status status = put_key(call, key);
+    if (status != TR_OK) {
+        return status;
+    }
+    buf_add_json_int(&call->writer.text, value);
+    return put_done(call);
+}
+
+tr_status writer_u64(struct tr_call *base, const char *key, uint64_t value) {
+    struct call *call = call_of(base);
+    tr_status status = put_key(call, key);
+    if (status != TR_OK) {
+        return status;
+    }
+    buf_add_json_uint(&call->writer.text, value);
+    return put_done(call);
+}
+
+tr_status writer_f64(struct tr_call *base, const char *key, double value) {
+    struct call *call = call_of(base);
+    if (!isfinite(value)) {
+        return misuse(call, "a number that JSON cannot say (NaN or infinity)");
+    }
+    tr_status status = put_key(call, key);
+    if (status != TR_OK) {
+        return status;
+    }
+    buf_add_json_double(&call->writer.text, value);
+    return put_done(call);
+}
+
+/* A text of the tool's own making is read and written anew: then it is JSON, and on one line. */
+tr_status writer_json(struct tr_call *base, const char *key, const char *json, uint64_t length) {
+    struct call *call = call_of(base);
+    if (json == NULL) {
+        return misuse(call, "the JSON is NULL");
+    }
+    length = length == UINT64_MAX ? strlen(json) : length;
+    yyjson_alc alc = arena_alc(&call->arena);
+    size_t size = 0;
+    const char *text = NULL;
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
+                                       &alc, NULL);
+    if (doc != NULL) {
+        text = yyjson_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
+    }
+    if (text == NULL) {
+        return misuse(call, "a piece given as JSON is not JSON");
+    }
+    tr_status status = put_key(call, key);
+    if (status != TR_OK) {
+        return status;
+    }
+    buf_add(&call->writer.text, text, size);
+    return put_done(call);
+}
