@@ -274,6 +274,7 @@ static int run_typed_with(struct call *call, const struct prepared *prepared, yy
     }
     /* The result may lie in the plugin's own memory, which its next call may use again. */
     if (code == 0) {
+        result_begin(out);
         code = signature_write_result(prepared->signature, &frame, &call->arena,
                                       TOOLRACK_RESULT_MAX, out, err);
     }
@@ -330,7 +331,6 @@ static int run(struct call *call, const char *arguments, size_t length,
         return code;
     }
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    result_begin(&out);
     code = prepared->signature != NULL ? run_typed(call, prepared, &out, err)
                                        : run_json(call, prepared, &out, err);
     return code < 0 ? code : result_end(&out, ret, err);

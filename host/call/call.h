@@ -142,7 +142,7 @@ struct toolrack_result {
 yyjson_val *result_structured(struct call *call);
 /** Begin a result: room for its struct at the start of `out`. */
 void result_begin(struct buf *out);
-/** The replies of the call as the JSON of a result. */
+/** The replies of the call as a result, in the empty `out`. */
 int result_add_replies(struct call *call, struct buf *out, struct toolrack_error *err);
 /** End it: hand the memory over as a result. */
 int result_end(struct buf *out, struct toolrack_result **ret, struct toolrack_error *err);

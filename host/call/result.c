@@ -127,16 +127,23 @@ static void add_plain_text(const struct reply_block *block, struct buf *out) {
     }
 }
 
+/* What was put piece by piece and is all there is began as a result: nothing is copied. */
+static void take_written(struct call *call, struct buf *out) {
+    *out = call->writer.text;
+    call->writer.text = BUF_INIT;
+}
+
 int result_add_replies(struct call *call, struct buf *out, struct toolrack_error *err) {
     const struct reply_block *block = call->first_block;
+    if (call->block_count == 1 && call->writer.finished) {
+        take_written(call, out);
+        return 0;
+    }
+    result_begin(out);
     if (block == NULL) {
         buf_add_text(out, "null");
     } else if (call->block_count > 1) {
         add_content(call, out);
-    } else if (block->kind == REPLY_JSON && call->writer.finished) {
-        buf_finish(out);
-        *out = call->writer.text; /* it began as a result: nothing is copied */
-        call->writer.text = BUF_INIT;
     } else if (block->kind == REPLY_JSON) {
         add_json(call, block, out);
     } else if (block->kind == REPLY_TEXT) {
