@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -82,6 +83,11 @@ static tr_status broken(struct tr_call *call) {
     return 99;
 }
 TR_JSON_TOOL(broken, "Replies wrongly", TR_SCHEMA({"type" : "object"}))
+
+static void lines(struct tr_call *call) {
+    tr_log(call, TR_LOG_WARNING, "one\ntwo\tthree");
+}
+TR_TOOL(lines, "Logs two lines", TR_VOID, TR_CALL)
 
 static tr_status shaped(struct tr_call *call) {
     return tr_reply_json(call, tr_get_json(call, "give", "{}"));
@@ -165,7 +171,7 @@ static void off(void) {
 TR_TOOL(off, ("Off", .flags = TR_DISABLED), TR_VOID)
 
 TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, picky, greet, echo, several,
-          broken, shaped, sleeper, about, getters, nothing, wipe, off)
+          broken, lines, shaped, sleeper, about, getters, nothing, wipe, off)
 
 /* The same sleeper in a plugin that is not thread safe. */
 static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
@@ -374,6 +380,26 @@ static void broken_replies(void **state) {
     gives("shaped", "{\"give\":{\"n\":1}}", "{\"n\":1}");
     fails("shaped", "{\"give\":{\"n\":\"1\"}}", failed, "", "does not fit its own schema: /n");
     fails("shaped", "{}", failed, "", "does not fit its own schema");
+}
+
+/* Messages and log lines are one line of UTF-8, whatever they are made of. */
+static void texts_are_lines_of_utf8(void **state) {
+    (void)state;
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err = {0};
+    char name[200] = "";
+    for (int i = 0; i < 30; i++) { /* cut inside a character */
+        (void)strcat(name, "a\u20ac");
+    }
+    assert_int_equal(toolrack_call(host, name, NULL, NULL, &result, &err), TOOLRACK_E_NOT_FOUND);
+    assert_true(utf8_valid(err.message, strlen(err.message)));
+    assert_int_equal(toolrack_call(host, "\xff\n\xe2\x82", NULL, NULL, &result, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    assert_true(utf8_valid(err.message, strlen(err.message)));
+    assert_true(utf8_valid(err.tool, strlen(err.tool)));
+    assert_null(strchr(err.tool, '\n'));
+    gives("lines", NULL, "null");
+    assert_string_equal(last_log, "test: one two three");
 }
 
 static void names_and_permissions(void **state) {
@@ -848,6 +874,7 @@ int main(void) {
             IN_HOST(json_tools),
             IN_HOST(bad_arguments),
             IN_HOST(broken_replies),
+            IN_HOST(texts_are_lines_of_utf8),
             IN_HOST(names_and_permissions),
             IN_HOST(context_of_a_call),
             IN_HOST(deadline_passes_while_the_tool_runs),
