@@ -84,6 +84,33 @@ static tr_status broken(struct tr_call *call) {
 }
 TR_JSON_TOOL(broken, "Replies wrongly", TR_SCHEMA({"type" : "object"}))
 
+/* Talks a lot, asks for all its arguments again and again, and then takes much of what it may. */
+static tr_status talkative(struct tr_call *call) {
+    char line[1000];
+    memset(line, 'x', sizeof line - 1);
+    line[sizeof line - 1] = '\0';
+    for (int i = 0; i < 200000; i++) {
+        tr_log(call, TR_LOG_DEBUG, "%s", line);
+        tr_progress(call, i, 0, line);
+        (void)tr_arguments(call);
+    }
+    return tr_alloc(call, 400u * 1024 * 1024) != NULL ? tr_reply_text(call, "done") : TR_FAILED;
+}
+TR_JSON_TOOL(talkative, "Talks", TR_SCHEMA({"type" : "object"}))
+
+/* Each character of the text takes six in JSON. */
+static tr_status bulky(struct tr_call *call) {
+    const size_t size = 12u * 1024 * 1024;
+    char *text = tr_alloc(call, size + 1);
+    if (text == NULL) {
+        return TR_FAILED;
+    }
+    memset(text, 1, size);
+    text[size] = '\0';
+    return tr_reply_text(call, text);
+}
+TR_JSON_TOOL(bulky, "Replies a lot", TR_SCHEMA({"type" : "object"}))
+
 static void lines(struct tr_call *call) {
     tr_log(call, TR_LOG_WARNING, "one\ntwo\tthree");
 }
@@ -171,7 +198,7 @@ static void off(void) {
 TR_TOOL(off, ("Off", .flags = TR_DISABLED), TR_VOID)
 
 TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, picky, greet, echo, several,
-          broken, lines, shaped, sleeper, about, getters, nothing, wipe, off)
+          broken, talkative, bulky, lines, shaped, sleeper, about, getters, nothing, wipe, off)
 
 /* The same sleeper in a plugin that is not thread safe. */
 static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
@@ -380,6 +407,23 @@ static void broken_replies(void **state) {
     gives("shaped", "{\"give\":{\"n\":1}}", "{\"n\":1}");
     fails("shaped", "{\"give\":{\"n\":\"1\"}}", failed, "", "does not fit its own schema: /n");
     fails("shaped", "{}", failed, "", "does not fit its own schema");
+}
+
+static void limits_of_a_call(void **state) {
+    (void)state;
+    gives("talkative", NULL, "\"done\"");
+    fails("bulky", NULL, TOOLRACK_E_LIMIT_EXCEEDED, "", "67108864 bytes");
+    /* 40 million values are more than a call may take. */
+    const size_t length = 64u * 1024 * 1024 - 8;
+    char *many = malloc(length + 1);
+    assert_non_null(many);
+    memcpy(many, "{\"a\":[", 6);
+    for (size_t i = 6; i < length; i++) {
+        many[i] = i % 2 == 0 ? '1' : ',';
+    }
+    memcpy(many + length - 3, "1]}", 4);
+    fails("greet", many, TOOLRACK_E_LIMIT_EXCEEDED, "", "bytes of memory allowed");
+    free(many);
 }
 
 /* Messages and log lines are one line of UTF-8, whatever they are made of. */
@@ -874,6 +918,7 @@ int main(void) {
             IN_HOST(json_tools),
             IN_HOST(bad_arguments),
             IN_HOST(broken_replies),
+            IN_HOST(limits_of_a_call),
             IN_HOST(texts_are_lines_of_utf8),
             IN_HOST(names_and_permissions),
             IN_HOST(context_of_a_call),
