@@ -25,12 +25,9 @@ void buf_truncate(struct buf *buf, size_t length) {
     }
 }
 
-bool buf_reserve(struct buf *buf, size_t more) {
+bool buf_grow(struct buf *buf, size_t more) {
     if (buf->failed) {
         return false;
-    }
-    if (buf->room - buf->length > more) { /* one byte stays for the final zero */
-        return true;
     }
     size_t room = buf->room < BUF_FIRST_ROOM ? BUF_FIRST_ROOM : buf->room;
     while (room - buf->length <= more) {
@@ -48,24 +45,6 @@ bool buf_reserve(struct buf *buf, size_t more) {
     buf->data = grown;
     buf->room = room;
     return true;
-}
-
-void buf_add(struct buf *buf, const void *bytes, size_t length) {
-    if (buf_reserve(buf, length)) {
-        if (length > 0) {
-            memcpy(buf->data + buf->length, bytes, length);
-        }
-        buf->length += length;
-        buf->data[buf->length] = '\0';
-    }
-}
-
-void buf_add_char(struct buf *buf, char c) {
-    buf_add(buf, &c, 1);
-}
-
-void buf_add_text(struct buf *buf, const char *text) {
-    buf_add(buf, text, strlen(text));
 }
 
 void buf_vprintf(struct buf *buf, const char *format, va_list args) {
@@ -86,32 +65,75 @@ void buf_printf(struct buf *buf, const char *format, ...) {
     va_end(args);
 }
 
-void buf_add_json_string(struct buf *buf, const char *text, size_t length) {
-    static const char hex[] = "0123456789abcdef";
-    buf_add_char(buf, '"');
-    size_t done = 0;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c >= 0x20 && c != '"' && c != '\\') {
-            continue;
-        }
-        buf_add(buf, text + done, i - done);
-        done = i + 1;
-        switch (c) {
-        case '"': buf_add(buf, "\\\"", 2); break;
-        case '\\': buf_add(buf, "\\\\", 2); break;
-        case '\n': buf_add(buf, "\\n", 2); break;
-        case '\r': buf_add(buf, "\\r", 2); break;
-        case '\t': buf_add(buf, "\\t", 2); break;
-        default: {
-            char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-            buf_add(buf, escape, sizeof escape);
-        }
+/* ----------------------------------------------------------- JSON strings */
+
+/* A word of eight bytes that are all `byte`. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The high bit of each byte that a string does not hold as it is, and perhaps of some above the
+ * lowest of them. With 0x02 flipped, the quote follows upon the controls; without their high bit,
+ * both differences borrow for what is sought alone. */
+static uint64_t special_bytes(uint64_t word) {
+    uint64_t control_or_quote = (word ^ EACH(0x02)) - EACH(0x21);
+    uint64_t backslash = (word ^ EACH('\\')) - EACH(1);
+    return (control_or_quote | backslash) & ~word & EACH(0x80);
+}
+
+static bool is_special(char c) {
+    return (unsigned char)c < 0x20 || c == '"' || c == '\\';
+}
+
+/* How many bytes at the start of a text a JSON string holds as they are.
+ *
+ * Eight bytes at a time: a result of a few hundred bytes spent a quarter of its call here when
+ * they were looked at one by one. */
+static size_t plain_run(const char *text, size_t length) {
+    size_t at = 0;
+    for (; length - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, text + at, sizeof word);
+        uint64_t special = special_bytes(word);
+        if (special != 0) {
+            return at + (size_t)__builtin_ctzll(special) / 8; /* the first byte is the lowest */
         }
     }
-    buf_add(buf, text + done, length - done);
+    while (at < length && !is_special(text[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* The escape of a character that a JSON string cannot hold as it is. */
+static void add_escape(struct buf *buf, unsigned char c) {
+    static const char hex[] = "0123456789abcdef";
+    switch (c) {
+    case '"': buf_add(buf, "\\\"", 2); break;
+    case '\\': buf_add(buf, "\\\\", 2); break;
+    case '\n': buf_add(buf, "\\n", 2); break;
+    case '\r': buf_add(buf, "\\r", 2); break;
+    case '\t': buf_add(buf, "\\t", 2); break;
+    default: {
+        char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+        buf_add(buf, escape, sizeof escape);
+    }
+    }
+}
+
+void buf_add_json_string(struct buf *buf, const char *text, size_t length) {
+    (void)buf_reserve(buf, length + 2); /* all that most strings need */
+    buf_add_char(buf, '"');
+    for (size_t at = 0; at < length; at++) {
+        size_t run = plain_run(text + at, length - at);
+        buf_add(buf, text + at, run);
+        at += run;
+        if (at < length) {
+            add_escape(buf, (unsigned char)text[at]);
+        }
+    }
     buf_add_char(buf, '"');
 }
+
+/* ----------------------------------------------------------- JSON numbers */
 
 void buf_add_json_double(struct buf *buf, double value) {
     if (!isfinite(value)) {

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "toolrack/error.h"
 
@@ -29,12 +30,33 @@ void buf_clear(struct buf *buf);
  * had that length, a failure to append included. */
 void buf_truncate(struct buf *buf, size_t length);
 
-/** Make room for `more` bytes beyond length, or mark it failed. */
-bool buf_reserve(struct buf *buf, size_t more);
+/** What buf_reserve() does when there is not room enough. */
+bool buf_grow(struct buf *buf, size_t more);
 
-void buf_add(struct buf *buf, const void *bytes, size_t length);
-void buf_add_char(struct buf *buf, char c);
-void buf_add_text(struct buf *buf, const char *text);
+/** Make room for `more` bytes beyond length, or mark it failed. */
+static inline bool buf_reserve(struct buf *buf, size_t more) {
+    /* One byte stays for the final zero. */
+    return (!buf->failed && buf->room - buf->length > more) || buf_grow(buf, more);
+}
+
+static inline void buf_add(struct buf *buf, const void *bytes, size_t length) {
+    if (buf_reserve(buf, length)) {
+        if (length > 0) {
+            memcpy(buf->data + buf->length, bytes, length);
+        }
+        buf->length += length;
+        buf->data[buf->length] = '\0';
+    }
+}
+
+static inline void buf_add_char(struct buf *buf, char c) {
+    buf_add(buf, &c, 1);
+}
+
+static inline void buf_add_text(struct buf *buf, const char *text) {
+    buf_add(buf, text, strlen(text));
+}
+
 void buf_printf(struct buf *buf, const char *format, ...) TOOLRACK_PRINTF(2, 3);
 void buf_vprintf(struct buf *buf, const char *format, va_list args) TOOLRACK_PRINTF(2, 0);
 

@@ -34,18 +34,25 @@ static size_t sequence(const unsigned char *s, size_t left) {
     return need;
 }
 
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
 bool utf8_valid(const char *text, size_t length) {
     const unsigned char *s = (const unsigned char *)text;
     size_t i = 0;
     while (i < length) {
-        /* Most text is ASCII: eight bytes at a time. */
-        uint64_t word;
-        while (length - i >= sizeof word) {
-            memcpy(&word, s + i, sizeof word);
-            if ((word & 0x8080808080808080u) != 0) {
+        /* Most text is ASCII: 32 bytes at a time, then eight. */
+        uint64_t words[4];
+        for (; length - i >= sizeof words; i += sizeof words) {
+            memcpy(words, s + i, sizeof words);
+            if (((words[0] | words[1] | words[2] | words[3]) & HIGH_BITS) != 0) {
                 break;
             }
-            i += sizeof word;
+        }
+        for (; length - i >= sizeof words[0]; i += sizeof words[0]) {
+            memcpy(words, s + i, sizeof words[0]);
+            if ((words[0] & HIGH_BITS) != 0) {
+                break;
+            }
         }
         if (i == length) {
             break;

@@ -17,12 +17,13 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
     call->base.api = &call_api;
     call->host = host;
     call->tool = tool;
-    if (options != NULL) {
-        size_t known = options->size < sizeof call->options ? options->size : sizeof call->options;
-        memset(&call->options, 0, sizeof call->options);
-        memcpy(&call->options, options, known);
+    if (options != NULL && options->size >= sizeof call->options) {
+        call->options = *options;
     } else {
         memset(&call->options, 0, sizeof call->options);
+        if (options != NULL) {
+            memcpy(&call->options, options, options->size);
+        }
     }
     call->started_ns = 0;
     call->deadline_ns = 0;

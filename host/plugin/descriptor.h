@@ -40,7 +40,7 @@ struct descriptor {
 
 /* Whether a text is a usable JSON Schema for a tool's arguments (or result): given by the caller,
  * because the schema module is none of this module's business. Returns true, or false with one
- * line of reason in `reason` (of `room` bytes). */
+ * line of reason in `reason` (of `room` bytes). A scan asks on several threads at once. */
 typedef bool descriptor_schema_check(void *user, const char *schema, size_t length, bool is_result,
                                      char *reason, size_t room);
 

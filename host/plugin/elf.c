@@ -437,7 +437,7 @@ bool elf_executable(const struct elf *elf, uint64_t address) {
 }
 
 const void *elf_at(struct elf *elf, uint64_t address, uint64_t length) {
-    uint64_t offset;
+    uint64_t offset = 0;
     return span_at(elf, address, &offset) < length ? NULL : elf_bytes(elf, offset, length);
 }
 

@@ -1,14 +1,15 @@
-/* A scan goes over the folders twice: first it lists them and asks stat() about
- * every name, then it finds each file in the cache or reads it. In between the
- * cache is loaded: so each pass works on few things, and those stay near.
+/* A scan goes over the files three times: first it lists the folders and asks
+ * stat() about every name, then it looks the files up in the cache, then it reads
+ * those that were not there. So each pass works on few things, and those stay near.
  *
  * In the second pass a finger moves along the cache's list of the same folder.
- * Both lists are in byte order, so it only moves on.
+ * Both lists are in byte order, so it only moves on. The third pass is spread over
+ * the CPUs when there is much to read: no file depends on another.
  *
  * Invariants of struct scanner:
  *
  *  (1) files[0..file_count) have a path each; those with a descriptor are complete,
- *      the others are in state ROW_FOUND. After the second pass there are none.
+ *      the others are in state ROW_FOUND or ROW_KNOWN. After the third pass there are none.
  *  (2) states[i] is the state of files[i].
  *  (3) listed[0..listed_count) are the folders that were opened; no two are the
  *      same folder; their rows follow each other in `files`.
@@ -17,6 +18,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +27,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "plugin/cache.h"
 #include "plugin/folder.h"
 
@@ -31,11 +35,16 @@
  * by rename at that moment, as it should be. */
 #define SCAN_READS_MAX 2
 
+/* Threads that read, at most, and how many files make one more of them worth its start. */
+#define SCAN_THREADS_MAX      8u
+#define SCAN_FILES_PER_THREAD 64u
+
 /* What descriptors depend on besides the files and the build. */
 #define OPTIONS_TAG_SCHEMAS_CHECKED 1u
 
 enum row_state {
-    ROW_FOUND,   /* a regular file; its descriptor comes in the second pass */
+    ROW_FOUND,   /* a regular file, to be looked up and else read */
+    ROW_KNOWN,   /* to be read, though it is as the cache knows it: too large to be kept there */
     ROW_REFUSED, /* the descriptor says why the file was not read */
     ROW_READ,    /* read, but too young for the cache */
     ROW_KEPT,    /* read or from the cache, and to be kept there */
@@ -48,7 +57,8 @@ struct listed_folder {
     size_t prefix_length; /* of folder and slash in the paths of its rows */
     size_t first;         /* of its rows */
     size_t count;
-    size_t kept;   /* how many of them are ROW_KEPT */
+    size_t cached; /* files that the cache has of it */
+    size_t kept;   /* rows that are ROW_KEPT in the end */
     bool complete; /* listed to its end */
 };
 
@@ -60,6 +70,7 @@ struct scanner {
     size_t room;        /* of scan->files and of states */
     struct listed_folder *listed;
     size_t listed_count;
+    size_t unread;       /* rows that the cache does not have */
     struct cache *cache; /* NULL when there is none */
     bool changed;
     struct arena scratch; /* what is not part of the result */
@@ -361,7 +372,7 @@ static int list_folder(struct scanner *scanner, const struct scan_folder *asked,
     return add_rows(scanner, &folder, asked->trust, listed, err);
 }
 
-/* ------------------------------------------- second pass: look up, else read */
+/* --------------------------------------------------------- second pass: look up */
 
 /* What the cache knows of a folder; nothing is an empty one. */
 static struct cache_folder cached_folder(const struct scanner *scanner, const char *path) {
@@ -389,42 +400,96 @@ static const struct cache_file *move_to(struct finger *finger, const char *name)
     return order == 0 ? finger->at : NULL;
 }
 
-/* @return the state of the row, or TOOLRACK_E_NO_MEMORY. */
-static int complete_row(struct scanner *scanner, struct finger *finger, const char *name,
-                        struct scan_file *row) {
+/* The state of a row after the cache was asked. */
+static enum row_state look_up_row(struct scanner *scanner, struct finger *finger, const char *name,
+                                  struct scan_file *row) {
     const struct cache_file *entry = move_to(finger, name);
-    bool known = entry != NULL && same_identity(&entry->identity, &row->identity);
-    if (known) {
-        row->descriptor = cache_take(scanner->cache, entry);
-        row->cached = row->descriptor != NULL;
+    if (entry == NULL || !same_identity(&entry->identity, &row->identity)) {
+        return ROW_FOUND;
     }
-    if (row->cached) {
-        return ROW_KEPT;
-    }
-    int state = read_file(scanner, row);
-    /* What is known, but has no descriptor there, is too large to be news next time. */
-    scanner->changed |= state == ROW_KEPT && !known;
-    return state;
+    row->descriptor = cache_take(scanner->cache, entry);
+    row->cached = row->descriptor != NULL;
+    return row->cached ? ROW_KEPT : ROW_KNOWN;
 }
 
-static int complete_rows(struct scanner *scanner, struct listed_folder *listed,
-                         struct toolrack_error *err) {
+static void look_up_rows(struct scanner *scanner, struct listed_folder *listed) {
     struct cache_folder cached = cached_folder(scanner, listed->path);
     struct finger finger = {cached.files, cached.files + cached.file_count};
+    listed->cached = cached.file_count;
     for (size_t i = listed->first; i < listed->first + listed->count; i++) {
         struct scan_file *row = &scanner->scan->files[i];
         if (scanner->states[i] == ROW_FOUND) {
-            int state = complete_row(scanner, &finger, row->path + listed->prefix_length, row);
-            if (state < 0) {
-                return error_oom(err);
-            }
-            scanner->states[i] = (uint8_t)state;
+            const char *name = row->path + listed->prefix_length;
+            scanner->states[i] = (uint8_t)look_up_row(scanner, &finger, name, row);
+            scanner->unread += !row->cached;
         }
+    }
+}
+
+/* ------------------------------------------------ third pass: read the others */
+
+/* What the threads that read share. Each row is touched by the one that drew its number. */
+struct reading {
+    struct scanner *scanner;
+    atomic_size_t next;
+    atomic_bool news; /* for the cache */
+    atomic_bool failed;
+};
+
+static void *read_rows(void *argument) {
+    struct reading *reading = argument;
+    struct scanner *scanner = reading->scanner;
+    size_t i;
+    while ((i = atomic_fetch_add(&reading->next, 1)) < scanner->scan->file_count) {
+        enum row_state before = scanner->states[i];
+        if (before != ROW_FOUND && before != ROW_KNOWN) {
+            continue;
+        }
+        int state = read_file(scanner, &scanner->scan->files[i]);
+        if (state < 0) {
+            atomic_store(&reading->failed, true);
+            break;
+        }
+        scanner->states[i] = (uint8_t)state;
+        if (state == ROW_KEPT && before == ROW_FOUND) {
+            atomic_store(&reading->news, true);
+        }
+    }
+    return NULL;
+}
+
+static size_t threads_for(size_t files) {
+    size_t threads = files / SCAN_FILES_PER_THREAD;
+    if (threads > SCAN_THREADS_MAX) {
+        threads = SCAN_THREADS_MAX;
+    }
+    size_t cpus = threads > 1 ? thread_cpu_count() : 1;
+    return threads < cpus ? threads : cpus;
+}
+
+/* On this thread and as many others as it is worth; fewer when they cannot be started. */
+static int read_all(struct scanner *scanner, struct toolrack_error *err) {
+    struct reading reading = {.scanner = scanner};
+    pthread_t others[SCAN_THREADS_MAX];
+    size_t count = 0;
+    size_t wanted = threads_for(scanner->unread);
+    while (count + 1 < wanted && thread_start(&others[count], read_rows, &reading) == 0) {
+        count++;
+    }
+    (void)read_rows(&reading);
+    for (size_t i = 0; i < count; i++) {
+        (void)pthread_join(others[i], NULL);
+    }
+    scanner->changed |= atomic_load(&reading.news);
+    return atomic_load(&reading.failed) ? error_oom(err) : 0;
+}
+
+/* All that is kept is in the cache, or `changed` is set: what is over there is gone here. */
+static void count_rows(struct scanner *scanner, struct listed_folder *listed) {
+    for (size_t i = listed->first; i < listed->first + listed->count; i++) {
         listed->kept += scanner->states[i] == ROW_KEPT;
     }
-    /* All that is kept is in the cache, or `changed` is set: what is over there is gone here. */
-    scanner->changed |= listed->complete && listed->kept != cached.file_count;
-    return 0;
+    scanner->changed |= listed->complete && listed->kept != listed->cached;
 }
 
 /* ---------------------------------------------------------------- the cache */
@@ -522,10 +587,16 @@ int scan_run(const struct scan_options *options, struct scan **ret, struct toolr
         scanner.cache = cache_load(options->cache_path, tag, options->log, &scanner.changed);
     }
     for (size_t i = 0; code == 0 && i < scanner.listed_count; i++) {
-        code = complete_rows(&scanner, &scanner.listed[i], err);
+        look_up_rows(&scanner, &scanner.listed[i]);
+    }
+    if (code == 0) {
+        code = read_all(&scanner, err);
     }
     if (code < 0) {
         return code;
+    }
+    for (size_t i = 0; i < scanner.listed_count; i++) {
+        count_rows(&scanner, &scanner.listed[i]);
     }
     if (options->cache_path != NULL && scanner.changed) {
         save_cache(&scanner, tag);

@@ -172,8 +172,8 @@ static void add_definition(struct buf *out, const struct toolrack_tool *tool) {
 /* One name stands once: its definition is that of the tool which a call by that name runs. */
 static bool is_defined(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
     const struct registration *reg = tool->reg;
-    return tool->enabled &&
-           snapshot_find(snapshot, reg->spec->tool->name, reg->name_length)->call == tool;
+    const struct name_slot *slot = snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
+    return tool->enabled && slot != NULL && slot->call == tool;
 }
 
 static struct toolrack_text *make_definitions(const struct snapshot *snapshot) {

@@ -359,7 +359,7 @@ static void show_the_work_is_the_same(void) {
            length, TOOLS);
 }
 
-/* With a number the row of that number runs alone, for a profiler. */
+/* With a number the row of that number runs alone, for a profiler; with another one, so often. */
 int main(int count, char **values) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     struct toolrack_error err;
@@ -384,7 +384,8 @@ int main(int count, char **values) {
             {.name = "typed tool, with a deadline", .run = row_handed, .times = 2000},
     };
     if (count > 1) {
-        rows[(size_t)atoi(values[1]) % (sizeof rows / sizeof rows[0])].run(3000000);
+        rows[(size_t)atoi(values[1]) % (sizeof rows / sizeof rows[0])].run(
+                count > 2 ? atol(values[2]) : 3000000);
         return 0;
     }
     bench_run(rows, sizeof rows / sizeof rows[0]);

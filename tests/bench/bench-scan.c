@@ -3,129 +3,19 @@
  * A plugin whose names contain "bench_0000" is copied a thousand times, with other
  * digits, into a temporary folder. Every round runs in a child of its own, so
  * that nothing is left of the one before; the value is the median. */
-#include <dirent.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "plugin/scan.h"
+#include "plugins.h"
 
-#define PLUGINS         1000
-#define ROUNDS          21
-#define INDEX_SIZE      300000u /* what the floor reads in place of a cache */
-#define PLUGIN_SIZE_MAX (1u << 17)
+#define ROUNDS 21
 
-static char folder[64] = "/tmp/toolrack-bench-XXXXXX";
-static char index_path[128];
 static char cache_path[128];
 
-static void die(const char *what) {
-    (void)fprintf(stderr, "bench-scan: %s: %s\n", what, strerror(errno));
-    exit(EXIT_FAILURE);
-}
-
-/* ------------------------------------------------------------------ files */
-
-static void write_file(const char *path, const void *bytes, size_t size) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) {
-        die(path);
-    }
-    (void)close(fd);
-}
-
-static void patch_digits(char *bytes, size_t size, unsigned number) {
-    static const char mark[] = "bench_";
-    char digits[16];
-    (void)snprintf(digits, sizeof digits, "%04u", number);
-    char *at = bytes;
-    while ((at = memmem(at, size - (size_t)(at - bytes), mark, sizeof mark - 1)) != NULL) {
-        at += sizeof mark - 1;
-        if ((size_t)(at - bytes) + 4 <= size && at[0] >= '0' && at[0] <= '9') {
-            memcpy(at, digits, 4);
-        }
-    }
-}
-
-static void make_folder(const char *plugin) {
-    static char bytes[PLUGIN_SIZE_MAX];
-    int fd = open(plugin, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
-    if (size <= 0 || size == sizeof bytes || mkdtemp(folder) == NULL) {
-        die(plugin);
-    }
-    (void)close(fd);
-    for (unsigned i = 0; i < PLUGINS; i++) {
-        char path[128];
-        patch_digits(bytes, (size_t)size, i);
-        (void)snprintf(path, sizeof path, "%s/plugin%04u.so", folder, i);
-        write_file(path, bytes, (size_t)size);
-    }
-    (void)snprintf(index_path, sizeof index_path, "%s/index", folder);
-    (void)snprintf(cache_path, sizeof cache_path, "%s/cache", folder);
-    char *zeros = calloc(1, INDEX_SIZE);
-    if (zeros == NULL) {
-        die("memory");
-    }
-    write_file(index_path, zeros, INDEX_SIZE);
-    free(zeros);
-}
-
-static void remove_folder(void) {
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
-    (void)rmdir(folder);
-}
-
 /* ----------------------------------------------------------------- floors */
-
-/* Call `look` for each plugin name; the number of those it could use. */
-static size_t for_each_plugin(bool (*look)(int dir, const char *name)) {
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    size_t count = 0;
-    if (dir == NULL) {
-        die(folder);
-    }
-    while ((entry = readdir(dir)) != NULL) {
-        size_t length = strlen(entry->d_name);
-        if (length > 3 && memcmp(entry->d_name + length - 3, ".so", 3) == 0) {
-            count += look(dirfd(dir), entry->d_name);
-        }
-    }
-    (void)closedir(dir);
-    return count;
-}
-
-static bool stat_one(int dir, const char *name) {
-    struct stat st;
-    return fstatat(dir, name, &st, 0) == 0;
-}
-
-static size_t floor_stat_index(void) {
-    static char index[INDEX_SIZE];
-    size_t count = for_each_plugin(stat_one);
-    int fd = open(index_path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, index, sizeof index) != sizeof index) {
-        die(index_path);
-    }
-    (void)close(fd);
-    return count;
-}
 
 /* The file offset of an address, or 0. */
 static size_t offset_of(const Elf64_Ehdr *header, uint64_t address) {
@@ -314,6 +204,7 @@ static uint64_t median(const struct row *row) {
 
 int main(void) {
     make_folder(SCAN_PLUGIN);
+    (void)snprintf(cache_path, sizeof cache_path, "%s/cache", folder);
     (void)atexit(remove_folder);
     (void)run_scan(cache_path); /* writes the cache */
 

@@ -83,6 +83,37 @@ static void buf_writes_json(void **state) {
     assert_string_equal(text, "");
 }
 
+/* The escaping looks at eight bytes at once: all pairs of neighbours, at places all over a word. */
+static void buf_escapes_every_byte_anywhere(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf buf = BUF_INIT;
+    for (unsigned pair = 0; pair < 0x10000; pair++) {
+        char text[19];
+        char expected[2 + sizeof text + 2 * 5 + 1] = "\"";
+        char *to = expected + 1;
+        memset(text, 'x', sizeof text);
+        text[pair % 18] = (char)(pair & 0xff);
+        text[pair % 18 + 1] = (char)(pair >> 8);
+        for (size_t i = 0; i < sizeof text; i++) {
+            unsigned char c = (unsigned char)text[i];
+            const char *at = c == '\n' || c == '\r' || c == '\t' ? strchr("\nn\rr\tt", c) : NULL;
+            if (c == '"' || c == '\\' || at != NULL) {
+                *to++ = '\\';
+                *to++ = at != NULL ? at[1] : (char)c;
+            } else if (c < 0x20) {
+                to += sprintf(to, "\\u%04x", c);
+            } else {
+                *to++ = (char)c;
+            }
+        }
+        *to++ = '"';
+        buf_clear(&buf);
+        buf_add_json_string(&buf, text, sizeof text);
+        assert_int_equal(buf.length, to - expected);
+        assert_memory_equal(buf.data, expected, buf.length);
+    }
+}
+
 static void buf_grows(void **state) {
     (void)state;
     CLEANUP(buf_finish) struct buf buf = BUF_INIT;
@@ -250,6 +281,7 @@ int main(void) {
             cmocka_unit_test(code_names),
             cmocka_unit_test(utf8_accepts_text_and_refuses_the_rest),
             cmocka_unit_test(buf_writes_json),
+            cmocka_unit_test(buf_escapes_every_byte_anywhere),
             cmocka_unit_test(buf_grows),
             cmocka_unit_test(base64_there_and_back),
             cmocka_unit_test(base64_says_what_is_wrong),

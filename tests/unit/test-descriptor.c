@@ -90,11 +90,11 @@ static int open_plugin(const char *name) {
 
 static struct descriptor *read_plugin(const char *name) {
     CLEANUP(closep) int fd = open_plugin(name);
-    if (fd < 0) {
-        return NULL;
-    }
     struct descriptor *desc = NULL;
-    assert_int_equal(descriptor_read(fd, NULL, &desc, NULL), 0);
+    if (fd < 0 || descriptor_read(fd, NULL, &desc, NULL) < 0) {
+        fail_msg("cannot read %s.so", name);
+        abort(); /* the compiler does not know that the line above does not return */
+    }
     assert_sane(desc);
     return desc;
 }
@@ -280,10 +280,11 @@ static void schemas_are_derived_from_types(void **state) {
 
 static void packed_relocations_are_read(void **state) {
     (void)state;
-    AUTO_DESC desc = read_plugin("all-types-packed");
-    if (desc == NULL) {
-        skip(); /* the linker has none */
+    if (access(TEST_PLUGINS "/all-types-packed.so", F_OK) < 0) {
+        print_message("# the linker does not pack relocations\n");
+        return;
     }
+    AUTO_DESC desc = read_plugin("all-types-packed");
     assert_all_types(desc);
 }
 

@@ -1,0 +1,11 @@
+/* thread.h - threads of the library in somebody else's process. */
+#pragma once
+
+#include <pthread.h>
+
+/** Start a thread that takes no signals: those are the app's business, and go to its own threads.
+ * @return 0, or an errno. [any-thread] */
+int thread_start(pthread_t *thread, void *(*function)(void *), void *argument);
+
+/** How many CPUs this process may use; at least 1. [any-thread] */
+unsigned thread_cpu_count(void);
