@@ -62,8 +62,9 @@ static const char *host_plugin_setting(void *user, const char *plugin_id, const 
     return value;
 }
 
-struct descriptor_options host_descriptor_options(void) {
-    return (struct descriptor_options){.check_schema = tool_check_schema};
+struct descriptor_options host_descriptor_options(bool *no_memory) {
+    *no_memory = false;
+    return (struct descriptor_options){.check_schema = tool_check_schema, .user = no_memory};
 }
 
 /* -------------------------------------------------------------------- open */
@@ -201,12 +202,16 @@ static int register_files(struct toolrack *host, const struct scan *scan,
 static int scan_folders(struct toolrack *host, const struct places *places,
                         struct toolrack_error *err) {
     struct scan *scan = NULL;
+    bool no_memory;
     int code = scan_run(&(struct scan_options){.folders = places->folders,
                                                .folder_count = places->folder_count,
                                                .cache_path = places->cache_path,
-                                               .descriptor = host_descriptor_options(),
+                                               .descriptor = host_descriptor_options(&no_memory),
                                                .log = &host->log},
                         &scan, err);
+    if (code == 0 && no_memory) {
+        code = error_oom(err);
+    }
     if (code == 0) {
         refuse_folders(host, scan);
         code = register_files(host, scan, err);

@@ -32,8 +32,9 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);
 
-/** How descriptors are read: with the schema check. */
-struct descriptor_options host_descriptor_options(void);
+/** How descriptors are read: with the schema check. `no_memory` is set when a tool was refused
+ * because there was none for that. */
+struct descriptor_options host_descriptor_options(bool *no_memory);
 
 /* Folders and files; texts in the arena. */
 struct places {

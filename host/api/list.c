@@ -135,10 +135,11 @@ int toolrack_check(const char *file, struct toolrack_findings **ret, struct tool
                          "cannot read %s: %s", file, strerror(errno));
     }
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
-    struct descriptor_options options = host_descriptor_options();
+    bool no_memory;
+    struct descriptor_options options = host_descriptor_options(&no_memory);
     int code = descriptor_read(fd, &options, &desc, err);
-    if (code < 0) {
-        return code;
+    if (code < 0 || no_memory) {
+        return code < 0 ? code : error_oom(err);
     }
     struct toolrack_findings *findings =
             malloc(sizeof *findings + desc->finding_count * sizeof findings->items[0]);

@@ -63,8 +63,12 @@ static int check_sound(const struct descriptor *desc, struct toolrack_error *err
 int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uint64_t *ret_uids,
                       struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
-    struct descriptor_options options = host_descriptor_options();
+    bool no_memory;
+    struct descriptor_options options = host_descriptor_options(&no_memory);
     int code = descriptor_copy(source, &options, &desc, err);
+    if (code == 0 && no_memory) {
+        code = error_oom(err);
+    }
     if (code == 0) {
         code = check_sound(desc, err);
     }

@@ -38,11 +38,7 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
         err->message[utf8_cut(err->message, sizeof err->message - 1)] = '\0';
     }
     /* A message is one line, whatever a plugin or a file put into it. */
-    for (char *c = err->message; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-            *c = ' ';
-        }
-    }
+    utf8_make_line(err->message);
     return code;
 }
 
@@ -70,5 +66,6 @@ int error_oom(struct toolrack_error *err) {
 void error_set_tool(struct toolrack_error *err, const char *tool) {
     if (err != NULL) {
         copy_cut(err->tool, sizeof err->tool, tool);
+        utf8_make_line(err->tool); /* it may be what a caller took for a name */
     }
 }

@@ -17,5 +17,6 @@ void log_line(const struct log *log, int level, const char *source, const char *
     if (length >= (int)sizeof line) {
         line[utf8_cut(line, sizeof line - 1)] = '\0';
     }
+    utf8_make_line(line); /* whatever a plugin or a file put into it */
     log->write(log->user, level, source, line);
 }

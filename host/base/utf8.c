@@ -80,6 +80,22 @@ size_t utf8_cut(const char *text, size_t length) {
     return sequence(s + start, length - start) == 0 && s[start] >= 0x80 ? start : length;
 }
 
+void utf8_make_line(char *text) {
+    size_t left = strlen(text);
+    while (left > 0) {
+        unsigned char c = (unsigned char)*text;
+        size_t n = sequence((const unsigned char *)text, left);
+        if (n == 0) {
+            *text = '?';
+            n = 1;
+        } else if (c < 0x20 || c == 0x7f) {
+            *text = ' ';
+        }
+        text += n;
+        left -= n;
+    }
+}
+
 size_t utf8_count(const char *text, size_t length) {
     size_t count = 0;
     for (size_t i = 0; i < length; i++) {

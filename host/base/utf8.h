@@ -12,5 +12,9 @@ bool utf8_valid(const char *text, size_t length);
  * least `length` bytes. [any-thread] */
 size_t utf8_cut(const char *text, size_t length);
 
+/** Make one line of a zero-terminated text, in place: control characters become spaces,
+ * bytes that are not UTF-8 question marks. [any-thread] */
+void utf8_make_line(char *text);
+
 /** How many characters `length` bytes of well-formed UTF-8 hold. [any-thread] */
 size_t utf8_count(const char *text, size_t length);

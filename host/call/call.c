@@ -37,6 +37,8 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
     call->arguments_length = 0;
     call->arguments = NULL;
     call->arguments_filled = false;
+    call->given_arguments = NULL;
+    call->given_length = 0;
     call->first_block = NULL;
     call->last_block = NULL;
     call->block_count = 0;
@@ -104,6 +106,14 @@ tr_status call_fail(struct call *call, int error_code, tr_status code, const cha
 
 /* -------------------------------------------------------------- arguments */
 
+static int no_memory(const struct call *call, struct toolrack_error *err) {
+    return call->arena.limited
+                   ? error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                               "the call takes more than the %u bytes of memory allowed",
+                               CALL_MEMORY_MAX)
+                   : error_oom(err);
+}
+
 static int parse(struct call *call, const char *text, size_t length, struct toolrack_error *err) {
     if (length == 0) {
         text = "{}";
@@ -123,7 +133,7 @@ static int parse(struct call *call, const char *text, size_t length, struct tool
             yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, &alc, &why);
     if (doc == NULL) {
         return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
-                       ? error_oom(err)
+                       ? no_memory(call, err)
                        : error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                                    "the arguments are not JSON: %s at byte %zu", why.msg, why.pos);
     }

@@ -74,8 +74,10 @@ struct call {
     struct arena arena;
     const char *arguments_text; /* as they came */
     size_t arguments_length;
-    yyjson_val *arguments; /* with the defaults filled in */
-    bool arguments_filled; /* differ from the text */
+    yyjson_val *arguments;       /* with the defaults filled in */
+    bool arguments_filled;       /* differ from the text */
+    const char *given_arguments; /* what the tool was given, once it asked for all */
+    size_t given_length;
 
     struct reply_block *first_block;
     struct reply_block *last_block;

@@ -20,6 +20,15 @@ static struct call *call_of(struct tr_call *base) {
     return (struct call *)base;
 }
 
+/* An allocation of the call's arena failed. */
+static tr_status no_memory(struct call *call) {
+    return call->arena.limited
+                   ? call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                               "the call takes more than the %u bytes of memory allowed",
+                               CALL_MEMORY_MAX)
+                   : call_fail(call, TOOLRACK_E_NO_MEMORY, TR_FAILED, NULL, "out of memory");
+}
+
 /* -------------------------------------------------------------- arguments */
 
 yyjson_val *call_argument(struct call *call, const char *path) {
@@ -35,7 +44,10 @@ static const char *get_arguments(struct tr_call *base, uint64_t *ret_length) {
     struct call *call = call_of(base);
     size_t length = call->arguments_length;
     const char *text;
-    if (call->arguments_filled) {
+    if (call->given_arguments != NULL) {
+        text = call->given_arguments;
+        length = call->given_length;
+    } else if (call->arguments_filled) {
         yyjson_alc alc = arena_alc(&call->arena);
         text = yyjson_val_write_opts(call->arguments, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
     } else {
@@ -43,10 +55,12 @@ static const char *get_arguments(struct tr_call *base, uint64_t *ret_length) {
         text = arena_copy(&call->arena, call->arguments_text, length);
     }
     if (text == NULL) {
-        (void)call_fail(call, TOOLRACK_E_NO_MEMORY, TR_FAILED, NULL, "out of memory");
+        (void)no_memory(call);
         text = "{}";
         length = 2;
     }
+    call->given_arguments = text;
+    call->given_length = length;
     if (ret_length != NULL) {
         *ret_length = length;
     }
@@ -165,8 +179,7 @@ static tr_status get_bytes(struct tr_call *base, const char *path, struct tr_byt
     size_t size = 0;
     void *data = arena_alloc(&call->arena, base64_decoded_size_max(length) + 1);
     if (data == NULL) {
-        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, path,
-                         "there is no memory left for the call");
+        return no_memory(call);
     }
     if (base64_decode(yyjson_get_str(value), length, data, &size) != NULL) {
         return TR_INVALID_ARGUMENTS;
@@ -186,8 +199,7 @@ static tr_status get_json(struct tr_call *base, const char *path, const char **r
     size_t length = 0;
     const char *text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
     if (text == NULL) {
-        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, path,
-                         "there is no memory left for the call");
+        return no_memory(call);
     }
     *ret = text;
     if (ret_length != NULL) {
@@ -218,7 +230,7 @@ static tr_status misuse(struct call *call, const char *what) {
 static tr_status append_block(struct call *call, const struct reply_block *block) {
     struct reply_block *kept = arena_alloc(&call->arena, sizeof *kept);
     if (kept == NULL) {
-        return no_room(call);
+        return no_memory(call);
     }
     *kept = *block;
     if (call->last_block != NULL) {
@@ -241,11 +253,13 @@ static bool copy_text(struct call *call, const char **text, size_t length) {
 /* Append a block with a copy of all that it points to. */
 static tr_status add_block(struct call *call, struct reply_block block) {
     if (call->block_count == CALL_BLOCKS_MAX ||
-        block.size > TOOLRACK_RESULT_MAX - call->reply_size ||
-        !copy_text(call, &block.data, block.size) ||
+        block.size > TOOLRACK_RESULT_MAX - call->reply_size) {
+        return no_room(call);
+    }
+    if (!copy_text(call, &block.data, block.size) ||
         (block.mime_type != NULL && !copy_text(call, &block.mime_type, strlen(block.mime_type))) ||
         (block.uri != NULL && !copy_text(call, &block.uri, strlen(block.uri)))) {
-        return no_room(call);
+        return no_memory(call);
     }
     return append_block(call, &block);
 }
@@ -295,6 +309,9 @@ static tr_status reply_json(struct tr_call *base, const char *json, uint64_t len
     yyjson_read_err why;
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
                                        &alc, &why);
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return no_memory(call);
+    }
     if (doc == NULL) {
         return call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
                          "the tool's reply cannot be used: it is not JSON, %s at byte %zu", why.msg,
@@ -373,8 +390,13 @@ static int error_code_of(tr_status code) {
     }
 }
 
-/* A text of the plugin as it may be shown: UTF-8, not too long. */
-static const char *presentable(struct call *call, const char *text) {
+/* A text of the plugin as it may be shown: UTF-8, not too long. `copy` is where it is made: a call
+ * may log and report for as long as it likes without taking memory for it. */
+struct message {
+    char copy[MESSAGE_LENGTH_MAX + 1];
+};
+
+static const char *presentable(struct message *message, const char *text) {
     if (text == NULL) {
         return "";
     }
@@ -383,24 +405,25 @@ static const char *presentable(struct call *call, const char *text) {
     if (!utf8_valid(text, length)) {
         return "(a message that is not UTF-8)";
     }
-    const char *copy = arena_copy(&call->arena, text, length);
-    return copy != NULL ? copy : "(a message that there was no memory for)";
+    memcpy(message->copy, text, length);
+    message->copy[length] = '\0';
+    return message->copy;
 }
 
 /* Fields are JSON Pointers, a path may leave out the first slash. */
 static const char *pointer_of(struct call *call, const char *path) {
-    const char *field = presentable(call, path);
-    if (field[0] == '\0' || field[0] == '/') {
-        return field;
-    }
-    const char *pointer = arena_printf(&call->arena, "/%s", field);
-    return pointer != NULL ? pointer : field;
+    struct message message;
+    const char *field = presentable(&message, path);
+    const char *pointer = arena_printf(&call->arena, "%s%s",
+                                       field[0] == '\0' || field[0] == '/' ? "" : "/", field);
+    return pointer != NULL ? pointer : "";
 }
 
 static tr_status fail(struct tr_call *base, tr_status code, const char *field,
                       const char *message) {
     struct call *call = call_of(base);
-    const char *text = presentable(call, message);
+    struct message shown;
+    const char *text = presentable(&shown, message);
     return call_fail(call, error_code_of(code), code == TR_OK ? TR_FAILED : code,
                      pointer_of(call, field), "%s",
                      text[0] != '\0' ? text : "the tool failed and did not say why");
@@ -435,7 +458,8 @@ static void progress(struct tr_call *base, double done, double total, const char
     if (call->options.progress == NULL || !isfinite(done) || !isfinite(total)) {
         return;
     }
-    const char *text = message != NULL ? presentable(call, message) : NULL;
+    struct message shown;
+    const char *text = message != NULL ? presentable(&shown, message) : NULL;
     if (gate_enter(call)) {
         call->options.progress(call->options.user, done, total, text);
         gate_leave(call);
@@ -447,7 +471,8 @@ static void log_message(struct tr_call *base, int32_t level, const char *message
     if (level < TR_LOG_DEBUG || level > TR_LOG_ERROR) {
         level = TR_LOG_INFO;
     }
-    const char *text = presentable(call, message);
+    struct message shown;
+    const char *text = presentable(&shown, message);
     if (gate_enter(call)) {
         log_line(call->host->log, level, call->tool->reg->plugin->desc->plugin->id, "%s", text);
         gate_leave(call);

@@ -724,13 +724,19 @@ static void wait_for(struct job *job) {
     (void)pthread_mutex_unlock(&job->gate.lock);
 }
 
+static int no_memory_for(const struct toolrack_tool *tool, struct toolrack_error *err) {
+    int code = error_oom(err);
+    error_set_tool(err, toolrack_tool_name(tool));
+    return code;
+}
+
 int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
               const struct toolrack_call_options *options, uint32_t deadline_ms,
               struct toolrack_result **ret, struct toolrack_error *err) {
     CLEANUP(job_unrefp)
     struct job *job = job_create(pool, tool, arguments, length, options, deadline_ms);
     if (job == NULL) {
-        return error_oom(err);
+        return no_memory_for(tool, err);
     }
     int code = enqueue(pool, job, err);
     if (code < 0) {
@@ -760,7 +766,7 @@ int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *argum
     CLEANUP(job_unrefp)
     struct job *job = job_create(pool, tool, arguments, length, options, deadline_ms);
     if (job == NULL) {
-        return error_oom(err);
+        return no_memory_for(tool, err);
     }
     job->done = done != NULL ? done : drop_outcome;
     job->user = user;

@@ -152,7 +152,18 @@ int result_add_replies(struct call *call, struct buf *out, struct toolrack_error
     } else {
         add_content(call, out);
     }
-    return out->failed ? error_oom(err) : 0;
+    if (out->failed) {
+        return error_oom(err);
+    }
+    /* Quotes and base64 make more of a reply than was counted when it came. */
+    size_t end = result_of(out)->text_at != 0
+                         ? sizeof(struct toolrack_result) + result_of(out)->json_length
+                         : out->length;
+    return end - sizeof(struct toolrack_result) <= TOOLRACK_RESULT_MAX
+                   ? 0
+                   : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                               "the result is larger than the %u bytes allowed",
+                               TOOLRACK_RESULT_MAX);
 }
 
 int result_end(struct buf *out, struct toolrack_result **ret, struct toolrack_error *err) {

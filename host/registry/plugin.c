@@ -63,6 +63,10 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
     struct toolrack_error failure;
     int code = image_load(plugin->path, &plugin->identity, plugin->desc, &plugin->host, &image,
                           &failure);
+    if (code == TOOLRACK_E_NO_MEMORY) {
+        *ret_first = false;
+        return error_oom(err); /* says nothing of the plugin: the next call tries again */
+    }
     if (code < 0) {
         /* To the caller of a tool it is the tool that cannot run. */
         memcpy(plugin->reason, failure.message, sizeof plugin->reason);

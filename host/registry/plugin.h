@@ -44,7 +44,8 @@ struct plugin *plugin_ref(struct plugin *plugin);
 void plugin_unref(struct plugin *plugin);
 CLEANUP_DEFINE(struct plugin, plugin_unref)
 
-/** Load it unless that is done. A load that failed is not tried again: the file is the same.
+/** Load it unless that is done. A load that failed is not tried again, for the file is the same,
+ * unless there was no memory.
  * @param ret_first  set to true when this call loaded it, or was the first to fail
  * @return 0 or the code of the failure, with its message. Caller holds plugin->lock. */
 int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *err);

@@ -89,9 +89,12 @@ int32_t registration_default_priority(const struct registration *reg) {
 /* Compile a schema text with memory that ends here. */
 static int compile_text(const char *text, size_t length, const struct schema_options *options,
                         struct schema **ret, struct toolrack_error *err) {
-    yyjson_doc *doc = yyjson_read(text, length, 0);
+    yyjson_read_err why;
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, 0, NULL, &why);
     if (doc == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID, "it is not JSON");
+        return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
+                       ? error_oom(err)
+                       : error_set(err, TOOLRACK_E_INVALID, "it is not JSON");
     }
     int code = schema_compile(yyjson_doc_get_root(doc), options, ret, err);
     yyjson_doc_free(doc);
@@ -100,13 +103,16 @@ static int compile_text(const char *text, size_t length, const struct schema_opt
 
 bool tool_check_schema(void *user, const char *schema, size_t length, bool is_result, char *reason,
                        size_t room) {
-    (void)user;
+    bool *no_memory = user;
     struct schema *compiled = NULL;
     struct toolrack_error err;
     struct schema_options options = SCHEMA_OPTIONS_TOOL;
     options.root_object = !is_result;
     if (compile_text(schema, length, &options, &compiled, &err) < 0) {
         (void)snprintf(reason, room, "%s", err.message);
+        if (no_memory != NULL && err.code == TOOLRACK_E_NO_MEMORY) {
+            *no_memory = true;
+        }
         return false;
     }
     schema_destroy(compiled);

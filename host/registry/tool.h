@@ -84,5 +84,6 @@ static inline void registration_record(struct registration *reg, bool failed, ui
     }
 }
 
-/** Whether a text is a schema that a tool may have; for the reader of descriptors. [any-thread] */
+/** Whether a text is a schema that a tool may have; for the reader of descriptors. `user` is a bool
+ * that is set when there was no memory to tell, or NULL. [any-thread] */
 descriptor_schema_check tool_check_schema;

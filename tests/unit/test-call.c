@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -83,6 +84,38 @@ static tr_status broken(struct tr_call *call) {
     return 99;
 }
 TR_JSON_TOOL(broken, "Replies wrongly", TR_SCHEMA({"type" : "object"}))
+
+/* Talks a lot, asks for all its arguments again and again, and then takes much of what it may. */
+static tr_status talkative(struct tr_call *call) {
+    char line[1000];
+    memset(line, 'x', sizeof line - 1);
+    line[sizeof line - 1] = '\0';
+    for (int i = 0; i < 200000; i++) {
+        tr_log(call, TR_LOG_DEBUG, "%s", line);
+        tr_progress(call, i, 0, line);
+        (void)tr_arguments(call);
+    }
+    return tr_alloc(call, 400u * 1024 * 1024) != NULL ? tr_reply_text(call, "done") : TR_FAILED;
+}
+TR_JSON_TOOL(talkative, "Talks", TR_SCHEMA({"type" : "object"}))
+
+/* Each character of the text takes six in JSON. */
+static tr_status bulky(struct tr_call *call) {
+    const size_t size = 12u * 1024 * 1024;
+    char *text = tr_alloc(call, size + 1);
+    if (text == NULL) {
+        return TR_FAILED;
+    }
+    memset(text, 1, size);
+    text[size] = '\0';
+    return tr_reply_text(call, text);
+}
+TR_JSON_TOOL(bulky, "Replies a lot", TR_SCHEMA({"type" : "object"}))
+
+static void lines(struct tr_call *call) {
+    tr_log(call, TR_LOG_WARNING, "one\ntwo\tthree");
+}
+TR_TOOL(lines, "Logs two lines", TR_VOID, TR_CALL)
 
 static tr_status shaped(struct tr_call *call) {
     return tr_reply_json(call, tr_get_json(call, "give", "{}"));
@@ -228,7 +261,8 @@ static void off(void) {
 TR_TOOL(off, ("Off", .flags = TR_DISABLED), TR_VOID)
 
 TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, picky, greet, echo, several,
-          broken, shaped, pieces, put_shaped, sleeper, about, getters, nothing, wipe, off)
+          broken, talkative, bulky, lines, shaped, pieces, put_shaped, sleeper, about, getters,
+          nothing, wipe, off)
 
 /* The same sleeper in a plugin that is not thread safe. */
 static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
@@ -462,6 +496,43 @@ static void replies_in_pieces(void **state) {
     fails("pieces", "{\"how\":\"twice\"}", failed, "", "two JSON replies");
     gives("put_shaped", "{\"n\":3}", "{\"n\":3}");
     fails("put_shaped", "{\"n\":\"3\"}", failed, "", "does not fit its own schema: /n");
+}
+
+static void limits_of_a_call(void **state) {
+    (void)state;
+    gives("talkative", NULL, "\"done\"");
+    fails("bulky", NULL, TOOLRACK_E_LIMIT_EXCEEDED, "", "67108864 bytes");
+    /* 40 million values are more than a call may take. */
+    const size_t length = 64u * 1024 * 1024 - 8;
+    char *many = malloc(length + 1);
+    assert_non_null(many);
+    memcpy(many, "{\"a\":[", 6);
+    for (size_t i = 6; i < length; i++) {
+        many[i] = i % 2 == 0 ? '1' : ',';
+    }
+    memcpy(many + length - 3, "1]}", 4);
+    fails("greet", many, TOOLRACK_E_LIMIT_EXCEEDED, "", "bytes of memory allowed");
+    free(many);
+}
+
+/* Messages and log lines are one line of UTF-8, whatever they are made of. */
+static void texts_are_lines_of_utf8(void **state) {
+    (void)state;
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err = {0};
+    char name[200] = "";
+    for (int i = 0; i < 30; i++) { /* cut inside a character */
+        (void)strcat(name, "a\u20ac");
+    }
+    assert_int_equal(toolrack_call(host, name, NULL, NULL, &result, &err), TOOLRACK_E_NOT_FOUND);
+    assert_true(utf8_valid(err.message, strlen(err.message)));
+    assert_int_equal(toolrack_call(host, "\xff\n\xe2\x82", NULL, NULL, &result, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    assert_true(utf8_valid(err.message, strlen(err.message)));
+    assert_true(utf8_valid(err.tool, strlen(err.tool)));
+    assert_null(strchr(err.tool, '\n'));
+    gives("lines", NULL, "null");
+    assert_string_equal(last_log, "test: one two three");
 }
 
 static void names_and_permissions(void **state) {
@@ -937,6 +1008,8 @@ int main(void) {
             IN_HOST(bad_arguments),
             IN_HOST(broken_replies),
             IN_HOST(replies_in_pieces),
+            IN_HOST(limits_of_a_call),
+            IN_HOST(texts_are_lines_of_utf8),
             IN_HOST(names_and_permissions),
             IN_HOST(context_of_a_call),
             IN_HOST(deadline_passes_while_the_tool_runs),

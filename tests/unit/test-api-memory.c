@@ -1,0 +1,338 @@
+/* The embedding API when the n-th allocation fails, for every n: an error that says so, and all as
+ * it was before. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "failing-malloc.h"
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+/* Above this the loop never ends, which is a fault of its own. */
+#define ALLOCATIONS_MAX 5000u
+
+static double add(double a, double b) {
+    return a + b;
+}
+TR_TOOL(add, "Add two numbers", TR_F64, (TR_F64, a, "first"), (TR_F64, b, "second", TR_DEFAULT(1)))
+
+static tr_status echo(struct tr_call *call) {
+    tr_log(call, TR_LOG_INFO, "a word");
+    tr_progress(call, 1, 2, "half");
+    (void)tr_get_bytes(call, "bytes");
+    (void)tr_get_json(call, "list", "");
+    (void)tr_reply_text(call, "text");
+    (void)tr_reply_image(call, "PNG", 3, "image/png");
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(
+        echo, ("Echo", .version = "2.0.0"),
+        TR_SCHEMA({"type" : "object", "properties" : {"n" : {"type" : "integer", "default" : 7}}}))
+TR_PLUGIN(("memory", .flags = TR_THREAD_SAFE), "1.0.0", add, echo)
+
+static struct toolrack *host;
+
+/* A folder with a link to one fixture plugin, and a state folder. */
+static char dir[] = "/tmp/toolrack-test-XXXXXX";
+
+static int make_folder(void **state) {
+    (void)state;
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/good.so", mkdtemp(dir));
+    return symlink(TEST_PLUGINS "/good.so", path);
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[64];
+    (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
+    return system(command);
+}
+
+static int open_on(const char *const *dirs, const char *state_dir, struct toolrack_error *err) {
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = state_dir;
+    options.plugin_dirs = dirs;
+    options.no_scan = dirs == NULL;
+    host = NULL;
+    return toolrack_open(&options, &host, err);
+}
+
+static int open_host(void **state) {
+    (void)state;
+    return open_on(NULL, "", NULL) == 0 &&
+                           toolrack_register(host, &toolrack_plugin, NULL, NULL) == 0
+                   ? 0
+                   : -1;
+}
+
+static int close_host(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return 0;
+}
+
+/* Whether the n-th allocation of `body` fails still; after a failure `check` looks. */
+static bool fails_at(unsigned n, int (*body)(struct toolrack_error *err), void (*check)(void)) {
+    struct toolrack_error err = {0};
+    failing_malloc_set(n);
+    int code = body(&err);
+    bool hit = failing_malloc_hit();
+    failing_malloc_set(0);
+    assert_true(n < ALLOCATIONS_MAX);
+    assert_int_equal(err.code, code);
+    if (code < 0) {
+        assert_true(hit);
+        if (code != TOOLRACK_E_NO_MEMORY) {
+            fail_msg("allocation %u: %s: %s", n, toolrack_code_name(code), err.message);
+        }
+        check();
+    }
+    return hit;
+}
+
+static void for_every_allocation(int (*body)(struct toolrack_error *err), void (*check)(void)) {
+    for (unsigned n = 1; fails_at(n, body, check); n++) {
+    }
+}
+
+static void check_nothing(void) {
+}
+
+static size_t count_tools(const char *name) {
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    struct toolrack_tools *tools = NULL;
+    filter.name = name;
+    assert_int_equal(toolrack_list(host, &filter, &tools, NULL), 0);
+    size_t count = toolrack_tools_count(tools);
+    toolrack_tools_free(tools);
+    return count;
+}
+
+/* ------------------------------------------------------------- open, register */
+
+static int open_and_close(struct toolrack_error *err) {
+    const char *const dirs[] = {dir, NULL};
+    int code = open_on(dirs, dir, err);
+    if (code == 0) {
+        toolrack_close(host);
+    }
+    host = NULL;
+    return code;
+}
+
+static void opening(void **state) {
+    (void)state;
+    for_every_allocation(open_and_close, check_nothing);
+}
+
+static int register_again(struct toolrack_error *err) {
+    struct tr_plugin other = toolrack_plugin;
+    other.version = "3.0.0";
+    static const struct tr_tool *const tools[] = {&tr_tool_add};
+    other.tools = tools;
+    other.tool_count = 1;
+    return toolrack_register(host, &other, NULL, err);
+}
+
+static void check_one_add(void) {
+    assert_int_equal(count_tools("add"), 1);
+}
+
+static void registering(void **state) {
+    (void)state;
+    for_every_allocation(register_again, check_one_add);
+    assert_int_equal(count_tools("add"), 2);
+}
+
+static int unregister(struct toolrack_error *err) {
+    return toolrack_unregister_name(host, "add", err);
+}
+
+static void unregistering(void **state) {
+    (void)state;
+    for_every_allocation(unregister, check_one_add);
+    assert_int_equal(count_tools("add"), 0);
+}
+
+/* ----------------------------------------------------------------------- lists */
+
+static int list_everything(struct toolrack_error *err) {
+    struct toolrack_tools *tools = NULL;
+    struct toolrack_text *text = NULL;
+    struct toolrack_refusals *refused = NULL;
+    int code = toolrack_list(host, NULL, &tools, err);
+    if (code == 0) {
+        code = toolrack_definitions(host, &text, err);
+    }
+    if (code == 0) {
+        code = toolrack_refused(host, &refused, err);
+    }
+    toolrack_tools_free(tools);
+    toolrack_text_unref(text);
+    toolrack_refusals_free(refused);
+    return code;
+}
+
+static void listing(void **state) {
+    (void)state;
+    for_every_allocation(list_everything, check_nothing);
+}
+
+/* -------------------------------------------------------------------- settings */
+
+static int disable(struct toolrack_error *err) {
+    return toolrack_set_enabled(host, "add", false, err);
+}
+
+/* Not in effect, not noted for later tools, and not kept. */
+static void check_enabled(void) {
+    check_one_add();
+    assert_int_equal(register_again(NULL), 0);
+    assert_int_equal(count_tools("add"), 2);
+    assert_int_equal(toolrack_unregister_name(host, "add@3.0.0", NULL), 0);
+    struct toolrack *first = host;
+    assert_int_equal(open_on(NULL, dir, NULL), 0);
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
+    check_one_add();
+    toolrack_close(host);
+    host = first;
+}
+
+static void deciding(void **state) {
+    (void)state;
+    assert_int_equal(open_on(NULL, dir, NULL), 0);
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
+    for_every_allocation(disable, check_enabled);
+    assert_int_equal(count_tools("add"), 0);
+    toolrack_close(host);
+}
+
+/* ----------------------------------------------------------------------- calls */
+
+static int call_with(const char *name, const char *arguments, uint32_t deadline_ms,
+                     struct toolrack_error *err) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.deadline_ms = deadline_ms;
+    options.caller = "a test";
+    options.confirmed = true;
+    int code = toolrack_call(host, name, arguments, &options, &result, err);
+    assert_true((code == 0) == (result != NULL));
+    if (code < 0 && err != NULL) {
+        assert_string_equal(err->tool, name);
+    }
+    toolrack_result_free(result);
+    return code;
+}
+
+static int call_typed_here(struct toolrack_error *err) {
+    return call_with("add", "{\"a\":1}", TOOLRACK_NO_DEADLINE, err);
+}
+
+static int call_json_here(struct toolrack_error *err) {
+    return call_with("echo", "{\"bytes\":\"aGk=\",\"list\":[1,2,3]}", TOOLRACK_NO_DEADLINE, err);
+}
+
+static int call_json_on_a_thread(struct toolrack_error *err) {
+    return call_with("echo", "{\"bytes\":\"aGk=\",\"list\":[1,2,3]}", 0, err);
+}
+
+static void calling(void **state) {
+    (void)state;
+    for_every_allocation(call_typed_here, check_nothing);
+    for_every_allocation(call_json_here, check_nothing);
+    assert_int_equal(call_json_on_a_thread(NULL), 0); /* the thread is there from now on */
+    for_every_allocation(call_json_on_a_thread, check_nothing);
+}
+
+/* A plugin that could not be loaded for want of memory is tried again. */
+static int load_and_call(struct toolrack_error *err) {
+    return call_with("add", "{\"a\":1,\"b\":2}", TOOLRACK_NO_DEADLINE, err);
+}
+
+static void check_listed(void) {
+    struct toolrack_tool *tool = toolrack_get(host, "add");
+    assert_true(toolrack_tool_state(tool) != TOOLRACK_FAILED);
+    toolrack_tool_unref(tool);
+}
+
+static void loading(void **state) {
+    (void)state;
+    const char *const dirs[] = {dir, NULL};
+    bool fails = true;
+    for (unsigned n = 1; fails; n++) {
+        assert_int_equal(open_on(dirs, "", NULL), 0);
+        fails = fails_at(n, load_and_call, check_listed);
+        assert_int_equal(load_and_call(NULL), 0);
+        toolrack_close(host);
+    }
+}
+
+struct outcome {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    bool there;
+    struct toolrack_error err;
+};
+
+static void take_outcome(void *user, struct toolrack_result *result,
+                         const struct toolrack_error *err) {
+    struct outcome *outcome = user;
+    toolrack_result_free(result);
+    (void)pthread_mutex_lock(&outcome->lock);
+    outcome->there = true;
+    if (err != NULL) {
+        outcome->err = *err;
+    }
+    (void)pthread_cond_signal(&outcome->cond);
+    (void)pthread_mutex_unlock(&outcome->lock);
+}
+
+static int submit_and_wait(struct toolrack_error *err) {
+    struct outcome outcome = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+    struct toolrack_call *call = NULL;
+    int code = toolrack_submit(host, "echo", "{\"list\":[1]}", NULL, take_outcome, &outcome, &call,
+                               err);
+    if (code < 0) {
+        assert_false(outcome.there);
+        assert_null(call);
+        assert_string_equal(err->tool, "echo");
+        return code;
+    }
+    (void)pthread_mutex_lock(&outcome.lock);
+    while (!outcome.there) {
+        (void)pthread_cond_wait(&outcome.cond, &outcome.lock);
+    }
+    (void)pthread_mutex_unlock(&outcome.lock);
+    toolrack_call_unref(call);
+    *err = outcome.err;
+    return outcome.err.code;
+}
+
+static void submitting(void **state) {
+    (void)state;
+    struct toolrack_error err = {0};
+    assert_int_equal(submit_and_wait(&err), 0);
+    for_every_allocation(submit_and_wait, check_nothing);
+}
+
+#define IN_HOST(test) cmocka_unit_test_setup_teardown(test, open_host, close_host)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(opening), IN_HOST(registering),       IN_HOST(unregistering),
+            IN_HOST(listing),          cmocka_unit_test(deciding), IN_HOST(calling),
+            cmocka_unit_test(loading), IN_HOST(submitting),
+    };
+    return cmocka_run_group_tests_name("api-memory", tests, make_folder, remove_folder);
+}
