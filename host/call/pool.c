@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "call/spin.h"
 
 /* Invariants:
  *
@@ -17,7 +18,9 @@
  * leaves it, is detached, counts in `lost` until it returns, and then ends. (3) Locks are taken in
  * the order pool->lock, then job->gate.lock; callbacks of the app are called with no lock held, but
  * for progress and log, which hold the gate of their own call. (4) A plugin's stuck count is the
- * number of its RUNNING jobs that became GIVEN_UP and whose function has not returned. */
+ * number of its RUNNING jobs that became GIVEN_UP and whose function has not returned.
+ *  (5) One idle thread at most spins, with `spinning` set; it looks at the queue under the lock
+ *      after that and before it sleeps, so that one job needs no signal. */
 
 enum job_state { JOB_QUEUED, JOB_READY, JOB_RUNNING, JOB_DONE, JOB_GIVEN_UP };
 
@@ -29,6 +32,7 @@ struct job {
     struct call_gate gate;
     enum job_state state; /* guarded by gate.lock, like the outcome */
     pthread_cond_t changed;
+    atomic_uint over; /* a hint for who spins, set after the gate is free again: look there */
 
     toolrack_done *done; /* NULL: somebody waits in pool_call() */
     void *user;
@@ -63,6 +67,9 @@ struct worker {
 struct pool {
     const struct call_host *host;
     uint32_t threads_max;
+    struct spin job_spin;     /* of an idle thread for the next job */
+    struct spin outcome_spin; /* of a caller for the end of its job */
+    atomic_uint offered;      /* a hint for the thread that spins: look at the queue */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t work;  /* a job was queued, or closing */
@@ -75,6 +82,7 @@ struct pool {
     struct worker *workers;
     uint32_t threads; /* in workers */
     uint32_t idle;    /* of those */
+    bool spinning;    /* one of the idle ones does not sleep yet */
     uint32_t lost;
     uint32_t returning; /* were lost, and are on their way out */
     bool closing;
@@ -339,6 +347,7 @@ static bool give_up(struct job *job) {
     bool lost = ends && job->lost;
     (void)pthread_mutex_unlock(&job->gate.lock);
     (void)pthread_mutex_unlock(&pool->lock);
+    atomic_store_explicit(&job->over, 1, memory_order_release);
     if (lost) {
         tell_plugin(job, TOOLRACK_EVENT_STUCK,
                     "a call did not return in time; its thread was given up and still runs");
@@ -400,6 +409,7 @@ static bool end_job(struct job *job, int code, struct toolrack_result *result,
         (void)pthread_cond_broadcast(&job->changed);
     }
     (void)pthread_mutex_unlock(&job->gate.lock);
+    atomic_store_explicit(&job->over, 1, memory_order_release);
     if (!ends) {
         toolrack_result_free(result);
     }
@@ -436,13 +446,30 @@ static struct job *dequeue(struct pool *pool) {
     return job;
 }
 
+/* Caller holds pool->lock, which is released meanwhile. */
+static void spin_for_job(struct pool *pool) {
+    pool->spinning = true;
+    atomic_store_explicit(&pool->offered, 0, memory_order_relaxed);
+    (void)pthread_mutex_unlock(&pool->lock);
+    (void)spin_while_zero(&pool->job_spin, &pool->offered);
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->spinning = false;
+}
+
 static struct job *next_job(struct pool *pool, struct worker *worker) {
     (void)pthread_mutex_lock(&pool->lock);
     struct job *job = dequeue(pool);
+    bool has_slept = false;
     while (job == NULL && !pool->closing) {
         pool->idle++;
         (void)pthread_cond_broadcast(&pool->quiet);
-        (void)pthread_cond_wait(&pool->work, &pool->lock);
+        if (!has_slept && !pool->spinning && spin_worthwhile(&pool->job_spin)) {
+            spin_for_job(pool);
+        }
+        if (pool->queue_first == NULL && !pool->closing) {
+            (void)pthread_cond_wait(&pool->work, &pool->lock);
+            has_slept = true;
+        }
         pool->idle--;
         job = dequeue(pool);
     }
@@ -531,6 +558,7 @@ static int refuse_job(struct toolrack_error *err, struct job *job, const char *r
 /* Queue a job, with a reference of the queue's own. */
 static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *err) {
     const char *reason = NULL;
+    bool is_seen = false; /* by the thread that spins */
     (void)pthread_mutex_lock(&pool->lock);
     if (pool->queued >= TOOLRACK_QUEUE_MAX) {
         reason = "too many calls wait for a thread of the host; try again later";
@@ -558,9 +586,15 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
             live_add(pool, job);
             (void)pthread_cond_signal(&pool->watch);
         }
-        (void)pthread_cond_signal(&pool->work);
+        is_seen = pool->spinning && pool->queued == 1;
+        if (!is_seen) {
+            (void)pthread_cond_signal(&pool->work);
+        }
     }
     (void)pthread_mutex_unlock(&pool->lock);
+    if (is_seen) {
+        atomic_store_explicit(&pool->offered, 1, memory_order_release);
+    }
     return reason == NULL ? 0 : refuse_job(err, job, reason);
 }
 
@@ -571,6 +605,8 @@ struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
     if (pool != NULL) {
         pool->host = host;
         pool->threads_max = threads_max != 0 ? threads_max : POOL_THREADS_MAX;
+        spin_init(&pool->job_spin);
+        spin_init(&pool->outcome_spin);
         (void)pthread_mutex_init(&pool->lock, NULL);
         clock_cond_init(&pool->work);
         clock_cond_init(&pool->watch);
@@ -670,6 +706,10 @@ void pool_destroy(struct pool *pool) {
 /* -------------------------------------------------------------------- calls */
 
 static void wait_for(struct job *job) {
+    struct spin *spin = &job->pool->outcome_spin;
+    if (spin_worthwhile(spin)) {
+        (void)spin_while_zero(spin, &job->over);
+    }
     struct timespec until = clock_timespec(job->call.deadline_ns);
     (void)pthread_mutex_lock(&job->gate.lock);
     int timed_out = 0;
