@@ -285,17 +285,19 @@ static void start_worker(struct pool *pool) {
 
 /* ---------------------------------------------------------------- outcome */
 
-/* Hand the outcome of a submitted job to its callback. Called once, by who ended the job. */
+/* Hand the outcome of a submitted job to its callback; who waits in pool_call() takes it. Called
+ * once, by who ended the job. */
 static void deliver(struct job *job) {
     struct pool *pool = job->pool;
+    if (job->done == NULL) {
+        return;
+    }
     (void)pthread_mutex_lock(&pool->lock);
     bool was_live = live_remove(pool, job);
     (void)pthread_mutex_unlock(&pool->lock);
-    if (job->done != NULL) {
-        struct toolrack_result *result = job->result;
-        job->result = NULL;
-        job->done(job->user, result, job->code < 0 ? &job->error : NULL);
-    }
+    struct toolrack_result *result = job->result;
+    job->result = NULL;
+    job->done(job->user, result, job->code < 0 ? &job->error : NULL);
     if (was_live) {
         job_unref(job);
     }
@@ -705,7 +707,8 @@ void pool_destroy(struct pool *pool) {
 
 /* -------------------------------------------------------------------- calls */
 
-static void wait_for(struct job *job) {
+/* Whether it is over by its deadline. */
+static bool wait_for(struct job *job) {
     struct spin *spin = &job->pool->outcome_spin;
     if (spin_worthwhile(spin)) {
         (void)spin_while_zero(spin, &job->over);
@@ -716,7 +719,9 @@ static void wait_for(struct job *job) {
     while (!is_over(job) && timed_out != ETIMEDOUT) {
         timed_out = pthread_cond_timedwait(&job->changed, &job->gate.lock, &until);
     }
+    bool over = is_over(job);
     (void)pthread_mutex_unlock(&job->gate.lock);
+    return over;
 }
 
 int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
@@ -731,8 +736,9 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
     if (code < 0) {
         return code;
     }
-    wait_for(job);
-    (void)give_up(job); /* unless it is over */
+    if (!wait_for(job)) {
+        (void)give_up(job); /* unless it has come to its end meanwhile */
+    }
     if (job->code < 0) {
         *err = job->error;
         return job->code;
