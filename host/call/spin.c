@@ -11,19 +11,26 @@ void spin_init(struct spin *spin) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     spin->possible = sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) > 1;
-    atomic_init(&spin->misses, 0);
+    atomic_init(&spin->credit, SPIN_CREDIT_MAX);
+    atomic_init(&spin->skipped, 0);
 }
 
 bool spin_worthwhile(struct spin *spin) {
     if (!spin->possible) {
         return false;
     }
-    unsigned misses = atomic_load_explicit(&spin->misses, memory_order_relaxed);
-    if (misses < SPIN_MISSES_MAX) {
+    if (atomic_load_explicit(&spin->credit, memory_order_relaxed) > 0) {
         return true;
     }
-    atomic_store_explicit(&spin->misses, misses + 1, memory_order_relaxed);
-    return misses % SPIN_PROBE_EACH == 0;
+    return atomic_fetch_add_explicit(&spin->skipped, 1, memory_order_relaxed) % SPIN_PROBE_EACH ==
+           SPIN_PROBE_EACH - 1;
+}
+
+/* What two threads change at once may get lost; it is only a tendency. */
+static void earn(struct spin *spin, int credit) {
+    credit += atomic_load_explicit(&spin->credit, memory_order_relaxed);
+    credit = credit < 0 ? 0 : credit > SPIN_CREDIT_MAX ? SPIN_CREDIT_MAX : credit;
+    atomic_store_explicit(&spin->credit, credit, memory_order_relaxed);
 }
 
 /* Tell the CPU that this is a spin; its sibling gets what this thread does not use. */
@@ -40,16 +47,12 @@ bool spin_while_zero(struct spin *spin, const atomic_uint *word) {
     do {
         for (int i = 0; i < LOOKS_BY_CLOCK; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != 0) {
-                atomic_store_explicit(&spin->misses, 0, memory_order_relaxed);
+                earn(spin, 1);
                 return true;
             }
             relax();
         }
     } while (clock_now_ns() < until_ns);
-    /* Lost counts of two that miss at once do no harm. */
-    unsigned misses = atomic_load_explicit(&spin->misses, memory_order_relaxed);
-    if (misses < SPIN_MISSES_MAX) {
-        atomic_store_explicit(&spin->misses, misses + 1, memory_order_relaxed);
-    }
+    earn(spin, -2);
     return false;
 }
