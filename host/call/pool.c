@@ -1,13 +1,14 @@
 #include "call/pool.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
+#include "call/spin.h"
 
 /* Invariants:
  *
@@ -18,7 +19,9 @@
  *  (3) Locks are taken in the order pool->lock, then job->gate.lock; callbacks of the app are
  *      called with no lock held.
  *  (4) A plugin's stuck count is the number of its LOADING and RUNNING jobs that became GIVEN_UP
- *      and whose function has not returned. */
+ *      and whose function has not returned.
+ *  (5) One idle thread at most spins, with `spinning` set; it looks at the queue under the lock
+ *      after that and before it sleeps, so that one job needs no signal. */
 
 enum job_state { JOB_QUEUED, JOB_READY, JOB_LOADING, JOB_RUNNING, JOB_DONE, JOB_GIVEN_UP };
 
@@ -30,6 +33,7 @@ struct job {
     struct call_gate gate;
     enum job_state state; /* guarded by gate.lock, like the outcome */
     pthread_cond_t changed;
+    atomic_uint over; /* a hint for who spins, set after the gate is free again: look there */
 
     toolrack_done *done; /* NULL: somebody waits in pool_call() */
     void *user;
@@ -65,6 +69,9 @@ struct worker {
 struct pool {
     const struct call_host *host;
     uint32_t threads_max;
+    struct spin job_spin;     /* of an idle thread for the next job */
+    struct spin outcome_spin; /* of a caller for the end of its job */
+    atomic_uint offered;      /* a hint for the thread that spins: look at the queue */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t work;  /* a job was queued, or closing */
@@ -77,6 +84,7 @@ struct pool {
     struct worker *workers;
     uint32_t threads; /* in workers */
     uint32_t idle;    /* of those */
+    bool spinning;    /* one of the idle ones does not sleep yet */
     uint32_t lost;
     uint32_t returning; /* were lost, and are on their way out */
     bool stopping;      /* takes no jobs any more */
@@ -259,17 +267,6 @@ static void worker_remove(struct pool *pool, struct worker *worker) {
     pool->threads--;
 }
 
-/* Signals are the app's business, and go to its threads. */
-static int start_thread(pthread_t *thread, void *(*function)(void *), void *argument) {
-    sigset_t all;
-    sigset_t before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(thread, NULL, function, argument);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 /* Start a thread when more jobs wait than threads. Caller holds pool->lock. */
 static void start_worker(struct pool *pool) {
     if (pool->closing || pool->queued <= pool->idle || pool->threads >= pool->threads_max) {
@@ -280,7 +277,7 @@ static void start_worker(struct pool *pool) {
         return;
     }
     worker->pool = pool;
-    if (start_thread(&worker->thread, worker_main, worker) != 0) {
+    if (thread_start(&worker->thread, worker_main, worker) != 0) {
         free(worker);
         return;
     }
@@ -289,20 +286,22 @@ static void start_worker(struct pool *pool) {
 
 /* ---------------------------------------------------------------- outcome */
 
-/* Hand the outcome of a submitted job to its callback. Called once, by who ended the job. */
+/* Hand the outcome of a submitted job to its callback; who waits in pool_call() takes it. Called
+ * once, by who ended the job. */
 static void deliver(struct job *job) {
     struct pool *pool = job->pool;
+    if (job->done == NULL) {
+        return;
+    }
     (void)pthread_mutex_lock(&pool->lock);
     bool was_live = live_remove(pool, job);
     if (pool->stopping) {
         (void)pthread_cond_broadcast(&pool->quiet);
     }
     (void)pthread_mutex_unlock(&pool->lock);
-    if (job->done != NULL) {
-        struct toolrack_result *result = job->result;
-        job->result = NULL;
-        job->done(job->user, result, job->code < 0 ? &job->error : NULL);
-    }
+    struct toolrack_result *result = job->result;
+    job->result = NULL;
+    job->done(job->user, result, job->code < 0 ? &job->error : NULL);
     if (was_live) {
         job_unref(job);
     }
@@ -372,6 +371,7 @@ static bool give_up(struct job *job) {
     bool lost = ends && job->lost;
     (void)pthread_mutex_unlock(&job->gate.lock);
     (void)pthread_mutex_unlock(&pool->lock);
+    atomic_store_explicit(&job->over, 1, memory_order_release);
     if (ends) {
         plugin_wake(job->tool->reg->plugin, &job->call, lost);
         wait_until_left(&job->gate);
@@ -437,6 +437,7 @@ static bool end_job(struct job *job, int code, struct toolrack_result *result,
         (void)pthread_cond_broadcast(&job->changed);
     }
     (void)pthread_mutex_unlock(&job->gate.lock);
+    atomic_store_explicit(&job->over, 1, memory_order_release);
     if (!ends) {
         toolrack_result_free(result);
     }
@@ -473,13 +474,30 @@ static struct job *dequeue(struct pool *pool) {
     return job;
 }
 
+/* Caller holds pool->lock, which is released meanwhile. */
+static void spin_for_job(struct pool *pool) {
+    pool->spinning = true;
+    atomic_store_explicit(&pool->offered, 0, memory_order_relaxed);
+    (void)pthread_mutex_unlock(&pool->lock);
+    (void)spin_while_zero(&pool->job_spin, &pool->offered);
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->spinning = false;
+}
+
 static struct job *next_job(struct pool *pool, struct worker *worker) {
     (void)pthread_mutex_lock(&pool->lock);
     struct job *job = dequeue(pool);
+    bool has_slept = false;
     while (job == NULL && !pool->closing) {
         pool->idle++;
         (void)pthread_cond_broadcast(&pool->quiet);
-        (void)pthread_cond_wait(&pool->work, &pool->lock);
+        if (!has_slept && !pool->spinning && spin_worthwhile(&pool->job_spin)) {
+            spin_for_job(pool);
+        }
+        if (pool->queue_first == NULL && !pool->closing) {
+            (void)pthread_cond_wait(&pool->work, &pool->lock);
+            has_slept = true;
+        }
         pool->idle--;
         job = dequeue(pool);
     }
@@ -552,7 +570,7 @@ static void *watch_main(void *argument) {
 /* Caller holds pool->lock. */
 static bool start_watch(struct pool *pool) {
     if (!pool->watching) {
-        pool->watching = start_thread(&pool->watch_thread, watch_main, pool) == 0;
+        pool->watching = thread_start(&pool->watch_thread, watch_main, pool) == 0;
     }
     return pool->watching;
 }
@@ -569,6 +587,7 @@ static int refuse_job(struct toolrack_error *err, struct job *job, int code, con
 static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *err) {
     const char *reason = NULL;
     int code = TOOLRACK_E_LIMIT_EXCEEDED;
+    bool is_seen = false; /* by the thread that spins */
     (void)pthread_mutex_lock(&pool->lock);
     if (pool->stopping) {
         code = TOOLRACK_E_CANCELLED;
@@ -599,9 +618,15 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
             live_add(pool, job);
             (void)pthread_cond_signal(&pool->watch);
         }
-        (void)pthread_cond_signal(&pool->work);
+        is_seen = pool->spinning && pool->queued == 1;
+        if (!is_seen) {
+            (void)pthread_cond_signal(&pool->work);
+        }
     }
     (void)pthread_mutex_unlock(&pool->lock);
+    if (is_seen) {
+        atomic_store_explicit(&pool->offered, 1, memory_order_release);
+    }
     return reason == NULL ? 0 : refuse_job(err, job, code, reason);
 }
 
@@ -612,6 +637,8 @@ struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
     if (pool != NULL) {
         pool->host = host;
         pool->threads_max = threads_max != 0 ? threads_max : POOL_THREADS_MAX;
+        spin_init(&pool->job_spin);
+        spin_init(&pool->outcome_spin);
         (void)pthread_mutex_init(&pool->lock, NULL);
         clock_cond_init(&pool->work);
         clock_cond_init(&pool->watch);
@@ -714,14 +741,21 @@ bool pool_destroy(struct pool *pool) {
 
 /* -------------------------------------------------------------------- calls */
 
-static void wait_for(struct job *job) {
+/* Whether it is over by its deadline. */
+static bool wait_for(struct job *job) {
+    struct spin *spin = &job->pool->outcome_spin;
+    if (spin_worthwhile(spin)) {
+        (void)spin_while_zero(spin, &job->over);
+    }
     struct timespec until = clock_timespec(job->call.deadline_ns);
     (void)pthread_mutex_lock(&job->gate.lock);
     int timed_out = 0;
     while (!is_over(job) && timed_out != ETIMEDOUT) {
         timed_out = pthread_cond_timedwait(&job->changed, &job->gate.lock, &until);
     }
+    bool over = is_over(job);
     (void)pthread_mutex_unlock(&job->gate.lock);
+    return over;
 }
 
 static int no_memory_for(const struct toolrack_tool *tool, struct toolrack_error *err) {
@@ -742,8 +776,9 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
     if (code < 0) {
         return code;
     }
-    wait_for(job);
-    (void)give_up(job); /* unless it is over */
+    if (!wait_for(job)) {
+        (void)give_up(job); /* unless it has come to its end meanwhile */
+    }
     if (job->code < 0) {
         *err = job->error;
         return job->code;

@@ -1,0 +1,55 @@
+#include "call/spin.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+/* Looks between two looks at the clock, which costs as much as several. */
+#define LOOKS_BY_CLOCK 16
+
+void spin_init(struct spin *spin) {
+    spin->possible = thread_cpu_count() > 1;
+    atomic_init(&spin->credit, SPIN_CREDIT_MAX);
+    atomic_init(&spin->skipped, 0);
+}
+
+bool spin_worthwhile(struct spin *spin) {
+    if (!spin->possible) {
+        return false;
+    }
+    if (atomic_load_explicit(&spin->credit, memory_order_relaxed) > 0) {
+        return true;
+    }
+    return atomic_fetch_add_explicit(&spin->skipped, 1, memory_order_relaxed) % SPIN_PROBE_EACH ==
+           SPIN_PROBE_EACH - 1;
+}
+
+/* What two threads change at once may get lost; it is only a tendency. */
+static void earn(struct spin *spin, int credit) {
+    credit += atomic_load_explicit(&spin->credit, memory_order_relaxed);
+    credit = credit < 0 ? 0 : credit > SPIN_CREDIT_MAX ? SPIN_CREDIT_MAX : credit;
+    atomic_store_explicit(&spin->credit, credit, memory_order_relaxed);
+}
+
+/* Tell the CPU that this is a spin; its sibling gets what this thread does not use. */
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+bool spin_while_zero(struct spin *spin, const atomic_uint *word) {
+    uint64_t until_ns = clock_now_ns() + SPIN_NS_MAX;
+    do {
+        for (int i = 0; i < LOOKS_BY_CLOCK; i++) {
+            if (atomic_load_explicit(word, memory_order_acquire) != 0) {
+                earn(spin, 1);
+                return true;
+            }
+            relax();
+        }
+    } while (clock_now_ns() < until_ns);
+    earn(spin, -2);
+    return false;
+}
