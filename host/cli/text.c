@@ -46,17 +46,23 @@ static void add_character(struct buf *buf, const char *text, size_t n) {
     }
 }
 
-void text_add_escaped(struct buf *buf, const char *text, size_t length) {
+/* Add a text by its characters; what is none is replaced. */
+static void add_each(struct buf *buf, const char *text, size_t length,
+                     void (*add)(struct buf *buf, const char *text, size_t n)) {
     for (size_t at = 0; at < length;) {
         size_t n = character(text + at, length - at);
         if (n == 0) {
             buf_add_text(buf, replacement);
             at++;
         } else {
-            add_character(buf, text + at, n);
+            add(buf, text + at, n);
             at += n;
         }
     }
+}
+
+void text_add_escaped(struct buf *buf, const char *text, size_t length) {
+    add_each(buf, text, length, add_character);
 }
 
 static bool is_space(char c) {
@@ -101,19 +107,14 @@ void text_add_cut(struct buf *buf, const char *text, size_t length, size_t width
     buf_add_text(buf, ellipsis);
 }
 
+static void add_as_it_is(struct buf *buf, const char *text, size_t n) {
+    buf_add(buf, text, n);
+}
+
 void text_add_valid(struct buf *buf, const char *text, size_t length) {
     if (utf8_valid(text, length)) {
         buf_add(buf, text, length);
-        return;
-    }
-    for (size_t at = 0; at < length;) {
-        size_t n = character(text + at, length - at);
-        if (n == 0) {
-            buf_add_text(buf, replacement);
-            at++;
-        } else {
-            buf_add(buf, text + at, n);
-            at += n;
-        }
+    } else {
+        add_each(buf, text, length, add_as_it_is);
     }
 }
