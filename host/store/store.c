@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -61,8 +62,24 @@ static int check_schema(struct store *store, struct toolrack_error *err) {
     return 0;
 }
 
-static int open_db(struct store *store, int flags, struct toolrack_error *err) {
-    if (sqlite3_open_v2(store->path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+/* The path as a URI that says that the file does not change; to be freed. NULL: out of memory. */
+static char *sqlite_uri(const char *path) {
+    static const char hex[] = "0123456789abcdef";
+    CLEANUP(buf_finish) struct buf uri = BUF_INIT;
+    buf_add_text(&uri, "file:");
+    for (const char *at = path; *at != '\0'; at++) {
+        if (strchr("%?#", *at) == NULL) {
+            buf_add_char(&uri, *at);
+        } else {
+            buf_add(&uri, (char[]){'%', hex[*at >> 4 & 15], hex[*at & 15]}, 3);
+        }
+    }
+    buf_add_text(&uri, "?immutable=1");
+    return buf_steal(&uri);
+}
+
+static int open_file(struct store *store, const char *name, int flags, struct toolrack_error *err) {
+    if (sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
         int code = sql_failed(store->db, store->path, "open", err);
         close_db(store);
         return code;
@@ -73,6 +90,25 @@ static int open_db(struct store *store, int flags, struct toolrack_error *err) {
         close_db(store);
     }
     return code;
+}
+
+/* A file in a folder that may not be written to: readers in WAL mode need files beside it, unless
+ * it is said that nobody writes. That holds when no log stands beside it and none can be made. */
+static int open_immutable(struct store *store, struct toolrack_error *err) {
+    CLEANUP(freep) char *log = NULL;
+    struct stat st;
+    if (asprintf(&log, "%s-wal", store->path) < 0) {
+        log = NULL;
+        return error_oom(err);
+    }
+    if (access(store->dir, W_OK) == 0 || (stat(log, &st) == 0 && st.st_size > 0)) {
+        return TOOLRACK_E_IO;
+    }
+    CLEANUP(freep) char *uri = sqlite_uri(store->path);
+    if (uri == NULL) {
+        return error_oom(err);
+    }
+    return open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
 }
 
 struct store *store_open(const char *state_dir, struct toolrack_error *err) {
@@ -88,8 +124,11 @@ struct store *store_open(const char *state_dir, struct toolrack_error *err) {
         return NULL;
     }
     struct stat st;
-    if (stat(store->path, &st) == 0) {
-        (void)open_db(store, SQLITE_OPEN_READONLY, err);
+    struct toolrack_error reason;
+    if (stat(store->path, &st) == 0 &&
+        open_file(store, store->path, SQLITE_OPEN_READONLY, &reason) < 0 &&
+        open_immutable(store, err) < 0 && err != NULL) {
+        *err = reason;
     }
     return store;
 }
@@ -146,7 +185,7 @@ static int open_for_writing(struct store *store, struct toolrack_error *err) {
     close_db(store);
     int code = make_folders(store->dir, err);
     if (code == 0) {
-        code = open_db(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+        code = open_file(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
     }
     if (code < 0) {
         return code;
@@ -227,12 +266,16 @@ int store_keep_setting(struct store *store, const struct store_setting *setting,
 static int read_locked(struct store *store,
                        void (*visit)(void *user, const struct store_setting *setting), void *user,
                        struct toolrack_error *err) {
-    if (store->db == NULL) {
+    /* A file without tables is left by who could not go on after making it: a full disk. */
+    if (store->db == NULL || schema_number(store->db) == 0) {
         return 0;
     }
+    /* By selector: a name comes before its versions, and would take their place if it came later.
+     */
     sqlite3_stmt *statement = NULL;
-    int status = sqlite3_prepare_v2(store->db, "SELECT selector, enabled, priority FROM settings",
-                                    -1, &statement, NULL);
+    int status = sqlite3_prepare_v2(
+            store->db, "SELECT selector, enabled, priority FROM settings ORDER BY selector", -1,
+            &statement, NULL);
     while (status == SQLITE_OK || status == SQLITE_ROW) {
         status = sqlite3_step(statement);
         if (status == SQLITE_ROW && sqlite3_column_type(statement, 0) == SQLITE_TEXT) {

@@ -1,4 +1,5 @@
 /* The registry through the embedding API: order, versions, collisions, settings, events. */
+#include <grp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -66,12 +69,23 @@ static void take_event(void *user, const struct toolrack_event *event) {
                    event->version != NULL ? event->version : "");
 }
 
+static char last_log[256];
+
+static void take_log(void *user, enum toolrack_log_level level, const char *source,
+                     const char *line) {
+    (void)user;
+    (void)level;
+    (void)snprintf(last_log, sizeof last_log, "%s: %s", source, line);
+}
+
 static int open_with_state(const char *state_dir) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     options.config_file = "";
     options.state_dir = state_dir;
     options.no_scan = true;
     options.event = take_event;
+    options.log = take_log;
+    options.log_level = TOOLRACK_LOG_WARNING;
     events[0] = '\0';
     return toolrack_open(&options, &host, NULL);
 }
@@ -357,6 +371,69 @@ static void an_unusable_store_serves_all_the_same(void **state) {
     assert_int_equal(rmdir(dir), 0);
 }
 
+static void an_empty_store_has_no_settings(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    char path[64];
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/toolrack.db", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fclose(file);
+    last_log[0] = '\0';
+    assert_int_equal(open_with_state(dir), 0);
+    assert_string_equal(last_log, "");
+    toolrack_close(host);
+    (void)unlink(path);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/* Whether a user who may not write to the folder sees the setting; 0 is yes. */
+static int see_as_reader(const char *dir) {
+    if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0)) {
+        return 77;
+    }
+    if (open_with_state(dir) < 0) {
+        return 1;
+    }
+    register_one("p", "tool", NULL, 0);
+    struct toolrack_tool *tool = toolrack_get(host, "tool");
+    bool enabled = toolrack_tool_enabled(tool);
+    toolrack_tool_unref(tool);
+    int code = toolrack_set_enabled(host, "tool", true, NULL);
+    toolrack_close(host);
+    return enabled ? 2 : code != TOOLRACK_E_IO ? 3 : 0;
+}
+
+static void settings_hold_in_a_folder_that_is_read_only(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test %?#-XXXXXX";
+    char path[64];
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/toolrack.db", dir);
+    assert_int_equal(open_with_state(dir), 0);
+    register_one("p", "tool", NULL, 0);
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    toolrack_close(host);
+    assert_int_equal(chmod(path, 0444), 0);
+    assert_int_equal(chmod(dir, 0555), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(see_as_reader(dir));
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    (void)chmod(dir, 0755);
+    (void)unlink(path);
+    assert_int_equal(rmdir(dir), 0);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* Open a host on a folder in which each of `links` leads to the fixture plugin `name`. */
 static void open_on_links(const char *name, const char *const *links, char *dir) {
     char target[512];
@@ -485,6 +562,8 @@ int main(void) {
             cmocka_unit_test(settings_survive),
             cmocka_unit_test(a_name_alone_sets_every_version),
             cmocka_unit_test(an_unusable_store_serves_all_the_same),
+            cmocka_unit_test(an_empty_store_has_no_settings),
+            cmocka_unit_test(settings_hold_in_a_folder_that_is_read_only),
             cmocka_unit_test(of_many_copies_the_first_stays),
             cmocka_unit_test(a_bad_tool_leaves_its_siblings_callable),
             cmocka_unit_test(an_event_may_decide),
