@@ -110,8 +110,8 @@ enum tr_kind {
  *   nullable, optional or   a pointer to const; NULL is null or absent. STRING, JSON, BYTES and
  *   by pointer              ARRAY are pointers already: their data pointer is NULL
  *
- * Arguments live until the tool returns. A result must live until the host has copied it, right
- * after the tool returns: constant data, or memory from tr_alloc(). */
+ * Arguments live until the result was copied, which the host does right after the tool returns. A
+ * result must live as long: constant data, memory from tr_alloc(), or a part of the arguments. */
 
 /** Bytes in memory. [borrowed] */
 struct tr_bytes {
