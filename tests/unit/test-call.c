@@ -1050,6 +1050,7 @@ static void closing_waits_for_nothing_that_does_not_end(void **state) {
                          0);
     }
     wait_for_sleepers(1);
+    (void)usleep(20000); /* until the others wait */
     uint64_t began_ms = now_ms();
     toolrack_close(host);
     (void)alarm(0);
