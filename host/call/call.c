@@ -180,10 +180,17 @@ static int given_up(struct toolrack_error *err) {
 /* A plugin that is not thread safe runs one call at a time. */
 static int enter_plugin(struct call *call, struct toolrack_error *err) {
     struct plugin *plugin = call->tool->reg->plugin;
+    const char *id = plugin->desc->plugin->id;
+    unsigned stuck = atomic_load_explicit(&plugin->stuck, memory_order_relaxed);
+    if (stuck >= PLUGIN_STUCK_MAX) {
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                         "plugin '%s' is stuck: %u of its calls did not return, and it may hold no "
+                         "more threads than that",
+                         id, stuck);
+    }
     if (!plugin->serial) {
         return 0;
     }
-    const char *id = plugin->desc->plugin->id;
     switch (plugin_take_turn(plugin, call, call->deadline_ns, &call->cancelled)) {
     case PLUGIN_TURN_TAKEN: return 0;
     case PLUGIN_TURN_STUCK:

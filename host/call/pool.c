@@ -51,6 +51,7 @@ struct job {
 #define WATCH_NOW 1
 
     struct worker *worker; /* who runs it; guarded by pool->lock */
+    unsigned depth;        /* of calls that tools made, around this one */
     bool lost;             /* was given up while in its plugin; guarded by gate.lock */
     char *arguments;
     size_t length;
@@ -84,6 +85,7 @@ struct pool {
     struct worker *workers;
     uint32_t threads; /* in workers */
     uint32_t idle;    /* of those */
+    uint32_t nesting; /* waits, on threads of the pool, for a call that a tool made */
     bool spinning;    /* one of the idle ones does not sleep yet */
     uint32_t lost;
     uint32_t returning; /* were lost, and are on their way out */
@@ -92,6 +94,9 @@ struct pool {
     bool watching;      /* the watch thread exists */
     pthread_t watch_thread;
 };
+
+/* What this thread, being one of a pool, runs. A tool in it may call another tool. */
+static _Thread_local struct job *running;
 
 /* -------------------------------------------------------------------- job */
 
@@ -269,7 +274,8 @@ static void worker_remove(struct pool *pool, struct worker *worker) {
 
 /* Start a thread when more jobs wait than threads. Caller holds pool->lock. */
 static void start_worker(struct pool *pool) {
-    if (pool->closing || pool->queued <= pool->idle || pool->threads >= pool->threads_max) {
+    if (pool->closing || pool->queued <= pool->idle ||
+        pool->threads >= pool->threads_max + pool->nesting) {
         return;
     }
     struct worker *worker = calloc(1, sizeof *worker);
@@ -449,7 +455,9 @@ static bool run_job(struct pool *pool, struct job *job) {
     if (begin_job(job)) {
         struct toolrack_result *result = NULL;
         struct toolrack_error error = {0};
+        running = job;
         int code = call_run(&job->call, job->arguments, job->length, &result, &error);
+        running = NULL;
         if (end_job(job, code, result, &error)) {
             deliver(job);
         } else if (job->lost) {
@@ -764,14 +772,15 @@ static int no_memory_for(const struct toolrack_tool *tool, struct toolrack_error
     return code;
 }
 
-int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
-              const struct toolrack_call_options *options, uint32_t deadline_ms,
-              struct toolrack_result **ret, struct toolrack_error *err) {
-    CLEANUP(job_unrefp)
-    struct job *job = job_create(pool, tool, arguments, length, options, deadline_ms);
-    if (job == NULL) {
-        return no_memory_for(tool, err);
-    }
+/* A thread that waits for the call of its own tool does nothing else: another may take its place,
+ * or the tools called could find no thread to run on. */
+static void nest(struct pool *pool, int by) {
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->nesting += (uint32_t)by;
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+static int run_and_wait(struct pool *pool, struct job *job, struct toolrack_error *err) {
     int code = enqueue(pool, job, err);
     if (code < 0) {
         return code;
@@ -781,10 +790,37 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
     }
     if (job->code < 0) {
         *err = job->error;
-        return job->code;
     }
-    *ret = STEAL(job->result);
-    return 0;
+    return job->code;
+}
+
+int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
+              const struct toolrack_call_options *options, uint32_t deadline_ms,
+              struct toolrack_result **ret, struct toolrack_error *err) {
+    unsigned depth = running != NULL && running->pool == pool ? running->depth + 1 : 0;
+    if (depth > POOL_DEPTH_MAX) {
+        int code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                             "tools call each other deeper than the %u allowed", POOL_DEPTH_MAX);
+        error_set_tool(err, toolrack_tool_name(tool));
+        return code;
+    }
+    CLEANUP(job_unrefp)
+    struct job *job = job_create(pool, tool, arguments, length, options, deadline_ms);
+    if (job == NULL) {
+        return no_memory_for(tool, err);
+    }
+    job->depth = depth;
+    if (depth > 0) {
+        nest(pool, 1);
+    }
+    int code = run_and_wait(pool, job, err);
+    if (depth > 0) {
+        nest(pool, -1);
+    }
+    if (code == 0) {
+        *ret = STEAL(job->result);
+    }
+    return code;
 }
 
 /* For who does not want to know. */

@@ -30,6 +30,9 @@ struct job;
 /* Threads that run calls, at most, where the app does not say. */
 #define POOL_THREADS_MAX     64u
 
+/* How deep tools may call each other. */
+#define POOL_DEPTH_MAX 16u
+
 /** NULL when out of memory. `host` is borrowed for the pool's life. */
 struct pool *pool_create(const struct call_host *host, uint32_t threads_max);
 

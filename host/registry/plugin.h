@@ -12,6 +12,9 @@
 #include "plugin/load.h"
 #include "toolrack/toolrack.h"
 
+/* Most calls of one plugin that are given up and still run; each has a thread to itself. */
+#define PLUGIN_STUCK_MAX 16u
+
 struct plugin {
     atomic_uint refs;
     char *path; /* NULL for a descriptor of the app */

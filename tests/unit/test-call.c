@@ -538,6 +538,58 @@ static void texts_are_lines_of_utf8(void **state) {
     assert_string_equal(last_log, "test: one two three");
 }
 
+/* A host with one thread, on which a tool calls itself so many times. */
+static struct toolrack *narrow_host;
+
+static int64_t nesting(struct tr_call *call, int64_t levels) {
+    char arguments[32];
+    if (levels == 0) {
+        return 0;
+    }
+    (void)snprintf(arguments, sizeof arguments, "{\"levels\":%d}", (int)levels - 1);
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err;
+    if (toolrack_call(narrow_host, "nesting", arguments, NULL, &result, &err) < 0) {
+        (void)tr_fail(call, TR_LIMIT_EXCEEDED, NULL, "%s", err.message);
+        return -1;
+    }
+    int64_t below = strtoll(toolrack_result_json(result, NULL), NULL, 10);
+    toolrack_result_free(result);
+    return below + 1;
+}
+TR_TOOL(nesting, "Calls itself", TR_I64, TR_CALL, (TR_I64, levels, "how often"))
+
+static void tools_that_call_tools(void **state) {
+    (void)state;
+    static const struct tr_tool *const table[] = {&tr_tool_nesting};
+    static const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                            .size = sizeof(struct tr_plugin),
+                                            .abi_major = TR_ABI_MAJOR,
+                                            .flags = TR_THREAD_SAFE,
+                                            .id = "nesting",
+                                            .version = "1.0.0",
+                                            .tool_count = 1,
+                                            .tool_size = sizeof(struct tr_tool),
+                                            .tools = table};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = true;
+    options.threads_max = 1;
+    assert_int_equal(toolrack_open(&options, &narrow_host, NULL), 0);
+    assert_int_equal(toolrack_register(narrow_host, &plugin, NULL, NULL), 0);
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err;
+    assert_int_equal(toolrack_call(narrow_host, "nesting", "{\"levels\":16}", NULL, &result, &err),
+                     0);
+    assert_string_equal(toolrack_result_json(result, NULL), "16");
+    toolrack_result_free(result);
+    assert_int_equal(toolrack_call(narrow_host, "nesting", "{\"levels\":17}", NULL, &result, &err),
+                     TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "deeper than the 16 allowed"));
+    toolrack_close(narrow_host);
+}
+
 static void names_and_permissions(void **state) {
     (void)state;
     fails("ad", "{}", TOOLRACK_E_NOT_FOUND, "", "did you mean 'add'?");
@@ -1071,6 +1123,7 @@ int main(void) {
             IN_HOST(replies_in_pieces),
             IN_HOST(limits_of_a_call),
             IN_HOST(texts_are_lines_of_utf8),
+            cmocka_unit_test(tools_that_call_tools),
             IN_HOST(names_and_permissions),
             IN_HOST(context_of_a_call),
             IN_HOST(deadline_passes_while_the_tool_runs),

@@ -325,7 +325,7 @@ TOOLRACK_API int toolrack_call(struct toolrack *host, const char *name, const ch
                                struct toolrack_result **ret, struct toolrack_error *err);
 
 /** The same with a tool in hand and the length of the arguments known: no lookup, no strlen. A tool
- * that was unregistered meanwhile still runs. */
+ * that was unregistered or disabled meanwhile still runs: what is in hand is as it was. */
 TOOLRACK_API int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool,
                                     const char *arguments, size_t length,
                                     const struct toolrack_call_options *options,
