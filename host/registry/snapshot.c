@@ -126,11 +126,12 @@ const struct name_slot *snapshot_find(const struct snapshot *snapshot, const cha
     uint32_t hash = name_hash(name, length);
     for (uint32_t at = hash & snapshot->mask;; at = (at + 1) & snapshot->mask) {
         const struct name_slot *slot = &snapshot->slots[at];
-        if (slot->hash == hash && slot->length == length && memcmp(slot->name, name, length) == 0) {
-            return slot;
-        }
-        if (slot->length == 0) {
+        if (slot->length == 0) { /* first: no name is empty, but one that is asked for may be */
             return NULL;
+        }
+        if (slot->hash == hash && slot->length == length &&
+            memcmp(slot->name, name, length) == 0) {
+            return slot;
         }
     }
 }
