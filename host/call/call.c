@@ -214,6 +214,18 @@ static void leave_plugin(struct call *call) {
     }
 }
 
+int call_late(const struct call *call, const char *why, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_TIMEOUT, "Tool '%s' did not finish within its deadline%s",
+                     toolrack_tool_name(call->tool), why);
+}
+
+/* A tool that listens ends by itself at its deadline, perhaps before its caller looks: that is a
+ * Timeout all the same, unless somebody cancelled it. */
+static bool is_late(const struct call *call) {
+    return call->deadline_ns != 0 && clock_now_ns() >= call->deadline_ns &&
+           !atomic_load_explicit(&call->cancelled, memory_order_relaxed);
+}
+
 /* What the tool reported by tr_fail(), or by its status alone. */
 static int outcome(struct call *call, tr_status status, struct toolrack_error *err) {
     if (status != TR_OK) {
@@ -227,6 +239,9 @@ static int outcome(struct call *call, tr_status status, struct toolrack_error *e
     }
     if (!call->failed) {
         return 0;
+    }
+    if (call->error.code == TOOLRACK_E_CANCELLED && is_late(call)) {
+        return call_late(call, "", err);
     }
     *err = call->error;
     return call->error.code;

@@ -127,6 +127,10 @@ tr_status call_fail(struct call *call, int error_code, tr_status code, const cha
 /** Note what the writer has finished as the JSON reply (interface.c). */
 tr_status call_add_written(struct call *call);
 
+/** The error of a call that its deadline has overtaken; `why` ends the message. Returns its code.
+ */
+int call_late(const struct call *call, const char *why, struct toolrack_error *err);
+
 /** Where a path leads in the arguments, or NULL (arguments.c). */
 yyjson_val *call_argument(struct call *call, const char *path);
 

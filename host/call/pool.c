@@ -330,8 +330,7 @@ static void describe_give_up(struct job *job) {
         (void)error_set(&job->error, job->code, "the call of '%s' was cancelled%s", name,
                         is_in_plugin(job) ? "; the tool still runs" : "");
     } else {
-        (void)error_set(&job->error, job->code, "Tool '%s' did not finish within its deadline%s",
-                        name, state_words(job->state));
+        (void)call_late(&job->call, state_words(job->state), &job->error);
     }
     error_set_tool(&job->error, name);
 }

@@ -129,8 +129,7 @@ const struct name_slot *snapshot_find(const struct snapshot *snapshot, const cha
         if (slot->length == 0) { /* first: no name is empty, but one that is asked for may be */
             return NULL;
         }
-        if (slot->hash == hash && slot->length == length &&
-            memcmp(slot->name, name, length) == 0) {
+        if (slot->hash == hash && slot->length == length && memcmp(slot->name, name, length) == 0) {
             return slot;
         }
     }

@@ -263,9 +263,11 @@ int store_keep_setting(struct store *store, const struct store_setting *setting,
 
 /* -------------------------------------------------------------------- read */
 
-static int read_locked(struct store *store,
-                       void (*visit)(void *user, const struct store_setting *setting), void *user,
-                       struct toolrack_error *err) {
+/* Without the lock: nobody else has the store yet, and `visit` may take locks under which others
+ * keep settings later. */
+int store_read_settings(struct store *store,
+                        void (*visit)(void *user, const struct store_setting *setting), void *user,
+                        struct toolrack_error *err) {
     /* A file without tables is left by who could not go on after making it: a full disk. */
     if (store->db == NULL || schema_number(store->db) == 0) {
         return 0;
@@ -289,14 +291,5 @@ static int read_locked(struct store *store,
     }
     int code = status == SQLITE_DONE ? 0 : sql_failed(store->db, store->path, "read", err);
     (void)sqlite3_finalize(statement);
-    return code;
-}
-
-int store_read_settings(struct store *store,
-                        void (*visit)(void *user, const struct store_setting *setting), void *user,
-                        struct toolrack_error *err) {
-    (void)pthread_mutex_lock(&store->lock);
-    int code = read_locked(store, visit, user, err);
-    (void)pthread_mutex_unlock(&store->lock);
     return code;
 }

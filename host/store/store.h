@@ -32,7 +32,7 @@ struct store_setting {
 };
 
 /** Call `visit` for each setting kept.
- * @return 0; TOOLRACK_E_IO. [any-thread] */
+ * @return 0; TOOLRACK_E_IO. [the thread that opened the store, before any other has it] */
 int store_read_settings(struct store *store,
                         void (*visit)(void *user, const struct store_setting *setting), void *user,
                         struct toolrack_error *err);

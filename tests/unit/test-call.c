@@ -654,6 +654,14 @@ static void times_out(const char *tool, const char *arguments, const char *messa
     assert_non_null(strstr(err.message, message));
 }
 
+/* Ends by itself at its deadline: whoever looks first, it is a Timeout. */
+static void a_tool_that_listens_times_out_too(void **state) {
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        times_out("sleeper", "{}", "did not finish within its deadline");
+    }
+}
+
 static enum toolrack_tool_state state_of(const char *name) {
     struct toolrack_tool *tool = toolrack_get(host, name);
     enum toolrack_tool_state state = toolrack_tool_state(tool);
@@ -1126,6 +1134,7 @@ int main(void) {
             cmocka_unit_test(tools_that_call_tools),
             IN_HOST(names_and_permissions),
             IN_HOST(context_of_a_call),
+            IN_HOST(a_tool_that_listens_times_out_too),
             IN_HOST(deadline_passes_while_the_tool_runs),
             IN_HOST(stuck_serial_plugin_refuses),
             IN_HOST(submitted_calls),
