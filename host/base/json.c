@@ -1,29 +1,35 @@
 #include "base/json.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-/* Whether a path is the name of a member of the root, with nothing to unescape. */
-static inline bool is_name(const char *path, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        if (path[i] == '/' || path[i] == '~') {
-            return false;
+/* The length of a path, and whether it is the name of a member of the root with nothing to
+ * unescape. More than JSON_PATH_LENGTH_MAX is too long. */
+static size_t measure(const char *path, bool *ret_is_name) {
+    size_t length = 0;
+    *ret_is_name = true;
+    while (length <= JSON_PATH_LENGTH_MAX && path[length] != '\0') {
+        if (path[length] == '/' || path[length] == '~') {
+            *ret_is_name = false;
         }
+        length++;
     }
-    return true;
+    return length;
 }
 
 yyjson_val *json_at(yyjson_val *root, const char *path) {
     if (path == NULL) {
         return NULL;
     }
-    size_t length = strnlen(path, JSON_PATH_LENGTH_MAX + 1);
+    bool is_name;
+    size_t length = measure(path, &is_name);
     if (length == 0) {
         return root;
     }
     if (length > JSON_PATH_LENGTH_MAX) {
         return NULL;
     }
-    if (is_name(path, length)) {
+    if (is_name) {
         return yyjson_obj_getn(root, path, length);
     }
     if (path[0] == '/') {

@@ -26,6 +26,37 @@ static bool in_object(const struct writer *writer) {
     return writer->depth > 0 && (writer->objects >> (writer->depth - 1) & 1) != 0;
 }
 
+/* The length of a text that is the same in JSON: ASCII with nothing to escape. SIZE_MAX: it is not.
+ */
+static size_t plain_length(const char *text) {
+    size_t length = 0;
+    for (; text[length] != '\0'; length++) {
+        unsigned char c = (unsigned char)text[length];
+        if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\') {
+            return SIZE_MAX;
+        }
+    }
+    return length;
+}
+
+/* A key with its colon. Nearly all keys are short and plain. False: it is not UTF-8. */
+static bool add_key(struct buf *text, const char *key) {
+    size_t length = plain_length(key);
+    if (length != SIZE_MAX) {
+        buf_add_char(text, '"');
+        buf_add(text, key, length);
+        buf_add(text, "\":", 2);
+        return true;
+    }
+    length = strlen(key);
+    if (!utf8_valid(key, length)) {
+        return false;
+    }
+    buf_add_json_string(text, key, length);
+    buf_add_char(text, ':');
+    return true;
+}
+
 /* Write what stands before a value: the comma, the key. */
 static tr_status put_key(struct call *call, const char *key) {
     struct writer *writer = &call->writer;
@@ -46,15 +77,7 @@ static tr_status put_key(struct call *call, const char *key) {
         buf_add_char(&writer->text, ',');
     }
     writer->filled = true;
-    if (key != NULL) {
-        size_t length = strlen(key);
-        if (!utf8_valid(key, length)) {
-            return misuse(call, "a key is not UTF-8");
-        }
-        buf_add_json_string(&writer->text, key, length);
-        buf_add_char(&writer->text, ':');
-    }
-    return TR_OK;
+    return key == NULL || add_key(&writer->text, key) ? TR_OK : misuse(call, "a key is not UTF-8");
 }
 
 /* After a value: is it too much, is it the last one? */

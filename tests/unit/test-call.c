@@ -152,6 +152,9 @@ static tr_status pieces(struct tr_call *call) {
     if (strcmp(how, "utf8") == 0) {
         return tr_put_string(call, "s", "\xff");
     }
+    if (strcmp(how, "utf8 key") == 0) {
+        return tr_put_bool(call, "\xff", true);
+    }
     if (strcmp(how, "deep") == 0) {
         while (tr_put_object(call, "o") == TR_OK) {
         }
@@ -167,6 +170,7 @@ static tr_status pieces(struct tr_call *call) {
     (void)tr_put_end(call);
     (void)tr_put_bool(call, "yes", true);
     (void)tr_put_json(call, "more", "[1,\n null]");
+    (void)tr_put_i64(call, "k\"\xc3\xa9", 1);
     (void)tr_put_end(call);
     if (strcmp(how, "end") == 0) {
         return tr_put_end(call);
@@ -478,7 +482,7 @@ static void broken_replies(void **state) {
 
 #define PIECES                                                                                  \
     "{\"text\":\"a \\\"b\\\"\\n\",\"list\":[-9223372036854775808,18446744073709551615,[],0.5]," \
-    "\"yes\":true,\"more\":[1,null]}"
+    "\"yes\":true,\"more\":[1,null],\"k\\\"\xc3\xa9\":1}"
 
 static void replies_in_pieces(void **state) {
     (void)state;
@@ -493,6 +497,7 @@ static void replies_in_pieces(void **state) {
     fails("pieces", "{\"how\":\"nan\"}", failed, "", "NaN");
     fails("pieces", "{\"how\":\"json\"}", failed, "", "not JSON");
     fails("pieces", "{\"how\":\"utf8\"}", failed, "", "not UTF-8");
+    fails("pieces", "{\"how\":\"utf8 key\"}", failed, "", "a key is not UTF-8");
     fails("pieces", "{\"how\":\"deep\"}", TOOLRACK_E_LIMIT_EXCEEDED, "", "deeper than the 64");
     fails("pieces", "{\"how\":\"end\"}", failed, "", "nothing is open");
     fails("pieces", "{\"how\":\"two\"}", failed, "", "two values");
