@@ -118,7 +118,8 @@ struct toolrack_options {
  *
  * @param options  borrowed during the call; NULL is all defaults
  * @return 0; TOOLRACK_E_INVALID for a configuration that is wrong (the message says where);
- *         TOOLRACK_E_IO for one that cannot be read; TOOLRACK_E_NO_MEMORY. */
+ *         TOOLRACK_E_IO for one that cannot be read; TOOLRACK_E_LIMIT_EXCEEDED for more than 65536
+ *         tools; TOOLRACK_E_NO_MEMORY. A host does not survive fork(): open it in the child. */
 TOOLRACK_API int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
                                struct toolrack_error *err);
 
@@ -240,7 +241,8 @@ TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, 
  *                  plugin->tool_count numbers; may be NULL
  * @return 0; TOOLRACK_E_REFUSED (the message says what is wrong with it); TOOLRACK_E_EXISTS
  *         ("Tool already exists", with a free name) when name and version are taken;
- *         TOOLRACK_E_EXECUTION_FAILED when its open() failed; TOOLRACK_E_NO_MEMORY. */
+ *         TOOLRACK_E_EXECUTION_FAILED when its open() failed; TOOLRACK_E_LIMIT_EXCEEDED when the
+ *         registry would hold more than 65536 tools; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_register(struct toolrack *host, const struct tr_plugin *plugin,
                                    uint64_t *ret_uids, struct toolrack_error *err);
 
