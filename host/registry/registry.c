@@ -8,6 +8,7 @@
 #include "base/name.h"
 #include "base/semver.h"
 #include "registry/rcu.h"
+#include "registry/refusal.h"
 
 /* Invariants:
  *
@@ -24,8 +25,7 @@ struct registry {
     uint64_t uid_last;
     struct registry_setting *settings; /* selectors owned */
     size_t setting_count;
-    struct refusal *refusals; /* newest first */
-    size_t refusal_count;
+    struct toolrack_refusals refusals;
 };
 
 /* A change of one tool, told after the lock is released. */
@@ -63,8 +63,6 @@ struct registry *registry_create(const struct registry_options *options) {
     return registry;
 }
 
-static void free_refusals(struct registry *registry);
-
 void registry_destroy(struct registry *registry) {
     if (registry == NULL) {
         return;
@@ -74,7 +72,7 @@ void registry_destroy(struct registry *registry) {
         free((char *)(uintptr_t)registry->settings[i].selector);
     }
     free(registry->settings);
-    free_refusals(registry);
+    refusals_finish(&registry->refusals);
     (void)pthread_mutex_destroy(&registry->writer);
     free(registry);
 }
@@ -715,56 +713,11 @@ int registry_not_found(struct registry *registry, const char *text, struct toolr
 
 /* --------------------------------------------------------------- refusals */
 
-struct refusal {
-    struct refusal *next;
-    struct toolrack_refusal public;
-    char *texts; /* what `public` points into */
-};
-
-static size_t text_size(const char *text) {
-    return text != NULL ? strlen(text) + 1 : 0;
-}
-
-static const char *put_text(char **at, const char *text) {
-    if (text == NULL) {
-        return NULL;
-    }
-    char *start = *at;
-    size_t size = strlen(text) + 1;
-    memcpy(start, text, size);
-    *at += size;
-    return start;
-}
-
-/* A deep copy: the texts follow one another in one block. */
-static bool copy_refusal(const struct toolrack_refusal *from, struct toolrack_refusal *to,
-                         char **ret_texts) {
-    char *at = malloc(text_size(from->file) + text_size(from->plugin) + text_size(from->tool) +
-                      text_size(from->rule) + text_size(from->reason) + text_size(from->fix) + 1);
-    if (at == NULL) {
-        return false;
-    }
-    *ret_texts = at;
-    to->file = put_text(&at, from->file);
-    to->plugin = put_text(&at, from->plugin);
-    to->tool = put_text(&at, from->tool);
-    to->rule = put_text(&at, from->rule);
-    to->reason = put_text(&at, from->reason);
-    to->fix = put_text(&at, from->fix);
-    return true;
-}
-
 static void refuse_locked(struct registry *registry, const struct toolrack_refusal *refusal) {
-    struct refusal *kept = calloc(1, sizeof *kept);
-    if (kept == NULL || !copy_refusal(refusal, &kept->public, &kept->texts)) {
+    if (!refusals_add(&registry->refusals, refusal)) {
         log_line(registry->options.log, LOG_ERROR, "registry",
                  "out of memory: a refused tool will not be listed");
-        free(kept);
-        return;
     }
-    kept->next = registry->refusals;
-    registry->refusals = kept;
-    registry->refusal_count++;
 }
 
 void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal) {
@@ -773,58 +726,9 @@ void registry_refuse(struct registry *registry, const struct toolrack_refusal *r
     (void)pthread_mutex_unlock(&registry->writer);
 }
 
-static void free_refusals(struct registry *registry) {
-    while (registry->refusals != NULL) {
-        struct refusal *next = registry->refusals->next;
-        free(registry->refusals->texts);
-        free(registry->refusals);
-        registry->refusals = next;
-    }
-}
-
-struct toolrack_refusals {
-    size_t count;
-    struct refusal_copy {
-        struct toolrack_refusal public;
-        char *texts;
-    } items[];
-};
-
 struct toolrack_refusals *registry_refusals(struct registry *registry) {
     (void)pthread_mutex_lock(&registry->writer);
-    size_t count = registry->refusal_count;
-    struct toolrack_refusals *list = calloc(1, sizeof *list + count * sizeof list->items[0]);
-    bool complete = list != NULL;
-    size_t at = count;
-    for (struct refusal *kept = registry->refusals; complete && kept != NULL; kept = kept->next) {
-        at--; /* newest first in the list, oldest first for the reader */
-        complete = copy_refusal(&kept->public, &list->items[at].public, &list->items[at].texts);
-    }
+    struct toolrack_refusals *copy = refusals_copy(&registry->refusals);
     (void)pthread_mutex_unlock(&registry->writer);
-    if (list != NULL) {
-        list->count = count;
-    }
-    if (!complete) {
-        toolrack_refusals_free(list);
-        return NULL;
-    }
-    return list;
-}
-
-size_t toolrack_refusals_count(const struct toolrack_refusals *refusals) {
-    return refusals->count;
-}
-
-const struct toolrack_refusal *toolrack_refusals_get(const struct toolrack_refusals *refusals,
-                                                     size_t index) {
-    return &refusals->items[index].public;
-}
-
-void toolrack_refusals_free(struct toolrack_refusals *refusals) {
-    if (refusals != NULL) {
-        for (size_t i = 0; i < refusals->count; i++) {
-            free(refusals->items[i].texts);
-        }
-        free(refusals);
-    }
+    return copy;
 }

@@ -1,0 +1,25 @@
+/* refusal.h - what was not registered, and why: rows that own their texts. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "toolrack/toolrack.h"
+
+struct refusal;
+
+/* In the order in which they came. One thread at a time. */
+struct toolrack_refusals {
+    struct refusal *items;
+    size_t count;
+    size_t room;
+};
+
+/** Append a row; its texts are copied. False: out of memory, the list is as it was. */
+bool refusals_add(struct toolrack_refusals *list, const struct toolrack_refusal *row);
+
+/** A deep copy on the heap, to be released by toolrack_refusals_free(). NULL: out of memory. */
+struct toolrack_refusals *refusals_copy(const struct toolrack_refusals *list);
+
+/** Release the rows. */
+void refusals_finish(struct toolrack_refusals *list);
