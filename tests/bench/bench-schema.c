@@ -1,7 +1,5 @@
 /* What validating one tool call's arguments costs: five parameters, a valid object, already parsed.
  *
- *     bench-schema [folder of ajv.mjs]
- *
  * Three rows from one run, each the median of several rounds, taken in turns so that a slow moment
  * of the machine hits all: a validator written by hand for this one schema (the floor), ours, and
  * ajv's compiled code when node is there and NODE_MODULES names a folder that has it. */
@@ -216,7 +214,7 @@ static double measure_compile(yyjson_val *root) {
     return (double)(clock_now_ns() - start) / 2000;
 }
 
-int main(int argc, char **argv) {
+int main(void) {
     yyjson_doc *schema_doc = yyjson_read(schema_text, strlen(schema_text), 0);
     yyjson_doc *doc = yyjson_read(instance_text, strlen(instance_text), 0);
     yyjson_val *object = yyjson_doc_get_root(doc);
@@ -237,7 +235,7 @@ int main(int argc, char **argv) {
     double hand_ns = median(hand);
     double walk_ns = median(walk);
     double ours_ns = median(ours);
-    double ajv_ns = measure_ajv(argc > 1 ? argv[1] : ".");
+    double ajv_ns = measure_ajv(AJV_FOLDER);
     (void)printf("%-28s %8.1f ns  [%.1f..%.1f]\n", "unrolled by hand", hand_ns, hand[0],
                  hand[ROUNDS - 1]);
     (void)printf("%-28s %8.1f ns  [%.1f..%.1f]\n", "table walk (floor)", walk_ns, walk[0],
