@@ -250,6 +250,10 @@ static int outcome(struct call *call, tr_status status, struct toolrack_error *e
 static int check_result(struct call *call, const struct schema *schema,
                         struct toolrack_error *err) {
     struct schema_failure failure;
+    if (!call->has_json) {
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                         "the tool states a schema of its result, but gave no JSON reply");
+    }
     yyjson_val *result = result_structured(call);
     if (result == NULL) {
         return error_oom(err);
@@ -277,10 +281,19 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
     code = may_take(call, CALL_RUNS) ? outcome(call, prepared->run(&call->base), err)
                                      : given_up(err);
     leave_plugin(call);
-    if (code == 0 && prepared->result_schema != NULL && call->has_json) {
+    if (code == 0 && prepared->result_schema != NULL) {
         code = check_result(call, prepared->result_schema, err);
     }
     return code < 0 ? code : result_add_replies(call, out, err);
+}
+
+/* Nothing that a tool gives is lost without a word. */
+static void refuse_replies(struct call *call) {
+    if (call->block_count > 0 || call->writer.begun) {
+        (void)call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                        "the tool replied through its call, but the result of a typed tool is what "
+                        "it returns; it must be a JSON tool to do that");
+    }
 }
 
 static int run_typed_with(struct call *call, const struct prepared *prepared, yyjson_val **slots,
@@ -300,6 +313,7 @@ static int run_typed_with(struct call *call, const struct prepared *prepared, yy
     }
     if (may_take(call, CALL_RUNS)) {
         signature_invoke(prepared->signature, prepared->function, &call->base, &frame);
+        refuse_replies(call);
         code = outcome(call, TR_OK, err);
     } else {
         code = given_up(err);

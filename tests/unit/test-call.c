@@ -185,6 +185,18 @@ static tr_status pieces(struct tr_call *call) {
 }
 TR_JSON_TOOL(pieces, "Puts pieces together", TR_SCHEMA({"type" : "object"}))
 
+static tr_status silent(struct tr_call *call) {
+    return tr_reply_text(call, "only a text");
+}
+TR_JSON_TOOL(silent, ("Breaks its word", .result_schema = TR_SCHEMA({"type" : "object"})),
+             TR_SCHEMA({"type" : "object"}))
+
+static int64_t replying(struct tr_call *call) {
+    (void)tr_reply_text(call, "and more");
+    return 1;
+}
+TR_TOOL(replying, "Replies and returns", TR_I64, TR_CALL)
+
 static tr_status put_shaped(struct tr_call *call) {
     (void)tr_put_object(call, NULL);
     (void)tr_put_json(call, "n", tr_get_json(call, "n", "null"));
@@ -268,8 +280,8 @@ static void off(void) {
 TR_TOOL(off, ("Off", .flags = TR_DISABLED), TR_VOID)
 
 TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, picky, greet, echo, several,
-          broken, talkative, bulky, lines, shaped, pieces, put_shaped, sleeper, about, getters,
-          nothing, wipe, off)
+          broken, talkative, bulky, lines, shaped, pieces, silent, replying, put_shaped, sleeper,
+          about, getters, nothing, wipe, off)
 
 /* The same sleeper in a plugin that is not thread safe. */
 static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
@@ -478,6 +490,8 @@ static void broken_replies(void **state) {
     gives("shaped", "{\"give\":{\"n\":1}}", "{\"n\":1}");
     fails("shaped", "{\"give\":{\"n\":\"1\"}}", failed, "", "does not fit its own schema: /n");
     fails("shaped", "{}", failed, "", "does not fit its own schema");
+    fails("shaped", "{\"give\":null}", failed, "", "does not fit its own schema");
+    fails("silent", "{}", failed, "", "gave no JSON reply");
 }
 
 #define PIECES                                                                                  \
@@ -502,6 +516,7 @@ static void replies_in_pieces(void **state) {
     fails("pieces", "{\"how\":\"end\"}", failed, "", "nothing is open");
     fails("pieces", "{\"how\":\"two\"}", failed, "", "two values");
     fails("pieces", "{\"how\":\"twice\"}", failed, "", "two JSON replies");
+    fails("replying", "{}", failed, "", "must be a JSON tool");
     gives("put_shaped", "{\"n\":3}", "{\"n\":3}");
     fails("put_shaped", "{\"n\":\"3\"}", failed, "", "does not fit its own schema: /n");
 }

@@ -222,7 +222,7 @@ struct tr_tool {
 
     /* A JSON tool: reads its arguments and replies through the call. */
     const char *schema;        /**< JSON Schema 2020-12 of the arguments, root `type: object` */
-    const char *result_schema; /**< of the JSON reply; or NULL */
+    const char *result_schema; /**< of the JSON reply, which is then required; or NULL */
     tr_status (*run)(struct tr_call *call); /**< [call-thread] */
 };
 
@@ -415,8 +415,9 @@ static inline const char *tr_get_json(struct tr_call *call, const char *path,
     return call->api->get_json(call, path, &value, NULL) == TR_OK ? value : fallback;
 }
 
-/* Replies. A call may reply several times; what is passed is copied at once. Each returns TR_OK,
- * or the code of a failure that is then the call's (so `return tr_reply_text(...)` is right). */
+/* Replies, of JSON tools (what a typed tool gives is what it returns). A call may reply several
+ * times; what is passed is copied at once. Each returns TR_OK, or the code of a failure that is then
+ * the call's (so `return tr_reply_text(...)` is right). */
 
 static inline tr_status tr_reply_text(struct tr_call *call, const char *text) {
     return call->api->reply_text(call, text, UINT64_MAX);
