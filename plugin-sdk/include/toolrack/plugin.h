@@ -416,8 +416,8 @@ static inline const char *tr_get_json(struct tr_call *call, const char *path,
 }
 
 /* Replies, of JSON tools (what a typed tool gives is what it returns). A call may reply several
- * times; what is passed is copied at once. Each returns TR_OK, or the code of a failure that is then
- * the call's (so `return tr_reply_text(...)` is right). */
+ * times; what is passed is copied at once. Each returns TR_OK, or the code of a failure that is
+ * then the call's (so `return tr_reply_text(...)` is right). */
 
 static inline tr_status tr_reply_text(struct tr_call *call, const char *text) {
     return call->api->reply_text(call, text, UINT64_MAX);
