@@ -1,6 +1,7 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,12 @@ struct arena_block {
     alignas(max_align_t) char bytes[];
 };
 
-#define ARENA_BLOCK_SIZE 4096u
-#define ARENA_ALIGN      alignof(max_align_t)
+/* Blocks are as large as all before them together: what stays small wastes little, and what grows
+ * allocates seldom. A thousand descriptors of 2 KiB are half the page faults of a cold scan when
+ * each begins with 4 KiB. */
+#define ARENA_BLOCK_SIZE_MIN 1024u
+#define ARENA_BLOCK_SIZE_MAX 65536u
+#define ARENA_ALIGN          alignof(max_align_t)
 
 static size_t round_up(size_t size) {
     return (size + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
@@ -40,7 +45,11 @@ void arena_finish(struct arena *arena) {
 }
 
 static void *alloc_from_new_block(struct arena *arena, size_t size) {
-    size_t room = size > ARENA_BLOCK_SIZE / 4 ? size : ARENA_BLOCK_SIZE;
+    size_t block_size = arena->size < ARENA_BLOCK_SIZE_MIN   ? ARENA_BLOCK_SIZE_MIN
+                        : arena->size > ARENA_BLOCK_SIZE_MAX ? ARENA_BLOCK_SIZE_MAX
+                                                             : arena->size;
+    bool shared = size <= block_size / 4; /* by what comes next */
+    size_t room = shared ? block_size : size;
     size_t total = sizeof(struct arena_block) + room;
     if (total < room) {
         return NULL;
@@ -58,7 +67,7 @@ static void *alloc_from_new_block(struct arena *arena, size_t size) {
     arena->blocks = block;
     arena->size += total;
     /* A large block of its own leaves the current block, which may have room, as it is. */
-    if (room == ARENA_BLOCK_SIZE) {
+    if (shared) {
         arena->at = block->bytes + size;
         arena->end = block->bytes + room;
     }
