@@ -163,7 +163,7 @@ static const char *kind_of(mode_t mode) {
 /* Complete a row without reading the file. */
 static int refuse_row(struct scan_file *row, enum finding_rule rule, const char *cause) {
     row->descriptor = refuse(rule, cause);
-    return row->descriptor == NULL ? TOOLRACK_E_NO_MEMORY : ROW_REFUSED;
+    return row->descriptor == NULL ? (int)TOOLRACK_E_NO_MEMORY : (int)ROW_REFUSED;
 }
 
 /* stat() or open() failed. */
