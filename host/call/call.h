@@ -124,6 +124,9 @@ extern const struct tr_call_api call_api;
 tr_status call_fail(struct call *call, int error_code, tr_status code, const char *field,
                     const char *format, ...) TOOLRACK_PRINTF(5, 6);
 
+/** Fail the call for want of memory, or at CALL_MEMORY_MAX (interface.c). */
+tr_status call_no_memory(struct call *call);
+
 /** Note what the writer has finished as the JSON reply (interface.c). */
 tr_status call_add_written(struct call *call);
 

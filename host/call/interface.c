@@ -21,7 +21,7 @@ static struct call *call_of(struct tr_call *base) {
 }
 
 /* An allocation of the call's arena failed. */
-static tr_status no_memory(struct call *call) {
+tr_status call_no_memory(struct call *call) {
     return call->arena.limited
                    ? call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
                                "the call takes more than the %u bytes of memory allowed",
@@ -55,7 +55,7 @@ static const char *get_arguments(struct tr_call *base, uint64_t *ret_length) {
         text = arena_copy(&call->arena, call->arguments_text, length);
     }
     if (text == NULL) {
-        (void)no_memory(call);
+        (void)call_no_memory(call);
         text = "{}";
         length = 2;
     }
@@ -179,7 +179,7 @@ static tr_status get_bytes(struct tr_call *base, const char *path, struct tr_byt
     size_t size = 0;
     void *data = arena_alloc(&call->arena, base64_decoded_size_max(length) + 1);
     if (data == NULL) {
-        return no_memory(call);
+        return call_no_memory(call);
     }
     if (base64_decode(yyjson_get_str(value), length, data, &size) != NULL) {
         return TR_INVALID_ARGUMENTS;
@@ -199,7 +199,7 @@ static tr_status get_json(struct tr_call *base, const char *path, const char **r
     size_t length = 0;
     const char *text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
     if (text == NULL) {
-        return no_memory(call);
+        return call_no_memory(call);
     }
     *ret = text;
     if (ret_length != NULL) {
@@ -230,7 +230,7 @@ static tr_status misuse(struct call *call, const char *what) {
 static tr_status append_block(struct call *call, const struct reply_block *block) {
     struct reply_block *kept = arena_alloc(&call->arena, sizeof *kept);
     if (kept == NULL) {
-        return no_memory(call);
+        return call_no_memory(call);
     }
     *kept = *block;
     if (call->last_block != NULL) {
@@ -259,7 +259,7 @@ static tr_status add_block(struct call *call, struct reply_block block) {
     if (!copy_text(call, &block.data, block.size) ||
         (block.mime_type != NULL && !copy_text(call, &block.mime_type, strlen(block.mime_type))) ||
         (block.uri != NULL && !copy_text(call, &block.uri, strlen(block.uri)))) {
-        return no_memory(call);
+        return call_no_memory(call);
     }
     return append_block(call, &block);
 }
@@ -310,7 +310,7 @@ static tr_status reply_json(struct tr_call *base, const char *json, uint64_t len
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
                                        &alc, &why);
     if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        return no_memory(call);
+        return call_no_memory(call);
     }
     if (doc == NULL) {
         return call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,

@@ -26,6 +26,11 @@ static bool in_object(const struct writer *writer) {
     return writer->depth > 0 && (writer->objects >> (writer->depth - 1) & 1) != 0;
 }
 
+static tr_status too_large(struct call *call) {
+    return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                     "the reply is larger than the %u bytes allowed", TOOLRACK_RESULT_MAX);
+}
+
 /* The length of a text that is the same in JSON: ASCII with nothing to escape. SIZE_MAX: it is not.
  */
 static size_t plain_length(const char *text) {
@@ -84,11 +89,10 @@ static tr_status put_key(struct call *call, const char *key) {
 static tr_status put_done(struct call *call) {
     struct writer *writer = &call->writer;
     if (writer->text.failed) {
-        return call_fail(call, TOOLRACK_E_NO_MEMORY, TR_FAILED, NULL, "out of memory");
+        return call_no_memory(call);
     }
     if (writer->text.length - sizeof(struct toolrack_result) > TOOLRACK_RESULT_MAX) {
-        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                         "the reply is larger than the %u bytes allowed", TOOLRACK_RESULT_MAX);
+        return too_large(call);
     }
     if (writer->depth > 0) {
         return TR_OK;
@@ -140,8 +144,7 @@ tr_status writer_string(struct tr_call *base, const char *key, const char *text,
     }
     length = length == UINT64_MAX ? strlen(text) : length;
     if (length > TOOLRACK_RESULT_MAX) {
-        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                         "the reply is larger than the %u bytes allowed", TOOLRACK_RESULT_MAX);
+        return too_large(call);
     }
     if (!utf8_valid(text, (size_t)length)) {
         return misuse(call, "a text is not UTF-8");
@@ -204,16 +207,21 @@ tr_status writer_json(struct tr_call *base, const char *key, const char *json, u
         return misuse(call, "the JSON is NULL");
     }
     length = length == UINT64_MAX ? strlen(json) : length;
-    yyjson_alc alc = arena_alc(&call->arena);
-    size_t size = 0;
-    const char *text = NULL;
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
-                                       &alc, NULL);
-    if (doc != NULL) {
-        text = yyjson_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
+    if (length > TOOLRACK_RESULT_MAX) {
+        return too_large(call);
     }
-    if (text == NULL) {
+    yyjson_alc alc = arena_alc(&call->arena);
+    yyjson_read_err why;
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
+                                       &alc, &why);
+    if (doc == NULL && why.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return misuse(call, "a piece given as JSON is not JSON");
+    }
+    size_t size = 0;
+    const char *text =
+            doc == NULL ? NULL : yyjson_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
+    if (text == NULL) {
+        return call_no_memory(call);
     }
     tr_status status = put_key(call, key);
     if (status != TR_OK) {

@@ -152,6 +152,9 @@ static tr_status pieces(struct tr_call *call) {
     if (strcmp(how, "utf8") == 0) {
         return tr_put_string(call, "s", "\xff");
     }
+    if (strcmp(how, "huge") == 0) { /* too long to be looked at */
+        return call->api->put_json(call, "n", "1", UINT64_C(1) << 40);
+    }
     if (strcmp(how, "utf8 key") == 0) {
         return tr_put_bool(call, "\xff", true);
     }
@@ -511,6 +514,7 @@ static void replies_in_pieces(void **state) {
     fails("pieces", "{\"how\":\"nan\"}", failed, "", "NaN");
     fails("pieces", "{\"how\":\"json\"}", failed, "", "not JSON");
     fails("pieces", "{\"how\":\"utf8\"}", failed, "", "not UTF-8");
+    fails("pieces", "{\"how\":\"huge\"}", TOOLRACK_E_LIMIT_EXCEEDED, "", "67108864 bytes");
     fails("pieces", "{\"how\":\"utf8 key\"}", failed, "", "a key is not UTF-8");
     fails("pieces", "{\"how\":\"deep\"}", TOOLRACK_E_LIMIT_EXCEEDED, "", "deeper than the 64");
     fails("pieces", "{\"how\":\"end\"}", failed, "", "nothing is open");
