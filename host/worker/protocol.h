@@ -1,0 +1,123 @@
+/* protocol.h - what the frames of a channel say.
+ *
+ * A payload is a few fixed-size numbers followed by texts, each with its length; all
+ * in the machine's own byte order, for both ends are one machine and one build. Each
+ * reader checks every length against what came and every text for UTF-8 where people
+ * will see it: nothing that a worker sends can make the host read outside a payload,
+ * and nothing that it sends is believed beyond what this file's structs can say. The
+ * worker reads the host's frames as carefully: it costs nothing, and both are fuzzed.
+ *
+ * Texts that a reader gives back point into the payload and end with a zero there. */
+#pragma once
+
+#include "base/buf.h"
+#include "plugin/scan.h"
+#include "worker/channel.h"
+#include "worker/sandbox.h"
+
+/* Longest texts in frames other than arguments and results; what is longer is cut by the sender
+ * and refused by the reader. */
+#define PROTOCOL_TEXT_MAX     (64u * 1024)
+#define PROTOCOL_SETTINGS_MAX (4u * 1024 * 1024)
+#define PROTOCOL_FILTER_MAX   (64u * 1024)
+
+/** FRAME_START. */
+struct frame_start {
+    const char *plugin_id;
+    const char *path; /* what is loaded */
+    struct file_identity identity;
+    const char *settings; /* the plugin's, a JSON object; "{}" where there are none */
+    struct sandbox_policy policy; /* read: its arrays are made in the arena */
+    const char *filter; /* the system call filter; size 0 is none */
+    size_t filter_size;
+    uint32_t layers_required; /* refuse to start without these */
+    int32_t log_level_min;
+};
+
+/** FRAME_CALL. */
+struct frame_call {
+    uint32_t tool; /* index in the plugin's own table: descriptor_tool.index */
+    uint64_t deadline_ns; /* of the monotonic clock, the same in both processes; 0 is none */
+    const char *arguments; /* checked, defaults filled in */
+    size_t arguments_length;
+    const char *tool_name;
+    const char *caller; /* this and the next three may be NULL */
+    const char *channel;
+    const char *conversation;
+    const char *trace;
+};
+
+/** FRAME_RESULT: one JSON value, and where it is a string the same as plain text. */
+struct frame_result {
+    const char *json;
+    size_t json_length;
+    const char *text; /* or NULL */
+    size_t text_length;
+    bool is_structured; /* a JSON tool gave a JSON reply, for the check of its result schema:
+                         * structured_at and structured_length say which part of `json` it is */
+    size_t structured_at;
+    size_t structured_length;
+};
+
+/** FRAME_FAILURE and FRAME_REFUSED. */
+struct frame_failure {
+    int32_t code; /* enum toolrack_code, negative */
+    const char *field;
+    const char *message;
+};
+
+/** FRAME_LOG. */
+struct frame_log {
+    int32_t level;
+    const char *message;
+};
+
+/** FRAME_PROGRESS. */
+struct frame_progress {
+    double done;
+    double total;
+    const char *message; /* or NULL */
+};
+
+/** FRAME_QUESTION. */
+struct frame_question {
+    const char *message;
+    const char *schema; /* of the answer, a JSON object; or NULL */
+};
+
+/** FRAME_ANSWER. */
+struct frame_answer {
+    int32_t action; /* enum tr_answer of the SDK: accepted, declined, cancelled */
+    const char *content; /* a JSON object when accepted; or NULL */
+};
+
+/** Write a frame's payload into the room of the channel and send it. False: no room or no memory
+ * (worker: after asking for it). [who has the turn] */
+bool send_start(struct channel *channel, const struct frame_start *start);
+bool send_call(struct channel *channel, const struct frame_call *call);
+bool send_result(struct channel *channel, const struct frame_result *result);
+bool send_failure(struct channel *channel, enum frame_type type,
+                  const struct frame_failure *failure);
+bool send_log(struct channel *channel, const struct frame_log *log);
+bool send_progress(struct channel *channel, const struct frame_progress *progress);
+bool send_question(struct channel *channel, const struct frame_question *question);
+bool send_answer(struct channel *channel, const struct frame_answer *answer);
+/** GO_ON, OPEN, END and READY have no payload; DESCRIBE has a number. */
+bool send_plain(struct channel *channel, enum frame_type type);
+bool send_number(struct channel *channel, enum frame_type type, uint64_t number);
+
+/** Read a payload. False: it is not one of these. Texts point into it. */
+bool read_start(const struct frame_in *frame, struct arena *arena, struct frame_start *ret);
+bool read_call(const struct frame_in *frame, struct frame_call *ret);
+bool read_result(const struct frame_in *frame, struct frame_result *ret);
+bool read_failure(const struct frame_in *frame, struct frame_failure *ret);
+bool read_log(const struct frame_in *frame, struct frame_log *ret);
+bool read_progress(const struct frame_in *frame, struct frame_progress *ret);
+bool read_question(const struct frame_in *frame, struct frame_question *ret);
+bool read_answer(const struct frame_in *frame, struct frame_answer *ret);
+bool read_number(const struct frame_in *frame, uint64_t *ret);
+
+/** Descriptors over the inherited socket: the memory of a channel or a bulk. -1: none came. The
+ * host's socket never blocks. */
+bool protocol_send_fd(int socket_fd, int fd);
+int protocol_receive_fd(int socket_fd);
