@@ -282,13 +282,6 @@ bool config_grants(const struct config *config, const char *tool) {
 
 const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path) {
     yyjson_val *settings = yyjson_obj_get(config->plugins, plugin_id);
-    yyjson_val *value = json_at(settings, path);
-    if (value == NULL || yyjson_is_null(value)) {
-        return NULL;
-    }
-    if (yyjson_is_str(value)) {
-        return yyjson_get_str(value);
-    }
     yyjson_alc alc = arena_alc(&config->arena);
-    return yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
+    return json_setting(settings, path, &alc);
 }
