@@ -8,11 +8,15 @@
 /* On the caller's own thread: nothing to hand over, no memory but the result's. */
 static int call_here(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
                      size_t length, const struct toolrack_call_options *options,
-                     struct toolrack_result **ret, struct toolrack_error *err) {
+                     uint32_t deadline_ms, struct toolrack_result **ret,
+                     struct toolrack_error *err) {
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
     struct call call;
     call_init(&call, &host->calls, tool, options, memory, sizeof memory);
     call.started_ns = clock_now_ns();
+    if (deadline_ms != 0) {
+        call.run.deadline_ns = call.started_ns + (uint64_t)deadline_ms * CLOCK_NS_PER_MS;
+    }
     struct toolrack_result *result = NULL;
     int code = call_run(&call, arguments, length, &result, err);
     uint64_t duration_ns = call_record(&call, code);
@@ -31,8 +35,8 @@ int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const 
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
     uint32_t deadline_ms = call_deadline_ms(&host->calls, tool, options);
-    return deadline_ms == 0
-                   ? call_here(host, tool, arguments, length, options, ret, err)
+    return deadline_ms == 0 || call_is_isolated(tool)
+                   ? call_here(host, tool, arguments, length, options, deadline_ms, ret, err)
                    : pool_call(host->pool, tool, arguments, length, options, deadline_ms, ret, err);
 }
 

@@ -31,12 +31,13 @@ void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin 
                        const char *message) {
     const struct toolrack *host = user;
     const char *id = plugin->desc->plugin->id;
-    int level = kind == TOOLRACK_EVENT_FAILED  ? LOG_ERROR
-                : kind == TOOLRACK_EVENT_STUCK ? LOG_WARNING
-                                               : LOG_DEBUG;
+    int level = kind == TOOLRACK_EVENT_FAILED || kind == TOOLRACK_EVENT_QUARANTINED ? LOG_ERROR
+                : kind == TOOLRACK_EVENT_STUCK || kind == TOOLRACK_EVENT_CRASHED   ? LOG_WARNING
+                                                                                     : LOG_DEBUG;
     log_line(&host->log, level, id, "%s",
              message != NULL                    ? message
              : kind == TOOLRACK_EVENT_LOADED    ? "loaded"
+             : kind == TOOLRACK_EVENT_RELEASED  ? "released from quarantine"
              : kind == TOOLRACK_EVENT_RECOVERED ? "the last call that was given up has returned"
                                                 : "");
     tell(host, &(struct toolrack_event){.kind = kind, .plugin = id, .message = message});
@@ -79,6 +80,9 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
                options->size < sizeof host->options ? options->size : sizeof host->options);
     }
     (void)pthread_mutex_init(&host->config_lock, NULL);
+    (void)pthread_mutex_init(&host->stage_lock, NULL);
+    (void)pthread_mutex_init(&host->generations_lock, NULL);
+    quarantines_init(&host->quarantines);
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
                              .level_min = (int)host->options.log_level};
@@ -103,6 +107,9 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .granted = host_granted,
                                .event = host_plugin_event,
                                .user = host};
+    host->isolation = host->options.isolation == TOOLRACK_ISOLATION_NONE ? ISOLATION_NONE
+                                                                         : ISOLATION_PROCESS;
+    host->require_sandbox = host->options.require_sandbox || host->config.require_sandbox;
     host->registry =
             registry_create(&(struct registry_options){.duplicates = host->config.duplicates,
                                                        .log = &host->log,
@@ -139,6 +146,9 @@ static int open_store(struct toolrack *host, const struct places *places,
     }
     if (reason.code == 0) {
         (void)store_read_settings(host->store, take_setting, host, &reason);
+    }
+    if (reason.code == 0) {
+        (void)quarantines_read(host, &reason);
     }
     if (reason.code != 0) {
         log_line(&host->log, LOG_ERROR, "store", "settings made earlier are not in effect: %s",
@@ -184,9 +194,7 @@ static int register_files(struct toolrack *host, const struct scan *scan,
         if (file->descriptor->plugin == NULL) {
             continue;
         }
-        plugins[count] = plugin_create(file->path, file->trust, &file->identity, file->descriptor,
-                                       &host->images);
-        code = plugins[count] == NULL ? error_oom(err) : 0;
+        code = generation_create(host, file, &plugins[count], err);
         count += code == 0;
     }
     if (code == 0) {
@@ -220,9 +228,27 @@ static int scan_folders(struct toolrack *host, const struct places *places,
     return code;
 }
 
+/* What is needed of them later. */
+static int keep_paths(struct toolrack *host, const struct places *places,
+                      struct toolrack_error *err) {
+    if (places->state_dir != NULL &&
+        asprintf(&host->stage_dir, "%s/images", places->state_dir) < 0) {
+        host->stage_dir = NULL;
+        return error_oom(err);
+    }
+    if (host->options.worker_program != NULL) {
+        host->worker_program = strdup(host->options.worker_program);
+        return host->worker_program != NULL ? 0 : error_oom(err);
+    }
+    return 0;
+}
+
 static int open_with(struct toolrack *host, struct arena *arena, struct toolrack_error *err) {
     struct places places;
     int code = places_find(&host->options, arena, &places, err);
+    if (code == 0) {
+        code = keep_paths(host, &places, err);
+    }
     if (code == 0) {
         code = read_config(host, &places, err);
     }
@@ -257,6 +283,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     host->options.config_file = NULL;
     host->options.state_dir = NULL;
     host->options.plugin_dirs = NULL;
+    host->options.worker_program = NULL;
     *ret = host;
     return 0;
 }
@@ -267,12 +294,18 @@ void toolrack_close(struct toolrack *host) {
     }
     bool quiet = pool_destroy(host->pool);
     registry_destroy(host->registry);
+    generations_end(host);
     store_close(host->store);
     atomic_store(&host->closed, true);
     if (!quiet) {
         return; /* a plugin that is still being loaded asks it for settings, and tells it things */
     }
     config_finish(&host->config);
+    quarantines_finish(&host->quarantines);
     (void)pthread_mutex_destroy(&host->config_lock);
+    (void)pthread_mutex_destroy(&host->stage_lock);
+    (void)pthread_mutex_destroy(&host->generations_lock);
+    free(host->stage_dir);
+    free(host->worker_program);
     free(host);
 }

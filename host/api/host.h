@@ -4,10 +4,15 @@
  *   folders.c   which files and folders a host uses
  *   manage.c    enable, disable, priority, register, unregister
  *   list.c      list, refusals, check
- *   calls.c     call, submit, cancel */
+ *   calls.c     call, submit, cancel
+ *   generation.c  one generation of a plugin file: policy, image, crew
+ *   quarantine.c  plugins that crashed too often
+ *   why.c       how a plugin is isolated, and why it is as it is */
 #pragma once
 
 #include "api/config.h"
+#include "api/generation.h"
+#include "api/quarantine.h"
 #include "base/log.h"
 #include "call/pool.h"
 #include "registry/registry.h"
@@ -24,6 +29,18 @@ struct toolrack {
     struct call_host calls;
     struct pool *pool;
     struct image_host images;
+    enum isolation isolation; /* where nothing else is said */
+    bool require_sandbox;
+    char *worker_program; /* NULL: the default one */
+
+    pthread_mutex_t stage_lock; /* held while the next two are made */
+    char *stage_dir;            /* NULL: a temporary one */
+    struct stage *stage;
+    struct supervisor *supervisor;
+    pthread_mutex_t generations_lock;
+    struct generation *generations;
+    struct quarantines quarantines;
+
     atomic_bool closed; /* only calls that were given up look at it: the app hears no more */
 };
 
@@ -31,6 +48,11 @@ struct toolrack {
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);
+
+/** The plugin that is called so, or has a tool that is called so, with a reference; NULL with err
+ * set. */
+struct plugin *host_find_plugin(struct toolrack *host, const char *name,
+                                struct toolrack_error *err);
 
 /** How descriptors are read: with the schema check. `no_memory` is set when a tool was refused
  * because there was none for that. */

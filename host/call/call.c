@@ -30,6 +30,8 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
     call->gate = NULL;
     call->step = NULL;
     call->step_user = NULL;
+    call->crew_lock = NULL;
+    call->crew_call = NULL;
     call_take_context(call);
 }
 
@@ -219,22 +221,28 @@ static int judge(const struct call *call, int code, struct toolrack_error *err) 
     return code == TOOLRACK_E_CANCELLED && is_late(call) ? call_late(call, "", err) : code;
 }
 
+static int no_structured(struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                     "the tool states a schema of its result, but gave no JSON reply");
+}
+
+static int refuse_result(const struct schema_failure *failure, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                     "the tool's result does not fit its own schema: %s%s%s", failure->field,
+                     failure->field[0] != '\0' ? " " : "", failure->reason);
+}
+
 static int check_result(struct call *call, const struct schema *schema,
                         struct toolrack_error *err) {
     struct schema_failure failure;
     if (!call->run.has_json) {
-        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                         "the tool states a schema of its result, but gave no JSON reply");
+        return no_structured(err);
     }
     yyjson_val *result = result_structured(&call->run);
     if (result == NULL) {
         return error_oom(err);
     }
-    return schema_validate(schema, result, &failure)
-                   ? 0
-                   : error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                               "the tool's result does not fit its own schema: %s%s%s",
-                               failure.field, failure.field[0] != '\0' ? " " : "", failure.reason);
+    return schema_validate(schema, result, &failure) ? 0 : refuse_result(&failure, err);
 }
 
 static int run_json(struct call *call, const struct prepared *prepared, struct buf *out,
@@ -296,14 +304,119 @@ static int run_typed(struct call *call, const struct prepared *prepared, struct 
     return more == NULL ? error_oom(err) : run_typed_with(call, prepared, more, out, err);
 }
 
+/* ---------------------------------------------------------------- isolated */
+
+static void note_crew_call(struct call *call, struct crew_call *with) {
+    if (call->crew_lock != NULL) {
+        (void)pthread_mutex_lock(call->crew_lock);
+    }
+    call->crew_call = with;
+    if (with != NULL && atomic_load(&call->cancelled)) {
+        call_interrupt(call); /* it was cancelled just before */
+    }
+    if (call->crew_lock != NULL) {
+        (void)pthread_mutex_unlock(call->crew_lock);
+    }
+}
+
+void call_interrupt(struct call *call) {
+    if (call->crew_call != NULL) {
+        crew_interrupt(atomic_load(&call->tool->reg->plugin->crew), call->crew_call);
+    }
+}
+
+static void relay_progress(void *user, double done, double total, const char *message) {
+    show_progress(user, done, total, message);
+}
+
+static void relay_log(void *user, int level, const char *message) {
+    log_message(user, level, message);
+}
+
+/* What the schema of the result is about: the JSON reply, alone or beside other blocks. */
+static yyjson_val *structured_of(const struct crew_reply *reply) {
+    yyjson_val *structured = yyjson_obj_get(reply->json, "structuredContent");
+    return yyjson_is_arr(yyjson_obj_get(reply->json, "content")) && structured != NULL
+                   ? structured
+                   : reply->json;
+}
+
+static int check_reply(const struct schema *schema, const struct crew_reply *reply,
+                       struct toolrack_error *err) {
+    struct schema_failure failure;
+    if (!reply->is_structured) {
+        return no_structured(err);
+    }
+    return schema_validate(schema, structured_of(reply), &failure)
+                   ? 0
+                   : refuse_result(&failure, err);
+}
+
+static int run_with_crew(struct call *call, struct crew_call *with, const struct prepared *prepared,
+                         struct buf *out, struct toolrack_error *err) {
+    struct crew_reply reply = {.out = BUF_INIT};
+    if (!may_take(call, CALL_WAITS)) {
+        return given_up(err);
+    }
+    note_crew_call(call, with);
+    int code = crew_run(atomic_load(&call->tool->reg->plugin->crew), with, &reply, err);
+    note_crew_call(call, NULL);
+    code = judge(call, code, err);
+    if (code == 0 && prepared->result_schema != NULL) {
+        code = check_reply(prepared->result_schema, &reply, err);
+    }
+    if (code == 0) {
+        *out = reply.out;
+    } else {
+        buf_finish(&reply.out);
+    }
+    return code;
+}
+
+static int run_isolated(struct call *call, const struct prepared *prepared, struct buf *out,
+                        struct toolrack_error *err) {
+    struct schema_failure failure;
+    struct run *run = &call->run;
+    if (!schema_validate(prepared->schema, run->arguments, &failure)) {
+        return refuse_arguments(&failure, err);
+    }
+    int code = fill_defaults(call, prepared, err);
+    if (code < 0) {
+        return code;
+    }
+    struct crew_call with = {.tool = call->tool->reg->spec->index,
+                             .tool_name = run->context.tool,
+                             .arguments = run->arguments_text,
+                             .arguments_length = run->arguments_length,
+                             .deadline_ns = run->deadline_ns,
+                             .caller = run->context.caller,
+                             .channel = run->context.channel,
+                             .conversation = run->context.conversation,
+                             .trace = run->context.trace,
+                             .user = call,
+                             .progress = relay_progress,
+                             .log = relay_log,
+                             .arena = &run->arena};
+    if (run->arguments_filled) {
+        with.arguments = run_arguments(run, &with.arguments_length);
+        if (with.arguments == NULL) {
+            return run_memory_error(run, err);
+        }
+    }
+    return run_with_crew(call, &with, prepared, out, err);
+}
+
+/* --------------------------------------------------------------- first call */
+
 static int load(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
     struct plugin *plugin = call->tool->reg->plugin;
-    if (atomic_load(&plugin->stuck) != 0 && atomic_load(&plugin->image) == NULL) {
+    if (atomic_load(&plugin->stuck) != 0 && !plugin_is_up(plugin)) {
         return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
                          "plugin '%s' is stuck: it is being loaded and did not return in time",
                          plugin->desc->plugin->id);
     }
-    if (!may_take(call, CALL_LOADS)) {
+    /* To make a crew is soon done and runs nothing of the plugin's. */
+    if (!may_take(call, plugin->isolated ? CALL_PREPARES : CALL_LOADS)) {
         return given_up(err);
     }
     bool loaded;
@@ -335,8 +448,9 @@ static int run(struct call *call, const char *arguments, size_t length,
         return code;
     }
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    code = prepared->signature != NULL ? run_typed(call, prepared, &out, err)
-                                       : run_json(call, prepared, &out, err);
+    code = call_is_isolated(call->tool)   ? run_isolated(call, prepared, &out, err)
+           : prepared->signature != NULL ? run_typed(call, prepared, &out, err)
+                                         : run_json(call, prepared, &out, err);
     return code < 0 ? code : result_end(&out, ret, err);
 }
 

@@ -10,6 +10,7 @@
 
 #include "registry/tool.h"
 #include "run/run.h"
+#include "worker/crew.h"
 
 /* What calls need of their host. Outlives them all, but for those given up at its end. */
 struct call_host {
@@ -35,7 +36,8 @@ struct call_gate {
 enum call_step {
     CALL_LOADS,    /* load the plugin, open() included */
     CALL_PREPARES, /* parse and check, and wait for its turn */
-    CALL_RUNS      /* run the tool */
+    CALL_RUNS,     /* run the tool */
+    CALL_WAITS     /* for a worker, which ends in time by itself */
 };
 
 struct call {
@@ -49,6 +51,8 @@ struct call {
     /* Asked before each step; false is: do not take it, nobody waits any more. NULL: always. */
     bool (*step)(void *user, enum call_step step);
     void *step_user;
+    pthread_mutex_t *crew_lock; /* guards the next where another thread may cancel; else NULL */
+    struct crew_call *crew_call; /* while it is with a crew */
 };
 
 /** Begin a call of `tool`. `memory` is its first memory. All pointers are borrowed until
@@ -69,6 +73,14 @@ int call_permit(const struct call *call, struct toolrack_error *err);
  * @return 0 with a result; or the code of the failure. [call-thread] */
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err);
+
+/** Whether its tool runs in a worker: then it ends in time on whichever thread. [any-thread] */
+static inline bool call_is_isolated(const struct toolrack_tool *tool) {
+    return tool->reg->plugin->isolated;
+}
+
+/** Make a call that is with a crew end early. Caller holds call->crew_lock. [any-thread] */
+void call_interrupt(struct call *call);
 
 /** Count a call that has ended with `code` in its tool's statistics; returns how long it took, in
  * nanoseconds. */

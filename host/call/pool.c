@@ -20,10 +20,20 @@
  *      called with no lock held.
  *  (4) A plugin's stuck count is the number of its LOADING and RUNNING jobs that became GIVEN_UP
  *      and whose function has not returned.
- *  (5) One idle thread at most spins, with `spinning` set; it looks at the queue under the lock
+ *  (5) `runnable` is the number of queued jobs that dequeue() would give out one after the other;
+ *      threads may be idle while others wait for a plugin that is busy.
+ *  (6) One idle thread at most spins, with `spinning` set; it looks at the queue under the lock
  *      after that and before it sleeps, so that one job needs no signal. */
 
-enum job_state { JOB_QUEUED, JOB_READY, JOB_LOADING, JOB_RUNNING, JOB_DONE, JOB_GIVEN_UP };
+enum job_state {
+    JOB_QUEUED,
+    JOB_READY,
+    JOB_LOADING,
+    JOB_RUNNING,
+    JOB_AWAY, /* with a worker */
+    JOB_DONE,
+    JOB_GIVEN_UP
+};
 
 struct job {
     atomic_uint refs;
@@ -81,6 +91,7 @@ struct pool {
     struct job *queue_first;
     struct job *queue_last;
     uint32_t queued;
+    uint32_t runnable; /* of those, whose plugins may hold a thread */
     struct job *live;
     struct worker *workers;
     uint32_t threads; /* in workers */
@@ -171,6 +182,7 @@ static struct job *job_create(struct pool *pool, struct toolrack_tool *tool, con
     clock_cond_init(&job->changed);
     call_init(&job->call, pool->host, tool, options, job->memory, sizeof job->memory);
     job->call.gate = &job->gate;
+    job->call.crew_lock = &job->gate.lock;
     job->call.step = take_step;
     job->call.step_user = job;
     job->call.started_ns = clock_now_ns();
@@ -201,7 +213,10 @@ static bool is_in_plugin(const struct job *job) {
 /* READY, LOADING or RUNNING, unless it was given up or cancelled meanwhile. */
 static bool take_step(void *user, enum call_step step) {
     static const enum job_state states[] = {
-            [CALL_LOADS] = JOB_LOADING, [CALL_PREPARES] = JOB_READY, [CALL_RUNS] = JOB_RUNNING};
+            [CALL_LOADS] = JOB_LOADING,
+                                             [CALL_PREPARES] = JOB_READY,
+                                             [CALL_RUNS] = JOB_RUNNING,
+                                             [CALL_WAITS] = JOB_AWAY};
     struct job *job = user;
     (void)pthread_mutex_lock(&job->gate.lock);
     bool goes_on = !is_over(job);
@@ -248,6 +263,28 @@ static bool live_remove(struct pool *pool, struct job *job) {
     return true;
 }
 
+/* ------------------------------------------------------------------ fairness */
+
+/* A plugin that is slow may not hold all threads: of each, no more jobs run than it can serve at
+ * once, and others pass by those that wait. */
+static bool may_hold_thread(const struct plugin *plugin) {
+    return plugin->pool_running < plugin->calls_max;
+}
+
+static uint32_t runnable_of(const struct plugin *plugin) {
+    uint32_t room = may_hold_thread(plugin) ? plugin->calls_max - plugin->pool_running : 0;
+    return plugin->pool_queued < room ? plugin->pool_queued : room;
+}
+
+/* Note a change in how many jobs of a plugin are queued and run. Caller holds pool->lock. */
+static void count_jobs(struct pool *pool, struct plugin *plugin, int queued, int begun) {
+    pool->runnable -= runnable_of(plugin);
+    plugin->pool_queued += (uint32_t)queued;
+    plugin->pool_running += (uint32_t)begun;
+    pool->runnable += runnable_of(plugin);
+    pool->queued += (uint32_t)queued;
+}
+
 /* ---------------------------------------------------------------- threads */
 
 static void *worker_main(void *argument);
@@ -275,7 +312,7 @@ static void worker_remove(struct pool *pool, struct worker *worker) {
 
 /* Start a thread when more jobs wait than threads. Caller holds pool->lock. */
 static void start_worker(struct pool *pool) {
-    if (pool->closing || pool->queued <= pool->idle ||
+    if (pool->closing || pool->runnable <= pool->idle ||
         pool->threads >= pool->threads_max + pool->nesting) {
         return;
     }
@@ -315,9 +352,12 @@ static void deliver(struct job *job) {
 }
 
 /* What a call was doing that did not end in time. */
-static const char *state_words(enum job_state state) {
-    switch (state) {
-    case JOB_QUEUED: return "; the host was too busy to begin it";
+static const char *state_words(const struct job *job) {
+    switch (job->state) {
+    case JOB_QUEUED:
+        return may_hold_thread(job->tool->reg->plugin)
+                       ? "; the host was too busy to begin it"
+                       : "; its plugin was busy with other calls, as many as it can serve at once";
     case JOB_READY: return "; it had not begun";
     case JOB_LOADING: return "; its plugin is still being loaded";
     default: return "";
@@ -331,7 +371,7 @@ static void describe_give_up(struct job *job) {
         (void)error_set(&job->error, job->code, "the call of '%s' was cancelled%s", name,
                         is_in_plugin(job) ? "; the tool still runs" : "");
     } else {
-        (void)call_late(&job->call, state_words(job->state), &job->error);
+        (void)call_late(&job->call, state_words(job), &job->error);
     }
     error_set_tool(&job->error, name);
 }
@@ -340,11 +380,13 @@ static void describe_give_up(struct job *job) {
  * pool->lock. */
 static void lose_worker(struct pool *pool, struct job *job) {
     job->lost = true;
+    count_jobs(pool, job->tool->reg->plugin, 0, -1);
     atomic_fetch_add(&job->tool->reg->plugin->stuck, 1);
     worker_remove(pool, job->worker);
     (void)pthread_detach(job->worker->thread);
     pool->lost++;
     start_worker(pool);
+    (void)pthread_cond_signal(&pool->work); /* its plugin may have a job in the queue */
 }
 
 /* Until then what the job's owner gave it may be in use. */
@@ -362,7 +404,7 @@ static bool give_up(struct job *job) {
     struct pool *pool = job->pool;
     (void)pthread_mutex_lock(&pool->lock);
     (void)pthread_mutex_lock(&job->gate.lock);
-    bool ends = !is_over(job);
+    bool ends = !is_over(job) && job->state != JOB_AWAY;
     if (ends) {
         atomic_store(&job->call.cancelled, true);
         describe_give_up(job);
@@ -450,6 +492,15 @@ static bool end_job(struct job *job, int code, struct toolrack_result *result,
     return ends;
 }
 
+/* The plugin may hold another thread now. */
+static void leave_plugin(struct pool *pool, struct job *job) {
+    (void)pthread_mutex_lock(&pool->lock);
+    if (!job->lost) {
+        count_jobs(pool, job->tool->reg->plugin, 0, -1);
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
 /* Run a job; its reference is released. False: this thread was given up and is to end. */
 static bool run_job(struct pool *pool, struct job *job) {
     if (begin_job(job)) {
@@ -458,27 +509,37 @@ static bool run_job(struct pool *pool, struct job *job) {
         running = job;
         int code = call_run(&job->call, job->arguments, job->length, &result, &error);
         running = NULL;
-        if (end_job(job, code, result, &error)) {
+        bool ends = end_job(job, code, result, &error);
+        leave_plugin(pool, job);
+        if (ends) {
             deliver(job);
         } else if (job->lost) {
             come_back(pool, job);
             return false;
         }
+    } else {
+        leave_plugin(pool, job);
     }
     job_unref(job);
     return true;
 }
 
-/* Caller holds pool->lock. */
+/* The first job whose plugin may hold one more thread. Caller holds pool->lock. */
 static struct job *dequeue(struct pool *pool) {
-    struct job *job = pool->queue_first;
-    if (job != NULL) {
-        pool->queue_first = job->queue_next;
-        if (pool->queue_first == NULL) {
-            pool->queue_last = NULL;
-        }
-        pool->queued--;
+    struct job *before = NULL;
+    struct job *job = pool->runnable == 0 ? NULL : pool->queue_first;
+    while (job != NULL && !may_hold_thread(job->tool->reg->plugin)) {
+        before = job;
+        job = job->queue_next;
     }
+    if (job == NULL) {
+        return NULL;
+    }
+    *(before != NULL ? &before->queue_next : &pool->queue_first) = job->queue_next;
+    if (pool->queue_last == job) {
+        pool->queue_last = before;
+    }
+    count_jobs(pool, job->tool->reg->plugin, -1, +1);
     return job;
 }
 
@@ -502,7 +563,7 @@ static struct job *next_job(struct pool *pool, struct worker *worker) {
         if (!has_slept && !pool->spinning && spin_worthwhile(&pool->job_spin)) {
             spin_for_job(pool);
         }
-        if (pool->queue_first == NULL && !pool->closing) {
+        if (pool->runnable == 0 && !pool->closing) {
             (void)pthread_cond_wait(&pool->work, &pool->lock);
             has_slept = true;
         }
@@ -606,10 +667,10 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
         reason = "the host cannot start a thread; the process may have too many";
     }
     if (reason == NULL) {
-        pool->queued++;
+        count_jobs(pool, job->tool->reg->plugin, +1, 0);
         start_worker(pool);
         if (pool->threads == 0) {
-            pool->queued--;
+            count_jobs(pool, job->tool->reg->plugin, -1, 0);
             reason = "the host cannot start a thread; the process may have too many";
         }
     }
@@ -626,7 +687,7 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
             live_add(pool, job);
             (void)pthread_cond_signal(&pool->watch);
         }
-        is_seen = pool->spinning && pool->queued == 1;
+        is_seen = pool->spinning && pool->runnable == 1;
         if (!is_seen) {
             (void)pthread_cond_signal(&pool->work);
         }
@@ -861,6 +922,7 @@ void job_cancel(struct job *job) {
                         ? WATCH_NOW
                         : clock_now_ns() + (uint64_t)POOL_CANCEL_GRACE_MS * CLOCK_NS_PER_MS;
         job->watch_ns = job->watch_ns != 0 && job->watch_ns < until ? job->watch_ns : until;
+        call_interrupt(&job->call);
         (void)pthread_cond_signal(&pool->watch);
     }
     (void)pthread_mutex_unlock(&job->gate.lock);

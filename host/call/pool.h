@@ -12,6 +12,7 @@
  *        \         \         \           \          \
  *         `---------`---------`-----------`----------`--> GIVEN_UP     the waiter or the watch
  *
+ * AWAY, in place of RUNNING, is with a worker, which ends in time by itself: nobody gives it up.
  * READY parses and checks, and may wait for a plugin that runs one call at a time; LOADING, which
  * only a plugin needs that is not loaded yet, and RUNNING are inside the plugin: in its open() and
  * in the tool. Whoever makes the last transition (DONE or GIVEN_UP) delivers the outcome, so it is

@@ -1,5 +1,6 @@
 #include "registry/plugin.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,10 @@ struct plugin *plugin_create(const char *path, enum trust trust,
     plugin->desc = descriptor_ref(desc);
     plugin->host = *host;
     plugin->serial = (desc->plugin->flags & TR_THREAD_SAFE) == 0;
+    plugin->calls_max = plugin->serial ? 1 : UINT32_MAX;
+    plugin->generation = 1;
+    atomic_init(&plugin->state, TOOLRACK_LISTED);
+    (void)pthread_mutex_init(&plugin->reason_lock, NULL);
     (void)pthread_mutex_init(&plugin->lock, NULL);
     (void)pthread_mutex_init(&plugin->turn_lock, NULL);
     clock_cond_init(&plugin->turn_changed);
@@ -36,44 +41,82 @@ struct plugin *plugin_ref(struct plugin *plugin) {
     return plugin;
 }
 
+bool plugin_ref_unless_gone(struct plugin *plugin) {
+    unsigned refs = atomic_load(&plugin->refs);
+    while (refs != 0 && !atomic_compare_exchange_weak(&plugin->refs, &refs, refs + 1)) {
+    }
+    return refs != 0;
+}
+
 void plugin_unref(struct plugin *plugin) {
     if (plugin == NULL || atomic_fetch_sub_explicit(&plugin->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
     image_unload(atomic_load(&plugin->image));
+    if (plugin->services != NULL) {
+        plugin->services->release(plugin->services_user, plugin);
+    }
     descriptor_unref(plugin->desc);
+    (void)pthread_mutex_destroy(&plugin->reason_lock);
     (void)pthread_mutex_destroy(&plugin->lock);
     (void)pthread_mutex_destroy(&plugin->turn_lock);
     (void)pthread_cond_destroy(&plugin->turn_changed);
+    free(plugin->image_path);
     free(plugin->path);
     free(plugin);
 }
 
+/* The image in this process. */
+static int load_here(struct plugin *plugin, struct toolrack_error *err) {
+    struct image *image = NULL;
+    plugin->services->loading(plugin->services_user, plugin, true);
+    int code = image_load(plugin->image_path, &plugin->image_identity, plugin->desc, &plugin->host,
+                          &image, err);
+    plugin->services->loading(plugin->services_user, plugin, false);
+    if (code == 0) {
+        atomic_store(&plugin->image, image);
+        plugin_set_state(plugin, TOOLRACK_LOADED, "");
+    }
+    return code;
+}
+
+static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
+    const struct plugin_services *services = plugin->services;
+    int code = plugin->image_path != NULL
+                       ? 0
+                       : services->stage(plugin->services_user, plugin, err);
+    if (code < 0) {
+        return code;
+    }
+    return plugin->isolated ? services->isolate(plugin->services_user, plugin, err)
+                            : load_here(plugin, err);
+}
+
 int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *err) {
     *ret_first = false;
-    if (atomic_load(&plugin->image) != NULL) {
+    if (plugin_is_up(plugin)) {
         return 0;
     }
     int failed = atomic_load(&plugin->failed);
     if (failed != 0) {
-        return error_set(err, failed, "%s", plugin->reason);
+        char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+        plugin_reason(plugin, reason, sizeof reason);
+        return error_set(err, failed, "%s", reason);
     }
-    *ret_first = true;
-    struct image *image = NULL;
     struct toolrack_error failure;
-    int code = image_load(plugin->path, &plugin->identity, plugin->desc, &plugin->host, &image,
-                          &failure);
+    int code = bring_up(plugin, &failure);
+    *ret_first = code == 0 ? !plugin->isolated : code != TOOLRACK_E_NO_MEMORY;
     if (code == TOOLRACK_E_NO_MEMORY) {
-        *ret_first = false;
         return error_oom(err); /* says nothing of the plugin: the next call tries again */
     }
     if (code < 0) {
         /* To the caller of a tool it is the tool that cannot run. */
-        memcpy(plugin->reason, failure.message, sizeof plugin->reason);
-        atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
-        return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", plugin->reason);
+        if (code != TOOLRACK_E_IO) {
+            plugin_set_state(plugin, TOOLRACK_FAILED, failure.message);
+            atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
+        }
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", failure.message);
     }
-    atomic_store(&plugin->image, image);
     return 0;
 }
 
@@ -83,6 +126,7 @@ int plugin_adopt(struct plugin *plugin, const struct tr_plugin *source,
     int code = image_adopt(source, plugin->desc, &plugin->host, &image, err);
     if (code == 0) {
         atomic_store(&plugin->image, image);
+        plugin_set_state(plugin, TOOLRACK_LOADED, "");
     }
     return code;
 }
@@ -141,12 +185,29 @@ void plugin_wake(struct plugin *plugin, const void *call, bool lost) {
     (void)pthread_mutex_unlock(&plugin->turn_lock);
 }
 
+/* ------------------------------------------------------------------- state */
+
 enum toolrack_tool_state plugin_state(struct plugin *plugin) {
-    if (atomic_load(&plugin->stuck) != 0) {
-        return TOOLRACK_STUCK;
+    return atomic_load(&plugin->stuck) != 0
+                   ? TOOLRACK_STUCK
+                   : (enum toolrack_tool_state)atomic_load(&plugin->state);
+}
+
+void plugin_set_state(struct plugin *plugin, enum toolrack_tool_state state, const char *reason) {
+    (void)pthread_mutex_lock(&plugin->reason_lock);
+    (void)snprintf(plugin->reason, sizeof plugin->reason, "%s", reason);
+    atomic_store(&plugin->state, (int)state);
+    (void)pthread_mutex_unlock(&plugin->reason_lock);
+}
+
+void plugin_reason(struct plugin *plugin, char *reason, size_t room) {
+    unsigned stuck = atomic_load(&plugin->stuck);
+    if (stuck != 0) {
+        (void)snprintf(reason, room, "%u call%s given up and still running", stuck,
+                       stuck == 1 ? "" : "s");
+        return;
     }
-    if (atomic_load(&plugin->image) != NULL) {
-        return TOOLRACK_LOADED;
-    }
-    return atomic_load(&plugin->failed) != 0 ? TOOLRACK_FAILED : TOOLRACK_LISTED;
+    (void)pthread_mutex_lock(&plugin->reason_lock);
+    (void)snprintf(reason, room, "%s", plugin->reason);
+    (void)pthread_mutex_unlock(&plugin->reason_lock);
 }

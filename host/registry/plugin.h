@@ -1,9 +1,10 @@
-/* plugin.h - one plugin of the registry: a file, or a descriptor of the app.
+/* plugin.h - one generation of a plugin in the registry: a file, or a descriptor of the app.
  *
  * What a plugin says is known from the scan; the plugin itself is loaded at the
- * first call of one of its tools. Counted: the registrations of its tools hold
- * it, and a running call holds its registration, so the image is unloaded when
- * the last tool is gone and the last call has ended. */
+ * first call of one of its tools, in this process or, isolated, by a crew of workers.
+ * Counted: the registrations of its tools hold it, and a running call holds its
+ * registration, so the image is unloaded when the last tool is gone and the last
+ * call has ended. */
 #pragma once
 
 #include <pthread.h>
@@ -15,6 +16,21 @@
 /* Most calls of one plugin that are given up and still run; each has a thread to itself. */
 #define PLUGIN_STUCK_MAX 16u
 
+struct plugin;
+struct crew; /* worker/crew.h; to the registry a name */
+
+/* What a plugin that is a file needs of its host. All are called with plugin->lock held but
+ * `release`, which the last reference calls. */
+struct plugin_services {
+    /* Copy the file to where nobody changes it: plugin->image_path and image_identity. */
+    int (*stage)(void *user, struct plugin *plugin, struct toolrack_error *err);
+    /* Make plugin->crew, of an isolated plugin. */
+    int (*isolate)(void *user, struct plugin *plugin, struct toolrack_error *err);
+    /* The code of the plugin begins to run in this process for the first time; and that is over. */
+    void (*loading)(void *user, struct plugin *plugin, bool begins);
+    void (*release)(void *user, struct plugin *plugin);
+};
+
 struct plugin {
     atomic_uint refs;
     char *path; /* NULL for a descriptor of the app */
@@ -22,7 +38,21 @@ struct plugin {
     struct file_identity identity;
     struct descriptor *desc;
     struct image_host host; /* its members are borrowed from the host */
-    bool serial;            /* not thread safe: one call at a time */
+    bool serial;            /* not thread safe: one call at a time in this process */
+    bool isolated;          /* runs in workers */
+    uint32_t calls_max;     /* so many of its calls may hold a thread of the pool at once */
+    uint32_t generation;    /* 1 for the first of its file, and so on */
+
+    const struct plugin_services *services; /* NULL for a descriptor of the app */
+    void *services_user;
+    void *context;                      /* whatever the services keep with it */
+    char *image_path;                   /* what is loaded; NULL until it was staged */
+    struct file_identity image_identity;
+    uint8_t sha256[32];                 /* of the image; zero until it was staged */
+    _Atomic(struct crew *) crew;        /* of an isolated plugin that is up; the services' */
+
+    uint32_t pool_running; /* guarded by the pool's lock */
+    uint32_t pool_queued;
 
     atomic_uint stuck; /* calls given up and still running */
 
@@ -34,8 +64,10 @@ struct plugin {
 
     pthread_mutex_t lock; /* held while it is loaded; readers of what follows do without */
     _Atomic(struct image *) image;
-    atomic_int failed;                       /* code of the failed load, or 0 */
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX]; /* constant once `failed` is set */
+    atomic_int failed; /* code of the failed load, or 0 */
+    atomic_int state;  /* enum toolrack_tool_state, but for STUCK, which is counted above */
+    pthread_mutex_t reason_lock;
+    char reason[TOOLRACK_ERROR_MESSAGE_MAX]; /* of the state; guarded by reason_lock */
 };
 
 /** A plugin not loaded yet. `path` and `identity` are NULL for a descriptor of the app.
@@ -44,11 +76,13 @@ struct plugin *plugin_create(const char *path, enum trust trust,
                              const struct file_identity *identity, struct descriptor *desc,
                              const struct image_host *host);
 struct plugin *plugin_ref(struct plugin *plugin);
+/** The same for who holds none, of a plugin whose memory is there. False: the last one is gone. */
+bool plugin_ref_unless_gone(struct plugin *plugin);
 void plugin_unref(struct plugin *plugin);
 CLEANUP_DEFINE(struct plugin, plugin_unref)
 
-/** Load it unless that is done. A load that failed is not tried again, for the file is the same,
- * unless there was no memory.
+/** Load it, or make its crew, unless that is done. A load that failed is not tried again, for the
+ * file is the same, unless there was no memory or the system failed.
  * @param ret_first  set to true when this call loaded it, or was the first to fail
  * @return 0 or the code of the failure, with its message. Caller holds plugin->lock. */
 int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *err);
@@ -75,3 +109,12 @@ void plugin_give_turn(struct plugin *plugin);
 void plugin_wake(struct plugin *plugin, const void *call, bool lost);
 
 enum toolrack_tool_state plugin_state(struct plugin *plugin);
+/** Set the state and its reason, "" for none. [any-thread] */
+void plugin_set_state(struct plugin *plugin, enum toolrack_tool_state state, const char *reason);
+void plugin_reason(struct plugin *plugin, char *reason, size_t room);
+
+/** Whether its first call has made it ready. [any-thread] */
+static inline bool plugin_is_up(struct plugin *plugin) {
+    return atomic_load_explicit(&plugin->image, memory_order_acquire) != NULL ||
+           atomic_load_explicit(&plugin->crew, memory_order_acquire) != NULL;
+}

@@ -160,10 +160,14 @@ static int prepare_locked(struct registration *reg, const struct prepared **ret,
     if (prepared == NULL) {
         return error_oom(err);
     }
-    image_entry(atomic_load(&reg->plugin->image), reg->spec, &prepared->function, &prepared->run);
+    struct image *image = atomic_load(&reg->plugin->image);
+    if (image != NULL) {
+        image_entry(image, reg->spec, &prepared->function, &prepared->run);
+    }
     struct toolrack_error reason;
     code = prepare_schemas(reg->spec, prepared, &reason);
-    if (code == 0) {
+    /* Of an isolated plugin the worker has the function, and the signature with it. */
+    if (code == 0 && image != NULL) {
         code = prepare_signature(reg->spec, prepared, &reason);
     }
     if (code == TOOLRACK_E_NO_MEMORY) {
@@ -295,25 +299,25 @@ enum toolrack_tool_state toolrack_tool_state(const struct toolrack_tool *tool) {
     return plugin_state(tool->reg->plugin);
 }
 
-const char *toolrack_tool_state_name(const struct toolrack_tool *tool) {
-    switch (toolrack_tool_state(tool)) {
+const char *tool_state_name(enum toolrack_tool_state state) {
+    switch (state) {
     case TOOLRACK_LISTED: return "listed";
     case TOOLRACK_LOADED: return "loaded";
     case TOOLRACK_FAILED: return "failed";
     case TOOLRACK_STUCK: return "stuck";
+    case TOOLRACK_QUARANTINED: return "quarantined";
+    case TOOLRACK_CHANGED: return "changed";
+    case TOOLRACK_LEFT_OUT: return "left-out";
     }
     return "unknown";
 }
 
+const char *toolrack_tool_state_name(const struct toolrack_tool *tool) {
+    return tool_state_name(toolrack_tool_state(tool));
+}
+
 void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t room) {
-    struct plugin *plugin = tool->reg->plugin;
-    unsigned stuck = atomic_load(&plugin->stuck);
-    if (stuck != 0) {
-        (void)snprintf(reason, room, "%u call%s given up and still running", stuck,
-                       stuck == 1 ? "" : "s");
-        return;
-    }
-    (void)snprintf(reason, room, "%s", atomic_load(&plugin->failed) != 0 ? plugin->reason : "");
+    plugin_reason(tool->reg->plugin, reason, room);
 }
 
 struct toolrack_statistics toolrack_tool_statistics(const struct toolrack_tool *tool) {

@@ -16,7 +16,7 @@
 struct prepared {
     struct schema *schema;
     struct schema *result_schema; /* of a JSON tool that states one; else NULL */
-    struct signature *signature;  /* of a typed tool; else NULL */
+    struct signature *signature;  /* of a typed tool in this process; else NULL */
     size_t slot_count;            /* typed: values that come from the arguments */
     void (*function)(void);
     tr_status (*run)(struct tr_call *call);
@@ -83,6 +83,9 @@ static inline void registration_record(struct registration *reg, bool failed, ui
                                                   memory_order_relaxed)) {
     }
 }
+
+/** "listed", "loaded" and so on. */
+const char *tool_state_name(enum toolrack_tool_state state);
 
 /** Whether a text is a schema that a tool may have; for the reader of descriptors. `user` is a bool
  * that is set when there was no memory to tell, or NULL. [any-thread] */

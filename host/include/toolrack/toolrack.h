@@ -69,7 +69,10 @@ enum toolrack_event_kind {
     TOOLRACK_EVENT_LOADED,   /**< a plugin was loaded, at the first call of one of its tools */
     TOOLRACK_EVENT_FAILED,   /**< a plugin could not be loaded */
     TOOLRACK_EVENT_STUCK,    /**< a call did not return and its thread was given up */
-    TOOLRACK_EVENT_RECOVERED /**< the last such call of the plugin returned after all */
+    TOOLRACK_EVENT_RECOVERED, /**< the last such call of the plugin returned after all */
+    TOOLRACK_EVENT_CRASHED,   /**< a worker of the plugin crashed; another takes its place */
+    TOOLRACK_EVENT_QUARANTINED, /**< a plugin crashed too often and runs no more */
+    TOOLRACK_EVENT_RELEASED     /**< it may run again */
 };
 
 /** Something that happened. Its texts end with the callback. */
@@ -79,6 +82,13 @@ struct toolrack_event {
     const char *version; /**< the tool's, or NULL */
     const char *plugin;  /**< the plugin's id */
     const char *message; /**< one line, or NULL */
+};
+
+/** Where plugins run whose configuration does not say. */
+enum toolrack_isolation {
+    TOOLRACK_ISOLATION_DEFAULT, /**< as PROCESS */
+    TOOLRACK_ISOLATION_PROCESS, /**< each in worker processes of its own, in a sandbox */
+    TOOLRACK_ISOLATION_NONE     /**< in this process, with all its rights */
 };
 
 struct toolrack_options {
@@ -109,6 +119,12 @@ struct toolrack_options {
     /** An event, after it took effect. On the thread that caused it; may call back, but not
      * toolrack_close(). */
     void (*event)(void *user, const struct toolrack_event *event);
+
+    enum toolrack_isolation isolation;
+    /** Rather fail a call than run it without a layer of the sandbox that its policy wants. */
+    bool require_sandbox;
+    /** The program that runs plugins. NULL is that of TOOLRACK_WORKER, or the installed one. */
+    const char *worker_program;
 };
 #define TOOLRACK_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_options) }
@@ -176,7 +192,10 @@ enum toolrack_tool_state {
     TOOLRACK_LISTED, /**< known, its plugin not loaded yet */
     TOOLRACK_LOADED, /**< its plugin is loaded */
     TOOLRACK_FAILED, /**< its plugin could not be loaded; toolrack_tool_reason() says why */
-    TOOLRACK_STUCK   /**< a call of its plugin was given up and still runs */
+    TOOLRACK_STUCK,  /**< a call of its plugin was given up and still runs */
+    TOOLRACK_QUARANTINED, /**< its plugin crashed too often; toolrack_release() lets it go on */
+    TOOLRACK_CHANGED,     /**< its text is not the one that was approved */
+    TOOLRACK_LEFT_OUT     /**< its plugin was being loaded when the host last ended uncleanly */
 };
 
 /* What a tool says. Texts are borrowed from the tool; NULL where it says nothing. */
@@ -209,7 +228,7 @@ TOOLRACK_API const char *toolrack_tool_file(const struct toolrack_tool *tool);
 /** "builtin", "official" or "community". */
 TOOLRACK_API const char *toolrack_tool_trust(const struct toolrack_tool *tool);
 TOOLRACK_API enum toolrack_tool_state toolrack_tool_state(const struct toolrack_tool *tool);
-/** "listed", "loaded", "failed" or "stuck". */
+/** "listed", "loaded", "failed", "stuck", "quarantined", "changed" or "left-out". */
 TOOLRACK_API const char *toolrack_tool_state_name(const struct toolrack_tool *tool);
 /** Why it is in that state, copied into `reason` (of `room` bytes); "" when there is no reason. */
 TOOLRACK_API void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t room);
@@ -282,12 +301,39 @@ TOOLRACK_API int toolrack_definitions(struct toolrack *host, struct toolrack_tex
 TOOLRACK_API const char *toolrack_text_data(const struct toolrack_text *text, size_t *ret_length);
 TOOLRACK_API void toolrack_text_unref(struct toolrack_text *text);
 
+/* --------------------------------------------------------------- isolation */
+
+/** How the plugin of a tool is isolated, as one JSON object: isolation, sandbox (wanted, available,
+ * missing: arrays of layers), capabilities (kind, value, allowed, path), limits, workers, busy,
+ * waiting, crashes, state, reason.
+ * @param name  of a tool
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NOT_FOUND;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_describe_isolation(struct toolrack *host, const char *name,
+                                             struct toolrack_text **ret,
+                                             struct toolrack_error *err);
+
+/** Let a plugin that is in quarantine run again: durable on return.
+ * @param name  of the plugin, or of one of its tools
+ * @return 0; TOOLRACK_E_NOT_FOUND when there is no such plugin or it is not in quarantine;
+ *         TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
+                                  struct toolrack_error *err);
+
+/** Why a plugin is as it is, as one JSON object: plugin, version, file, state, reason, crashes (the
+ * bundles kept, the newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
+ * @param name  of the plugin, or of one of its tools
+ * @return as above. */
+TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
+                              struct toolrack_error *err);
+
 /* ------------------------------------------------------------------- calls */
 
-/** For `deadline_ms`: no deadline. Such a call runs on the caller's own thread, which is the
- * fastest way and the right one for tools that are known to return. Any other runs on a thread of
- * the host, which can be given up: the caller then gets its Timeout on time, whatever the tool
- * does. */
+/** For `deadline_ms`: no deadline. In this process such a call runs on the caller's own
+ * thread, which is the fastest way and the right one for tools that are known to return; any other
+ * runs on a thread of the host, which can be given up: the caller then gets its Timeout on time,
+ * whatever the tool does. A call to a worker waits on the caller's thread, with a deadline or
+ * without. */
 #define TOOLRACK_NO_DEADLINE UINT32_MAX
 
 struct toolrack_call_options {

@@ -1,0 +1,573 @@
+#include "api/generation.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/host.h"
+#include "base/error.h"
+#include "store/crashes.h"
+#include "store/loading.h"
+#include "store/quarantine.h"
+#include "worker/crash-bundle.h"
+
+struct generation *generation_of(const struct plugin *plugin) {
+    return plugin->services != NULL ? plugin->context : NULL;
+}
+
+/* -------------------------------------------------------------------- list */
+
+static void list_add(struct toolrack *host, struct generation *generation) {
+    (void)pthread_mutex_lock(&host->generations_lock);
+    generation->next = host->generations;
+    if (host->generations != NULL) {
+        host->generations->prev = generation;
+    }
+    host->generations = generation;
+    (void)pthread_mutex_unlock(&host->generations_lock);
+}
+
+static void list_remove(struct toolrack *host, struct generation *generation) {
+    (void)pthread_mutex_lock(&host->generations_lock);
+    *(generation->prev != NULL ? &generation->prev->next : &host->generations) = generation->next;
+    if (generation->next != NULL) {
+        generation->next->prev = generation->prev;
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+}
+
+static void generation_destroy(struct generation *generation) {
+    list_remove(generation->host, generation);
+    descriptor_unref(generation->desc);
+    arena_finish(&generation->arena);
+    free(generation);
+}
+
+/* The plugin while it has references, with one more; or NULL. */
+static struct plugin *hold_plugin(struct generation *generation) {
+    struct toolrack *host = generation->host;
+    (void)pthread_mutex_lock(&host->generations_lock);
+    struct plugin *plugin = generation->plugin;
+    if (plugin != NULL && !plugin_ref_unless_gone(plugin)) {
+        plugin = NULL;
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    return plugin;
+}
+
+struct plugin *generations_hold(struct toolrack *host, const char *plugin_id, size_t index) {
+    struct plugin *found = NULL;
+    (void)pthread_mutex_lock(&host->generations_lock);
+    for (struct generation *at = host->generations; at != NULL && found == NULL; at = at->next) {
+        bool fits = at->plugin != NULL && strcmp(at->desc->plugin->id, plugin_id) == 0;
+        if (fits && index-- == 0 && plugin_ref_unless_gone(at->plugin)) {
+            found = at->plugin;
+        }
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    return found;
+}
+
+/* ------------------------------------------------------------------- stage */
+
+/* The store of images is opened at the first use: who only lists has none. */
+static int open_stage(struct toolrack *host, struct toolrack_error *err) {
+    int code = 0;
+    (void)pthread_mutex_lock(&host->stage_lock);
+    if (host->stage == NULL) {
+        code = host->stage_dir != NULL ? stage_open(host->stage_dir, &host->stage, err)
+                                       : stage_open_temporary(&host->stage, err);
+    }
+    (void)pthread_mutex_unlock(&host->stage_lock);
+    return code;
+}
+
+/* What was read when the folder was scanned must be what is in the copy: nobody agreed to
+ * anything else. */
+static int check_copy(struct plugin *plugin, const struct staged *staged,
+                      struct toolrack_error *err) {
+    CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
+    int code = descriptor_read_file(staged->path, &copy, err);
+    if (code < 0) {
+        return code;
+    }
+    return descriptor_same(plugin->desc, copy)
+                   ? 0
+                   : error_set(err, TOOLRACK_E_REFUSED,
+                               "%s has changed since it was read; reload the plugin folder",
+                               plugin->path);
+}
+
+int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
+    struct staged staged;
+    int code = open_stage(host, err);
+    if (code == 0) {
+        code = stage_copy(host->stage, plugin->path, &plugin->identity, &staged, err);
+    }
+    if (code == 0) {
+        code = check_copy(plugin, &staged, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    plugin->image_path = strdup(staged.path);
+    plugin->image_identity = staged.identity;
+    memcpy(plugin->sha256, staged.sha256, sizeof plugin->sha256);
+    return plugin->image_path != NULL ? 0 : error_oom(err);
+}
+
+static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) {
+    return generation_stage(user, plugin, err);
+}
+
+/* ----------------------------------------------------------------- isolated */
+
+static const char *worker_program(const struct toolrack *host) {
+    const char *program = getenv("TOOLRACK_WORKER");
+    return host->worker_program != NULL                ? host->worker_program
+           : program != NULL && program[0] == '/' ? program
+                                                       : TOOLRACK_WORKER_PROGRAM;
+}
+
+static void when_started(void *user, void *crew_user, int pid, uint32_t layers);
+static void when_refused(void *user, void *crew_user, const char *reason);
+static void when_died(void *user, void *crew_user, const struct crew_death *death);
+static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes);
+
+/* The last worker of a generation that nobody calls any more has ended. */
+static void when_gone(void *user, void *crew_user) {
+    (void)user;
+    generation_destroy(crew_user);
+}
+
+/* The supervisor is started with the first crew. */
+static int start_supervisor(struct toolrack *host, struct toolrack_error *err) {
+    (void)pthread_mutex_lock(&host->stage_lock);
+    if (host->supervisor == NULL) {
+        host->supervisor =
+                supervisor_create(&(struct supervisor_options){.log = &host->log,
+                                                               .worker_program =
+                                                                       worker_program(host),
+                                                               .user = host,
+                                                               .started = when_started,
+                                                               .refused = when_refused,
+                                                               .died = when_died,
+                                                               .quarantined = when_quarantined,
+                                                               .gone = when_gone},
+                                  err);
+    }
+    int code = host->supervisor != NULL ? 0 : err->code;
+    (void)pthread_mutex_unlock(&host->stage_lock);
+    return code;
+}
+
+/* The settings of a plugin as one JSON object. */
+static char *settings_text(struct toolrack *host, const char *plugin_id) {
+    yyjson_val *settings = yyjson_obj_get(host->config.plugins, plugin_id);
+    return settings != NULL ? yyjson_val_write(settings, YYJSON_WRITE_NOFLAG, NULL) : strdup("{}");
+}
+
+static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err) {
+    struct toolrack *host = user;
+    struct generation *generation = plugin->context;
+    CLEANUP(freep) char *settings = settings_text(host, plugin->desc->plugin->id);
+    if (settings == NULL) {
+        return error_oom(err);
+    }
+    int code = start_supervisor(host, err);
+    if (code < 0) {
+        return code;
+    }
+    char quarantined[TOOLRACK_ERROR_MESSAGE_MAX] = "";
+    bool is_quarantined = quarantines_find(&host->quarantines, plugin, quarantined);
+    struct crew *crew = NULL;
+    code = crew_create(host->supervisor,
+                       &(struct crew_options){.desc = generation->desc,
+                                              .path = plugin->image_path,
+                                              .identity = plugin->image_identity,
+                                              .settings = settings,
+                                              .policy = generation->policy.sandbox,
+                                              .environment = generation->policy.environment,
+                                              .sandbox_required = host->require_sandbox,
+                                              .limits = generation->policy.limits,
+                                              .quarantined = is_quarantined ? quarantined : NULL,
+                                              .user = generation},
+                       &crew, err);
+    if (code < 0) {
+        return code;
+    }
+    if (is_quarantined) {
+        plugin_set_state(plugin, TOOLRACK_QUARANTINED, quarantined);
+    }
+    (void)pthread_mutex_lock(&host->generations_lock);
+    generation->crew = crew;
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    atomic_store(&plugin->crew, crew);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ news of it */
+
+static void when_started(void *user, void *crew_user, int pid, uint32_t layers) {
+    struct toolrack *host = user;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin == NULL) {
+        return;
+    }
+    const struct generation *generation = crew_user;
+    uint32_t missing = sandbox_wanted(&generation->policy.sandbox) & ~layers;
+    if (missing != 0) {
+        CLEANUP(buf_finish) struct buf words = BUF_INIT;
+        sandbox_describe(missing, &words);
+        log_line(&host->log, LOG_WARNING, plugin->desc->plugin->id,
+                 "worker %d runs with less than its sandbox: this system lacks %s", pid,
+                 words.failed ? "a part of it" : words.data);
+    }
+    if (plugin_state(plugin) == TOOLRACK_LISTED) {
+        host_plugin_event(host, TOOLRACK_EVENT_LOADED, plugin, NULL);
+    }
+    plugin_set_state(plugin, TOOLRACK_LOADED, "");
+}
+
+static void when_refused(void *user, void *crew_user, const char *reason) {
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin != NULL) {
+        plugin_set_state(plugin, TOOLRACK_FAILED, reason);
+        host_plugin_event(user, TOOLRACK_EVENT_FAILED, plugin, reason);
+    }
+}
+
+static const char *tool_name(const struct descriptor *desc, uint32_t index) {
+    for (uint32_t i = 0; i < desc->tool_count; i++) {
+        if (desc->tools[i].index == index) {
+            return desc->tools[i].tool->name;
+        }
+    }
+    return NULL;
+}
+
+static void write_bundle(const struct plugin *plugin, const struct crew_death *death,
+                         int64_t time_s, struct buf *out) {
+    const struct tr_plugin *about = plugin->desc->plugin;
+    char hash[CRASH_HASH_ROOM];
+    struct crash_bundle bundle = {
+            .plugin_id = about->id,
+            .version = about->version,
+            .tool = tool_name(plugin->desc, death->tool),
+            .signal = death->signal,
+            .exit_status = death->exit_status,
+            .reason = death->reason,
+            .backtrace = death->backtrace,
+            .generation = plugin->generation,
+            .arguments_hash = death->arguments == NULL
+                                      ? NULL
+                                      : crash_arguments_hash(death->arguments,
+                                                             death->arguments_length, hash),
+            .time_s = time_s,
+            .last_lines = death->last_lines,
+            .last_line_count = death->last_line_count};
+    bundle.build_id_length = build_id_read(plugin->image_path, bundle.build_id);
+    crash_bundle_write(&bundle, out);
+}
+
+static void keep_bundle(struct toolrack *host, const struct plugin *plugin,
+                        const struct crew_death *death) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_error err;
+    struct store_crash crash = {.plugin = plugin->desc->plugin->id, .time_s = (int64_t)time(NULL)};
+    if (host->store == NULL) {
+        return;
+    }
+    write_bundle(plugin, death, crash.time_s, &text);
+    crash.bundle = text.data;
+    int code = text.failed ? error_oom(&err) : store_crash_add(host->store, &crash, NULL, &err);
+    if (code < 0) {
+        log_line(&host->log, LOG_ERROR, "store", "a crash could not be kept: %s", err.message);
+    }
+}
+
+static void when_died(void *user, void *crew_user, const struct crew_death *death);
+static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes);
+
+/* The last worker of a generation that nobody calls any more has ended. */
+static void when_gone(void *user, void *crew_user) {
+    (void)user;
+    generation_destroy(crew_user);
+}
+
+/* The supervisor is started with the first crew. */
+static int start_supervisor(struct toolrack *host, struct toolrack_error *err) {
+    (void)pthread_mutex_lock(&host->stage_lock);
+    if (host->supervisor == NULL) {
+        host->supervisor =
+                supervisor_create(&(struct supervisor_options){.log = &host->log,
+                                                               .worker_program =
+                                                                       worker_program(host),
+                                                               .user = host,
+                                                               .started = when_started,
+                                                               .refused = when_refused,
+                                                               .died = when_died,
+                                                               .quarantined = when_quarantined,
+                                                               .gone = when_gone},
+                                  err);
+    }
+    int code = host->supervisor != NULL ? 0 : err->code;
+    (void)pthread_mutex_unlock(&host->stage_lock);
+    return code;
+}
+
+/* The settings of a plugin as one JSON object. */
+static char *settings_text(struct toolrack *host, const char *plugin_id) {
+    yyjson_val *settings = yyjson_obj_get(host->config.plugins, plugin_id);
+    return settings != NULL ? yyjson_val_write(settings, YYJSON_WRITE_NOFLAG, NULL) : strdup("{}");
+}
+
+static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err) {
+    struct toolrack *host = user;
+    struct generation *generation = plugin->context;
+    CLEANUP(freep) char *settings = settings_text(host, plugin->desc->plugin->id);
+    if (settings == NULL) {
+        return error_oom(err);
+    }
+    int code = start_supervisor(host, err);
+    if (code < 0) {
+        return code;
+    }
+    char quarantined[TOOLRACK_ERROR_MESSAGE_MAX] = "";
+    bool is_quarantined = quarantines_find(&host->quarantines, plugin, quarantined);
+    struct crew *crew = NULL;
+    code = crew_create(host->supervisor,
+                       &(struct crew_options){.desc = generation->desc,
+                                              .path = plugin->image_path,
+                                              .identity = plugin->image_identity,
+                                              .settings = settings,
+                                              .policy = generation->policy.sandbox,
+                                              .environment = generation->policy.environment,
+                                              .sandbox_required = host->require_sandbox,
+                                              .limits = generation->policy.limits,
+                                              .quarantined = is_quarantined ? quarantined : NULL,
+                                              .user = generation},
+                       &crew, err);
+    if (code < 0) {
+        return code;
+    }
+    if (is_quarantined) {
+        plugin_set_state(plugin, TOOLRACK_QUARANTINED, quarantined);
+    }
+    (void)pthread_mutex_lock(&host->generations_lock);
+    generation->crew = crew;
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    atomic_store(&plugin->crew, crew);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ news of it */
+
+static void when_started(void *user, void *crew_user, int pid, uint32_t layers) {
+    struct toolrack *host = user;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin == NULL) {
+        return;
+    }
+    const struct generation *generation = crew_user;
+    uint32_t missing = sandbox_wanted(&generation->policy.sandbox) & ~layers;
+    if (missing != 0) {
+        CLEANUP(buf_finish) struct buf words = BUF_INIT;
+        sandbox_describe(missing, &words);
+        log_line(&host->log, LOG_WARNING, plugin->desc->plugin->id,
+                 "worker %d runs with less than its sandbox: this system lacks %s", pid,
+                 words.failed ? "a part of it" : words.data);
+    }
+    if (plugin_state(plugin) == TOOLRACK_LISTED) {
+        host_plugin_event(host, TOOLRACK_EVENT_LOADED, plugin, NULL);
+    }
+    plugin_set_state(plugin, TOOLRACK_LOADED, "");
+}
+
+static void when_refused(void *user, void *crew_user, const char *reason) {
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin != NULL) {
+        plugin_set_state(plugin, TOOLRACK_FAILED, reason);
+        host_plugin_event(user, TOOLRACK_EVENT_FAILED, plugin, reason);
+    }
+}
+
+static void keep_bundle(struct toolrack *host, const struct generation *generation,
+                        const struct plugin *plugin, const struct crew_death *death) {
+    const struct tr_plugin *about = generation->desc->plugin;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_error err;
+    const struct descriptor_tool *tool = descriptor_find_tool(generation->desc, death->tool);
+    struct crash_bundle bundle = {.plugin = about->id,
+                                  .version = about->version,
+                                  .tool = tool != NULL ? tool->tool->name : NULL,
+                                  .signal = death->signal,
+                                  .exit_status = death->exit_status,
+                                  .reason = death->reason,
+                                  .backtrace = death->backtrace,
+                                  .generation = plugin->generation,
+                                  .arguments = death->arguments,
+                                  .arguments_length = death->arguments_length,
+                                  .time_s = (int64_t)time(NULL),
+                                  .lines = death->last_lines,
+                                  .line_count = death->last_line_count,
+                                  .path = plugin->image_path};
+    crash_bundle_write(&bundle, &text);
+    if (host->store == NULL || text.failed) {
+        return;
+    }
+    if (store_crash_add(host->store,
+                        &(struct store_crash){.plugin = about->id,
+                                              .time_s = bundle.time_s,
+                                              .bundle = text.data},
+                        NULL, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, "store", "a crash could not be kept: %s", err.message);
+    }
+}
+
+static void when_died(void *user, void *crew_user, const struct crew_death *death) {
+    struct toolrack *host = user;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin == NULL || !death->crashed) {
+        return;
+    }
+    host_plugin_event(host, TOOLRACK_EVENT_CRASHED, plugin, death->reason);
+    keep_bundle(host, plugin, death);
+}
+
+static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes) {
+    struct toolrack *host = user;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin == NULL) {
+        return;
+    }
+    plugin_set_state(plugin, TOOLRACK_QUARANTINED, reason);
+    struct toolrack_error err;
+    if (quarantines_add(host, plugin, reason, crashes, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, "store", "the quarantine of '%s' is not kept: %s",
+                 plugin->desc->plugin->id, err.message);
+    }
+    host_plugin_event(host, TOOLRACK_EVENT_QUARANTINED, plugin, reason);
+}
+
+/* --------------------------------------------------------------- in process */
+
+/* A process that dies between these two leaves the plugin out at its next start. */
+static void loading(void *user, struct plugin *plugin, bool begins) {
+    struct toolrack *host = user;
+    struct generation *generation = plugin->context;
+    struct toolrack_error err;
+    int code = 0;
+    if (host->store == NULL) {
+        return;
+    }
+    if (begins) {
+        code = store_loading_begin(host->store, plugin->path, (int64_t)time(NULL),
+                                   &generation->mark, &err);
+        generation->marked = code == 0;
+    } else if (generation->marked) {
+        generation->marked = false;
+        code = store_loading_end(host->store, generation->mark, &err);
+    }
+    if (code < 0) {
+        log_line(&host->log, LOG_WARNING, "store", "a crash while '%s' is loaded may go unnoticed: %s",
+                 plugin->desc->plugin->id, err.message);
+    }
+}
+
+/* --------------------------------------------------------------------- life */
+
+/* The last reference on the plugin is gone: its workers end in their own time. */
+static void release(void *user, struct plugin *plugin) {
+    struct toolrack *host = user;
+    struct generation *generation = plugin->context;
+    (void)pthread_mutex_lock(&host->generations_lock);
+    generation->plugin = NULL;
+    struct crew *crew = generation->crew;
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    if (crew != NULL) {
+        crew_unref(crew);
+    } else {
+        generation_destroy(generation);
+    }
+}
+
+static const struct plugin_services services = {
+        .stage = stage, .isolate = isolate, .loading = loading, .release = release};
+
+static int make_policy(struct toolrack *host, const struct scan_file *file,
+                       struct generation *generation, struct toolrack_error *err) {
+    const struct policy_options options = {.config = &host->config,
+                                           .desc = file->descriptor,
+                                           .trust = file->trust,
+                                           .isolation = file->isolation,
+                                           .pin = file->pin,
+                                           .app_isolation = host->isolation};
+    arena_init(&generation->arena, NULL, 0);
+    return policy_make(&options, &generation->arena, &generation->policy, err);
+}
+
+/* How many calls of it may hold a thread of the pool: as many as its crew can serve. */
+static uint32_t calls_max(const struct generation *generation, bool serial) {
+    uint32_t workers = generation->policy.limits.workers_max;
+    workers = workers != 0 ? workers : CREW_WORKERS_DEFAULT;
+    return serial ? workers : workers * CREW_LANES_MAX;
+}
+
+int generation_create(struct toolrack *host, const struct scan_file *file, struct plugin **ret,
+                      struct toolrack_error *err) {
+    CLEANUP(freep) struct generation *generation = calloc(1, sizeof *generation);
+    if (generation == NULL) {
+        return error_oom(err);
+    }
+    int code = make_policy(host, file, generation, err);
+    struct plugin *plugin = code < 0 ? NULL
+                                     : plugin_create(file->path, file->trust, &file->identity,
+                                                     file->descriptor, &host->images);
+    if (plugin == NULL) {
+        arena_finish(&generation->arena);
+        return code < 0 ? code : error_oom(err);
+    }
+    generation->host = host;
+    generation->plugin = plugin;
+    generation->desc = descriptor_ref(file->descriptor);
+    plugin->isolated = generation->policy.isolation == ISOLATION_PROCESS;
+    plugin->calls_max =
+            plugin->isolated ? calls_max(generation, plugin->serial) : plugin->calls_max;
+    plugin->services = &services;
+    plugin->services_user = host;
+    plugin->context = generation;
+    list_add(host, STEAL(generation));
+    *ret = plugin;
+    return 0;
+}
+
+/* Take one generation that was not ended yet from its plugin. One that the app still holds by a
+ * tool or a list outlives the host; it is only text then. */
+static struct generation *detach_one(struct toolrack *host) {
+    (void)pthread_mutex_lock(&host->generations_lock);
+    struct generation *generation = host->generations;
+    while (generation != NULL && generation->plugin == NULL) {
+        generation = generation->next; /* released before; its workers are ending */
+    }
+    if (generation != NULL) {
+        generation->plugin->services = NULL;
+        atomic_store(&generation->plugin->crew, NULL);
+        generation->plugin = NULL;
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    return generation;
+}
+
+void generations_end(struct toolrack *host) {
+    struct generation *generation;
+    while ((generation = detach_one(host)) != NULL) {
+        if (generation->crew != NULL) {
+            crew_unref(generation->crew);
+        } else {
+            generation_destroy(generation);
+        }
+    }
+    supervisor_destroy(host->supervisor); /* and with it all generations that had a crew */
+    stage_close(host->stage);
+}

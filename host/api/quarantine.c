@@ -1,0 +1,169 @@
+#include "api/quarantine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/host.h"
+#include "base/error.h"
+#include "store/quarantine.h"
+
+void quarantines_init(struct quarantines *quarantines) {
+    *quarantines = (struct quarantines){0};
+    (void)pthread_mutex_init(&quarantines->lock, NULL);
+}
+
+static void quarantine_finish(struct quarantine *quarantine) {
+    free(quarantine->plugin);
+    free(quarantine->reason);
+}
+
+void quarantines_finish(struct quarantines *quarantines) {
+    for (size_t i = 0; i < quarantines->count; i++) {
+        quarantine_finish(&quarantines->items[i]);
+    }
+    free(quarantines->items);
+    (void)pthread_mutex_destroy(&quarantines->lock);
+}
+
+/* Caller holds the lock. */
+static struct quarantine *find(const struct quarantines *quarantines, const char *plugin) {
+    for (size_t i = 0; i < quarantines->count; i++) {
+        if (strcmp(quarantines->items[i].plugin, plugin) == 0) {
+            return &quarantines->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* Caller holds the lock. */
+static void remove_item(struct quarantines *quarantines, struct quarantine *item) {
+    quarantine_finish(item);
+    *item = quarantines->items[--quarantines->count];
+}
+
+static bool add(struct quarantines *quarantines, const char *plugin, const uint8_t *sha256,
+                const char *reason) {
+    struct quarantine item = {.plugin = strdup(plugin), .reason = strdup(reason)};
+    memcpy(item.sha256, sha256, sizeof item.sha256);
+    (void)pthread_mutex_lock(&quarantines->lock);
+    struct quarantine *known = find(quarantines, plugin);
+    if (known != NULL) {
+        remove_item(quarantines, known);
+    }
+    struct quarantine *grown =
+            realloc(quarantines->items, (quarantines->count + 1) * sizeof *grown);
+    quarantines->items = grown != NULL ? grown : quarantines->items;
+    bool added = grown != NULL && item.plugin != NULL && item.reason != NULL;
+    if (added) {
+        grown[quarantines->count++] = item;
+    } else {
+        quarantine_finish(&item);
+    }
+    (void)pthread_mutex_unlock(&quarantines->lock);
+    return added;
+}
+
+struct reading_kept {
+    struct quarantines *quarantines;
+    bool failed;
+};
+
+static void take_kept(void *user, const struct store_quarantine *kept) {
+    struct reading_kept *reading = user;
+    reading->failed = !add(reading->quarantines, kept->plugin, kept->sha256, kept->reason) ||
+                      reading->failed;
+}
+
+int quarantines_read(struct toolrack *host, struct toolrack_error *err) {
+    struct reading_kept reading = {.quarantines = &host->quarantines};
+    int code = store_quarantine_read(host->store, take_kept, &reading, err);
+    return code == 0 && reading.failed ? error_oom(err) : code;
+}
+
+bool quarantines_find(struct quarantines *quarantines, const struct plugin *plugin,
+                      char reason[TOOLRACK_ERROR_MESSAGE_MAX]) {
+    static const uint8_t unknown[sizeof plugin->sha256];
+    (void)pthread_mutex_lock(&quarantines->lock);
+    const struct quarantine *kept = find(quarantines, plugin->desc->plugin->id);
+    bool found = kept != NULL &&
+                 (memcmp(kept->sha256, plugin->sha256, sizeof kept->sha256) == 0 ||
+                  memcmp(kept->sha256, unknown, sizeof unknown) == 0);
+    if (found) {
+        (void)snprintf(reason, TOOLRACK_ERROR_MESSAGE_MAX, "%s", kept->reason);
+    }
+    (void)pthread_mutex_unlock(&quarantines->lock);
+    return found;
+}
+
+int quarantines_add(struct toolrack *host, const struct plugin *plugin, const char *reason,
+                    unsigned crashes, struct toolrack_error *err) {
+    const char *id = plugin->desc->plugin->id;
+    if (!add(&host->quarantines, id, plugin->sha256, reason)) {
+        return error_oom(err);
+    }
+    if (host->store == NULL) {
+        return 0;
+    }
+    struct store_quarantine kept = {.plugin = id,
+                                    .reason = reason,
+                                    .since_s = (int64_t)time(NULL),
+                                    .crash_count = crashes};
+    memcpy(kept.sha256, plugin->sha256, sizeof kept.sha256);
+    return store_quarantine_set(host->store, &kept, err);
+}
+
+/* ------------------------------------------------------------------ release */
+
+static bool is_kept(struct quarantines *quarantines, const char *plugin) {
+    (void)pthread_mutex_lock(&quarantines->lock);
+    bool kept = find(quarantines, plugin) != NULL;
+    (void)pthread_mutex_unlock(&quarantines->lock);
+    return kept;
+}
+
+static void forget(struct quarantines *quarantines, const char *plugin) {
+    (void)pthread_mutex_lock(&quarantines->lock);
+    struct quarantine *known = find(quarantines, plugin);
+    if (known != NULL) {
+        remove_item(quarantines, known);
+    }
+    (void)pthread_mutex_unlock(&quarantines->lock);
+}
+
+/* Of all generations of a plugin. */
+static void release_crews(struct toolrack *host, const char *plugin) {
+    struct plugin *held;
+    size_t at = 0;
+    while ((held = generations_hold(host, plugin, at++)) != NULL) {
+        struct crew *crew = atomic_load(&held->crew);
+        if (crew != NULL) {
+            crew_release(crew);
+        }
+        if (plugin_state(held) == TOOLRACK_QUARANTINED) {
+            plugin_set_state(held, TOOLRACK_LISTED, "");
+            host_plugin_event(host, TOOLRACK_EVENT_RELEASED, held, NULL);
+        }
+        plugin_unref(held);
+    }
+}
+
+int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {
+    CLEANUP(plugin_unrefp) struct plugin *held = host_find_plugin(host, name, err);
+    if (held == NULL) {
+        return TOOLRACK_E_NOT_FOUND;
+    }
+    const char *plugin = held->desc->plugin->id;
+    if (!is_kept(&host->quarantines, plugin)) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "plugin '%s' is not in quarantine", plugin);
+    }
+    struct toolrack_error why;
+    int code = host->store == NULL ? 0 : store_quarantine_remove(host->store, plugin, &why);
+    if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
+        return error_set(err, code, "%s", why.message);
+    }
+    forget(&host->quarantines, plugin);
+    release_crews(host, plugin);
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* quarantine.h - plugins that crashed too often, over restarts. */
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "registry/plugin.h"
+#include "toolrack/toolrack.h"
+
+struct quarantine {
+    char *plugin;
+    char *reason;
+    uint8_t sha256[32]; /* of the content that crashed; zero: unknown, whatever it is */
+};
+
+/* What the store keeps, in memory. */
+struct quarantines {
+    pthread_mutex_t lock; /* guards what follows */
+    struct quarantine *items;
+    size_t count;
+};
+
+void quarantines_init(struct quarantines *quarantines);
+void quarantines_finish(struct quarantines *quarantines);
+
+/** Take over what the store has kept. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
+int quarantines_read(struct toolrack *host, struct toolrack_error *err);
+
+/** Why a plugin is in quarantine, copied into `reason`. False: it is not. [any-thread] */
+bool quarantines_find(struct quarantines *quarantines, const struct plugin *plugin,
+                      char reason[TOOLRACK_ERROR_MESSAGE_MAX]);
+
+/** Put a plugin into quarantine, and keep that. It is in quarantine also when that fails. */
+int quarantines_add(struct toolrack *host, const struct plugin *plugin, const char *reason,
+                    unsigned crashes, struct toolrack_error *err);
