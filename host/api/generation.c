@@ -1,5 +1,6 @@
 #include "api/generation.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -266,7 +267,8 @@ static void write_bundle(const struct plugin *plugin, const struct crew_death *d
             .time_s = time_s,
             .last_lines = death->last_lines,
             .last_line_count = death->last_line_count};
-    bundle.build_id_length = build_id_read(plugin->image_path, bundle.build_id);
+    CLEANUP(closep) int fd = open(plugin->image_path, O_RDONLY | O_CLOEXEC);
+    bundle.build_id_length = build_id_read(fd, bundle.build_id);
     crash_bundle_write(&bundle, out);
 }
 

@@ -147,6 +147,7 @@ static int open_host(struct cli *cli, struct toolrack_error *err) {
     options.state_dir = cli->options.state_dir;
     options.plugin_dirs =
             cli->options.plugin_dirs.count > 0 ? cli->options.plugin_dirs.items : NULL;
+    options.require_sandbox = cli->options.require_sandbox;
     options.log = print_log;
     options.log_level = cli->options.verbose ? TOOLRACK_LOG_DEBUG : TOOLRACK_LOG_WARNING;
     return toolrack_open(&options, &cli->host, err);

@@ -45,6 +45,8 @@ int verb_call(struct cli *cli);
 int verb_enable(struct cli *cli);
 int verb_disable(struct cli *cli);
 int verb_priority(struct cli *cli);
+int verb_why(struct cli *cli);
+int verb_release(struct cli *cli);
 int verb_check(struct cli *cli);
 int verb_version(struct cli *cli);
 int verb_help(struct cli *cli);

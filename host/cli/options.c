@@ -18,6 +18,8 @@ const struct option_spec options_global[] = {
         {"state", "DIR", "keep settings in this folder", OPTION_TEXT, MEMBER(state_dir)},
         {"plugins", "DIR", "look for plugins in this folder and no other; repeatable", OPTION_LIST,
          MEMBER(plugin_dirs)},
+        {"require-sandbox", NULL, "rather fail a call than run it in less than its whole sandbox",
+         OPTION_FLAG, MEMBER(require_sandbox)},
         {"json", NULL, "print JSON, errors too", OPTION_FLAG, MEMBER(json)},
         {"verbose", NULL, "say on standard error what happens", OPTION_FLAG, MEMBER(verbose)},
         {"help", NULL, "print help", OPTION_FLAG, MEMBER(help)},

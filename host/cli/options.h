@@ -29,6 +29,7 @@ struct options {
     const char *config_file;
     const char *state_dir;
     struct texts plugin_dirs; /**< items[count] is NULL */
+    bool require_sandbox;
     bool json;
     bool verbose;
     bool help;

@@ -98,6 +98,59 @@ static void add_schema(struct buf *out, const char *heading, const char *schema)
     buf_add_char(out, '\n');
 }
 
+/* Where its plugin runs and what it may do, as JSON of the host; NULL when it cannot be told. */
+static yyjson_doc *read_isolation(struct cli *cli, const struct toolrack_tool *tool) {
+    struct toolrack_text *text = NULL;
+    if (toolrack_describe_isolation(cli->host, toolrack_tool_name(tool), &text, NULL) < 0) {
+        return NULL;
+    }
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    toolrack_text_unref(text);
+    return doc;
+}
+
+static void add_words(struct buf *out, const char *label, yyjson_val *list) {
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    size_t at;
+    size_t count;
+    yyjson_val *word;
+    yyjson_arr_foreach (list, at, count, word) {
+        buf_printf(&words, "%s%s", at > 0 ? ", " : "", yyjson_get_str(word));
+    }
+    add_line(out, label, words.data);
+}
+
+static void add_capability(struct buf *out, yyjson_val *capability) {
+    const char *value = yyjson_get_str(yyjson_obj_get(capability, "value"));
+    const char *path = yyjson_get_str(yyjson_obj_get(capability, "path"));
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text, "%s %s", yyjson_get_str(yyjson_obj_get(capability, "kind")),
+               value != NULL ? value : "");
+    if (path != NULL && value != NULL && strcmp(path, value) != 0) {
+        buf_printf(&text, " (%s)", path);
+    }
+    buf_add_text(&text, yyjson_get_bool(yyjson_obj_get(capability, "allowed")) ? ": allowed"
+                                                                               : ": not allowed");
+    add_line(out, "capability", text.data);
+}
+
+static void add_isolation(struct cli *cli, const struct toolrack_tool *tool) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_isolation(cli, tool);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *sandbox = yyjson_obj_get(root, "sandbox");
+    add_line(&cli->out, "isolation", yyjson_get_str(yyjson_obj_get(root, "isolation")));
+    add_words(&cli->out, "sandbox", yyjson_obj_get(sandbox, "in_force"));
+    add_words(&cli->out, "missing", yyjson_obj_get(sandbox, "missing"));
+    size_t at;
+    size_t count;
+    yyjson_val *capability;
+    yyjson_arr_foreach (yyjson_obj_get(root, "capabilities"), at, count, capability) {
+        add_capability(&cli->out, capability);
+    }
+}
+
 static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     struct buf *out = &cli->out;
     buf_printf(out, "%s %s\n", toolrack_tool_name(tool), toolrack_tool_version(tool));
@@ -123,6 +176,7 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     add_line(out, "plugin", toolrack_tool_plugin(tool));
     add_line(out, "file", toolrack_tool_file(tool));
     add_line(out, "trust", toolrack_tool_trust(tool));
+    add_isolation(cli, tool);
     add_statistics(out, tool);
     add_schema(out, "arguments", toolrack_tool_schema(tool));
     add_schema(out, "result", toolrack_tool_result_schema(tool));
@@ -180,6 +234,9 @@ static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
     } else {
         (void)yyjson_mut_obj_add_uint(doc, root, "deadline_ms", deadline_ms);
     }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *isolation = read_isolation(cli, tool);
+    (void)yyjson_mut_obj_add_val(doc, root, "isolation",
+                                 yyjson_val_mut_copy(doc, yyjson_doc_get_root(isolation)));
     add_json_versions(cli, doc, root, tool);
     add_json_statistics(doc, root, tool);
     add_json_schema(doc, root, "inputSchema", toolrack_tool_schema(tool));

@@ -40,6 +40,14 @@ static const char name_details[] =
         "NAME stands for all versions of a tool, those to come too; NAME@VERSION for one.\n"
         "Kept in the state folder, for every later run.\n";
 
+static const char why_details[] =
+        "NAME is a plugin's id or one of its tools. Shows its state and the crashes kept\n"
+        "of it, the newest first: signal, backtrace, last lines.\n";
+
+static const char release_details[] =
+        "A plugin that crashes three times within a minute is put into quarantine: its\n"
+        "tools are refused, over restarts, until someone releases it.\n";
+
 const struct verb cli_verbs[] = {
         {"list", "", "list the tools, highest priority first", NULL, list_options, 0, 0, true,
          verb_list},
@@ -53,6 +61,10 @@ const struct verb cli_verbs[] = {
          verb_disable},
         {"priority", "NAME[@VERSION] N", "set a tool's priority; higher goes first", name_details,
          NULL, 2, 2, true, verb_priority},
+        {"why", "NAME", "say why a plugin is as it is: state and crashes", why_details, NULL, 1, 1,
+         true, verb_why},
+        {"release", "NAME", "let a plugin in quarantine run again", release_details, NULL, 1, 1,
+         true, verb_release},
         {"check", "FILE.so ...", "say what is wrong with a plugin, and the fix", check_details,
          NULL, 1, MANY_WORDS, false, verb_check},
         {"version", "", "print the version", NULL, NULL, 0, 0, false, verb_version},
