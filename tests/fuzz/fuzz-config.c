@@ -34,6 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const char *value = config_plugin_setting(&config, "currency", "rates_file");
         require(value == NULL || strlen(value) <= size * 12);
         (void)config_plugin_setting(&config, "currency", "/a/0");
+        struct config_policy policy;
+        config_policy(&config, "currency", &policy);
+        require(policy.isolation <= ISOLATION_NONE && policy.pin <= PIN_ENFORCE);
+        (void)config_placeholder(&config, "workspace", strlen("workspace"));
         config_finish(&config);
     }
     (void)close(fd);
