@@ -1,0 +1,494 @@
+/* The list of system calls that a plugin may make.
+ *
+ * A call is here because plain computing needs it, because Landlock decides about its files, or
+ * because a grant asks for it; all others are refused with EPERM. Where only some uses of a call
+ * are harmless its arguments decide. Of arguments that the kernel takes as 32 bits only these are
+ * compared, as it ignores the rest and a plugin may put anything there.
+ *
+ * Kept out on purpose, though programs use them:
+ *
+ *  - what changes mode, owner, times and attributes of files, as Landlock does not look there;
+ *  - datagram pairs of local sockets: each of the two could send to any daemon's socket;
+ *  - F_SETOWN and F_SETSIG: the kernel would send the signals that the filter keeps back;
+ *  - MSG_FASTOPEN and MPTCP: connections that Landlock's rules for TCP do not see;
+ *  - prctl(PR_SET_PDEATHSIG), CLONE_PARENT, setsid() and setpgid(): a worker and all that it
+ *    started must end when the host says so, or ends;
+ *  - System V IPC and POSIX message queues: other processes of the user are there.
+ *
+ * Calls that the C library replaces by older ones when the kernel does not have them answer ENOSYS
+ * where their arguments lie in memory, out of a filter's sight. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "worker/sandbox-kernel.h"
+
+/* Newer than some headers. */
+#define PRCTL_SET_VMA 0x53564d41u /* names for memory */
+
+/* Calls from this number on came after the newest that is listed (set_mempolicy_home_node, 5.17);
+ * numbers are the same on all architectures there. To programs they are not there yet, as EPERM
+ * would be taken for the last word by those who can do without them. */
+#define CALL_UNKNOWN_FIRST 450u
+/* Where the numbers of x32 begin, which is another architecture with this one's name. */
+#define CALL_X32_FIRST     0x40000000u
+
+/* ------------------------------------------------------- calls, by their name */
+
+static const char *const always[] = {
+        /* memory */
+        "brk",
+        "madvise",
+        "membarrier",
+        "memfd_create",
+        "mlock",
+        "mlock2",
+        "mmap",
+        "mprotect",
+        "mremap",
+        "msync",
+        "munlock",
+        "munmap",
+        /* what is open */
+        "close",
+        "close_range",
+        "dup",
+        "dup2",
+        "dup3",
+        "epoll_create",
+        "epoll_create1",
+        "epoll_ctl",
+        "epoll_pwait",
+        "epoll_pwait2",
+        "epoll_wait",
+        "eventfd",
+        "eventfd2",
+        "lseek",
+        "pipe",
+        "pipe2",
+        "poll",
+        "ppoll",
+        "pread64",
+        "preadv",
+        "preadv2",
+        "pselect6",
+        "pwrite64",
+        "pwritev",
+        "pwritev2",
+        "read",
+        "readv",
+        "select",
+        "sendfile",
+        "write",
+        "writev",
+        /* files, of which Landlock says which; of some only what can be seen without opening them
+         */
+        "access",
+        "chdir",
+        "copy_file_range",
+        "creat",
+        "faccessat",
+        "faccessat2",
+        "fadvise64",
+        "fallocate",
+        "fchdir",
+        "fdatasync",
+        "flock",
+        "fstat",
+        "fstatfs",
+        "fsync",
+        "ftruncate",
+        "getcwd",
+        "getdents",
+        "getdents64",
+        "link",
+        "linkat",
+        "lstat",
+        "mkdir",
+        "mkdirat",
+        "newfstatat",
+        "readahead",
+        "readlink",
+        "readlinkat",
+        "rename",
+        "renameat",
+        "renameat2",
+        "rmdir",
+        "stat",
+        "statfs",
+        "statx",
+        "symlink",
+        "symlinkat",
+        "sync_file_range",
+        "umask",
+        "unlink",
+        "unlinkat",
+        /* threads */
+        "exit",
+        "exit_group",
+        "futex",
+        "futex_waitv",
+        "get_robust_list",
+        "pause",
+        "restart_syscall",
+        "rseq",
+        "rt_sigaction",
+        "rt_sigpending",
+        "rt_sigprocmask",
+        "rt_sigreturn",
+        "rt_sigsuspend",
+        "rt_sigtimedwait",
+        "sched_get_priority_max",
+        "sched_get_priority_min",
+        "sched_getaffinity",
+        "sched_getparam",
+        "sched_getscheduler",
+        "sched_yield",
+        "set_robust_list",
+        "set_tid_address",
+        "sigaltstack",
+        "signalfd",
+        "signalfd4",
+        /* time */
+        "alarm",
+        "clock_getres",
+        "clock_gettime",
+        "clock_nanosleep",
+        "getitimer",
+        "gettimeofday",
+        "nanosleep",
+        "setitimer",
+        "time",
+        "timer_create",
+        "timer_delete",
+        "timer_getoverrun",
+        "timer_gettime",
+        "timer_settime",
+        "timerfd_create",
+        "timerfd_gettime",
+        "timerfd_settime",
+        "times",
+        /* who and where this is */
+        "capget",
+        "getcpu",
+        "getegid",
+        "geteuid",
+        "getgid",
+        "getgroups",
+        "getpgid",
+        "getpgrp",
+        "getpid",
+        "getppid",
+        "getpriority",
+        "getrandom",
+        "getresgid",
+        "getresuid",
+        "getrusage",
+        "getsid",
+        "gettid",
+        "getuid",
+        "sysinfo",
+        "uname",
+        /* the inherited socket, and pairs of one's own */
+        "getpeername",
+        "getsockname",
+        "getsockopt",
+        "recvfrom",
+        "recvmmsg",
+        "recvmsg",
+        "shutdown",
+};
+
+static const char *const with_network[] = {"bind", "connect", "setsockopt"};
+
+/* To whom signals go is then left to Landlock's scope: there are children to end. */
+static const char *const with_spawn[] = {
+        "execve", "execveat", "fork",  "kill",  "rt_sigqueueinfo", "rt_tgsigqueueinfo",
+        "tgkill", "tkill",    "vfork", "wait4", "waitid"};
+
+/* Landlock before its version 3 does not see it, and then it would empty any file. */
+#define LANDLOCK_TRUNCATE 3
+static const char *const with_landlock[] = {"truncate"};
+
+/* Answer ENOSYS: the libraries then use what can be looked into. */
+static const char *const as_if_older[] = {"clone3", "openat2"};
+
+/* -------------------------------------------------- calls, by their arguments */
+
+#define ARGUMENTS_MAX 3
+
+/* A use of a call that is allowed: all of the comparisons hold. */
+struct use {
+    const char *name;
+    struct scmp_arg_cmp arguments[ARGUMENTS_MAX];
+    unsigned argument_count;
+};
+
+/* Comparisons for .arguments: some bits; an int; a pointer. */
+#define BITS(argument, mask, bits) \
+    { (argument), SCMP_CMP_MASKED_EQ, (mask), (bits) }
+#define INT(argument, value) BITS(argument, UINT32_MAX, (uint32_t)(value))
+#define NOTHING(argument) \
+    { (argument), SCMP_CMP_EQ, 0, 0 }
+
+#define USE1(name, first) \
+    { (name), {first}, 1 }
+#define USE2(name, first, second) \
+    { (name), {first, second}, 2 }
+#define USE3(name, first, second, third) \
+    { (name), {first, second, third}, 3 }
+
+/* O_TRUNC without writing would empty a file that may only be read, where Landlock is older than
+ * its right to truncate. */
+#define OPEN(name, flags)                                                             \
+    USE1(name, BITS(flags, O_TRUNC, 0)), USE1(name, BITS(flags, O_WRONLY, O_WRONLY)), \
+            USE1(name, BITS(flags, O_RDWR, O_RDWR))
+
+#define SOCKET_TYPE_MASK 0xfu /* the rest is SOCK_CLOEXEC and SOCK_NONBLOCK */
+
+#define CLONE_NAMESPACES                                                                          \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
+     CLONE_NEWNET)
+/* What neither a thread nor a process may be made with. */
+#define CLONE_NEVER ((uint32_t)(CLONE_NAMESPACES | CLONE_PARENT | CLONE_PTRACE))
+
+static const struct use always_uses[] = {
+        OPEN("open", 1), OPEN("openat", 2),
+        USE1("clone", BITS(0, CLONE_NEVER | CLONE_THREAD, CLONE_THREAD)),
+        USE1("sched_setaffinity", INT(0, 0)), USE2("prlimit64", INT(0, 0), NOTHING(2)),
+
+        USE1("fcntl", INT(1, F_DUPFD)), USE1("fcntl", INT(1, F_DUPFD_CLOEXEC)),
+        USE1("fcntl", INT(1, F_GETFD)), USE1("fcntl", INT(1, F_SETFD)),
+        USE1("fcntl", INT(1, F_GETFL)), USE1("fcntl", INT(1, F_SETFL)),
+        USE1("fcntl", INT(1, F_GETLK)), USE1("fcntl", INT(1, F_SETLK)),
+        USE1("fcntl", INT(1, F_SETLKW)), USE1("fcntl", INT(1, F_OFD_GETLK)),
+        USE1("fcntl", INT(1, F_OFD_SETLK)), USE1("fcntl", INT(1, F_OFD_SETLKW)),
+        USE1("fcntl", INT(1, F_GETPIPE_SZ)), USE1("fcntl", INT(1, F_SETPIPE_SZ)),
+        USE1("fcntl", INT(1, F_GET_SEALS)), USE1("fcntl", INT(1, F_ADD_SEALS)),
+
+        USE1("ioctl", INT(1, FIOCLEX)), USE1("ioctl", INT(1, FIONCLEX)),
+        USE1("ioctl", INT(1, FIONBIO)), USE1("ioctl", INT(1, FIONREAD)),
+        USE1("ioctl", INT(1, TCGETS)), USE1("ioctl", INT(1, TIOCGWINSZ)),
+
+        USE1("prctl", INT(0, PR_SET_NAME)), USE1("prctl", INT(0, PR_GET_NAME)),
+        USE1("prctl", INT(0, PR_GET_DUMPABLE)), USE1("prctl", INT(0, PR_GET_NO_NEW_PRIVS)),
+        USE1("prctl", INT(0, PR_GET_PDEATHSIG)), USE1("prctl", INT(0, PR_GET_SECCOMP)),
+        USE1("prctl", INT(0, PR_CAPBSET_READ)), USE1("prctl", INT(0, PRCTL_SET_VMA)),
+
+        USE2("socketpair", INT(0, AF_UNIX), BITS(1, SOCKET_TYPE_MASK, SOCK_STREAM)),
+        USE2("socketpair", INT(0, AF_UNIX), BITS(1, SOCKET_TYPE_MASK, SOCK_SEQPACKET)),
+        USE1("sendto", BITS(3, MSG_FASTOPEN, 0)), USE1("sendmsg", BITS(2, MSG_FASTOPEN, 0)),
+        USE1("sendmmsg", BITS(3, MSG_FASTOPEN, 0)),
+
+#if defined(__x86_64__)
+        /* The loader of a program that is exec'd finds its thread's memory by it. */
+        USE1("arch_prctl", INT(0, 0x1002)), /* ARCH_SET_FS */
+        USE1("arch_prctl", INT(0, 0x1003)), /* ARCH_GET_FS */
+#endif
+};
+
+/* TCP and UDP, by the number of their protocol or without one. */
+#define INTERNET(family)                                                                      \
+    USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_STREAM), INT(2, 0)),        \
+            USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_STREAM),            \
+                 INT(2, IPPROTO_TCP)),                                                        \
+            USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_DGRAM), INT(2, 0)), \
+            USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_DGRAM),             \
+                 INT(2, IPPROTO_UDP))
+
+static const struct use network_uses[] = {
+        INTERNET(AF_INET),
+        INTERNET(AF_INET6),
+        /* getaddrinfo() asks there which addresses this machine has. */
+        USE2("socket", INT(0, AF_NETLINK), INT(2, NETLINK_ROUTE)),
+};
+
+/* To this process: abort(), raise() and pthread_kill() give its number, which the worker puts in.
+ */
+static const struct use alone_uses[] = {
+        USE1("kill", INT(0, SANDBOX_FILTER_SELF)),
+        USE1("tgkill", INT(0, SANDBOX_FILTER_SELF)),
+        USE1("tkill", INT(0, SANDBOX_FILTER_SELF)),
+        USE1("rt_sigqueueinfo", INT(0, SANDBOX_FILTER_SELF)),
+        USE1("rt_tgsigqueueinfo", INT(0, SANDBOX_FILTER_SELF)),
+};
+
+static const struct use spawn_uses[] = {
+        USE1("clone", BITS(0, CLONE_NEVER, 0)),
+};
+
+/* -------------------------------------------------------------------- making */
+
+static int rule_refused(const char *name, int number, struct toolrack_error *err) {
+    if (number == -ENOMEM) {
+        return error_oom(err);
+    }
+    return error_set(err, TOOLRACK_E_IO, "libseccomp takes no rule for %s: %s", name,
+                     strerror(-number));
+}
+
+/* Not every architecture has every call: what it lacks needs no rule. */
+static int add_rule(scmp_filter_ctx filter, const char *name, uint32_t action, unsigned count,
+                    const struct scmp_arg_cmp *arguments, struct toolrack_error *err) {
+    int number = seccomp_syscall_resolve_name(name);
+    if (number < 0) {
+        return 0;
+    }
+    int failed = seccomp_rule_add_array(filter, action, number, count, arguments);
+    return failed != 0 ? rule_refused(name, failed, err) : 0;
+}
+
+static int add_names(scmp_filter_ctx filter, const char *const *names, size_t count,
+                     uint32_t action, struct toolrack_error *err) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        code = add_rule(filter, names[i], action, 0, NULL, err);
+    }
+    return code;
+}
+
+static int add_uses(scmp_filter_ctx filter, const struct use *uses, size_t count,
+                    struct toolrack_error *err) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        code = add_rule(filter, uses[i].name, SCMP_ACT_ALLOW, uses[i].argument_count,
+                        uses[i].arguments, err);
+    }
+    return code;
+}
+
+#define ADD_NAMES(filter, names, action, err) \
+    add_names((filter), (names), ARRAY_LENGTH(names), (action), (err))
+#define ADD_USES(filter, uses, err) add_uses((filter), (uses), ARRAY_LENGTH(uses), (err))
+
+/* Sockets are refused with the errno that other sandboxes and firewalls give. */
+static int add_sockets(scmp_filter_ctx filter, bool network, struct toolrack_error *err) {
+    static const struct scmp_arg_cmp local = INT(0, AF_UNIX);
+    if (!network) {
+        return add_rule(filter, "socket", SCMP_ACT_ERRNO(EACCES), 0, NULL, err);
+    }
+    int code = add_rule(filter, "socket", SCMP_ACT_ERRNO(EACCES), 1, &local, err);
+    if (code == 0) {
+        code = ADD_NAMES(filter, with_network, SCMP_ACT_ALLOW, err);
+    }
+    return code == 0 ? ADD_USES(filter, network_uses, err) : code;
+}
+
+static int add_processes(scmp_filter_ctx filter, bool spawn, struct toolrack_error *err) {
+    if (!spawn) {
+        return ADD_USES(filter, alone_uses, err);
+    }
+    int code = ADD_NAMES(filter, with_spawn, SCMP_ACT_ALLOW, err);
+    return code == 0 ? ADD_USES(filter, spawn_uses, err) : code;
+}
+
+static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
+                   struct toolrack_error *err) {
+    int code = ADD_NAMES(filter, always, SCMP_ACT_ALLOW, err);
+    if (code == 0 && sandbox_landlock_version() >= LANDLOCK_TRUNCATE) {
+        code = ADD_NAMES(filter, with_landlock, SCMP_ACT_ALLOW, err);
+    }
+    if (code == 0) {
+        code = ADD_NAMES(filter, as_if_older, SCMP_ACT_ERRNO(ENOSYS), err);
+    }
+    if (code == 0) {
+        code = ADD_USES(filter, always_uses, err);
+    }
+    if (code == 0) {
+        code = add_sockets(filter, policy->network, err);
+    }
+    return code == 0 ? add_processes(filter, policy->spawn, err) : code;
+}
+
+/* A tree instead of a list: a call is looked up in a few steps, and so is each of the calls that
+ * the kernel tries out when the filter is put into force. */
+#define OPTIMIZE_TREE 2
+
+static int set_attributes(scmp_filter_ctx filter, struct toolrack_error *err) {
+    int failed = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (failed == 0) {
+        failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_TREE);
+    }
+    /* The worker sets it by itself; libseccomp would only when loading. */
+    if (failed == 0) {
+        failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
+    }
+    return failed != 0 ? rule_refused("its attributes", failed, err) : 0;
+}
+
+/* Before what libseccomp makes, whose jumps all go forwards: calls that are newer than the list.
+ * The architecture is looked at here already, as the kernel tries out all calls of the other one
+ * too when the filter is put into force. */
+static void add_unknown_calls(struct buf *out) {
+    const struct sock_filter unknown[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 1, 0),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALL_UNKNOWN_FIRST, 0, 2),
+            BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALL_X32_FIRST, 1, 0),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+    };
+    buf_add(out, unknown, sizeof unknown);
+}
+
+/* libseccomp 2.5 writes a program to a file only. */
+static int export_filter(scmp_filter_ctx filter, struct buf *out, struct toolrack_error *err) {
+    CLEANUP(closep) int fd = memfd_create("filter", MFD_CLOEXEC);
+    struct stat st;
+    int failed = fd < 0 ? -errno : seccomp_export_bpf(filter, fd);
+    if (failed == 0 && fstat(fd, &st) < 0) {
+        failed = -errno;
+    }
+    if (failed != 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make a system call filter: %s",
+                         strerror(-failed));
+    }
+    size_t size = (size_t)st.st_size;
+    if (!buf_reserve(out, size)) {
+        return error_oom(err);
+    }
+    if (pread(fd, out->data + out->length, size, 0) != st.st_size) {
+        return error_set(err, TOOLRACK_E_IO, "cannot read back a system call filter");
+    }
+    out->length += size;
+    return 0;
+}
+
+CLEANUP_DEFINE(void, seccomp_release)
+
+int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
+                   struct toolrack_error *err) {
+    size_t before = out->length;
+    CLEANUP(seccomp_releasep) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    if (filter == NULL) {
+        return error_oom(err);
+    }
+    int code = set_attributes(filter, err);
+    if (code == 0) {
+        code = add_all(filter, policy, err);
+    }
+    if (code == 0) {
+        add_unknown_calls(out);
+        code = export_filter(filter, out, err);
+    }
+    if (code < 0) {
+        buf_truncate(out, before);
+    }
+    return code;
+}

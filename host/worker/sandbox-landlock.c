@@ -1,0 +1,255 @@
+/* Landlock: files below granted paths, TCP to granted ports, and nothing to processes outside.
+ *
+ * A ruleset names the rights that it handles; what is handled is denied unless a rule grants it.
+ * So all that the kernel knows is handled, and each grant is a rule. A rule sticks to the inode
+ * that its path leads to now, not to the name. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "worker/sandbox-kernel.h"
+
+/* Of the kernel's interface, as its headers may be older than it is. The struct is the newest: an
+ * older kernel takes it as long as what it does not know is zero. */
+struct landlock_ruleset {
+    uint64_t files;
+    uint64_t tcp;
+    uint64_t scope;
+};
+struct landlock_path {
+    uint64_t rights;
+    int32_t fd;
+} __attribute__((packed));
+struct landlock_port {
+    uint64_t rights;
+    uint64_t port;
+};
+enum { RULE_PATH = 1, RULE_PORT = 2 };
+#define CREATE_VERSION 1u
+
+#define FILE_EXECUTE    (UINT64_C(1) << 0)
+#define FILE_WRITE      (UINT64_C(1) << 1)
+#define FILE_READ       (UINT64_C(1) << 2)
+#define FILE_READ_DIR   (UINT64_C(1) << 3)
+#define FILE_REMOVE_DIR (UINT64_C(1) << 4)
+#define FILE_REMOVE     (UINT64_C(1) << 5)
+#define FILE_MAKE_DIR   (UINT64_C(1) << 7)
+#define FILE_MAKE       (UINT64_C(1) << 8)
+#define FILE_MAKE_LINK  (UINT64_C(1) << 12)
+#define FILE_FIRST      ((UINT64_C(1) << 13) - 1) /* all of version 1 */
+#define FILE_REFER      (UINT64_C(1) << 13)       /* version 2: move between folders */
+#define FILE_TRUNCATE   (UINT64_C(1) << 14)       /* version 3 */
+#define FILE_IOCTL      (UINT64_C(1) << 15)       /* version 5: of devices; granted nowhere */
+#define TCP_BIND        (UINT64_C(1) << 0)        /* version 4 */
+#define TCP_CONNECT     (UINT64_C(1) << 1)
+#define SCOPE_ABSTRACT  (UINT64_C(1) << 0) /* version 6 */
+#define SCOPE_SIGNAL    (UINT64_C(1) << 1)
+
+#define GRANT_READ    (FILE_READ | FILE_READ_DIR)
+#define GRANT_EXECUTE (GRANT_READ | FILE_EXECUTE)
+/* No devices, no fifos, no sockets; and what was written cannot be executed. */
+#define GRANT_WRITE                                                                         \
+    (GRANT_READ | FILE_WRITE | FILE_TRUNCATE | FILE_MAKE | FILE_MAKE_DIR | FILE_MAKE_LINK | \
+     FILE_REMOVE | FILE_REMOVE_DIR | FILE_REFER)
+/* Those that a rule for something else than a folder may have. */
+#define GRANTS_OF_FILE (FILE_EXECUTE | FILE_WRITE | FILE_READ | FILE_TRUNCATE | FILE_IOCTL)
+
+/* What everybody may use. Programs open these and are at a loss without them. */
+static const char *const devices_read[] = {"/dev/urandom", "/dev/random", "/dev/zero", NULL};
+static const char *const devices_written[] = {"/dev/null", NULL};
+
+/* What the resolver and TLS libraries read. */
+static const char *const network_paths[] = {
+        "/etc/resolv.conf",
+        "/etc/hosts",
+        "/etc/nsswitch.conf",
+        "/etc/host.conf",
+        "/etc/gai.conf",
+        "/etc/services",
+        "/etc/protocols",
+        "/etc/ssl",
+        "/etc/pki",
+        "/etc/ca-certificates",
+        "/usr/share/ca-certificates",
+        "/run/systemd/resolve",
+        NULL,
+};
+
+/* Where programs are. */
+static const char *const program_paths[] = {"/usr/bin", "/bin", "/usr/local/bin", NULL};
+
+/* What is being built: the ruleset's descriptor and what it handles. */
+struct ruleset {
+    int fd;
+    struct landlock_ruleset handles;
+    struct toolrack_error *err;
+};
+
+int sandbox_landlock_version(void) {
+    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
+    if (version < 0) {
+        return 0; /* not compiled in, not enabled at boot, or refused by a container */
+    }
+    return version < SANDBOX_LANDLOCK_NEWEST ? (int)version : SANDBOX_LANDLOCK_NEWEST;
+}
+
+/* The rights over TCP that a policy wants handled: none where every port is granted. */
+static uint64_t tcp_handled(const struct sandbox_policy *policy) {
+    if (!policy->network) {
+        return TCP_BIND | TCP_CONNECT;
+    }
+    return policy->port_count > 0 ? TCP_CONNECT : 0;
+}
+
+static struct landlock_ruleset handled(int version, const struct sandbox_policy *policy) {
+    struct landlock_ruleset ret = {.files = FILE_FIRST};
+    ret.files |= version >= 2 ? FILE_REFER : 0;
+    ret.files |= version >= 3 ? FILE_TRUNCATE : 0;
+    ret.tcp = version >= 4 ? tcp_handled(policy) : 0;
+    ret.files |= version >= 5 ? FILE_IOCTL : 0;
+    ret.scope = version >= 6 ? SCOPE_ABSTRACT | SCOPE_SIGNAL : 0;
+    return ret;
+}
+
+uint32_t sandbox_landlock_layers(int version, const struct sandbox_policy *policy) {
+    if (version == 0) {
+        return 0;
+    }
+    struct landlock_ruleset handles = handled(version, policy);
+    return SANDBOX_LANDLOCK_FILES | (handles.tcp != 0 ? SANDBOX_LANDLOCK_TCP : 0u) |
+           (handles.scope != 0 ? SANDBOX_LANDLOCK_SCOPE : 0u);
+}
+
+/* A path that nobody opens here grants nothing. */
+static bool is_absent(int number) {
+    return number == ENOENT || number == ENOTDIR || number == EACCES;
+}
+
+static int refuse_path(const struct ruleset *rules, const char *path, int number) {
+    if (number == ELOOP) {
+        return error_set(rules->err, TOOLRACK_E_IO,
+                         "%s leads through a symbolic link and may have been put in place of what "
+                         "was granted; grant the folder itself",
+                         path);
+    }
+    return error_set(rules->err, TOOLRACK_E_IO, "cannot grant %s to the plugin: %s", path,
+                     strerror(number));
+}
+
+/* Grant rights at and below what is open. */
+static int grant_open(const struct ruleset *rules, const char *path, int fd, uint64_t rights) {
+    struct stat st;
+    if (fstat(fd, &st) < 0) {
+        return refuse_path(rules, path, errno);
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        rights &= GRANTS_OF_FILE;
+    }
+    struct landlock_path rule = {.rights = rights & rules->handles.files, .fd = fd};
+    if (syscall(SYS_landlock_add_rule, rules->fd, RULE_PATH, &rule, 0) < 0) {
+        return refuse_path(rules, path, errno);
+    }
+    return 0;
+}
+
+/* Of the system's own paths many are links. */
+static int grant_system_paths(const struct ruleset *rules, const char *const *paths,
+                              uint64_t rights) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && paths[i] != NULL; i++) {
+        CLEANUP(closep) int fd = open(paths[i], O_PATH | O_CLOEXEC);
+        if (fd >= 0) {
+            code = grant_open(rules, paths[i], fd, rights);
+        } else if (!is_absent(errno)) {
+            code = refuse_path(rules, paths[i], errno);
+        }
+    }
+    return code;
+}
+
+/* In granted ones a link may be the plugin's own work. */
+static int grant_paths(const struct ruleset *rules, const char *const *paths, size_t count,
+                       uint64_t rights) {
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+    int code = 0;
+    assert(count <= SANDBOX_PATHS_MAX);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        CLEANUP(closep) int fd = (int)syscall(SYS_openat2, AT_FDCWD, paths[i], &how, sizeof how);
+        if (fd >= 0) {
+            code = grant_open(rules, paths[i], fd, rights);
+        } else if (!is_absent(errno)) {
+            code = refuse_path(rules, paths[i], errno);
+        }
+    }
+    return code;
+}
+
+static int grant_ports(const struct ruleset *rules, const struct sandbox_policy *policy) {
+    assert(policy->port_count <= SANDBOX_PORTS_MAX);
+    if (!policy->network || rules->handles.tcp == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < policy->port_count; i++) {
+        struct landlock_port rule = {.rights = TCP_CONNECT, .port = policy->ports[i]};
+        if (syscall(SYS_landlock_add_rule, rules->fd, RULE_PORT, &rule, 0) < 0) {
+            return error_set(rules->err, TOOLRACK_E_IO, "cannot grant port %u to the plugin: %s",
+                             policy->ports[i], strerror(errno));
+        }
+    }
+    return 0;
+}
+
+static int grant_system(const struct ruleset *rules, const struct sandbox_policy *policy,
+                        const char *const *library_paths) {
+    int code = grant_system_paths(rules, library_paths, policy->spawn ? GRANT_EXECUTE : GRANT_READ);
+    if (code == 0) {
+        code = grant_system_paths(rules, devices_read, GRANT_READ);
+    }
+    if (code == 0) {
+        code = grant_system_paths(rules, devices_written, GRANT_READ | FILE_WRITE);
+    }
+    if (code == 0 && policy->network) {
+        code = grant_system_paths(rules, network_paths, GRANT_READ);
+    }
+    if (code == 0 && policy->spawn) {
+        code = grant_system_paths(rules, program_paths, GRANT_EXECUTE);
+    }
+    return code;
+}
+
+static int grant_all(const struct ruleset *rules, const struct sandbox_policy *policy,
+                     const char *const *library_paths) {
+    int code = grant_system(rules, policy, library_paths);
+    if (code == 0) {
+        code = grant_paths(rules, policy->read_paths, policy->read_path_count, GRANT_READ);
+    }
+    if (code == 0) {
+        code = grant_paths(rules, policy->write_paths, policy->write_path_count, GRANT_WRITE);
+    }
+    if (code == 0) {
+        code = grant_ports(rules, policy);
+    }
+    return code;
+}
+
+int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
+                           const char *const *library_paths, struct toolrack_error *err) {
+    struct landlock_ruleset handles = handled(version, policy);
+    CLEANUP(closep)
+    int fd = (int)syscall(SYS_landlock_create_ruleset, &handles, sizeof handles, 0);
+    if (fd < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make rules of Landlock: %s", strerror(errno));
+    }
+    struct ruleset rules = {.fd = fd, .handles = handles, .err = err};
+    int code = grant_all(&rules, policy, library_paths);
+    if (code == 0 && syscall(SYS_landlock_restrict_self, fd, 0) < 0) {
+        code = error_set(err, TOOLRACK_E_IO, "cannot put Landlock into force: %s", strerror(errno));
+    }
+    return code;
+}

@@ -1,0 +1,79 @@
+/* What this kernel can put into force, asked without doing it: by the host, which must stay as it
+ * is and starts no process to find out. The answers do not change while it runs. */
+#include <linux/capability.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "worker/sandbox-kernel.h"
+
+static struct {
+    pthread_once_t once;
+    int landlock;
+    bool seccomp;
+} kernel = {.once = PTHREAD_ONCE_INIT};
+
+static struct {
+    pthread_once_t once;
+    bool possible;
+} network_namespace = {.once = PTHREAD_ONCE_INIT};
+
+static void closefilep(FILE **file) {
+    if (*file != NULL) {
+        (void)fclose(*file);
+    }
+}
+
+/* The number in a file of /proc/sys; `otherwise` where there is none. */
+static long setting(const char *path, long otherwise) {
+    CLEANUP(closefilep) FILE *file = fopen(path, "re");
+    char text[32];
+    if (file == NULL || fgets(text, sizeof text, file) == NULL) {
+        return otherwise;
+    }
+    return strtol(text, NULL, 10);
+}
+
+static bool may_administer(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    return syscall(SYS_capget, &header, data) == 0 &&
+           (data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN)) != 0;
+}
+
+/* Debian and Ubuntu have switches of their own that keep users from making namespaces. */
+static bool users_may_unshare(void) {
+    return access("/proc/self/ns/user", F_OK) == 0 &&
+           setting("/proc/sys/user/max_user_namespaces", 0) > 0 &&
+           setting("/proc/sys/kernel/unprivileged_userns_clone", 1) != 0 &&
+           setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) == 0;
+}
+
+static void ask_network_namespace(void) {
+    network_namespace.possible = access("/proc/self/ns/net", F_OK) == 0 &&
+                                 setting("/proc/sys/user/max_net_namespaces", 0) > 0 &&
+                                 (may_administer() || users_may_unshare());
+}
+
+static void ask_kernel(void) {
+    kernel.landlock = sandbox_landlock_version();
+    kernel.seccomp = sandbox_has_seccomp();
+}
+
+static uint32_t network_layers(const struct sandbox_policy *policy) {
+    if (!policy->network_namespace || policy->network) {
+        return 0;
+    }
+    (void)pthread_once(&network_namespace.once, ask_network_namespace);
+    return network_namespace.possible ? SANDBOX_NETWORK_NAMESPACE : 0;
+}
+
+uint32_t sandbox_available(const struct sandbox_policy *policy) {
+    (void)pthread_once(&kernel.once, ask_kernel);
+    return SANDBOX_NO_NEW_PRIVS | SANDBOX_CAPABILITIES | SANDBOX_LIMITS |
+           sandbox_landlock_layers(kernel.landlock, policy) |
+           (kernel.seccomp ? SANDBOX_SECCOMP : 0u) | network_layers(policy);
+}

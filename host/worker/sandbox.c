@@ -1,0 +1,334 @@
+/* Putting a policy into force, in the worker.
+ *
+ * The order is given by what each step still needs:
+ *
+ *  (1) no-new-privs first: Landlock and seccomp want it of whoever is not root.
+ *  (2) Limits while nothing yet can refuse to set them.
+ *  (3) The network namespace before Landlock, for it writes in /proc, and before the capabilities
+ *      go, for it may need one and gives all of them in a user namespace of its own.
+ *  (4) Landlock while files can be opened.
+ *  (5) Capabilities when nobody needs them any more, and with them the process's place in /proc.
+ *  (6) seccomp last, as it forbids all of the above. */
+#include "worker/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "worker/sandbox-kernel.h"
+
+/* Paths that matter on one distribution or another; Landlock costs by the path, so what lies below
+ * one of them is not named again. */
+static const char *const library_paths_all[] = {
+        "/usr/lib",       "/usr/lib64",          "/lib",
+        "/lib64",         "/usr/local/lib",      "/etc/ld.so.cache",
+        "/etc/localtime", "/usr/share/zoneinfo", NULL,
+};
+
+/* One sandbox_apply(). */
+struct application {
+    const struct sandbox_policy *policy;
+    const char *const *library_paths;
+    const void *filter;
+    size_t filter_size;
+    int landlock; /* version */
+    uint32_t layers;
+    struct toolrack_error *err;
+};
+
+const char *const *sandbox_library_paths(void) {
+    return library_paths_all;
+}
+
+/* ------------------------------------------------------------------ layers */
+
+uint32_t sandbox_wanted(const struct sandbox_policy *policy) {
+    uint32_t layers = SANDBOX_NO_NEW_PRIVS | SANDBOX_CAPABILITIES | SANDBOX_LANDLOCK_FILES |
+                      SANDBOX_SECCOMP | SANDBOX_LIMITS;
+    if (policy->network && policy->port_count > 0) {
+        layers |= SANDBOX_LANDLOCK_TCP;
+    }
+    if (policy->spawn) {
+        layers |= SANDBOX_LANDLOCK_SCOPE;
+    }
+    if (policy->network_namespace && !policy->network) {
+        layers |= SANDBOX_NETWORK_NAMESPACE;
+    }
+    return layers;
+}
+
+#define LANDLOCK_LAYERS (SANDBOX_LANDLOCK_FILES | SANDBOX_LANDLOCK_TCP | SANDBOX_LANDLOCK_SCOPE)
+
+/* Those of Landlock stand together, so that one pair of parentheses holds them. */
+static const struct {
+    uint32_t layer;
+    const char *word;
+} layer_words[] = {
+        {SANDBOX_NO_NEW_PRIVS, "no-new-privs"},
+        {SANDBOX_CAPABILITIES, "capabilities"},
+        {SANDBOX_LANDLOCK_FILES, "files"},
+        {SANDBOX_LANDLOCK_TCP, "tcp"},
+        {SANDBOX_LANDLOCK_SCOPE, "scope"},
+        {SANDBOX_SECCOMP, "seccomp"},
+        {SANDBOX_LIMITS, "limits"},
+        {SANDBOX_NETWORK_NAMESPACE, "network namespace"},
+};
+
+void sandbox_describe(uint32_t layers, struct buf *out) {
+    const char *separator = "";
+    bool in_landlock = false;
+    for (size_t i = 0; i < ARRAY_LENGTH(layer_words); i++) {
+        if ((layers & layer_words[i].layer) == 0) {
+            continue;
+        }
+        bool is_landlock = (layer_words[i].layer & LANDLOCK_LAYERS) != 0;
+        buf_add_text(out, in_landlock && !is_landlock ? ")" : "");
+        buf_add_text(out, separator);
+        buf_add_text(out, is_landlock && !in_landlock ? "landlock (" : "");
+        buf_add_text(out, layer_words[i].word);
+        in_landlock = is_landlock;
+        separator = ", ";
+    }
+    buf_add_text(out, in_landlock ? ")" : "");
+    buf_add_text(out, *separator == '\0' ? "none" : "");
+}
+
+/* ------------------------------------------------------------------- steps */
+
+static int failed(const struct application *application, const char *what) {
+    return error_set(application->err, TOOLRACK_E_IO, "cannot %s: %s; the plugin is not run", what,
+                     strerror(errno));
+}
+
+static int forbid_new_privileges(struct application *application) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
+        return failed(application, "set no-new-privs");
+    }
+    application->layers |= SANDBOX_NO_NEW_PRIVS;
+    return 0;
+}
+
+/* Lower a limit, never raise one. */
+static int set_limit(const struct application *application, int resource, uint64_t value,
+                     const char *what) {
+    struct rlimit limit;
+    if (prlimit(0, resource, NULL, &limit) < 0) {
+        return failed(application, what);
+    }
+    limit.rlim_max = value < limit.rlim_max ? value : limit.rlim_max;
+    limit.rlim_cur = limit.rlim_max;
+    if (prlimit(0, resource, &limit, NULL) < 0) {
+        return failed(application, what);
+    }
+    return 0;
+}
+
+static uint64_t or_default(uint64_t value, uint64_t otherwise) {
+    return value != 0 ? value : otherwise;
+}
+
+/* The kernel compares the limit with all that the user runs, in other programs too. What runs on
+ * the whole machine is at least that, so as many more as this can be started, and a fork bomb ends
+ * somewhere. */
+static int limit_processes(const struct application *application, uint32_t processes) {
+    struct sysinfo machine;
+    if (sysinfo(&machine) < 0) {
+        return failed(application, "count what runs");
+    }
+    return set_limit(application, RLIMIT_NPROC,
+                     machine.procs + or_default(processes, SANDBOX_PROCESSES_DEFAULT),
+                     "limit the processes");
+}
+
+static int limit(struct application *application) {
+    const struct sandbox_limits *limits = &application->policy->limits;
+    int code = set_limit(application, RLIMIT_CORE, 0, "forbid cores");
+    if (code == 0) {
+        code = set_limit(application, RLIMIT_AS,
+                         or_default(limits->memory_bytes, SANDBOX_MEMORY_DEFAULT),
+                         "limit the memory");
+    }
+    if (code == 0) {
+        code = set_limit(application, RLIMIT_FSIZE,
+                         or_default(limits->file_size_bytes, SANDBOX_FILE_SIZE_DEFAULT),
+                         "limit the size of files");
+    }
+    if (code == 0) {
+        code = set_limit(application, RLIMIT_NOFILE,
+                         or_default(limits->files, SANDBOX_FILES_DEFAULT), "limit the open files");
+    }
+    if (code == 0 && application->policy->spawn) {
+        code = limit_processes(application, limits->processes);
+    }
+    if (code < 0) {
+        return code;
+    }
+    /* A file that grows too large is an error for the plugin to see, not its end. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    application->layers |= SANDBOX_LIMITS;
+    return 0;
+}
+
+static void write_file(const char *path, const char *text) {
+    CLEANUP(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)!write(fd, text, strlen(text));
+    }
+}
+
+/* In a new user namespace everybody is nobody until it is said who is who. Rights to files do not
+ * depend on it, only what getuid() says; so that this fails is no matter. */
+static void keep_ids(uid_t user, gid_t group) {
+    char text[40];
+    (void)snprintf(text, sizeof text, "%u %u 1", user, user);
+    write_file("/proc/self/uid_map", text);
+    write_file("/proc/self/setgroups", "deny");
+    (void)snprintf(text, sizeof text, "%u %u 1", group, group);
+    write_file("/proc/self/gid_map", text);
+}
+
+/* Many systems forbid it; then the layer is one that the kernel does not have. */
+static int isolate_network(struct application *application) {
+    uid_t user = geteuid();
+    gid_t group = getegid();
+    if (!application->policy->network_namespace || application->policy->network) {
+        return 0;
+    }
+    if (unshare(CLONE_NEWNET) < 0) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
+            return 0;
+        }
+        keep_ids(user, group);
+    }
+    application->layers |= SANDBOX_NETWORK_NAMESPACE;
+    return 0;
+}
+
+static int restrict_files(struct application *application) {
+    if (application->landlock == 0) {
+        return 0;
+    }
+    int code = sandbox_landlock_apply(application->landlock, application->policy,
+                                      application->library_paths, application->err);
+    if (code == 0) {
+        application->layers |= sandbox_landlock_layers(application->landlock, application->policy);
+    }
+    return code;
+}
+
+/* What root could get back by exec goes too; without exec there is nothing to get back, and it
+ * takes 40 calls. Who may not take it away is not root, or gains nothing for no-new-privs. */
+static void drop_bounding_set(void) {
+    for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;
+         capability++) {
+    }
+}
+
+static int drop_capabilities(struct application *application) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+    if (application->policy->spawn) {
+        drop_bounding_set();
+    }
+    /* The ambient set is a part of the inheritable one and goes with it. */
+    if (syscall(SYS_capset, &header, none) < 0) {
+        return failed(application, "drop the capabilities");
+    }
+    application->layers |= SANDBOX_CAPABILITIES;
+    return 0;
+}
+
+/* Nobody of the same user may trace it, and no core is made: where cores go to a program, such as
+ * systemd-coredump, the limit of their size does not hold, and that program takes its time while
+ * the host waits for the end of the worker. */
+static int hide_memory(struct application *application) {
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) {
+        return failed(application, "forbid tracing");
+    }
+    return 0;
+}
+
+/* ----------------------------------------------------------------- filters */
+
+bool sandbox_has_seccomp(void) {
+    uint32_t action = SECCOMP_RET_ERRNO;
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+/* A copy of the host's filter in which the number of this process stands where it belongs, so that
+ * signals go to no other; to be freed. One filter costs a third less than two. NULL: out of
+ * memory. */
+static struct sock_filter *own_filter(const void *filter, size_t count) {
+    struct sock_filter *own = malloc(count * sizeof *own);
+    if (own == NULL) {
+        return NULL;
+    }
+    memcpy(own, filter, count * sizeof *own);
+    for (size_t i = 0; i < count; i++) {
+        if (own[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && own[i].k == SANDBOX_FILTER_SELF) {
+            own[i].k = (uint32_t)getpid();
+        }
+    }
+    return own;
+}
+
+static int filter_calls(struct application *application) {
+    size_t count = application->filter_size / sizeof(struct sock_filter);
+    if (application->filter_size == 0 || !sandbox_has_seccomp()) {
+        return 0;
+    }
+    if (count == 0 || count > BPF_MAXINSNS) {
+        return error_set(application->err, TOOLRACK_E_IO,
+                         "a system call filter has 1 to %d instructions, not %zu; the plugin is "
+                         "not run",
+                         BPF_MAXINSNS, count);
+    }
+    CLEANUP(freep) struct sock_filter *own = own_filter(application->filter, count);
+    if (own == NULL) {
+        return error_oom(application->err);
+    }
+    struct sock_fprog program = {.len = (unsigned short)count, .filter = own};
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0) {
+        return failed(application, "filter system calls");
+    }
+    application->layers |= SANDBOX_SECCOMP;
+    return 0;
+}
+
+/* ------------------------------------------------------------------- apply */
+
+int sandbox_apply(const struct sandbox_policy *policy, const char *const *library_paths,
+                  const void *filter, size_t filter_size, uint32_t *ret_layers,
+                  struct toolrack_error *err) {
+    static int (*const steps[])(struct application *) = {
+            forbid_new_privileges, limit,       isolate_network, restrict_files,
+            drop_capabilities,     hide_memory, filter_calls,
+    };
+    struct application application = {
+            .policy = policy,
+            .library_paths = library_paths,
+            .filter = filter,
+            .filter_size = filter_size,
+            .landlock = sandbox_landlock_version(),
+            .err = err,
+    };
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(steps); i++) {
+        code = steps[i](&application);
+    }
+    *ret_layers = application.layers;
+    return code;
+}
