@@ -6,24 +6,24 @@
  *
  *     host                                  worker
  *     call          ------------------->    runs the tool
- *                   <-------------------    log, progress, question, need room
+ *                   <-------------------    log, progress, question
  *     go on, answer ------------------->
  *                   <-------------------    result or failure
  *
- * The turn is a futex word. Who waits looks at it for a moment where the other side
- * runs on another CPU, and sleeps otherwise; handing over makes a system call only
- * when the other side sleeps. Measured, and why nothing else was taken: tests/bench,
+ * Who waits looks for a moment whether the turn comes, where the other side runs on
+ * another CPU, and sleeps otherwise; handing over makes a system call only when the
+ * other side sleeps (turn.h). Measured, and why nothing else was taken: tests/bench,
  * host/README.md.
  *
  * Nothing that lies in the memory is believed by the host: a frame is copied out
  * before it is looked at, the memory is sealed against shrinking, and every size is
- * checked. Frames up to CHANNEL_INLINE_MAX lie in the channel's own memory; larger
- * ones in a second, the bulk, which the host makes as large as is needed and keeps
- * while it is at most CHANNEL_BULK_KEPT_MAX. Only the host makes memory: a worker
- * that has more to say than there is room asks for it first. */
+ * checked. The memory has room for the largest frame there may be, and takes none before
+ * it is written to: a part of it for frames up to CHANNEL_INLINE_MAX each way, which is there
+ * from the beginning, and one for larger frames, the bulk, that both use in turns. The host
+ * gives back what the bulk took above CHANNEL_BULK_KEPT_MAX as soon as a frame was taken out
+ * of it, whether the worker likes it or not. */
 #pragma once
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,11 +33,13 @@
 /* Changes with every change of what lies in the memory or goes over the socket. */
 #define CHANNEL_VERSION 1u
 
-/* Largest payload in the channel's own memory, each way. */
+/* Largest payload with memory of its own, each way. */
 #define CHANNEL_INLINE_MAX    (64u * 1024)
-/* Largest payload at all: a result of the largest size and what stands around it. */
-#define CHANNEL_PAYLOAD_MAX   (65u * 1024 * 1024)
-/* A bulk memory above this is given back after the call that needed it. */
+/* Largest payload at all: a result of the largest size, twice, for a string is sent as JSON and as
+ * text, and what stands around it. */
+#define CHANNEL_PAYLOAD_MAX   (129u * 1024 * 1024)
+/* Memory of the bulk, and of a side's own for what it received, is kept for the next frame up to
+ * this size. */
 #define CHANNEL_BULK_KEPT_MAX (4u * 1024 * 1024)
 
 /** What a frame is; its payload is protocol.h's. */
@@ -46,54 +48,50 @@ enum frame_type {
     /* host to worker */
     FRAME_START,  /* what to load, and the sandbox: the first frame, on the first channel */
     FRAME_CALL,   /* run a tool */
-    FRAME_GO_ON,  /* seen: after log, progress, need */
+    FRAME_GO_ON,  /* seen: after log, progress, describe */
     FRAME_ANSWER, /* to a question */
     FRAME_OPEN,   /* start a thread for another channel, whose memory comes over the socket */
     FRAME_END,    /* close the plugin and exit */
     /* worker to host */
-    FRAME_READY,    /* the plugin is loaded; or after OPEN, the thread runs */
-    FRAME_REFUSED,  /* it could not be loaded: code and message; the worker exits */
-    FRAME_RESULT,   /* of the call */
-    FRAME_FAILURE,  /* of the call: code, field, message */
+    FRAME_READY,   /* the plugin is loaded; or after OPEN, the thread runs */
+    FRAME_REFUSED, /* it could not be loaded: code and message; the worker exits */
+    FRAME_RESULT,  /* of the call */
+    FRAME_FAILURE, /* of the call: code, field, message */
     FRAME_LOG,
     FRAME_PROGRESS,
     FRAME_QUESTION, /* to the person who called */
-    FRAME_NEED,     /* a bulk memory of this many bytes, please; answered by GO_ON */
     FRAME_DESCRIBE, /* layers of the sandbox in force, before READY */
     FRAME_TYPE_COUNT
 };
 
 struct channel;
 
-/** The host's half. Memory is made, sealed against shrinking and growing; its descriptor is
- * for the worker. NULL: err is set (TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY). [any-thread] */
+/** The host's half, which has the turn. Memory is made and sealed against shrinking and growing;
+ * its descriptor is for the worker. NULL: err is set (TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY).
+ * [any-thread] */
 struct channel *channel_create(struct toolrack_error *err);
-/** The worker's half: maps what it was given; takes the descriptors over. `socket` is the inherited
- * one, over which bulk memories come. NULL with err set when it is none. [worker] */
-struct channel *channel_join(int memory_fd, int socket_fd, struct toolrack_error *err);
+/** The worker's half: maps what it was given, and closes the descriptor in any case: a plugin that
+ * closes what it finds open does not reach its channel. NULL with err set when it is none.
+ * [worker] */
+struct channel *channel_join(int memory_fd, struct toolrack_error *err);
 /** Unmap and close; NULL is ignored. Nobody waits on it. */
 void channel_destroy(struct channel *channel);
 
 /** Host: the descriptor of the channel's memory, borrowed. */
 int channel_fd(const struct channel *channel);
-/** Host: over which socket bulk memories go to the worker; borrowed until channel_destroy(). */
-void channel_set_socket(struct channel *channel, int socket_fd);
 
-/** Where to write a payload of `size` bytes before channel_send(); NULL: it does not fit (worker:
- * ask with channel_need()), or there is no memory (host). The caller has the turn. */
+/** Where to write a payload of `size` bytes before channel_send(); NULL: it is larger than
+ * CHANNEL_PAYLOAD_MAX, or there is no memory. It is the other side's memory too: write it, and do
+ * not read there what you wrote. The caller has the turn. */
 void *channel_room(struct channel *channel, size_t size);
 
-/** Worker: ask the host for room. False: refused or the host is gone. */
-bool channel_need(struct channel *channel, size_t size);
-
-/** Host: make room that the worker asked for, and hand the turn back. 0 or a code. */
-int channel_grant(struct channel *channel, size_t size, struct toolrack_error *err);
-
-/** Hand over the turn with a frame whose payload of `size` bytes stands in channel_room(). */
+/** Hand over the turn with a frame whose payload of `size` bytes stands in channel_room(), which
+ * was asked for just that size; of size 0, without that. */
 void channel_send(struct channel *channel, enum frame_type type, size_t size);
 
-/** One frame received. The payload lies in memory of the receiver's own until the next receive or
- * channel_destroy(); zero-terminated behind its end. */
+/** One frame received. The payload lies in memory of the receiver's own, zero-terminated behind its
+ * end: that of a FRAME_CALL until the next FRAME_CALL, for a tool reads its arguments while its
+ * questions are answered; that of other frames until the next receive. */
 struct frame_in {
     enum frame_type type;
     const char *payload;
@@ -101,31 +99,39 @@ struct frame_in {
 };
 
 enum channel_wait {
-    CHANNEL_FRAME,       /* a frame came */
+    CHANNEL_FRAME,       /* a frame came; the turn is here */
     CHANNEL_LATE,        /* not by the moment */
     CHANNEL_INTERRUPTED, /* channel_interrupt() */
     CHANNEL_GONE,        /* channel_abandon(): the other side is dead */
-    CHANNEL_NONSENSE,    /* what came is no frame: sizes or type out of range */
-    CHANNEL_NO_MEMORY
+    CHANNEL_NONSENSE,    /* what came is no frame: number, size or type out of range. It stays so */
+    CHANNEL_NO_MEMORY    /* to copy the frame to; it can be received again */
 };
 
-/** Wait for the turn and take the frame that came with it.
+/** Wait for the turn and take the frame that came with it. A frame that the other side sent is
+ * taken, whatever else happened: late, interrupted or dead.
  * @param until_ns  of the monotonic clock; 0 is for ever
  * [one thread at a time] */
-enum channel_wait channel_receive(struct channel *channel, uint64_t until_ns,
-                                  struct frame_in *ret);
+enum channel_wait channel_receive(struct channel *channel, uint64_t until_ns, struct frame_in *ret);
 
-/** Host: whether the turn has come back, without waiting. */
+/** Host: whether the turn has come back, without waiting. [one thread at a time] */
 bool channel_has_turn(const struct channel *channel);
 
-/** Host: end the wait of whoever waits, once: it gets CHANNEL_INTERRUPTED; a wait begun later is
- * not touched when nobody waited. [any-thread] */
+/** Between two calls: forget interrupts that nobody waited for, and give back memory above
+ * CHANNEL_BULK_KEPT_MAX, with it the payloads of frames received. [one thread at a time] */
+void channel_settle(struct channel *channel);
+
+/** Host: end the wait of whoever waits, or the next wait if nobody does, once: it gets
+ * CHANNEL_INTERRUPTED. It says no more than that there is something to see elsewhere, so that who
+ * looks there and then waits misses nothing; who finds nothing there waits again. [any-thread] */
 void channel_interrupt(struct channel *channel);
-/** Host: the worker is dead: who waits now or later gets CHANNEL_GONE. [any-thread] */
+/** Host: the worker is dead: who waits now or later gets CHANNEL_GONE, after the frame that it sent
+ * before if there is one. [any-thread] */
 void channel_abandon(struct channel *channel);
 
-/** Host: ask the tool to end; worker: whether it was asked. Cleared by the next FRAME_CALL. */
+/** Host: ask the tool of the last FRAME_CALL sent to end; a later one is not touched. [any-thread]
+ */
 void channel_cancel(struct channel *channel);
+/** Worker: whether that was asked of the last FRAME_CALL received. [worker] */
 bool channel_is_cancelled(const struct channel *channel);
 
 /** A few kilobytes of the memory that belong to the worker's crash handler (crash.h), read by the

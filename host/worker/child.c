@@ -242,7 +242,7 @@ static void open_lane(struct child *child) {
         give_up();
     }
     lane->child = child;
-    lane->channel = channel_join(protocol_receive_fd(WORKER_SOCKET), WORKER_SOCKET, &err);
+    lane->channel = channel_join(protocol_receive_fd(WORKER_SOCKET), &err);
     if (lane->channel == NULL || pthread_create(&thread, NULL, lane_main, lane) != 0) {
         give_up();
     }
@@ -415,7 +415,7 @@ _Noreturn void child_main(void) {
     struct child child = {0};
     struct toolrack_error err;
     arena_init(&child.arena, NULL, 0);
-    child.channel = channel_join(protocol_receive_fd(WORKER_SOCKET), WORKER_SOCKET, &err);
+    child.channel = channel_join(protocol_receive_fd(WORKER_SOCKET), &err);
     if (child.channel == NULL) {
         give_up();
     }

@@ -7,7 +7,8 @@
  * and nothing that it sends is believed beyond what this file's structs can say. The
  * worker reads the host's frames as carefully: it costs nothing, and both are fuzzed.
  *
- * Texts that a reader gives back point into the payload and end with a zero there. */
+ * Texts that a reader gives back point into the payload and end with a zero there: they live as
+ * long as that (channel.h). Paths are bytes; every other text is UTF-8. */
 #pragma once
 
 #include "base/buf.h"
@@ -15,8 +16,8 @@
 #include "worker/channel.h"
 #include "worker/sandbox.h"
 
-/* Longest texts in frames other than arguments and results; what is longer is cut by the sender
- * and refused by the reader. */
+/* Longest texts in frames other than arguments and results, and refused by the reader above that.
+ * The sender cuts what people read; what a program reads and is longer is not sent. */
 #define PROTOCOL_TEXT_MAX     (64u * 1024)
 #define PROTOCOL_SETTINGS_MAX (4u * 1024 * 1024)
 #define PROTOCOL_FILTER_MAX   (64u * 1024)
@@ -26,9 +27,10 @@ struct frame_start {
     const char *plugin_id;
     const char *path; /* what is loaded */
     struct file_identity identity;
-    const char *settings; /* the plugin's, a JSON object; "{}" where there are none */
+    const char *settings;         /* the plugin's, a JSON object; "{}" where there are none */
     struct sandbox_policy policy; /* read: its arrays are made in the arena */
-    const char *filter; /* the system call filter; size 0 is none */
+    const void *filter; /* the system call filter; read: aligned for any type, in the arena, and
+                         * NULL where its size is 0: none */
     size_t filter_size;
     uint32_t layers_required; /* refuse to start without these */
     int32_t log_level_min;
@@ -36,8 +38,8 @@ struct frame_start {
 
 /** FRAME_CALL. */
 struct frame_call {
-    uint32_t tool; /* index in the plugin's own table: descriptor_tool.index */
-    uint64_t deadline_ns; /* of the monotonic clock, the same in both processes; 0 is none */
+    uint32_t tool;         /* index in the plugin's own table: descriptor_tool.index */
+    uint64_t deadline_ns;  /* of the monotonic clock, the same in both processes; 0 is none */
     const char *arguments; /* checked, defaults filled in */
     size_t arguments_length;
     const char *tool_name;
@@ -54,21 +56,22 @@ struct frame_result {
     const char *text; /* or NULL */
     size_t text_length;
     bool is_structured; /* a JSON tool gave a JSON reply, for the check of its result schema:
-                         * structured_at and structured_length say which part of `json` it is */
+                         * structured_at and structured_length say which part of `json` it is; all
+                         * three are 0 where it did not */
     size_t structured_at;
     size_t structured_length;
 };
 
 /** FRAME_FAILURE and FRAME_REFUSED. */
 struct frame_failure {
-    int32_t code; /* enum toolrack_code, negative */
-    const char *field;
-    const char *message;
+    int32_t code;        /* enum toolrack_code, negative */
+    const char *field;   /* read: never NULL; sent: NULL is "" */
+    const char *message; /* the same */
 };
 
 /** FRAME_LOG. */
 struct frame_log {
-    int32_t level;
+    int32_t level; /* enum log_level */
     const char *message;
 };
 
@@ -87,12 +90,13 @@ struct frame_question {
 
 /** FRAME_ANSWER. */
 struct frame_answer {
-    int32_t action; /* enum tr_answer of the SDK: accepted, declined, cancelled */
+    int32_t action;      /* enum tr_answer of the SDK: accepted, declined, cancelled */
     const char *content; /* a JSON object when accepted; or NULL */
 };
 
-/** Write a frame's payload into the room of the channel and send it. False: no room or no memory
- * (worker: after asking for it). [who has the turn] */
+/** Write a frame's payload into the room of the channel and send it. False: it was not sent, for
+ * want of memory or because a text is longer than the reader takes; the turn is still here.
+ * [who has the turn] */
 bool send_start(struct channel *channel, const struct frame_start *start);
 bool send_call(struct channel *channel, const struct frame_call *call);
 bool send_result(struct channel *channel, const struct frame_result *result);
@@ -102,11 +106,12 @@ bool send_log(struct channel *channel, const struct frame_log *log);
 bool send_progress(struct channel *channel, const struct frame_progress *progress);
 bool send_question(struct channel *channel, const struct frame_question *question);
 bool send_answer(struct channel *channel, const struct frame_answer *answer);
-/** GO_ON, OPEN, END and READY have no payload; DESCRIBE has a number. */
+/** GO_ON, OPEN, END and READY have no payload; DESCRIBE has a number: the layers. */
 bool send_plain(struct channel *channel, enum frame_type type);
 bool send_number(struct channel *channel, enum frame_type type, uint64_t number);
 
-/** Read a payload. False: it is not one of these. Texts point into it. */
+/** Read a payload, of a frame of the right type. False: it is not one of these, and `ret` is not to
+ * be used; of FRAME_START also: the arena is out of memory. */
 bool read_start(const struct frame_in *frame, struct arena *arena, struct frame_start *ret);
 bool read_call(const struct frame_in *frame, struct frame_call *ret);
 bool read_result(const struct frame_in *frame, struct frame_result *ret);
@@ -116,8 +121,12 @@ bool read_progress(const struct frame_in *frame, struct frame_progress *ret);
 bool read_question(const struct frame_in *frame, struct frame_question *ret);
 bool read_answer(const struct frame_in *frame, struct frame_answer *ret);
 bool read_number(const struct frame_in *frame, uint64_t *ret);
+/** A frame that says no more than its type. */
+bool read_plain(const struct frame_in *frame);
 
-/** Descriptors over the inherited socket: the memory of a channel or a bulk. -1: none came. The
- * host's socket never blocks. */
+/** Host: a descriptor over the inherited socket: the memory of a channel. Never blocks: false when
+ * the worker does not take what was sent before, or is gone. [any-thread] */
 bool protocol_send_fd(int socket_fd, int fd);
+/** Worker: wait for one; -1: none came, as the host is gone or sent something else. It is
+ * close-on-exec. [worker] */
 int protocol_receive_fd(int socket_fd);

@@ -1,6 +1,8 @@
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include "base/error.h"
 #include "base/name.h"
 #include "base/semver.h"
+#include "base/spin.h"
 #include "base/utf8.h"
 
 static void error_message_is_one_line_and_cut_at_a_character(void **state) {
@@ -275,6 +278,47 @@ static void base64_says_what_is_wrong(void **state) {
     }
 }
 
+/* What the tests below spin for at most, in vain. */
+#define SPIN_NS_MAX 1000u
+
+static void spinning_ends_where_it_does_not_pay(void **state) {
+    (void)state;
+    struct spin spin;
+    atomic_uint never = 0;
+    spin_init(&spin, SPIN_NS_MAX);
+    spin.possible = true;
+    for (int i = 0; i < SPIN_CREDIT_MAX / 2; i++) {
+        assert_true(spin_worthwhile(&spin));
+        assert_false(spin_while(&spin, &never, 0));
+    }
+    unsigned tries = 0;
+    for (unsigned i = 0; i < 10 * SPIN_PROBE_EACH; i++) {
+        tries += spin_worthwhile(&spin);
+    }
+    assert_int_equal(tries, 10);
+    atomic_uint there = 1;
+    assert_true(spin_while(&spin, &there, 0));
+    assert_true(spin_worthwhile(&spin));
+}
+
+static void one_cpu_never_spins(void **state) {
+    (void)state;
+    cpu_set_t before;
+    cpu_set_t one;
+    struct spin spin;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++) {
+        if (CPU_ISSET(cpu, &before)) {
+            CPU_SET(cpu, &one);
+        }
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    spin_init(&spin, SPIN_NS_MAX);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    assert_false(spin_worthwhile(&spin));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
@@ -289,6 +333,8 @@ int main(void) {
             cmocka_unit_test(arena_serves_yyjson),
             cmocka_unit_test(names),
             cmocka_unit_test(semver_orders),
+            cmocka_unit_test(spinning_ends_where_it_does_not_pay),
+            cmocka_unit_test(one_cpu_never_spins),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* Calls through the embedding API, of tools that this program registers itself. */
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -17,7 +16,6 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "call/spin.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -858,46 +856,6 @@ static void queue_is_bounded_and_cancelled_while_waiting(void **state) {
     toolrack_close(narrow);
 }
 
-/* ------------------------------------------------------------------- spin */
-
-static void spinning_ends_where_it_does_not_pay(void **state) {
-    (void)state;
-    struct spin spin;
-    atomic_uint never = 0;
-    spin_init(&spin);
-    spin.possible = true;
-    for (int i = 0; i < SPIN_CREDIT_MAX / 2; i++) {
-        assert_true(spin_worthwhile(&spin));
-        assert_false(spin_while_zero(&spin, &never));
-    }
-    unsigned tries = 0;
-    for (unsigned i = 0; i < 10 * SPIN_PROBE_EACH; i++) {
-        tries += spin_worthwhile(&spin);
-    }
-    assert_int_equal(tries, 10);
-    atomic_uint there = 1;
-    assert_true(spin_while_zero(&spin, &there));
-    assert_true(spin_worthwhile(&spin));
-}
-
-static void one_cpu_never_spins(void **state) {
-    (void)state;
-    cpu_set_t before;
-    cpu_set_t one;
-    struct spin spin;
-    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-    CPU_ZERO(&one);
-    for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++) {
-        if (CPU_ISSET(cpu, &before)) {
-            CPU_SET(cpu, &one);
-        }
-    }
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    spin_init(&spin);
-    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
-    assert_false(spin_worthwhile(&spin));
-}
-
 static uint64_t cpu_time_ns(void) {
     struct timespec used;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -1164,8 +1122,6 @@ int main(void) {
             IN_HOST(submitted_calls),
             IN_HOST(cancelled_calls),
             IN_HOST(queue_is_bounded_and_cancelled_while_waiting),
-            cmocka_unit_test(spinning_ends_where_it_does_not_pay),
-            cmocka_unit_test(one_cpu_never_spins),
             IN_HOST(idle_host_uses_no_cpu),
             IN_HOST(closing_gives_up_what_does_not_end),
             IN_HOST(progress_may_call_back),

@@ -9,10 +9,8 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Longest spin: about what it takes to wake a thread. Twice that, with more tries, took 2 us from
- * every call while the scheduler kept both threads on one CPU. */
-#define SPIN_NS_MAX     10000u
 /* A spin that pays earns 1, up to this; one that does not costs 2. Without credit only one in so
  * many chances is taken, to see whether it pays again. */
 #define SPIN_CREDIT_MAX 16
@@ -20,16 +18,17 @@
 
 /* One kind of waiting: how spinning for it went lately. */
 struct spin {
-    bool possible; /* there is more than one CPU */
+    bool possible;   /* there is more than one CPU */
+    uint32_t ns_max; /* longest spin */
     atomic_int credit;
     atomic_uint skipped; /* chances not taken */
 };
 
-void spin_init(struct spin *spin);
+void spin_init(struct spin *spin, uint32_t ns_max);
 
 /** Whether to spin now. [any-thread] */
 bool spin_worthwhile(struct spin *spin);
 
-/** Look at `word` until it is not zero, for SPIN_NS_MAX at most. Returns whether it is not.
+/** Look at `word` while it is `value`, for ns_max at most. Returns whether it is not any more.
  * [any-thread] */
-bool spin_while_zero(struct spin *spin, const atomic_uint *word);
+bool spin_while(struct spin *spin, const atomic_uint *word, unsigned value);

@@ -1,4 +1,4 @@
-#include "call/spin.h"
+#include "base/spin.h"
 
 #include "base/clock.h"
 #include "base/thread.h"
@@ -6,8 +6,9 @@
 /* Looks between two looks at the clock, which costs as much as several. */
 #define LOOKS_BY_CLOCK 16
 
-void spin_init(struct spin *spin) {
+void spin_init(struct spin *spin, uint32_t ns_max) {
     spin->possible = thread_cpu_count() > 1;
+    spin->ns_max = ns_max;
     atomic_init(&spin->credit, SPIN_CREDIT_MAX);
     atomic_init(&spin->skipped, 0);
 }
@@ -39,17 +40,20 @@ static void relax(void) {
 #endif
 }
 
-bool spin_while_zero(struct spin *spin, const atomic_uint *word) {
-    uint64_t until_ns = clock_now_ns() + SPIN_NS_MAX;
+bool spin_while(struct spin *spin, const atomic_uint *word, unsigned value) {
+    uint64_t until_ns = 0; /* what comes at once pays for no look at the clock */
+    uint64_t now_ns = 0;
     do {
         for (int i = 0; i < LOOKS_BY_CLOCK; i++) {
-            if (atomic_load_explicit(word, memory_order_acquire) != 0) {
+            if (atomic_load_explicit(word, memory_order_acquire) != value) {
                 earn(spin, 1);
                 return true;
             }
             relax();
         }
-    } while (clock_now_ns() < until_ns);
+        now_ns = clock_now_ns();
+        until_ns = until_ns == 0 ? now_ns + spin->ns_max : until_ns;
+    } while (now_ns < until_ns);
     earn(spin, -2);
     return false;
 }

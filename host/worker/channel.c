@@ -1,0 +1,425 @@
+#include "worker/channel.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "worker/turn.h"
+
+/* Invariants:
+ *
+ *  (1) The file has MEMORY_SIZE bytes and can have no other size, so no access of a mapping of it
+ * is behind its end. Up to INLINE_END it has its pages from the beginning, in the bulk those of the
+ * first `bulk_pages` bytes from the host's first frame of that size on: the host writes nowhere
+ * else, and takes a bulk out with pread(), which a page that the worker took away does not disturb.
+ *  (2) The host reads nothing back that it wrote, and of what the worker wrote the control words
+ *      once (turn.h) and the payload once, into `taken`, before anything looks at it.
+ *  (3) The bulk belongs to who has the turn. A frame in it has been copied when the turn comes
+ *      back, so when the host has taken a frame, nothing in the bulk is needed any more.
+ *  (4) Memory at rest: of the bulk's pages, of its mapping and of each `taken`, no more than
+ *      CHANNEL_BULK_KEPT_MAX; of the last only after channel_settle(). A worker that writes to the
+ *      bulk without saying so takes the bulk, and no more than that.
+ *  (5) A call is known by the number of the hand-over that began it, which is odd and so never 0. A
+ *      cancelling names it; one that comes too late names a call that is over. */
+
+/* ------------------------------------------------------------------- layout */
+
+struct control {
+    uint32_t magic;
+    uint32_t version;
+    struct turn_side host;
+    struct turn_side worker;
+    _Alignas(64) atomic_uint cancelled; /* the call that is to end; the host writes it */
+};
+#define CONTROL_MAGIC 0x6c6e6863u
+
+/* The bulk begins where pages of 64 KiB may begin, and is mapped in such units. */
+#define BULK_UNIT    (64u * 1024)
+#define CRASH_AT     4096u
+#define TO_WORKER_AT (CRASH_AT + CHANNEL_CRASH_SIZE)
+#define TO_HOST_AT   (TO_WORKER_AT + CHANNEL_INLINE_MAX)
+#define INLINE_END   (TO_HOST_AT + CHANNEL_INLINE_MAX)
+#define BULK_AT      (3 * BULK_UNIT)
+#define MEMORY_SIZE  ((size_t)BULK_AT + CHANNEL_PAYLOAD_MAX)
+_Static_assert(sizeof(struct control) <= CRASH_AT, "the control words have their own page");
+_Static_assert(INLINE_END <= BULK_AT, "what is inline ends before the bulk");
+_Static_assert(CHANNEL_PAYLOAD_MAX % BULK_UNIT == 0, "the bulk is whole units");
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "words that two processes share need no lock");
+
+/* ------------------------------------------------------------------- object */
+
+/* Memory of the receiver's own. */
+struct taken {
+    char *data;
+    size_t room;
+};
+#define TAKEN_ROOM_MIN 4096u
+
+struct channel {
+    struct turn turn;
+    struct turn_note note; /* of the frame that has come and is not taken yet */
+    bool is_untaken;
+    bool is_host;
+    int fd; /* -1 in the worker */
+    char *memory;
+    char *bulk;         /* mapped apart */
+    size_t bulk_mapped; /* a power of two, or all */
+    size_t bulk_pages;  /* host: so many bytes of it have pages, as far as it knows */
+    size_t room_size;   /* what channel_room() was asked for */
+    const char *inbox;
+    char *outbox;
+    atomic_uint call;      /* host: number of the last call sent; worker: received */
+    struct taken taken[2]; /* of FRAME_CALL, of other frames */
+};
+
+static struct control *control_of(const struct channel *channel) {
+    return (struct control *)(void *)channel->memory;
+}
+
+/* ----------------------------------------------------------- making and joining */
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
+#endif
+
+static int make_memory(struct toolrack_error *err) {
+    CLEANUP(closep)
+    int fd = memfd_create("toolrack-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL) {
+        fd = memfd_create("toolrack-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    }
+    if (fd < 0) {
+        (void)error_set(err, TOOLRACK_E_IO, "memory to share with a worker cannot be made: %s%s",
+                        strerror(errno),
+                        errno == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
+        return -1;
+    }
+    if (ftruncate(fd, (off_t)MEMORY_SIZE) < 0 || fallocate(fd, 0, 0, INLINE_END) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+        (void)error_set(err,
+                        errno == ENOSPC || errno == ENOMEM ? TOOLRACK_E_NO_MEMORY : TOOLRACK_E_IO,
+                        "memory to share with a worker cannot be prepared: %s", strerror(errno));
+        return -1;
+    }
+    int made = fd;
+    fd = -1;
+    return made;
+}
+
+static void *map(int fd, size_t at, size_t size) {
+    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static bool map_all(struct channel *channel, int fd) {
+    channel->memory = map(fd, 0, INLINE_END);
+    channel->bulk = map(fd, BULK_AT, BULK_UNIT);
+    channel->bulk_mapped = channel->bulk != NULL ? BULK_UNIT : 0;
+    return channel->memory != NULL && channel->bulk != NULL;
+}
+
+/* `fd` is mapped, not kept. NULL: err is set. */
+static struct channel *make_half(int fd, bool is_host, struct toolrack_error *err) {
+    struct channel *channel = calloc(1, sizeof *channel);
+    if (channel == NULL) {
+        (void)error_oom(err);
+        return NULL;
+    }
+    channel->fd = -1;
+    channel->is_host = is_host;
+    if (!map_all(channel, fd)) {
+        (void)error_set(err, TOOLRACK_E_NO_MEMORY,
+                        "memory to share with a worker cannot be mapped: %s", strerror(errno));
+        channel_destroy(channel);
+        return NULL;
+    }
+    struct control *control = control_of(channel);
+    channel->inbox = channel->memory + (is_host ? TO_HOST_AT : TO_WORKER_AT);
+    channel->outbox = channel->memory + (is_host ? TO_WORKER_AT : TO_HOST_AT);
+    turn_init(&channel->turn, is_host ? &control->host : &control->worker,
+              is_host ? &control->worker : &control->host, is_host);
+    return channel;
+}
+
+struct channel *channel_create(struct toolrack_error *err) {
+    CLEANUP(closep) int fd = make_memory(err);
+    struct channel *channel = fd >= 0 ? make_half(fd, true, err) : NULL;
+    if (channel == NULL) {
+        return NULL;
+    }
+    struct control *control = control_of(channel);
+    control->magic = CONTROL_MAGIC;
+    control->version = CHANNEL_VERSION;
+    channel->fd = fd;
+    fd = -1;
+    return channel;
+}
+
+struct channel *channel_join(int memory_fd, struct toolrack_error *err) {
+    CLEANUP(closep) int fd = memory_fd;
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size != (off_t)MEMORY_SIZE) {
+        (void)error_set(err, TOOLRACK_E_INVALID,
+                        "what the host gave is no channel of this version; install the worker "
+                        "program and the library together");
+        return NULL;
+    }
+    struct channel *channel = make_half(fd, false, err);
+    const struct control *control = channel != NULL ? control_of(channel) : NULL;
+    if (control != NULL &&
+        (control->magic != CONTROL_MAGIC || control->version != CHANNEL_VERSION)) {
+        (void)error_set(err, TOOLRACK_E_INVALID,
+                        "the host speaks version %u of the channel, the worker program version %u; "
+                        "install the worker program and the library together",
+                        control->version, CHANNEL_VERSION);
+        channel_destroy(channel);
+        return NULL;
+    }
+    return channel;
+}
+
+void channel_destroy(struct channel *channel) {
+    if (channel == NULL) {
+        return;
+    }
+    if (channel->memory != NULL) {
+        (void)munmap(channel->memory, INLINE_END);
+    }
+    if (channel->bulk != NULL) {
+        (void)munmap(channel->bulk, channel->bulk_mapped);
+    }
+    closep(&channel->fd);
+    for (size_t i = 0; i < ARRAY_LENGTH(channel->taken); i++) {
+        free(channel->taken[i].data);
+    }
+    free(channel);
+}
+
+int channel_fd(const struct channel *channel) {
+    return channel->fd;
+}
+
+void *channel_crash_area(struct channel *channel) {
+    return channel->memory + CRASH_AT;
+}
+
+/* --------------------------------------------------------------------- bulk */
+
+/* Map `size` bytes of the bulk, or more. Growing what is mapped needs no descriptor, which the
+ * worker has none of. */
+static bool map_bulk(struct channel *channel, size_t size) {
+    size_t mapped = BULK_UNIT;
+    while (mapped < size) {
+        mapped *= 2;
+    }
+    mapped = mapped < CHANNEL_PAYLOAD_MAX ? mapped : CHANNEL_PAYLOAD_MAX;
+    if (mapped == channel->bulk_mapped) {
+        return true;
+    }
+    void *moved = mremap(channel->bulk, channel->bulk_mapped, mapped, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) {
+        return false;
+    }
+    channel->bulk = moved;
+    channel->bulk_mapped = mapped;
+    return true;
+}
+
+static bool grow_bulk(struct channel *channel, size_t size) {
+    return size <= channel->bulk_mapped || map_bulk(channel, size);
+}
+
+/* What is not kept is not mapped for longer than it is used. */
+static void shrink_bulk(struct channel *channel) {
+    if (channel->bulk_mapped > CHANNEL_BULK_KEPT_MAX) {
+        (void)map_bulk(channel, CHANNEL_BULK_KEPT_MAX);
+    }
+}
+
+/* Host: see to it that writing there cannot fail. */
+static bool fill_bulk(struct channel *channel, size_t size) {
+    if (size <= channel->bulk_pages) {
+        return true;
+    }
+    int failed;
+    do {
+        failed = fallocate(channel->fd, 0, BULK_AT, (off_t)size);
+    } while (failed < 0 && errno == EINTR);
+    if (failed < 0) {
+        return false;
+    }
+    channel->bulk_pages = size;
+    return true;
+}
+
+/* Host: a frame of `size` was taken. Its pages, and those of the host's own last one, go. */
+static void empty_bulk(struct channel *channel, size_t size) {
+    size_t used = size > channel->bulk_pages ? size : channel->bulk_pages;
+    if (used <= CHANNEL_BULK_KEPT_MAX) {
+        return;
+    }
+    (void)fallocate(channel->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    (off_t)BULK_AT + CHANNEL_BULK_KEPT_MAX,
+                    (off_t)CHANNEL_PAYLOAD_MAX - CHANNEL_BULK_KEPT_MAX);
+    if (channel->bulk_pages > CHANNEL_BULK_KEPT_MAX) {
+        channel->bulk_pages = CHANNEL_BULK_KEPT_MAX;
+    }
+}
+
+/* ------------------------------------------------------------------- sending */
+
+void *channel_room(struct channel *channel, size_t size) {
+    assert(channel->turn.held);
+    channel->room_size = size;
+    if (size <= CHANNEL_INLINE_MAX) {
+        return channel->outbox;
+    }
+    bool has_room = size <= CHANNEL_PAYLOAD_MAX && grow_bulk(channel, size) &&
+                    (!channel->is_host || fill_bulk(channel, size));
+    return has_room ? channel->bulk : NULL;
+}
+
+void channel_send(struct channel *channel, enum frame_type type, size_t size) {
+    assert(size == 0 || size == channel->room_size);
+    if (type == FRAME_CALL) {
+        atomic_store_explicit(&channel->call, turn_next(&channel->turn), memory_order_relaxed);
+    }
+    turn_give(&channel->turn, (struct turn_note){(uint32_t)type, (uint32_t)size});
+    shrink_bulk(channel);
+}
+
+/* ----------------------------------------------------------------- receiving */
+
+static bool is_frame(const struct channel *channel, struct turn_note note) {
+    bool is_known = channel->is_host ? note.type >= FRAME_READY && note.type < FRAME_TYPE_COUNT
+                                     : note.type > FRAME_NONE && note.type < FRAME_READY;
+    return is_known && note.size <= CHANNEL_PAYLOAD_MAX;
+}
+
+static void release(struct taken *taken) {
+    free(taken->data);
+    *taken = (struct taken){0};
+}
+
+/* Room for `size` bytes and a zero, without what lay there before. */
+static bool make_room(struct taken *taken, size_t size) {
+    bool is_kept = taken->room <= CHANNEL_BULK_KEPT_MAX;
+    if (size < taken->room && (is_kept || size >= CHANNEL_BULK_KEPT_MAX)) {
+        return true;
+    }
+    size_t room = TAKEN_ROOM_MIN;
+    while (room <= size && room < CHANNEL_BULK_KEPT_MAX) {
+        room *= 2;
+    }
+    room = room > size ? room : size + 1;
+    release(taken);
+    taken->data = malloc(room);
+    taken->room = taken->data != NULL ? room : 0;
+    return taken->data != NULL;
+}
+
+/* The host reads from the file: there what a worker did to the pages is no signal. */
+static bool read_bulk(const struct channel *channel, char *to, size_t size) {
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(channel->fd, to + done, size - done, (off_t)(BULK_AT + done));
+        if (got == 0 || (got < 0 && errno != EINTR)) {
+            return false;
+        }
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+static bool copy_out(struct channel *channel, char *to, size_t size) {
+    if (size <= CHANNEL_INLINE_MAX) {
+        memcpy(to, channel->inbox, size);
+        return true;
+    }
+    if (channel->is_host) {
+        return read_bulk(channel, to, size);
+    }
+    if (!grow_bulk(channel, size)) {
+        return false;
+    }
+    memcpy(to, channel->bulk, size);
+    return true;
+}
+
+static enum channel_wait take(struct channel *channel, struct frame_in *ret) {
+    const struct turn_note note = channel->note;
+    struct taken *taken = &channel->taken[note.type == FRAME_CALL];
+    if (!make_room(taken, note.size) || !copy_out(channel, taken->data, note.size)) {
+        return CHANNEL_NO_MEMORY;
+    }
+    taken->data[note.size] = '\0';
+    channel->is_untaken = false;
+    if (channel->is_host) {
+        empty_bulk(channel, note.size);
+    }
+    shrink_bulk(channel);
+    *ret = (struct frame_in){(enum frame_type)note.type, taken->data, note.size};
+    return CHANNEL_FRAME;
+}
+
+enum channel_wait channel_receive(struct channel *channel, uint64_t until_ns,
+                                  struct frame_in *ret) {
+    if (!channel->is_untaken) {
+        enum channel_wait seen = turn_await(&channel->turn, until_ns, &channel->note);
+        if (seen != CHANNEL_FRAME) {
+            return seen;
+        }
+        if (!is_frame(channel, channel->note)) {
+            turn_break(&channel->turn);
+            return CHANNEL_NONSENSE;
+        }
+        channel->is_untaken = true;
+        if (channel->note.type == FRAME_CALL) {
+            atomic_store_explicit(&channel->call, channel->turn.number, memory_order_relaxed);
+        }
+    }
+    return take(channel, ret);
+}
+
+bool channel_has_turn(const struct channel *channel) {
+    return turn_has_come(&channel->turn);
+}
+
+/* ------------------------------------------------------- from beside and between */
+
+void channel_settle(struct channel *channel) {
+    turn_forget_interrupts(&channel->turn);
+    for (size_t i = 0; i < ARRAY_LENGTH(channel->taken); i++) {
+        if (channel->taken[i].room > CHANNEL_BULK_KEPT_MAX) {
+            release(&channel->taken[i]);
+        }
+    }
+}
+
+void channel_interrupt(struct channel *channel) {
+    turn_interrupt(&channel->turn);
+}
+
+void channel_abandon(struct channel *channel) {
+    turn_abandon(&channel->turn);
+}
+
+void channel_cancel(struct channel *channel) {
+    unsigned call = atomic_load_explicit(&channel->call, memory_order_relaxed);
+    atomic_store_explicit(&control_of(channel)->cancelled, call, memory_order_relaxed);
+}
+
+bool channel_is_cancelled(const struct channel *channel) {
+    unsigned cancelled =
+            atomic_load_explicit(&control_of(channel)->cancelled, memory_order_relaxed);
+    return cancelled != 0 &&
+           cancelled == atomic_load_explicit(&channel->call, memory_order_relaxed);
+}

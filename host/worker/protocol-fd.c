@@ -1,0 +1,84 @@
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/cleanup.h"
+#include "worker/protocol.h"
+
+/* Descriptors over the socket. A message is one byte, for one of nothing is none, and one
+ * descriptor. */
+
+/* Most descriptors that are taken out of a message, to be closed: one is right. */
+#define DESCRIPTORS_MAX 4
+
+struct message {
+    struct msghdr header;
+    struct iovec part;
+    char byte;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
+};
+
+/* In place: it points into itself. */
+static void message_init(struct message *message, size_t control_size) {
+    memset(message, 0, sizeof *message);
+    message->part = (struct iovec){&message->byte, sizeof message->byte};
+    message->header.msg_iov = &message->part;
+    message->header.msg_iovlen = 1;
+    message->header.msg_control = message->control;
+    message->header.msg_controllen = control_size;
+}
+
+bool protocol_send_fd(int socket_fd, int fd) {
+    struct message message;
+    message_init(&message, CMSG_SPACE(sizeof fd));
+    struct cmsghdr *control = CMSG_FIRSTHDR(&message.header);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(control), &fd, sizeof fd);
+    ssize_t sent;
+    do {
+        sent = sendmsg(socket_fd, &message.header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && errno == EINTR);
+    return sent == 1;
+}
+
+/* The first descriptor of the message; the others are closed. */
+static int take_fd(struct message *message, size_t *ret_count) {
+    int first = -1;
+    *ret_count = 0;
+    for (struct cmsghdr *control = CMSG_FIRSTHDR(&message->header); control != NULL;
+         control = CMSG_NXTHDR(&message->header, control)) {
+        if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+            if ((*ret_count)++ == 0) {
+                first = fd;
+            } else {
+                closep(&fd);
+            }
+        }
+    }
+    return first;
+}
+
+int protocol_receive_fd(int socket_fd) {
+    struct message message;
+    ssize_t got;
+    do {
+        message_init(&message, sizeof message.control);
+        got = recvmsg(socket_fd, &message.header, MSG_CMSG_CLOEXEC);
+    } while (got < 0 && errno == EINTR);
+    size_t count = 0;
+    int fd = got >= 0 ? take_fd(&message, &count) : -1;
+    if (got != 1 || count != 1 || (message.header.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) != 0) {
+        closep(&fd);
+        return -1;
+    }
+    return fd;
+}
