@@ -95,46 +95,6 @@ static int call_open(const struct tr_plugin *plugin, const char *id, const struc
 
 /* ------------------------------------------------------------------ from a file */
 
-static bool same_identity(const struct stat *st, const struct file_identity *known) {
-    return known->device == (uint64_t)st->st_dev && known->inode == (uint64_t)st->st_ino &&
-           known->size == (uint64_t)st->st_size &&
-           known->mtime_ns == (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec &&
-           known->ctime_ns == (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
-}
-
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-static bool same_tool(const struct descriptor_tool *a, const struct descriptor_tool *b) {
-    return a->index == b->index && a->typed == b->typed &&
-           a->tool->permission == b->tool->permission && same_text(a->tool->name, b->tool->name) &&
-           same_text(a->version, b->version) &&
-           same_text(a->tool->description, b->tool->description) &&
-           same_text(a->schema, b->schema) && same_text(a->result_schema, b->result_schema);
-}
-
-/* Whether all that was `read` is in the `loaded` table as well. That one may have more tools: what
- * their schemas say was checked when the file was read, and a tool that was refused then is called
- * by nobody. Both are in the plugin's order. */
-static bool same_descriptor(const struct descriptor *read, const struct descriptor *loaded) {
-    if (read->plugin == NULL || loaded->plugin == NULL ||
-        !same_text(read->plugin->id, loaded->plugin->id) ||
-        !same_text(read->plugin->version, loaded->plugin->version)) {
-        return false;
-    }
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < read->tool_count; i++) {
-        while (at < loaded->tool_count && loaded->tools[at].index < read->tools[i].index) {
-            at++;
-        }
-        if (at == loaded->tool_count || !same_tool(&read->tools[i], &loaded->tools[at])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* The path a shared object is opened by must hold a slash, or dlopen searches elsewhere. */
 static void *open_object(const char *path) {
     if (strchr(path, '/') != NULL) {
@@ -154,7 +114,8 @@ static int check_unchanged(const char *path, const struct file_identity *identit
     if (stat(path, &st) < 0) {
         return error_set(err, TOOLRACK_E_REFUSED, "%s is gone; start the host again", path);
     }
-    if (!same_identity(&st, identity)) {
+    struct file_identity found = identity_of(&st);
+    if (!identity_same(&found, identity)) {
         return error_set(err, TOOLRACK_E_REFUSED,
                          "%s has changed since it was read; start the host again", path);
     }
@@ -169,7 +130,7 @@ static int check_table(const struct tr_plugin *loaded, const char *path,
     if (code < 0) {
         return code;
     }
-    return same_descriptor(desc, copy)
+    return descriptor_same(desc, copy)
                    ? 0
                    : error_set(err, TOOLRACK_E_REFUSED,
                                "%s has another descriptor once loaded than its file says; its "

@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "plugin/descriptor.h"
+#include "plugin/identity.h"
 
 /** Where a plugin came from, and with it its default priority: the most it may ask for. */
 enum trust { TRUST_COMMUNITY, TRUST_OFFICIAL, TRUST_BUILTIN };
@@ -34,15 +35,6 @@ enum trust { TRUST_COMMUNITY, TRUST_OFFICIAL, TRUST_BUILTIN };
 const char *trust_name(enum trust trust);
 /** 10, 50 or 100. */
 int trust_priority(enum trust trust);
-
-/** What tells one state of a file from another without reading it. */
-struct file_identity {
-    uint64_t device;
-    uint64_t inode;
-    uint64_t size;
-    int64_t mtime_ns;
-    int64_t ctime_ns;
-};
 
 struct scan_folder {
     const char *path;
