@@ -7,6 +7,7 @@
  *      but the count of references. */
 #include "plugin/descriptor.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/error.h"
 #include "base/name.h"
 #include "base/semver.h"
+#include "base/utf8.h"
 #include "plugin/reader.h"
 
 #define PLUGIN_SYMBOL "toolrack_plugin"
@@ -385,6 +387,23 @@ static int read_needed(struct descriptor_memory *memory, struct elf *elf) {
     return 0;
 }
 
+/* What the file says about its own unloading; to be asked after elf_remark_exports(). */
+static int read_staying(struct descriptor_memory *memory, struct elf *elf) {
+    struct descriptor *desc = &memory->desc;
+    desc->has_thread_locals = elf->thread_locals;
+    if ((elf->dynamic.flags_1 & DF_1_NODELETE) != 0) {
+        desc->resident_reason = "NODELETE";
+    } else if (elf->unique_name[0] != '\0') {
+        char *reason = arena_printf(&memory->arena, "GNU_UNIQUE symbol %s", elf->unique_name);
+        if (reason == NULL) {
+            return TOOLRACK_E_NO_MEMORY;
+        }
+        utf8_make_line(reason);
+        desc->resident_reason = reason;
+    }
+    return 0;
+}
+
 static int read_elf(struct descriptor_memory *memory, struct elf *elf,
                     const struct descriptor_options *options) {
     struct elf_symbol symbol;
@@ -395,6 +414,9 @@ static int read_elf(struct descriptor_memory *memory, struct elf *elf,
     if (code == 0) {
         elf_remark_exports(elf, PLUGIN_SYMBOL);
         code = read_needed(memory, elf);
+    }
+    if (code == 0) {
+        code = read_staying(memory, elf);
     }
     return code == 0 ? read_source(memory, source_elf(elf), &symbol, options) : code;
 }
@@ -425,4 +447,37 @@ int descriptor_copy(const struct tr_plugin *plugin, const struct descriptor_opti
     struct elf_symbol symbol = {.address = (uint64_t)(uintptr_t)plugin};
     int failure = read_source(memory, source_memory(), &symbol, options);
     return finish(memory, failure, 0, ret, err);
+}
+
+/* ------------------------------------------------------------- comparing */
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool says_the_same(const struct descriptor_tool *a, const struct descriptor_tool *b) {
+    return a->index == b->index && a->typed == b->typed &&
+           a->tool->permission == b->tool->permission && same_text(a->tool->name, b->tool->name) &&
+           same_text(a->version, b->version) &&
+           same_text(a->tool->description, b->tool->description) &&
+           same_text(a->schema, b->schema) && same_text(a->result_schema, b->result_schema);
+}
+
+/* Both are in the plugin's order. */
+bool descriptor_same(const struct descriptor *read, const struct descriptor *loaded) {
+    if (read->plugin == NULL || loaded->plugin == NULL ||
+        !same_text(read->plugin->id, loaded->plugin->id) ||
+        !same_text(read->plugin->version, loaded->plugin->version)) {
+        return false;
+    }
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < read->tool_count; i++) {
+        while (at < loaded->tool_count && loaded->tools[at].index < read->tools[i].index) {
+            at++;
+        }
+        if (at == loaded->tool_count || !says_the_same(&read->tools[i], &loaded->tools[at])) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -35,6 +35,9 @@ struct descriptor {
     const char *const *needed; /* libraries that the file names (DT_NEEDED), for the curious; none
                                 * in a descriptor from memory or from a cache */
     uint32_t needed_count;
+    bool has_thread_locals;      /* whose destructors, while registered, keep the image mapped */
+    const char *resident_reason; /* why an image of the file cannot be unloaded, as far as the file
+                                  * shows: "NODELETE" or "GNU_UNIQUE symbol NAME"; else NULL */
     void (*release)(struct descriptor *desc); /* frees it with the memory all this lives in */
 };
 
@@ -77,6 +80,11 @@ int descriptor_read(int fd, const struct descriptor_options *options, struct des
  * [any-thread] */
 int descriptor_copy(const struct tr_plugin *plugin, const struct descriptor_options *options,
                     struct descriptor **ret, struct toolrack_error *err);
+
+/** Whether all that was `read` stands in the `loaded` table as well. That one may have more tools:
+ * what their schemas say was checked when the file was read, and a tool that was refused then is
+ * called by nobody. [any-thread] */
+bool descriptor_same(const struct descriptor *read, const struct descriptor *loaded);
 
 struct descriptor *descriptor_ref(struct descriptor *desc);
 /** Give up a reference; NULL is ignored. [any-thread] */

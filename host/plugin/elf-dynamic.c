@@ -299,9 +299,7 @@ int elf_find_symbol(struct elf *elf, const char *name, struct elf_symbol *ret) {
 struct exports {
     const char *expected;
     uint32_t others;
-    bool unique;
     char name[FINDING_SHOWN_MAX + 1]; /* of the first of the others */
-    char unique_name[FINDING_SHOWN_MAX + 1];
 };
 
 static void copy_name(struct elf *elf, const Elf64_Sym *symbol, char to[FINDING_SHOWN_MAX + 1]) {
@@ -340,9 +338,8 @@ static void look_at_export(struct elf *elf, const Elf64_Sym *symbol, struct expo
     if (exports->others++ == 0) {
         memcpy(exports->name, name, sizeof name);
     }
-    if (binding == STB_GNU_UNIQUE && !exports->unique) {
-        exports->unique = true;
-        memcpy(exports->unique_name, name, sizeof name);
+    if (binding == STB_GNU_UNIQUE && elf->unique_name[0] == '\0') {
+        memcpy(elf->unique_name, name, sizeof name);
     }
 }
 
@@ -398,10 +395,10 @@ void elf_remark_exports(struct elf *elf, const char *expected) {
     } else if (elf->dynamic.hash != 0) {
         look_at_sysv_hashed(elf, &exports);
     }
-    if (exports.unique) {
+    if (elf->unique_name[0] != '\0') {
         findings_add(elf->findings, FINDING_ELF_UNIQUE, NULL,
                      "the file exports the unique symbol %s: it cannot be unloaded from a process",
-                     exports.unique_name);
+                     elf->unique_name);
     }
     if (exports.others > 0) {
         findings_add(elf->findings, FINDING_ELF_EXPORTS, NULL,

@@ -292,6 +292,7 @@ static int take_header(struct elf *elf, const Elf64_Phdr *header, struct seen *s
         seen->stack = true;
         seen->stack_executable = seen->stack_executable || (header->p_flags & PF_X) != 0;
         return 0;
+    case PT_TLS: elf->thread_locals = true; return 0;
     case PT_DYNAMIC:
         seen->dynamic = true;
         seen->dynamic_address = header->p_vaddr;

@@ -68,6 +68,8 @@ struct elf {
     int error_number;     /* errno of TOOLRACK_E_IO */
     bool shortened;       /* the file ended before the size it had */
     uint16_t machine;
+    bool thread_locals;                      /* it has a segment of thread-local data */
+    char unique_name[FINDING_SHOWN_MAX + 1]; /* first GNU_UNIQUE symbol; elf_remark_exports() */
     struct elf_dynamic dynamic;
     uint32_t segment_count;
     uint32_t *order; /* places in the table at `rela`, by offset; NULL: not made yet */

@@ -238,10 +238,14 @@ static const struct slot descriptor_tool_slots[] = {
 };
 
 /* A bool that holds anything but 0 and 1 may not even be looked at. */
+static bool bool_sound(const void *record, size_t offset) {
+    unsigned char value;
+    memcpy(&value, (const char *)record + offset, 1);
+    return value <= 1;
+}
+
 static bool descriptor_tool_sound(const void *record) {
-    unsigned char typed;
-    memcpy(&typed, (const char *)record + offsetof(struct descriptor_tool, typed), 1);
-    return typed <= 1;
+    return bool_sound(record, offsetof(struct descriptor_tool, typed));
 }
 
 static const struct layout descriptor_tool_layout = {
@@ -283,6 +287,7 @@ static const struct slot descriptor_slots[] = {
         ARRAY(struct image_descriptor, descriptor.findings, finding_layout,
               descriptor.finding_count),
         NOTHING(struct image_descriptor, descriptor.needed),
+        TEXT(struct image_descriptor, descriptor.resident_reason),
         NOTHING(struct image_descriptor, descriptor.release),
         NOTHING(struct image_descriptor, owner),
 };
@@ -290,7 +295,8 @@ static const struct slot descriptor_slots[] = {
 /* Whoever holds a tool relies on its plugin. */
 static bool descriptor_sound(const void *record) {
     const struct image_descriptor *image = record;
-    return image->descriptor.needed_count == 0 &&
+    return bool_sound(record, offsetof(struct image_descriptor, descriptor.has_thread_locals)) &&
+           image->descriptor.needed_count == 0 &&
            image->descriptor.tool_count <= DESCRIPTOR_TOOLS_MAX &&
            image->descriptor.finding_count <= FINDINGS_MAX &&
            (image->descriptor.plugin != NULL || image->descriptor.tool_count == 0);
@@ -451,6 +457,8 @@ static bool write_descriptor(struct writer *writer, const struct descriptor *des
     image.descriptor.tool_count = desc->tool_count;
     image.descriptor.findings = desc->findings;
     image.descriptor.finding_count = desc->finding_count;
+    image.descriptor.has_thread_locals = desc->has_thread_locals;
+    image.descriptor.resident_reason = desc->resident_reason;
 
     size_t records_length = writer->records->length;
     size_t texts_length = writer->texts.length;

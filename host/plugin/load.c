@@ -2,12 +2,16 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/utf8.h"
+#include "plugin/threads.h"
 
 /* Under AddressSanitizer images stay mapped: its reports come at the end, and could not name what
  * has been unmapped, nor see what its data point to. */
@@ -26,6 +30,10 @@ struct image {
     void *handle;                       /* from dlopen; NULL for memory of the app */
     const struct tr_tool *const *tools; /* the loaded table; NULL for memory of the app */
     void (*close)(void);                /* or NULL */
+    uint64_t loaded;                    /* when: threads_moment() */
+    bool has_thread_locals;
+    bool starts_threads;
+    char resident_reason[UNLOAD_CAUSE_MAX]; /* of its descriptor, or "" */
 };
 
 /* ------------------------------------------------------ the host's side of open() */
@@ -95,44 +103,11 @@ static int call_open(const struct tr_plugin *plugin, const char *id, const struc
 
 /* ------------------------------------------------------------------ from a file */
 
-static bool same_identity(const struct stat *st, const struct file_identity *known) {
-    return known->device == (uint64_t)st->st_dev && known->inode == (uint64_t)st->st_ino &&
-           known->size == (uint64_t)st->st_size &&
-           known->mtime_ns == (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec &&
-           known->ctime_ns == (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
-}
-
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-static bool same_tool(const struct descriptor_tool *a, const struct descriptor_tool *b) {
-    return a->index == b->index && a->typed == b->typed &&
-           a->tool->permission == b->tool->permission && same_text(a->tool->name, b->tool->name) &&
-           same_text(a->version, b->version) &&
-           same_text(a->tool->description, b->tool->description) &&
-           same_text(a->schema, b->schema) && same_text(a->result_schema, b->result_schema);
-}
-
-/* Whether all that was `read` is in the `loaded` table as well. That one may have more tools: what
- * their schemas say was checked when the file was read, and a tool that was refused then is called
- * by nobody. Both are in the plugin's order. */
-static bool same_descriptor(const struct descriptor *read, const struct descriptor *loaded) {
-    if (read->plugin == NULL || loaded->plugin == NULL ||
-        !same_text(read->plugin->id, loaded->plugin->id) ||
-        !same_text(read->plugin->version, loaded->plugin->version)) {
-        return false;
-    }
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < read->tool_count; i++) {
-        while (at < loaded->tool_count && loaded->tools[at].index < read->tools[i].index) {
-            at++;
-        }
-        if (at == loaded->tool_count || !same_tool(&read->tools[i], &loaded->tools[at])) {
-            return false;
-        }
-    }
-    return true;
+static void copy_text(char *to, size_t room, const char *from) {
+    size_t length = strnlen(from, room - 1);
+    length = from[length] == '\0' ? length : utf8_cut(from, length);
+    memcpy(to, from, length);
+    to[length] = '\0';
 }
 
 /* The path a shared object is opened by must hold a slash, or dlopen searches elsewhere. */
@@ -154,7 +129,8 @@ static int check_unchanged(const char *path, const struct file_identity *identit
     if (stat(path, &st) < 0) {
         return error_set(err, TOOLRACK_E_REFUSED, "%s is gone; start the host again", path);
     }
-    if (!same_identity(&st, identity)) {
+    struct file_identity found = identity_of(&st);
+    if (!identity_same(&found, identity)) {
         return error_set(err, TOOLRACK_E_REFUSED,
                          "%s has changed since it was read; start the host again", path);
     }
@@ -169,7 +145,7 @@ static int check_table(const struct tr_plugin *loaded, const char *path,
     if (code < 0) {
         return code;
     }
-    return same_descriptor(desc, copy)
+    return descriptor_same(desc, copy)
                    ? 0
                    : error_set(err, TOOLRACK_E_REFUSED,
                                "%s has another descriptor once loaded than its file says; its "
@@ -206,6 +182,11 @@ int image_load(const char *path, const struct file_identity *identity,
     if (image == NULL) {
         return error_oom(err);
     }
+    image->loaded = threads_moment();
+    image->has_thread_locals = desc->has_thread_locals;
+    image->starts_threads = (desc->plugin->flags & TR_STARTS_THREADS) != 0;
+    copy_text(image->resident_reason, sizeof image->resident_reason,
+              desc->resident_reason != NULL ? desc->resident_reason : "");
     image->handle = open_object(path);
     if (image->handle == NULL) {
         const char *reason = dlerror();
@@ -214,7 +195,7 @@ int image_load(const char *path, const struct file_identity *identity,
     }
     code = open_image(image, path, desc, host, err);
     if (code < 0) {
-        (void)dlclose(image->handle);
+        (void)image_unload(STEAL(image)); /* its constructors and its open() ran, after all */
         return code;
     }
     *ret = STEAL(image);
@@ -236,17 +217,135 @@ int image_adopt(const struct tr_plugin *plugin, const struct descriptor *desc,
     return 0;
 }
 
-void image_unload(struct image *image) {
-    if (image == NULL) {
+/* ------------------------------------------------------------------- unloading */
+
+/* What the loader has at the address and by the name of an image. */
+struct mapped {
+    uintptr_t address;
+    const char *path;
+    bool found;
+    uintptr_t code_begin; /* with all between its executable segments */
+    uintptr_t code_end;
+};
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *user) {
+    (void)size;
+    struct mapped *mapped = user;
+    if (info->dlpi_addr != mapped->address || strcmp(info->dlpi_name, mapped->path) != 0) {
+        return 0;
+    }
+    mapped->found = true;
+    mapped->code_begin = UINTPTR_MAX;
+    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_X) != 0) {
+            uintptr_t begin = info->dlpi_addr + header->p_vaddr;
+            uintptr_t end = begin + header->p_memsz;
+            mapped->code_begin = begin < mapped->code_begin ? begin : mapped->code_begin;
+            mapped->code_end = end > mapped->code_end ? end : mapped->code_end;
+        }
+    }
+    return 1;
+}
+
+static struct mapped find_mapped(const struct unload *unload) {
+    struct mapped mapped = {.address = unload->address, .path = unload->path};
+    (void)dl_iterate_phdr(look_at_object, &mapped);
+    return mapped;
+}
+
+static void decide(struct unload *unload, enum unload_verdict verdict, const char *cause) {
+    unload->verdict = verdict;
+    copy_text(unload->cause, sizeof unload->cause, cause);
+}
+
+/* Close what is still open. False, with the verdict, when it cannot be. */
+static bool close_object(struct unload *unload) {
+    struct mapped mapped = find_mapped(unload);
+    switch (threads_in(mapped.code_begin, mapped.code_end, unload->loaded)) {
+    case THREADS_SOME:
+        decide(unload, UNLOAD_PENDING, "a thread of the plugin still runs");
+        return false;
+    case THREADS_UNKNOWN:
+        if (unload->starts_threads) {
+            decide(unload, UNLOAD_RESIDENT,
+                   "the plugin starts threads, and without /proc nobody knows whether they ended");
+            return false;
+        }
+        break;
+    case THREADS_NONE: break;
+    }
+    (void)dlclose(unload->handle);
+    unload->handle = NULL;
+    return true;
+}
+
+/* A library that was kept for a destructor goes only when the loader next cleans up, which it does
+ * when something is closed: so that is opened and closed which is there to go. */
+static void sweep(const struct unload *unload) {
+    void *handle = dlopen(unload->path, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
+    if (handle != NULL) {
+        (void)dlclose(handle);
+    }
+}
+
+static void decide_by_look(struct unload *unload) {
+    if (!find_mapped(unload).found) {
+        decide(unload, UNLOAD_GONE, "");
+    } else if (unload->resident_reason[0] != '\0') {
+        decide(unload, UNLOAD_RESIDENT, unload->resident_reason);
+    } else if (unload->has_thread_locals) {
+        decide(unload, UNLOAD_PENDING, "a destructor of a thread-local variable is registered");
+    } else {
+        decide(unload, UNLOAD_PENDING, "something else in the process has it open");
+    }
+}
+
+void unload_recheck(struct unload *unload) {
+    if (unload->verdict == UNLOAD_GONE || KEEP_MAPPED) {
         return;
+    }
+    if (unload->handle == NULL) {
+        sweep(unload);
+    } else if (!close_object(unload)) {
+        return;
+    }
+    decide_by_look(unload);
+}
+
+static void unload_object(const struct image *image, struct unload *ret) {
+    struct link_map *map = NULL;
+    ret->handle = image->handle;
+    ret->loaded = image->loaded;
+    ret->has_thread_locals = image->has_thread_locals;
+    ret->starts_threads = image->starts_threads;
+    if (KEEP_MAPPED) {
+        decide(ret, UNLOAD_RESIDENT, "kept for the sanitizer");
+        return;
+    }
+    if (dlinfo(image->handle, RTLD_DI_LINKMAP, &map) == 0) {
+        ret->address = map->l_addr;
+        copy_text(ret->path, sizeof ret->path, map->l_name);
+    }
+    memcpy(ret->resident_reason, image->resident_reason, sizeof ret->resident_reason);
+    if (close_object(ret)) {
+        decide_by_look(ret);
+    }
+}
+
+struct unload image_unload(struct image *image) {
+    struct unload unload = {.verdict = UNLOAD_GONE};
+    if (image == NULL) {
+        return unload;
     }
     if (image->close != NULL) {
         image->close();
     }
-    if (image->handle != NULL && !KEEP_MAPPED) {
-        (void)dlclose(image->handle);
+    if (image->handle != NULL) {
+        unload_object(image, &unload);
     }
     free(image);
+    return unload;
 }
 
 void image_entry(const struct image *image, const struct descriptor_tool *tool,

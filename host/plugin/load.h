@@ -5,6 +5,10 @@
  * read: a plugin that shows one face to the reader and another to the loader is refused. */
 #pragma once
 
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/log.h"
 #include "plugin/descriptor.h"
 #include "plugin/scan.h"
@@ -38,8 +42,45 @@ int image_load(const char *path, const struct file_identity *identity,
 int image_adopt(const struct tr_plugin *plugin, const struct descriptor *desc,
                 const struct image_host *host, struct image **ret, struct toolrack_error *err);
 
-/** Call close() and unload; NULL is ignored. No call may be running. */
-void image_unload(struct image *image);
+/* What became of an image that was unloaded: looked up, not believed, for a closed library goes
+ * only if nothing in it says otherwise. */
+enum unload_verdict {
+    UNLOAD_GONE,
+    UNLOAD_PENDING, /* still mapped, and may go later: see unload_recheck() */
+    UNLOAD_RESIDENT /* stays mapped as long as the process lives */
+};
+
+/* Longest cause, with its final zero; what is longer is cut. */
+#define UNLOAD_CAUSE_MAX 128
+
+/* A plain value: it may be forgotten, and the image then stays as it is. */
+struct unload {
+    enum unload_verdict verdict;
+    char cause[UNLOAD_CAUSE_MAX]; /* of what is not gone: "NODELETE", "GNU_UNIQUE symbol NAME",
+                                   * "a thread of the plugin still runs" and so on; else "" */
+
+    /* For unload_recheck(). */
+    void *handle;      /* not closed yet: a thread runs in it; or NULL */
+    uintptr_t address; /* where it is loaded */
+    uint64_t loaded;   /* when: threads_moment() */
+    bool has_thread_locals;
+    bool starts_threads;
+    char resident_reason[UNLOAD_CAUSE_MAX]; /* why it stays, as far as the file showed; or "" */
+    char path[PATH_MAX];                    /* as the loader knows it */
+};
+
+/** Call close() and unload; NULL is ignored. No call may be running.
+ *
+ * A library in which a thread still runs is not closed: that would crash the process. What is
+ * pending stays so until unload_recheck() finds that it may go.
+ *
+ * @return what became of it; memory of the app is never ours to unload, and counts as gone.
+ * [any-thread, where it may wait some milliseconds for a thread to hold still] */
+struct unload image_unload(struct image *image);
+
+/** Look again at what was not gone, and let go of what may be unloaded by now. The path may have
+ * been removed meanwhile, but not given to another file. [any-thread] */
+void unload_recheck(struct unload *unload);
 
 /** The functions of one tool of the descriptor that the image was made with; one of them is set.
  * They live as long as the image. [any-thread] */

@@ -130,25 +130,6 @@ static struct descriptor *refuse(enum finding_rule rule, const char *cause) {
 
 /* ----------------------------------------------------------------- one file */
 
-static int64_t to_ns(struct timespec time) {
-    return (int64_t)time.tv_sec * CLOCK_NS_PER_S + time.tv_nsec;
-}
-
-static struct file_identity identity_of(const struct stat *st) {
-    return (struct file_identity){
-            .device = st->st_dev,
-            .inode = st->st_ino,
-            .size = (uint64_t)st->st_size,
-            .mtime_ns = to_ns(st->st_mtim),
-            .ctime_ns = to_ns(st->st_ctim),
-    };
-}
-
-static bool same_identity(const struct file_identity *a, const struct file_identity *b) {
-    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
-           a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
-}
-
 static const char *kind_of(mode_t mode) {
     switch (mode & S_IFMT) {
     case S_IFDIR: return "it is a folder";
@@ -201,7 +182,7 @@ static int read_open_file(const struct scanner *scanner, int fd, struct scan_fil
     }
     struct file_identity before = row->identity;
     row->identity = identity_of(&st);
-    if (!same_identity(&before, &row->identity)) {
+    if (!identity_same(&before, &row->identity)) {
         return ROW_FOUND;
     }
     if (code < 0) {
@@ -408,7 +389,7 @@ static const struct cache_file *move_to(struct finger *finger, const char *name)
 static enum row_state look_up_row(struct scanner *scanner, struct finger *finger, const char *name,
                                   struct scan_file *row) {
     const struct cache_file *entry = move_to(finger, name);
-    if (entry == NULL || !same_identity(&entry->identity, &row->identity)) {
+    if (entry == NULL || !identity_same(&entry->identity, &row->identity)) {
         return ROW_FOUND;
     }
     row->descriptor = cache_take(scanner->cache, entry);
@@ -559,7 +540,7 @@ static int scanner_init(struct scanner *scanner, const struct scan_options *opti
     if (now_ns == 0) {
         struct timespec now;
         (void)clock_gettime(CLOCK_REALTIME, &now);
-        now_ns = to_ns(now);
+        now_ns = identity_time_ns(now);
     }
     scanner->settled_ns = now_ns - SCAN_SETTLE_NS;
     scanner->scan = calloc(1, sizeof *scanner->scan);

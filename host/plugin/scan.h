@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "plugin/descriptor.h"
+#include "plugin/identity.h"
 
 /** Where a plugin came from, and with it its default priority: the most it may ask for. */
 enum trust { TRUST_COMMUNITY, TRUST_OFFICIAL, TRUST_BUILTIN };

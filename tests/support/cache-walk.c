@@ -91,6 +91,7 @@ static size_t walk_descriptor(const struct descriptor *desc) {
         abort();
     }
     size_t count = desc->plugin == NULL ? 0 : walk_plugin(desc->plugin);
+    count += walk_text(desc->resident_reason) + desc->has_thread_locals;
     for (uint32_t i = 0; i < desc->tool_count; i++) {
         count += walk_tool(&desc->tools[i]);
     }

@@ -1,0 +1,761 @@
+/* What holds of the folder while a stage has it open:
+ *
+ *  (1) It and all above it belong to root or to us, and nobody else may exchange an entry on the
+ *      way to it: so `path` leads to it as long as the stage is open.
+ *  (2) We hold a lock on its file `lock`: a shared one, or for the time of cleaning up an
+ *      exclusive one. The locks belong to open files (F_OFD_SETLK), not to processes, so two stages
+ *      of one process exclude each other like any others; and, other than flock(), such a lock is
+ *      not lost when making it exclusive fails.
+ *  (3) A copy appears under its final name complete, and its bytes never change. Names are never
+ *      used twice while an older copy of that name is there.
+ *  (4) Whoever finds a copy holds the shared lock, so it stays until that stage is closed, unless
+ *      its own stage_collect() removes it.
+ *  (5) Names that begin with TEMPORARY_PREFIX are copies under way while there is a lock of
+ *      another, and leftovers of a crash else. */
+#include "plugin/stage.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "plugin/descriptor.h"
+
+static_assert(STAGE_HASH_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");
+
+#define LOCK_NAME        "lock"
+#define TEMPORARY_PREFIX ".tmp-"
+
+/* Digits of the hash in a name: enough that nobody can make two files of one name. */
+#define NAME_DIGITS        32u
+#define GENERATION_DIGITS  18u
+#define STAGED_NAME_ROOM   (NAME_DIGITS + GENERATION_DIGITS + STAGE_NAME_MAX + 8)
+#define TEMPORARY_NAME_MAX 64u
+
+/* How many temporary names are tried: another pid namespace may have made ours. */
+#define TEMPORARY_TRIES_MAX 100u
+
+#define CHUNK_SIZE (64u * 1024)
+
+struct stage {
+    char *path;
+    int dir;
+    int lock;
+    bool temporary;
+    atomic_uint next_temporary; /* makes temporary names different */
+};
+
+/* ------------------------------------------------------------ a safe folder */
+
+/* Make the folder and those above it that are missing, for the user alone. */
+static int make_folder(const char *dir, struct toolrack_error *err) {
+    CLEANUP(freep) char *path = strdup(dir);
+    if (path == NULL) {
+        return error_oom(err);
+    }
+    for (char *slash = strchr(path + (path[0] == '/'), '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700); /* that it exists already is the rule */
+        *slash = '/';
+    }
+    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make the folder %s: %s", dir, strerror(errno));
+    }
+    return 0;
+}
+
+/* (1) of one folder. */
+static int check_folder(const struct stat *st, const char *path, bool is_last,
+                        struct toolrack_error *err) {
+    if (st->st_uid != 0 && st->st_uid != geteuid()) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s belongs to user %u, who could exchange what is loaded from below it; "
+                         "choose a folder whose way is owned by you or root",
+                         path, st->st_uid);
+    }
+    /* In a sticky folder nobody removes what belongs to another; the stage itself has no need. */
+    bool sticky = !is_last && (st->st_mode & S_ISVTX) != 0;
+    if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "others may write to %s (mode %04o) and exchange what is loaded from "
+                         "below it; chmod go-w it, or choose another folder",
+                         path, st->st_mode & 07777);
+    }
+    return 0;
+}
+
+static int cannot_open(const char *path, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_IO, "cannot open the folder %s: %s", path, strerror(errno));
+}
+
+/* One step of the way: open `name` in the folder `at`, or "/" where `at` is -1, and check it.
+ * `so_far` is its path. */
+static int step_into(int at, const char *name, const char *so_far, bool is_last, int *ret,
+                     struct toolrack_error *err) {
+    int how = is_last ? O_RDONLY : O_PATH; /* folders above may be closed to readers */
+    CLEANUP(closep) int fd = openat(at, name, how | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        return cannot_open(so_far, err);
+    }
+    int code = check_folder(&st, so_far, is_last, err);
+    if (code == 0) {
+        *ret = fd;
+        fd = -1;
+    }
+    return code;
+}
+
+/* Walk from the root to a path without links, and check each folder on the way. */
+static int open_checked(const char *path, int *ret, struct toolrack_error *err) {
+    CLEANUP(freep) char *way = strdup(path);
+    if (way == NULL) {
+        return error_oom(err);
+    }
+    CLEANUP(closep) int at = -1;
+    int code = step_into(-1, "/", "/", path[1] == '\0', &at, err);
+    char *name = way + 1;
+    while (code == 0 && *name != '\0') {
+        char *end = strchrnul(name, '/');
+        bool is_last = *end == '\0';
+        *end = '\0';
+        int next = -1;
+        code = step_into(at, name, way, is_last, &next, err);
+        closep(&at);
+        at = next;
+        *end = is_last ? '\0' : '/';
+        name = end + !is_last;
+    }
+    if (code == 0) {
+        *ret = at;
+        at = -1;
+    }
+    return code;
+}
+
+static int check_loadable(int dir, const char *path, struct toolrack_error *err) {
+    struct statvfs fs;
+    if (fstatvfs(dir, &fs) < 0) {
+        return cannot_open(path, err);
+    }
+    if ((fs.f_flag & ST_NOEXEC) != 0) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s is on a file system that nothing may be loaded from (noexec); choose "
+                         "a folder on another one",
+                         path);
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- the lock */
+
+static bool set_lock(int fd, short type) {
+    struct flock whole = {.l_type = type, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &whole) == 0;
+}
+
+static bool is_locked_by_another(void) {
+    return errno == EAGAIN || errno == EACCES;
+}
+
+/* Have the shared lock at last. What an exclusive one is held for is short, so to look now and
+ * then is as good as to wait, and ends. */
+static int share_lock(const struct stage *stage, struct toolrack_error *err) {
+    for (unsigned waited_ms = 0; !set_lock(stage->lock, F_RDLCK); waited_ms++) {
+        if (!is_locked_by_another()) {
+            return error_set(err, TOOLRACK_E_IO, "cannot lock %s/" LOCK_NAME ": %s", stage->path,
+                             strerror(errno));
+        }
+        if (waited_ms == STAGE_LOCK_WAIT_MS_MAX) {
+            return error_set(err, TOOLRACK_E_IO,
+                             "another process has been cleaning up %s for %u seconds; end it, or "
+                             "choose another folder",
+                             stage->path, STAGE_LOCK_WAIT_MS_MAX / 1000);
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = CLOCK_NS_PER_MS}, NULL);
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------- the entries */
+
+struct entry {
+    const char *name;
+    uint64_t generation;
+    const char *base; /* in `name`: of the file it was copied from */
+};
+
+struct entries {
+    struct entry *items; /* newest first */
+    size_t count;
+    struct arena arena;
+};
+
+static void entries_finish(struct entries *entries) {
+    arena_finish(&entries->arena);
+}
+
+/* Whether a name is one of ours; fills all but `name`. */
+static bool parse_name(const char *name, struct entry *ret) {
+    if (strspn(name, "0123456789abcdef") != NAME_DIGITS ||
+        strncmp(name + NAME_DIGITS, "-g", 2) != 0) {
+        return false;
+    }
+    const char *digits = name + NAME_DIGITS + 2;
+    size_t length = strspn(digits, "0123456789");
+    if (length == 0 || length > GENERATION_DIGITS || digits[length] != '-' ||
+        digits[length + 1] == '\0') {
+        return false;
+    }
+    ret->generation = strtoull(digits, NULL, 10);
+    ret->base = digits + length + 1;
+    return true;
+}
+
+static bool add_entry(struct entries *entries, size_t *room, const char *name) {
+    struct entry entry;
+    if (!parse_name(name, &entry)) {
+        return true;
+    }
+    if (entries->count == *room) {
+        size_t more = *room == 0 ? 64 : *room * 2;
+        struct entry *items = arena_alloc(&entries->arena, more * sizeof *items);
+        if (items == NULL) {
+            return false;
+        }
+        if (entries->count > 0) {
+            memcpy(items, entries->items, entries->count * sizeof *items);
+        }
+        entries->items = items;
+        *room = more;
+    }
+    size_t base_at = (size_t)(entry.base - name);
+    entry.name = arena_copy(&entries->arena, name, strlen(name));
+    if (entry.name == NULL) {
+        return false;
+    }
+    entry.base = entry.name + base_at;
+    entries->items[entries->count++] = entry;
+    return true;
+}
+
+static int newest_first(const void *a, const void *b) {
+    const struct entry *x = a;
+    const struct entry *y = b;
+    if (x->generation != y->generation) {
+        return x->generation > y->generation ? -1 : 1;
+    }
+    return strcmp(x->name, y->name);
+}
+
+static DIR *open_listing(const struct stage *stage) {
+    int fd = openat(stage->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL) {
+        closep(&fd);
+    }
+    return dir;
+}
+
+/* The copies that are there. To be finished in any case. False when out of memory, or when the
+ * folder cannot be read. */
+static bool list_entries(const struct stage *stage, struct entries *ret) {
+    *ret = (struct entries){0};
+    arena_init(&ret->arena, NULL, 0);
+    DIR *dir = open_listing(stage);
+    if (dir == NULL) {
+        return false;
+    }
+    bool listed = true;
+    size_t room = 0;
+    const struct dirent *one;
+    while (listed && (one = readdir(dir)) != NULL) {
+        listed = add_entry(ret, &room, one->d_name);
+    }
+    (void)closedir(dir);
+    if (ret->count > 1) {
+        qsort(ret->items, ret->count, sizeof *ret->items, newest_first);
+    }
+    return listed;
+}
+
+/* Remove the entries whose names begin so; all but "." and ".." with "". */
+static void remove_entries(const struct stage *stage, const char *prefix) {
+    DIR *dir = open_listing(stage);
+    const struct dirent *one;
+    while (dir != NULL && (one = readdir(dir)) != NULL) {
+        if (strncmp(one->d_name, prefix, strlen(prefix)) == 0) {
+            (void)unlinkat(stage->dir, one->d_name, 0);
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+}
+
+/* ---------------------------------------------------------- open and close */
+
+static struct stage *stage_create(void) {
+    struct stage *stage = calloc(1, sizeof *stage);
+    if (stage != NULL) {
+        stage->dir = -1;
+        stage->lock = -1;
+        atomic_init(&stage->next_temporary, 0);
+    }
+    return stage;
+}
+
+void stage_close(struct stage *stage) {
+    if (stage == NULL) {
+        return;
+    }
+    if (stage->temporary) {
+        remove_entries(stage, "");
+        (void)rmdir(stage->path);
+    }
+    closep(&stage->lock);
+    closep(&stage->dir);
+    free(stage->path);
+    free(stage);
+}
+CLEANUP_DEFINE(struct stage, stage_close)
+
+/* Take the lock; whoever is alone removes what a crash left. */
+static int enter(struct stage *stage, struct toolrack_error *err) {
+    stage->lock = openat(stage->dir, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (stage->lock < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make %s/" LOCK_NAME ": %s", stage->path,
+                         strerror(errno));
+    }
+    if (set_lock(stage->lock, F_WRLCK)) {
+        remove_entries(stage, TEMPORARY_PREFIX);
+    }
+    return share_lock(stage, err);
+}
+
+static int open_existing(const char *dir, struct stage **ret, struct toolrack_error *err) {
+    if (sodium_init() < 0) {
+        return error_set(err, TOOLRACK_E_IO, "libsodium cannot start: no source of random numbers");
+    }
+    CLEANUP(stage_closep) struct stage *stage = stage_create();
+    if (stage == NULL) {
+        return error_oom(err);
+    }
+    stage->path = realpath(dir, NULL);
+    if (stage->path == NULL) {
+        return errno == ENOMEM ? error_oom(err) : cannot_open(dir, err);
+    }
+    int code = open_checked(stage->path, &stage->dir, err);
+    if (code == 0) {
+        code = check_loadable(stage->dir, stage->path, err);
+    }
+    if (code == 0) {
+        code = enter(stage, err);
+    }
+    if (code == 0) {
+        *ret = STEAL(stage);
+    }
+    return code;
+}
+
+int stage_open(const char *dir, struct stage **ret, struct toolrack_error *err) {
+    int code = make_folder(dir, err);
+    return code == 0 ? open_existing(dir, ret, err) : code;
+}
+
+static int open_temporary_in(const char *above, struct stage **ret, struct toolrack_error *err) {
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/toolrack-stage-XXXXXX", above);
+    if (length < 0 || length >= (int)sizeof path) {
+        return error_set(err, TOOLRACK_E_IO, "the path %s is too long; choose another", above);
+    }
+    if (mkdtemp(path) == NULL) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make a folder in %s: %s", above,
+                         strerror(errno));
+    }
+    int code = open_existing(path, ret, err);
+    if (code < 0) {
+        (void)rmdir(path);
+        return code;
+    }
+    (*ret)->temporary = true;
+    return 0;
+}
+
+int stage_open_temporary(struct stage **ret, struct toolrack_error *err) {
+    const char *const places[] = {secure_getenv("XDG_RUNTIME_DIR"), secure_getenv("TMPDIR"),
+                                  "/tmp"};
+    int code = TOOLRACK_E_IO;
+    for (size_t i = 0; i < ARRAY_LENGTH(places) && code < 0; i++) {
+        if (places[i] != NULL && places[i][0] == '/') {
+            code = open_temporary_in(places[i], ret, err);
+        }
+    }
+    return code;
+}
+
+const char *stage_path(const struct stage *stage) {
+    return stage->path;
+}
+
+/* ----------------------------------------------------------------- hashing */
+
+static bool write_all(int fd, const unsigned char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t put = write(fd, bytes, size);
+        if (put < 0 && errno != EINTR) {
+            return false;
+        }
+        if (put > 0) {
+            bytes += put;
+            size -= (size_t)put;
+        }
+    }
+    return true;
+}
+
+enum pass {
+    PASS_DONE,
+    PASS_OTHER_SIZE, /* fewer or more bytes than there should be */
+    PASS_NOT_READ,   /* see errno, as for the next */
+    PASS_NOT_WRITTEN
+};
+
+/* Hash the bytes of a file from its beginning, and write them to `to` unless that is -1. */
+static enum pass pass_over(int from, int to, uint64_t size, uint8_t ret_hash[STAGE_HASH_SIZE]) {
+    unsigned char chunk[CHUNK_SIZE];
+    crypto_hash_sha256_state state;
+    (void)crypto_hash_sha256_init(&state);
+    uint64_t done = 0;
+    for (;;) {
+        ssize_t got = pread(from, chunk, sizeof chunk, (off_t)done);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return PASS_NOT_READ;
+        }
+        if (got == 0) {
+            break;
+        }
+        done += (uint64_t)got;
+        if (done > size) {
+            return PASS_OTHER_SIZE;
+        }
+        (void)crypto_hash_sha256_update(&state, chunk, (size_t)got);
+        if (to >= 0 && !write_all(to, chunk, (size_t)got)) {
+            return PASS_NOT_WRITTEN;
+        }
+    }
+    (void)crypto_hash_sha256_final(&state, ret_hash);
+    return done == size ? PASS_DONE : PASS_OTHER_SIZE;
+}
+
+/* ----------------------------------------------------------------- finding */
+
+static void hash_digits(const uint8_t hash[STAGE_HASH_SIZE], char ret[NAME_DIGITS + 1]) {
+    (void)sodium_bin2hex(ret, NAME_DIGITS + 1, hash, NAME_DIGITS / 2);
+}
+
+static const char *base_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *base = slash == NULL ? path : slash + 1;
+    size_t length = strlen(base);
+    return length > STAGE_NAME_MAX ? base + (length - STAGE_NAME_MAX) : base;
+}
+
+static bool put_path(const struct stage *stage, const char *name, struct staged *ret) {
+    int length = snprintf(ret->path, sizeof ret->path, "%s/%s", stage->path, name);
+    return length > 0 && length < (int)sizeof ret->path;
+}
+
+/* Whether the copy of this name has that content; `ret` is filled then. */
+static bool take_copy(const struct stage *stage, const char *name,
+                      const uint8_t sha256[STAGE_HASH_SIZE], struct staged *ret) {
+    CLEANUP(closep)
+    int fd = openat(stage->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+    struct staged found = {.is_old = true};
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+        pass_over(fd, -1, (uint64_t)st.st_size, found.sha256) != PASS_DONE ||
+        memcmp(found.sha256, sha256, STAGE_HASH_SIZE) != 0 || !put_path(stage, name, &found)) {
+        return false;
+    }
+    found.identity = identity_of(&st);
+    *ret = found;
+    return true;
+}
+
+int stage_find(struct stage *stage, const uint8_t sha256[STAGE_HASH_SIZE], const char *name,
+               struct staged *ret, struct toolrack_error *err) {
+    CLEANUP(entries_finish) struct entries entries;
+    if (!list_entries(stage, &entries)) {
+        return error_oom(err);
+    }
+    char digits[NAME_DIGITS + 1];
+    hash_digits(sha256, digits);
+    for (size_t i = 0; i < entries.count; i++) {
+        const struct entry *entry = &entries.items[i];
+        if (memcmp(entry->name, digits, NAME_DIGITS) == 0 &&
+            (name == NULL || strcmp(entry->base, base_of(name)) == 0) &&
+            take_copy(stage, entry->name, sha256, ret)) {
+            return 0;
+        }
+    }
+    return error_set(err, TOOLRACK_E_NOT_FOUND, "%s has no sound copy of the content %s",
+                     stage->path, digits);
+}
+
+/* ----------------------------------------------------------------- copying */
+
+/* A file while it is copied. */
+struct copying {
+    struct stage *stage;
+    const char *source_path;
+    int from;
+    struct file_identity source;
+    int to;
+    char name[TEMPORARY_NAME_MAX]; /* of `to` as long as it is unfinished, else "" */
+};
+
+static void copying_finish(struct copying *copying) {
+    if (copying->name[0] != '\0') {
+        (void)unlinkat(copying->stage->dir, copying->name, 0);
+    }
+    closep(&copying->from);
+    closep(&copying->to);
+}
+
+static int changing(const struct copying *copying, struct toolrack_error *err) {
+    (void)error_set(err, TOOLRACK_E_IO,
+                    "%s is being written; it is read once that has ended (install plugins by "
+                    "rename, then nobody has to wait)",
+                    copying->source_path);
+    return STAGE_CHANGING;
+}
+
+static int open_source(struct copying *copying, const struct file_identity *expected,
+                       struct toolrack_error *err) {
+    const char *path = copying->source_path;
+    struct stat st;
+    /* Opening must not wait for the other end of a pipe. */
+    copying->from = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (copying->from < 0 || fstat(copying->from, &st) < 0) {
+        return error_set(err, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
+                         "cannot read %s: %s", path, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s is no regular file; put the plugin's .so file itself there", path);
+    }
+    if ((uint64_t)st.st_size > DESCRIPTOR_FILE_SIZE_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s has %llu bytes, the limit is %u", path,
+                         (unsigned long long)st.st_size, DESCRIPTOR_FILE_SIZE_MAX);
+    }
+    copying->source = identity_of(&st);
+    if (expected != NULL && !identity_same(&copying->source, expected)) {
+        return changing(copying, err);
+    }
+    return 0;
+}
+
+static int cannot_write(const struct copying *copying, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_IO, "cannot copy %s into %s: %s", copying->source_path,
+                     copying->stage->path, strerror(errno));
+}
+
+static int open_copy(struct copying *copying, struct toolrack_error *err) {
+    struct stage *stage = copying->stage;
+    for (unsigned tries = 0; tries < TEMPORARY_TRIES_MAX && copying->to < 0; tries++) {
+        char name[TEMPORARY_NAME_MAX];
+        (void)snprintf(name, sizeof name, TEMPORARY_PREFIX "%d-%u", (int)getpid(),
+                       atomic_fetch_add(&stage->next_temporary, 1));
+        copying->to = openat(stage->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (copying->to >= 0) {
+            memcpy(copying->name, name, sizeof name);
+        } else if (errno != EEXIST) {
+            break;
+        }
+    }
+    return copying->to < 0 ? cannot_write(copying, err) : 0;
+}
+
+/* Whether the file is still what it was when it was opened. */
+static bool is_unchanged(const struct copying *copying) {
+    struct stat st;
+    if (fstat(copying->from, &st) < 0) {
+        return false;
+    }
+    struct file_identity now = identity_of(&st);
+    return identity_same(&now, &copying->source);
+}
+
+static bool is_young(const struct file_identity *identity) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return identity_time_ns(now) - identity->ctime_ns < STAGE_YOUNG_NS;
+}
+
+static int copy_bytes(struct copying *copying, uint8_t ret_hash[STAGE_HASH_SIZE],
+                      struct toolrack_error *err) {
+    bool young = is_young(&copying->source);
+    uint64_t size = copying->source.size;
+    uint8_t again[STAGE_HASH_SIZE];
+    enum pass pass = pass_over(copying->from, copying->to, size, ret_hash);
+    if (pass == PASS_DONE && young) {
+        pass = pass_over(copying->from, -1, size, again);
+        if (pass == PASS_DONE && memcmp(again, ret_hash, sizeof again) != 0) {
+            return changing(copying, err);
+        }
+    }
+    switch (pass) {
+    case PASS_NOT_READ:
+        return error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", copying->source_path,
+                         strerror(errno));
+    case PASS_NOT_WRITTEN: return cannot_write(copying, err);
+    case PASS_OTHER_SIZE: return changing(copying, err);
+    case PASS_DONE: break;
+    }
+    return is_unchanged(copying) ? 0 : changing(copying, err);
+}
+
+/* The number for a new copy: above all that are there, so that order by number is order by age. */
+static int next_generation(const struct stage *stage, uint64_t *ret, struct toolrack_error *err) {
+    CLEANUP(entries_finish) struct entries entries;
+    if (!list_entries(stage, &entries)) {
+        return error_oom(err);
+    }
+    *ret = entries.count == 0 ? 1 : entries.items[0].generation + 1;
+    return 0;
+}
+
+/* Give the copy its final name. By link, which fails where that name is taken. */
+static int publish(struct copying *copying, struct staged *ret, struct toolrack_error *err) {
+    const struct stage *stage = copying->stage;
+    char digits[NAME_DIGITS + 1];
+    char name[STAGED_NAME_ROOM];
+    uint64_t generation = 0;
+    int code = next_generation(stage, &generation, err);
+    if (code < 0) {
+        return code;
+    }
+    if (fchmod(copying->to, 0500) < 0) {
+        return cannot_write(copying, err);
+    }
+    hash_digits(ret->sha256, digits);
+    do {
+        (void)snprintf(name, sizeof name, "%s-g%llu-%s", digits, (unsigned long long)generation++,
+                       base_of(copying->source_path));
+        if (!put_path(stage, name, ret)) {
+            errno = ENAMETOOLONG;
+            return cannot_write(copying, err);
+        }
+        code = linkat(stage->dir, copying->name, stage->dir, name, 0);
+    } while (code < 0 && errno == EEXIST);
+    struct stat st;
+    if (code < 0 || unlinkat(stage->dir, copying->name, 0) < 0 || fstat(copying->to, &st) < 0) {
+        return cannot_write(copying, err);
+    }
+    copying->name[0] = '\0';
+    ret->identity = identity_of(&st); /* now: both calls above change its ctime */
+    return 0;
+}
+
+int stage_copy(struct stage *stage, const char *source_path, const struct file_identity *expected,
+               enum stage_mode mode, struct staged *ret, struct toolrack_error *err) {
+    CLEANUP(copying_finish)
+    struct copying copying = {.stage = stage, .source_path = source_path, .from = -1, .to = -1};
+    struct staged staged = {0};
+    int code = open_source(&copying, expected, err);
+    if (code == 0) {
+        code = open_copy(&copying, err);
+    }
+    if (code == 0) {
+        code = copy_bytes(&copying, staged.sha256, err);
+    }
+    if (code == 0 &&
+        (mode == STAGE_NEW || stage_find(stage, staged.sha256, source_path, &staged, NULL) < 0)) {
+        code = publish(&copying, &staged, err);
+    }
+    if (code == 0) {
+        staged.source = copying.source;
+        *ret = staged;
+    }
+    return code;
+}
+
+/* -------------------------------------------------------------- collecting */
+
+static bool is_in_use(const struct stage *stage, const char *name, const char *const *in_use,
+                      size_t count) {
+    size_t length = strlen(stage->path);
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(in_use[i], stage->path, length) == 0 && in_use[i][length] == '/' &&
+            strcmp(in_use[i] + length + 1, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether items[at] is the newest of its content, and that one of the last of its name. */
+static bool is_kept(const struct entries *entries, size_t at) {
+    const struct entry *entry = &entries->items[at];
+    const char *contents[STAGE_CONTENTS_KEPT];
+    size_t count = 0;
+    for (size_t i = 0; i < at; i++) {
+        const struct entry *newer = &entries->items[i];
+        if (strcmp(newer->base, entry->base) != 0) {
+            continue;
+        }
+        bool known = false;
+        for (size_t k = 0; k < count; k++) {
+            known = known || memcmp(contents[k], newer->name, NAME_DIGITS) == 0;
+        }
+        if (memcmp(newer->name, entry->name, NAME_DIGITS) == 0) {
+            return false;
+        }
+        if (!known && ++count == STAGE_CONTENTS_KEPT) {
+            return false;
+        }
+        if (!known) {
+            contents[count - 1] = newer->name;
+        }
+    }
+    return true;
+}
+
+static size_t remove_unneeded(const struct stage *stage, const char *const *in_use, size_t count) {
+    CLEANUP(entries_finish) struct entries entries;
+    size_t removed = 0;
+    if (!list_entries(stage, &entries)) {
+        return 0;
+    }
+    for (size_t i = 0; i < entries.count; i++) {
+        const char *name = entries.items[i].name;
+        if (!is_kept(&entries, i) && !is_in_use(stage, name, in_use, count)) {
+            removed += unlinkat(stage->dir, name, 0) == 0;
+        }
+    }
+    return removed;
+}
+
+size_t stage_collect(struct stage *stage, const char *const *in_use, size_t count) {
+    if (!set_lock(stage->lock, F_WRLCK)) {
+        return 0; /* somebody else is there; the shared lock is still ours */
+    }
+    size_t removed = remove_unneeded(stage, in_use, count);
+    (void)set_lock(stage->lock, F_RDLCK); /* from exclusive to shared: nobody can be in the way */
+    return removed;
+}
