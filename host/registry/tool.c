@@ -286,6 +286,21 @@ const char *toolrack_tool_result_schema(const struct toolrack_tool *tool) {
     return tool->reg->spec->result_schema;
 }
 
+size_t toolrack_tool_example_count(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->example_count;
+}
+
+/* In a descriptor examples stand side by side, whatever size the plugin gave them. */
+const char *toolrack_tool_example_arguments(const struct toolrack_tool *tool, size_t index) {
+    const struct tr_tool *said = tool->reg->spec->tool;
+    return index < said->example_count ? said->examples[index].arguments : NULL;
+}
+
+const char *toolrack_tool_example_result(const struct toolrack_tool *tool, size_t index) {
+    const struct tr_tool *said = tool->reg->spec->tool;
+    return index < said->example_count ? said->examples[index].result : NULL;
+}
+
 bool toolrack_tool_enabled(const struct toolrack_tool *tool) {
     return tool->enabled;
 }

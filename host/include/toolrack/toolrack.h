@@ -194,6 +194,14 @@ TOOLRACK_API bool toolrack_tool_has_tag(const struct toolrack_tool *tool, const 
 TOOLRACK_API const char *toolrack_tool_schema(const struct toolrack_tool *tool);
 /** JSON Schema of the result; NULL when nothing is said about it. */
 TOOLRACK_API const char *toolrack_tool_result_schema(const struct toolrack_tool *tool);
+/** Calls that show the tool: the text of a JSON object that it accepts, and the text of the JSON
+ * value that it then gives, or NULL where any result will do. NULL too for an index that is not
+ * below the count. */
+TOOLRACK_API size_t toolrack_tool_example_count(const struct toolrack_tool *tool);
+TOOLRACK_API const char *toolrack_tool_example_arguments(const struct toolrack_tool *tool,
+                                                         size_t index);
+TOOLRACK_API const char *toolrack_tool_example_result(const struct toolrack_tool *tool,
+                                                      size_t index);
 TOOLRACK_API bool toolrack_tool_enabled(const struct toolrack_tool *tool);
 TOOLRACK_API int toolrack_tool_priority(const struct toolrack_tool *tool);
 TOOLRACK_API enum toolrack_permission toolrack_tool_permission(const struct toolrack_tool *tool);
