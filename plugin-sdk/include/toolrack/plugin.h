@@ -314,6 +314,7 @@ enum tr_json_kind {
 
 /** What a person did with a question. */
 enum tr_answer {
+    TR_ANSWER_NOBODY = 0,   /**< nobody can be asked */
     TR_ANSWER_ACCEPTED = 1, /**< filled it in */
     TR_ANSWER_DECLINED = 2, /**< said no */
     TR_ANSWER_DISMISSED = 3 /**< did neither, or gave the call up */
@@ -579,8 +580,9 @@ static inline void tr_log(struct tr_call *call, int32_t level, const char *forma
  *
  * `message` is one or a few lines for the person. `schema` is the JSON Schema of an object whose
  * properties are flat, as elicitation in MCP allows: strings (with enum, format or lengths),
- * numbers, integers and booleans, without anything nested; one without properties asks for consent
- * alone. Never ask for a secret: others may see the answer.
+ * numbers, integers, booleans and arrays of strings out of an enum, without anything nested. One
+ * without properties, or NULL, asks for consent alone; `ret_content` may then be NULL too. Message
+ * and schema have at most 64 KiB each. Never ask for a secret: others may see the answer.
  *
  * Returns TR_OK when the person accepted: `*ret_content` is then the text of the JSON object that
  * they filled in, zero-terminated, which lives as long as the call. It is an object, but nobody has
