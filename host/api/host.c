@@ -65,7 +65,9 @@ static const char *host_plugin_setting(void *user, const char *plugin_id, const 
 
 struct descriptor_options host_descriptor_options(bool *no_memory) {
     *no_memory = false;
-    return (struct descriptor_options){.check_schema = tool_check_schema, .user = no_memory};
+    return (struct descriptor_options){.check_schema = tool_check_schema,
+                                       .check_values = tool_check_values,
+                                       .user = no_memory};
 }
 
 /* -------------------------------------------------------------------- open */

@@ -133,8 +133,41 @@ static bool is_cancelled(const struct run *run) {
     return atomic_load_explicit(&call_of(run)->cancelled, memory_order_relaxed);
 }
 
-static const struct run_host run_host = {
-        .progress = show_progress, .log = log_message, .cancelled = is_cancelled};
+static int answer_of(int answer) {
+    switch (answer) {
+    case TOOLRACK_NOBODY: return TR_ANSWER_NOBODY;
+    case TOOLRACK_ACCEPTED: return TR_ANSWER_ACCEPTED;
+    case TOOLRACK_DECLINED: return TR_ANSWER_DECLINED;
+    default: return TR_ANSWER_DISMISSED;
+    }
+}
+
+static int ask_person(struct run *run, const char *message, const char *schema,
+                      const char **ret_content) {
+    struct call *call = call_of(run);
+    if (call->options.ask == NULL) {
+        return TR_ANSWER_NOBODY;
+    }
+    if (!gate_enter(call)) {
+        return TR_ANSWER_DISMISSED;
+    }
+    CLEANUP(freep) char *content = NULL;
+    int answer = answer_of(call->options.ask(call->options.user, message, schema, &content));
+    gate_leave(call);
+    if (answer == TR_ANSWER_ACCEPTED && content != NULL) {
+        *ret_content = arena_copy(&run->arena, content, strlen(content));
+        if (*ret_content == NULL) {
+            (void)run_no_memory(run);
+            return TR_ANSWER_DISMISSED;
+        }
+    }
+    return answer;
+}
+
+static const struct run_host run_host = {.progress = show_progress,
+                                         .log = log_message,
+                                         .cancelled = is_cancelled,
+                                         .ask = ask_person};
 
 /* -------------------------------------------------------------- arguments */
 

@@ -151,6 +151,22 @@ static void add_isolation(struct cli *cli, const struct toolrack_tool *tool) {
     }
 }
 
+/* One line each: arguments -> result. */
+static void add_examples(struct buf *out, const struct toolrack_tool *tool) {
+    size_t count = toolrack_tool_example_count(tool);
+    for (size_t i = 0; i < count; i++) {
+        const char *arguments = toolrack_tool_example_arguments(tool, i);
+        const char *result = toolrack_tool_example_result(tool, i);
+        buf_add_text(out, i == 0 ? "\nexamples\n" : "");
+        text_add_line(out, arguments, strlen(arguments));
+        if (result != NULL) {
+            buf_add_text(out, " -> ");
+            text_add_line(out, result, strlen(result));
+        }
+        buf_add_char(out, '\n');
+    }
+}
+
 static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     struct buf *out = &cli->out;
     buf_printf(out, "%s %s\n", toolrack_tool_name(tool), toolrack_tool_version(tool));
@@ -180,15 +196,17 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     add_statistics(out, tool);
     add_schema(out, "arguments", toolrack_tool_schema(tool));
     add_schema(out, "result", toolrack_tool_result_schema(tool));
+    add_examples(out, tool);
 }
 
 /* -------------------------------------------------------------------- JSON */
 
-static void add_json_schema(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *key,
-                            const char *schema) {
-    size_t length = schema != NULL ? strlen(schema) : 0;
+/* The value that a text of JSON stands for; null for NULL. */
+static void add_json_text(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *key,
+                          const char *json) {
+    size_t length = json != NULL ? strlen(json) : 0;
     CLEANUP(yyjson_doc_freep)
-    yyjson_doc *read = yyjson_read(schema, length, YYJSON_READ_BIGNUM_AS_RAW);
+    yyjson_doc *read = yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
     yyjson_mut_val *value = yyjson_val_mut_copy(doc, yyjson_doc_get_root(read));
     if (value != NULL) {
         (void)yyjson_mut_obj_add_val(doc, root, key, value);
@@ -217,6 +235,20 @@ static void add_json_statistics(yyjson_mut_doc *doc, yyjson_mut_val *root,
     (void)yyjson_mut_obj_add_uint(doc, object, "max_ns", statistics.max_ns);
 }
 
+/* An example that any result will do for has none: null would be one. */
+static void add_json_examples(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                              const struct toolrack_tool *tool) {
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, root, "examples");
+    for (size_t i = 0; i < toolrack_tool_example_count(tool); i++) {
+        const char *result = toolrack_tool_example_result(tool, i);
+        yyjson_mut_val *example = yyjson_mut_arr_add_obj(doc, array);
+        add_json_text(doc, example, "arguments", toolrack_tool_example_arguments(tool, i));
+        if (result != NULL) {
+            add_json_text(doc, example, "result", result);
+        }
+    }
+}
+
 static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
@@ -239,8 +271,9 @@ static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
                                  yyjson_val_mut_copy(doc, yyjson_doc_get_root(isolation)));
     add_json_versions(cli, doc, root, tool);
     add_json_statistics(doc, root, tool);
-    add_json_schema(doc, root, "inputSchema", toolrack_tool_schema(tool));
-    add_json_schema(doc, root, "outputSchema", toolrack_tool_result_schema(tool));
+    add_json_text(doc, root, "inputSchema", toolrack_tool_schema(tool));
+    add_json_text(doc, root, "outputSchema", toolrack_tool_result_schema(tool));
+    add_json_examples(doc, root, tool);
     return json_print(cli, doc, root);
 }
 

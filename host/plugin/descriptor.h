@@ -47,8 +47,24 @@ struct descriptor {
 typedef bool descriptor_schema_check(void *user, const char *schema, size_t length, bool is_result,
                                      char *reason, size_t room);
 
+/* Longest reason why a value does not fit, with its final zero; more is cut. */
+#define DESCRIPTOR_REASON_MAX 768u
+
+/* A JSON text on its way through the next check. */
+struct descriptor_value {
+    const char *json;
+    bool fits;                          /* true before */
+    char reason[DESCRIPTOR_REASON_MAX]; /* one line, where it does not fit */
+};
+
+/* Which of `count` values fit a schema that the check above has accepted: those of the examples of
+ * one tool. Likewise given by the caller, and asked on several threads at once. */
+typedef void descriptor_values_check(void *user, const char *schema, size_t length, bool is_result,
+                                     struct descriptor_value *values, size_t count);
+
 struct descriptor_options {
     descriptor_schema_check *check_schema; /* may be NULL: not checked */
+    descriptor_values_check *check_values; /* may be NULL: not checked */
     void *user;
 };
 
@@ -58,6 +74,7 @@ struct descriptor_options {
 #define DESCRIPTOR_PARAMS_MAX       128u
 #define DESCRIPTOR_FIELDS_MAX       256u
 #define DESCRIPTOR_CHOICES_MAX      1024u
+#define DESCRIPTOR_EXAMPLES_MAX     16u
 #define DESCRIPTOR_CAPABILITIES_MAX 256u
 #define DESCRIPTOR_TYPE_DEPTH_MAX   16u
 #define DESCRIPTOR_TEXT_MAX         (1024u * 1024u)       /* longest single text, a schema mostly */

@@ -99,6 +99,12 @@ enum finding_severity {
       "use 1 to 64 letters, digits or '_', beginning with a letter or '_': some providers refuse " \
       "other names")                                                                               \
     X(SCHEMA_ITEMS, WARNING, "schema-items", "say what the array holds: some providers insist")    \
+    /* An example. */                                                                              \
+    X(EXAMPLE_TABLE, ERROR, "example-table", "set count and size as TR_EXAMPLES does")             \
+    X(EXAMPLE_ARGUMENTS, WARNING, "example-arguments",                                             \
+      "give the text of a JSON object that the tool's own schema accepts")                         \
+    X(EXAMPLE_RESULT, WARNING, "example-result",                                                   \
+      "give the text of a JSON value that the tool can return, or NULL where any will do")         \
     /* A parameter or field of a typed tool, and its type. */                                      \
     X(PARAM_TABLE, ERROR, "param-table", "set count and size as TR_TOOL does")                     \
     X(PARAM_NAME, ERROR, "param-name",                                                             \

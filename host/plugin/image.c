@@ -67,6 +67,7 @@ struct layout {
     X(descriptor_tool) \
     X(plugin)          \
     X(tool)            \
+    X(example)         \
     X(capability)      \
     X(param)           \
     X(type)            \
@@ -165,7 +166,17 @@ static const struct layout param_layout = {
         DEFINED(param),
 };
 
-LAST_MEMBER(struct tr_tool, run);
+LAST_MEMBER(struct tr_example, result);
+static const struct slot example_slots[] = {
+        MUST_TEXT(struct tr_example, arguments),
+        TEXT(struct tr_example, result),
+};
+static const struct layout example_layout = {
+        .size = sizeof(struct tr_example),
+        DEFINED(example),
+};
+
+LAST_MEMBER(struct tr_tool, example_size);
 static const struct slot tool_slots[] = {
         MUST_TEXT(struct tr_tool, name),
         TEXT(struct tr_tool, description),
@@ -180,11 +191,13 @@ static const struct slot tool_slots[] = {
         TEXT(struct tr_tool, schema),
         TEXT(struct tr_tool, result_schema),
         NOTHING(struct tr_tool, run),
+        ARRAY_STRIDE(struct tr_tool, examples, example_layout, example_count, example_size),
 };
 
 static bool tool_sound(const void *record) {
     const struct tr_tool *tool = record;
-    return tool->param_count <= DESCRIPTOR_PARAMS_MAX && tool->permission <= TR_DANGEROUS;
+    return tool->param_count <= DESCRIPTOR_PARAMS_MAX &&
+           tool->example_count <= DESCRIPTOR_EXAMPLES_MAX && tool->permission <= TR_DANGEROUS;
 }
 
 static const struct layout tool_layout = {

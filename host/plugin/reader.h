@@ -2,7 +2,8 @@
  *
  * The parts in calling order: descriptor.c (the plugin), tool.c (one tool),
  * type.c (parameters and types), value.c (JSON texts against types), derive.c
- * (the schema of a typed tool), lint.c (the schema of a JSON tool). */
+ * (the schema of a typed tool), lint.c (the schema of a JSON tool), example.c
+ * (examples of a tool). */
 #pragma once
 
 #include <yyjson.h>
@@ -30,9 +31,9 @@ struct reader {
     struct findings *findings;
     int failure; /* ends the reading: TOOLRACK_E_REFUSED with a finding, _IO, _NO_MEMORY */
 
-    uint32_t tool_place;               /* of the tool in its table, from 1; 0: about the plugin */
-    const char *tool;                  /* its name for findings; NULL: not known, or no tool */
-    const char *place;                 /* "parameter" or "result"; NULL: the record itself */
+    uint32_t tool_place; /* of the tool in its table, from 1; 0: about the plugin */
+    const char *tool;    /* its name for findings; NULL: not known, or no tool */
+    const char *place;   /* "parameter", "result" or "example"; NULL: the record itself */
     const char *path[READER_PATH_MAX]; /* names from there on; NULL stands for an array's items */
     uint32_t depth;
 
@@ -170,3 +171,11 @@ void derive_result(struct buf *to, const struct tr_type *type, const char *descr
 /** Check a stated schema: JSON, an object, for arguments with `type: object` at its root; then
  * remark on what strict providers refuse. */
 bool lint_schema(struct reader *reader, const char *schema, bool is_result);
+
+/* example.c */
+
+/** Read the examples of a tool whose schemas are known, `address` being that of their table, and
+ * leave in the record those that are right. False when the tool is refused, with a finding, or
+ * `failure` is set. */
+bool examples_read(struct reader *reader, uint64_t address, struct tr_tool *tool,
+                   const struct descriptor_tool *spec);

@@ -36,15 +36,6 @@ const char *trust_name(enum trust trust);
 /** 10, 50 or 100. */
 int trust_priority(enum trust trust);
 
-/** What tells one state of a file from another without reading it. */
-struct file_identity {
-    uint64_t device;
-    uint64_t inode;
-    uint64_t size;
-    int64_t mtime_ns;
-    int64_t ctime_ns;
-};
-
 /** In whose process the plugins of a folder run, and what holds for tools whose text changes after
  * they were approved; as the administrator says. */
 enum isolation { ISOLATION_UNSTATED, ISOLATION_PROCESS, ISOLATION_NONE };

@@ -19,7 +19,7 @@ static const struct record_shape tool_shape = {
         .size = sizeof(struct tr_tool),
         .pointers = W(name) | W(description) | W(version) | W(title) | W(category) | W(tags) |
                     W(params) | W(result) | W(result_description) | W(function) | W(schema) |
-                    W(result_schema) | W(run)};
+                    W(result_schema) | W(run) | W(examples)};
 #undef W
 
 /* The first words of tr_tool and tr_type, which state its size. */
@@ -218,10 +218,14 @@ bool tool_read(struct reader *reader, uint64_t address, const char *plugin_versi
     bad += reader_texts(reader, &record, tool_texts, sizeof tool_texts / sizeof tool_texts[0]);
     uint64_t params;
     uint64_t result;
+    uint64_t examples;
     bool typed = false;
     bool sound =
             reader_address(reader, &record, offsetof(struct tr_tool, params), "params", &params);
     sound = reader_address(reader, &record, offsetof(struct tr_tool, result), "result", &result) &&
+            sound;
+    sound = reader_address(reader, &record, offsetof(struct tr_tool, examples), "examples",
+                           &examples) &&
             sound;
     sound = read_entry(reader, &record, &typed) && bad == 0 && sound;
     sound = check_numbers(reader, tool) && sound;
@@ -234,6 +238,7 @@ bool tool_read(struct reader *reader, uint64_t address, const char *plugin_versi
                                     .version =
                                             tool->version != NULL ? tool->version : plugin_version,
                                     .typed = typed};
-    return typed ? read_typed(reader, tool, params, result, ret)
-                 : read_json(reader, tool, params, result, ret);
+    sound = typed ? read_typed(reader, tool, params, result, ret)
+                  : read_json(reader, tool, params, result, ret);
+    return sound && examples_read(reader, examples, tool, ret);
 }

@@ -119,6 +119,49 @@ bool tool_check_schema(void *user, const char *schema, size_t length, bool is_re
     return true;
 }
 
+/* Steps that the check of one example may take, of SCHEMA_STEPS_MAX for a call: a folder full of
+ * costly examples must not keep the host from starting. */
+#define EXAMPLE_STEPS_MAX 100000
+
+/* Returns false when there is no memory to tell. */
+static bool check_value(const struct schema *schema, struct descriptor_value *value) {
+    yyjson_read_err why;
+    yyjson_doc *doc =
+            yyjson_read_opts((char *)(uintptr_t)value->json, strlen(value->json), 0, NULL, &why);
+    if (doc == NULL) {
+        /* The reader has found it to be JSON. */
+        return false;
+    }
+    struct schema_failure failure = {.code = 0};
+    value->fits = schema_validate(schema, yyjson_doc_get_root(doc), &failure);
+    if (!value->fits) {
+        (void)snprintf(value->reason, sizeof value->reason, "%s%s%s", failure.field,
+                       failure.field[0] != '\0' ? " " : "", failure.reason);
+    }
+    yyjson_doc_free(doc);
+    return value->fits || failure.code != TOOLRACK_E_NO_MEMORY;
+}
+
+void tool_check_values(void *user, const char *schema, size_t length, bool is_result,
+                       struct descriptor_value *values, size_t count) {
+    struct schema *compiled = NULL;
+    struct toolrack_error err;
+    struct schema_options options = SCHEMA_OPTIONS_TOOL;
+    options.root_object = !is_result;
+    options.check_defaults = false; /* tool_check_schema() did */
+    options.steps_max = EXAMPLE_STEPS_MAX;
+    /* It was compiled once before: only memory can be wanting. */
+    bool known = compile_text(schema, length, &options, &compiled, &err) == 0;
+    for (size_t i = 0; known && i < count; i++) {
+        known = check_value(compiled, &values[i]);
+    }
+    schema_destroy(compiled);
+    bool *no_memory = user;
+    if (no_memory != NULL && !known) {
+        *no_memory = true;
+    }
+}
+
 static int prepare_schemas(const struct descriptor_tool *spec, struct prepared *prepared,
                            struct toolrack_error *err) {
     struct schema_options options = SCHEMA_OPTIONS_TOOL;
@@ -245,6 +288,21 @@ const char *toolrack_tool_schema(const struct toolrack_tool *tool) {
 
 const char *toolrack_tool_result_schema(const struct toolrack_tool *tool) {
     return tool->reg->spec->result_schema;
+}
+
+size_t toolrack_tool_example_count(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->example_count;
+}
+
+/* In a descriptor examples stand side by side, whatever size the plugin gave them. */
+const char *toolrack_tool_example_arguments(const struct toolrack_tool *tool, size_t index) {
+    const struct tr_tool *said = tool->reg->spec->tool;
+    return index < said->example_count ? said->examples[index].arguments : NULL;
+}
+
+const char *toolrack_tool_example_result(const struct toolrack_tool *tool, size_t index) {
+    const struct tr_tool *said = tool->reg->spec->tool;
+    return index < said->example_count ? said->examples[index].result : NULL;
 }
 
 bool toolrack_tool_enabled(const struct toolrack_tool *tool) {

@@ -90,3 +90,5 @@ const char *tool_state_name(enum toolrack_tool_state state);
 /** Whether a text is a schema that a tool may have; for the reader of descriptors. `user` is a bool
  * that is set when there was no memory to tell, or NULL. [any-thread] */
 descriptor_schema_check tool_check_schema;
+/** Likewise, whether the values of its examples fit it. [any-thread] */
+descriptor_values_check tool_check_values;

@@ -473,6 +473,78 @@ static void *alloc(struct tr_call *base, uint64_t size) {
     return memory;
 }
 
+/* --------------------------------------------------------------- questions */
+
+/* Whether a text is one JSON object. Where there is no memory to tell, the run has failed too. */
+static bool is_object(struct run *run, const char *text) {
+    yyjson_alc alc = arena_alc(&run->arena);
+    yyjson_read_err why;
+    yyjson_doc *doc =
+            yyjson_read_opts((char *)(uintptr_t)text, strlen(text), YYJSON_READ_NOFLAG, &alc, &why);
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        (void)run_no_memory(run);
+    }
+    return yyjson_is_obj(yyjson_doc_get_root(doc));
+}
+
+static tr_status bad_question(struct run *run, const char *what) {
+    return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                    "the tool's question cannot be asked: %s", what);
+}
+
+static tr_status check_question(struct run *run, const char *message, const char *schema) {
+    if (message == NULL || message[0] == '\0') {
+        return bad_question(run, "it has no message");
+    }
+    size_t length = strnlen(message, RUN_QUESTION_MAX + 1);
+    if (length > RUN_QUESTION_MAX || strnlen(schema, RUN_QUESTION_MAX + 1) > RUN_QUESTION_MAX) {
+        return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                        "the tool's question cannot be asked: its message or schema has more than "
+                        "the %u bytes allowed",
+                        RUN_QUESTION_MAX);
+    }
+    if (!utf8_valid(message, length)) {
+        return bad_question(run, "its message is not UTF-8");
+    }
+    return is_object(run, schema) ? TR_OK : bad_question(run, "its schema is not a JSON object");
+}
+
+static tr_status take_answer(struct run *run, const char *content, const char **ret_content) {
+    content = content != NULL ? content : "{}";
+    if (!is_object(run, content)) {
+        return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                        "the answer to the tool's question is not a JSON object");
+    }
+    if (ret_content != NULL) {
+        *ret_content = content;
+    }
+    return TR_OK;
+}
+
+static tr_status ask(struct tr_call *base, const char *message, const char *schema,
+                     const char **ret_content) {
+    struct run *run = run_of(base);
+    schema = schema != NULL ? schema : "{\"type\":\"object\",\"properties\":{}}";
+    tr_status status = check_question(run, message, schema);
+    if (status != TR_OK || run->host->ask == NULL) {
+        return status != TR_OK ? status : TR_ABSENT;
+    }
+    if (cancelled(base)) {
+        return TR_CANCELLED;
+    }
+    const char *content = NULL;
+    int answer = run->host->ask(run, message, schema, &content);
+    if (cancelled(base)) {
+        return TR_CANCELLED; /* an answer that comes now comes too late */
+    }
+    switch (answer) {
+    case TR_ANSWER_NOBODY: return TR_ABSENT;
+    case TR_ANSWER_ACCEPTED: return take_answer(run, content, ret_content);
+    case TR_ANSWER_DECLINED: return TR_PERMISSION_DENIED;
+    default: return TR_CANCELLED;
+    }
+}
+
 const struct tr_call_api run_api = {
         .size = sizeof(struct tr_call_api),
         .arguments = get_arguments,
@@ -505,4 +577,5 @@ const struct tr_call_api run_api = {
         .put_u64 = writer_u64,
         .put_f64 = writer_f64,
         .put_json = writer_json,
+        .ask = ask,
 };

@@ -20,6 +20,8 @@
 #define RUN_MEMORY_MAX   (512u * 1024 * 1024)
 /* Most blocks of a reply. */
 #define RUN_BLOCKS_MAX   10000u
+/* Longest message and schema of a question. */
+#define RUN_QUESTION_MAX (64u * 1024)
 /* What a run has before it allocates: on its thread's stack, or in its job. */
 #define RUN_FIRST_MEMORY 8192u
 
@@ -31,6 +33,9 @@ struct run_host {
     void (*log)(struct run *run, int level, const char *message);
     /* Whether it was asked to end, but for its deadline. */
     bool (*cancelled)(const struct run *run);
+    /* Put a question to the person; `schema` is a JSON object. Returns enum tr_answer; where it was
+     * accepted, with the answer in the run's arena, or NULL for none. NULL: nobody can be asked. */
+    int (*ask)(struct run *run, const char *message, const char *schema, const char **ret_content);
 };
 
 /* One piece of a reply; texts and data live in the run's arena. */

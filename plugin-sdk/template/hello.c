@@ -10,7 +10,8 @@ static double hello_hypotenuse(double a, double b) {
 }
 TR_TOOL(hello_hypotenuse,
         ("Length of the longest side of a right triangle, in the unit of the other two.",
-         .category = "math", .flags = TR_READ_ONLY | TR_IDEMPOTENT),
+         .category = "math", .flags = TR_READ_ONLY | TR_IDEMPOTENT,
+         TR_EXAMPLES(TR_EXAMPLE("{\"a\": 3, \"b\": 4}", "5"))),
         TR_F64,
         (TR_F64, a, "Length of one short side", TR_EXCLUSIVE_MINIMUM(0)),
         (TR_F64, b, "Length of the other short side", TR_EXCLUSIVE_MINIMUM(0)))
@@ -23,7 +24,9 @@ static tr_status hello_greet(struct tr_call *call) {
     }
     return tr_reply_textf(call, "Hello, %s!", name);
 }
-TR_JSON_TOOL(hello_greet, ("Greet somebody by name.", .flags = TR_READ_ONLY | TR_IDEMPOTENT),
+TR_JSON_TOOL(hello_greet,
+             ("Greet somebody by name.", .flags = TR_READ_ONLY | TR_IDEMPOTENT,
+              TR_EXAMPLES(TR_EXAMPLE("{\"name\": \"Ada\"}", "\"Hello, Ada!\""))),
              TR_SCHEMA({
                  "type": "object",
                  "properties": {

@@ -104,7 +104,13 @@ TR_TOOL(currency_convert,
      "rounded) and the rate. Rates are those of a daily table, not live market prices: USD, EUR, "
      "GBP and JPY are always known; ask currency_rates for all and for the date.",
      .title = "Convert currency", .category = "finance", .tags = "currency,money,exchange,forex",
-     .flags = TR_READ_ONLY | TR_IDEMPOTENT),
+     .flags = TR_READ_ONLY | TR_IDEMPOTENT,
+     /* The table may be one of today: only what holds on every day is stated as a result. */
+     TR_EXAMPLES(
+         TR_EXAMPLE(TR_SCHEMA({"amount": 100, "from_currency": "USD", "to_currency": "EUR"}), NULL),
+         TR_EXAMPLE(TR_SCHEMA({"amount": 12.34, "from_currency": "EUR", "to_currency": "EUR"}),
+                    TR_SCHEMA({"amount": 12.34, "from_currency": "EUR", "to_currency": "EUR",
+                               "result": 12.34, "rate": 1})))),
     TR_STRUCT(conversion), TR_CALL,
     (TR_F64, amount, "The amount of money, in units of from_currency",
      TR_EXCLUSIVE_MINIMUM(0), TR_MAXIMUM(1e15)),
@@ -117,7 +123,7 @@ TR_TOOL(currency_rates,
     ("List the currencies that currency_convert knows, with their rates against one base currency "
      "and the day of the rates. Use it to see whether a currency is known and how old the rates are.",
      .title = "List exchange rates", .category = "finance", .tags = "currency,money,exchange,forex",
-     .flags = TR_READ_ONLY | TR_IDEMPOTENT),
+     .flags = TR_READ_ONLY | TR_IDEMPOTENT, TR_EXAMPLES(TR_EXAMPLE("{}", NULL))),
     TR_STRUCT(listing))
 
 TR_PLUGIN(("currency", .description = "Converts currencies by a table of rates",

@@ -135,7 +135,8 @@ static void show_tells_everything(void **state) {
            "file         */kit.so\n"
            "trust        community\n"
            "\narguments\n{\n*\"a\": {*first addend*}\n"
-           "\nresult\n{\n*number*}\n",
+           "\nresult\n{\n*number*}\n"
+           "\nexamples\n{\"a\": 1, \"b\": 2} -> 3\n{\"a\": 1, \"b\": -1}\n",
            "");
     EXPECT(RUN("show", "say"), 0, "say 1.0.0\nSay two lines \\u202e;sdrawkcab\n*", "");
     EXPECT(RUN("show", "asleep"), 0, "asleep 1.0.0\n*state        disabled\n*", "");
@@ -151,10 +152,12 @@ static void show_as_json_is_one_object(void **state) {
                 "[\"a\",\"b\"]", "/outputSchema/type", "\"number\"", "/annotations/readOnlyHint",
                 "true", "/annotations/destructiveHint", "false", "/annotations/idempotentHint",
                 "true", "/annotations/openWorldHint", "false", "/deadline_ms", "null", "/file",
-                "\"*/kit.so\"", "/trust", "\"community\"", "/versions", "[\"1.0.0\"]",
-                "/statistics/calls", "0", "/statistics/failures", "0");
+                "\"*/kit.so\"", "/examples/0", "{\"arguments\":{\"a\":1,\"b\":2},\"result\":3}",
+                "/examples/1", "{\"arguments\":{\"a\":1,\"b\":-1}}", "/examples/2", "", "/trust",
+                "\"community\"", "/versions", "[\"1.0.0\"]", "/statistics/calls", "0",
+                "/statistics/failures", "0");
     EXPECT_JSON(RUN("show", "stubborn", "--json"), 0, "/deadline_ms", "200", "/outputSchema",
-                "null");
+                "null", "/examples", "[]");
     EXPECT_JSON(RUN("show", "greet@1.0.0", "--json"), 0, "/version", "\"1.0.0\"", "/plugin",
                 "\"kit.old\"", "/versions", "[\"2.0.0\",\"1.0.0\"]");
 }

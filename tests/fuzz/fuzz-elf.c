@@ -55,6 +55,13 @@ static void check_tool(const struct descriptor_tool *tool) {
     check_text(tool->tool->description);
     check_text(tool->tool->title);
     check_params(tool->tool->params, tool->tool->param_count, 1);
+    check(tool->tool->example_count <= DESCRIPTOR_EXAMPLES_MAX);
+    for (uint32_t i = 0; i < tool->tool->example_count; i++) {
+        const struct tr_example *example = &tool->tool->examples[i];
+        check(example->arguments != NULL);
+        check_text(example->arguments);
+        check_text(example->result);
+    }
     if (tool->tool->result != NULL) {
         check_type(tool->tool->result, 1);
     }

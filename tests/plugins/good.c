@@ -4,7 +4,10 @@
 static double add(double a, double b) {
     return a + b;
 }
-TR_TOOL(add, "Add two numbers", TR_F64, (TR_F64, a, "first addend"), (TR_F64, b, "second addend"))
+TR_TOOL(add,
+        ("Add two numbers", TR_EXAMPLES(TR_EXAMPLE("{\"a\": 1, \"b\": 2}", "3"),
+                                        TR_EXAMPLE("{\"a\": 0.5, \"b\": -1}", NULL))),
+        TR_F64, (TR_F64, a, "first addend"), (TR_F64, b, "second addend"))
 
 static tr_status echo(struct tr_call *call) {
     return tr_reply_json(call, tr_arguments(call));

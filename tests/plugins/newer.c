@@ -18,6 +18,10 @@ struct new_choice {
     struct tr_choice old;
     MORE
 };
+struct new_example {
+    struct tr_example old;
+    MORE
+};
 struct new_tool {
     struct tr_tool old;
     MORE
@@ -45,6 +49,10 @@ static const struct new_param params[] = {
         {{.name = "level", .description = "how much", .type = &level.old}, MORE_SET},
         {{.name = "number", .description = "of what", .type = &number.old}, MORE_SET}};
 
+static const struct new_example examples[] = {
+        {{"{\"level\":\"low\",\"number\":2}", "2"}, MORE_SET},
+        {{"{\"level\":\"high\",\"number\":2}", NULL}, MORE_SET}};
+
 static int scale(int level_, int number_) {
     return level_ * number_;
 }
@@ -55,7 +63,10 @@ static const struct new_tool tool = {{.size = sizeof(struct new_tool),
                                       .param_count = 2,
                                       .param_size = sizeof(struct new_param),
                                       .result = &number.old,
-                                      .function = (void (*)(void))scale},
+                                      .function = (void (*)(void))scale,
+                                      .examples = &examples[0].old,
+                                      .example_count = 2,
+                                      .example_size = sizeof(struct new_example)},
                                      MORE_SET};
 static const struct tr_tool *const tools[] = {&tool.old};
 static const struct new_capability capabilities[] = {

@@ -15,6 +15,9 @@
  *                 a regular expression (PCRE2) that the whole of the result's string must match
  *     error       object with `type`, and optionally `field` and `message_contains`
  *
+ * The examples that each tool of the cases states are cases too: `toolrack show` gives them, with
+ * `arguments` and perhaps `result`. A tool must have one.
+ *
  * In arguments and config, ${cases} stands for the folder of cases.json. Output is TAP. */
 #include <errno.h>
 #include <fcntl.h>
@@ -349,6 +352,54 @@ static void report(struct runner *runner, yyjson_val *test) {
     buf_finish(&outcome.output);
 }
 
+/* An example as a case: of one that any result will do for, whatever object it gives. */
+static void report_example(struct runner *runner, yyjson_val *tool, yyjson_val *example) {
+    yyjson_mut_doc *made = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_val_mut_copy(made, example);
+    yyjson_mut_doc_set_root(made, root);
+    bool any = yyjson_obj_get(example, "result") == NULL;
+    (void)(yyjson_mut_obj_add_str(made, root, "about", "an example of its own") &&
+           yyjson_mut_obj_add_str(made, root, "tool", yyjson_get_str(tool)) &&
+           (!any || yyjson_mut_obj_add_obj(made, root, "matches") != NULL));
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_mut_doc_imut_copy(made, NULL);
+    yyjson_mut_doc_free(made);
+    report(runner, yyjson_doc_get_root(doc));
+}
+
+static void report_examples(struct runner *runner, yyjson_val *tool) {
+    const char *argv[] = {
+            runner->toolrack, "--plugins", runner->plugin_dir, "show", yyjson_get_str(tool),
+            "--json",         NULL};
+    struct outcome outcome = {.output = BUF_INIT, .exit_code = -1};
+    (void)run_cli((char *const *)(uintptr_t)argv, &outcome);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = outcome.output.length == 0
+                              ? NULL
+                              : yyjson_read(outcome.output.data, outcome.output.length, 0);
+    yyjson_val *examples = yyjson_obj_get(yyjson_doc_get_root(doc), "examples");
+    size_t i;
+    size_t count;
+    yyjson_val *example;
+    yyjson_arr_foreach (examples, i, count, example) {
+        report_example(runner, tool, example);
+    }
+    if (yyjson_arr_size(examples) == 0) {
+        printf("not ok %u - %s: has an example\n", ++runner->count, yyjson_get_str(tool));
+        runner->failed++;
+    }
+    buf_finish(&outcome.output);
+}
+
+/* Whether the tool of a case is that of one before it. */
+static bool seen_before(yyjson_val *cases, size_t index, yyjson_val *tool) {
+    for (size_t i = 0; i < index; i++) {
+        if (yyjson_equals(yyjson_obj_get(yyjson_arr_get(cases, i), "tool"), tool)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A folder of our own for configuration and state; none of the user's settings apply. */
 static bool prepare_home(struct runner *runner) {
     (void)snprintf(runner->home, sizeof runner->home, "/tmp/toolrack-cases-XXXXXX");
@@ -392,13 +443,17 @@ int main(int argc, char **argv) {
     }
     *slash = '\0';
     runner.cases_dir = path;
-    printf("1..%zu\n", yyjson_arr_size(cases));
     size_t i;
     size_t count;
     yyjson_val *test;
     yyjson_arr_foreach (cases, i, count, test) {
         report(&runner, test);
+        yyjson_val *tool = yyjson_obj_get(test, "tool");
+        if (yyjson_is_str(tool) && !seen_before(cases, i, tool)) {
+            report_examples(&runner, tool);
+        }
     }
+    printf("1..%u\n", runner.count);
     remove_home(&runner);
     return runner.failed == 0 ? 0 : 1;
 }

@@ -12,19 +12,27 @@ static tr_status two(struct tr_call *call) {
 #define SCHEMA "{\"type\": \"object\", \"properties\": {"
 #elif defined(VARIANT_WRONG_SCHEMA)
 #define SCHEMA "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"objekt\"}}}"
+#elif defined(VARIANT_WRONG_EXAMPLES)
+#define SCHEMA "{\"type\": \"object\", \"properties\": {\"n\": {\"maximum\": 3}}}"
 #else
 #define SCHEMA "{\"type\": \"object\"}"
 #endif
-static const struct tr_tool tool_one = {.size = sizeof(struct tr_tool),
-                                        .name = "one",
-                                        .description = "The first",
+static const struct tr_tool tool_one = {
+        .size = sizeof(struct tr_tool),
+        .name = "one",
+        .description = "The first",
 #if defined(VARIANT_NO_ENTRY)
 #elif defined(VARIANT_NUMBER_AS_FUNCTION)
-                                        .run = (tr_status(*)(struct tr_call *))16,
+        .run = (tr_status(*)(struct tr_call *))16,
 #else
-                                        .run = one,
+        .run = one,
 #endif
-                                        .schema = SCHEMA};
+#if defined(VARIANT_WRONG_EXAMPLES)
+        .result_schema = "{\"type\": \"string\"}",
+        TR_EXAMPLES(TR_EXAMPLE("{\"n\":1}", "\"one\""), TR_EXAMPLE("{\"n\":4}", NULL),
+                    TR_EXAMPLE("{\"n\":2}", "2"), TR_EXAMPLE("{\"n\":3}", NULL)),
+#endif
+        .schema = SCHEMA};
 #if defined(VARIANT_BAD_NAME)
 #define NAME_TWO "2 two"
 #elif defined(VARIANT_SAME_NAME)

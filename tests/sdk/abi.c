@@ -135,8 +135,29 @@ static bool params_are_right(const struct tr_param *params, uint32_t params_coun
     return true;
 }
 
-static void check_tool(const struct tr_tool *tool) {
-    check(tool->size == sizeof *tool && tool->name != NULL && tool->description != NULL,
+/* What a plugin of a minor version states as the size of its tools. */
+static uint32_t tool_size(unsigned minor) {
+    return minor == 0 ? offsetof(struct tr_tool, examples) : sizeof(struct tr_tool);
+}
+
+static bool examples_are_right(const struct tr_tool *tool) {
+    if (tool->example_count > 0 &&
+        (tool->examples == NULL || tool->example_size < sizeof(struct tr_example))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < tool->example_count; i++) {
+        const char *at = (const char *)tool->examples + (size_t)i * tool->example_size;
+        const struct tr_example *example = (const struct tr_example *)(const void *)at;
+        if (example->arguments == NULL || !is_json(example->arguments) ||
+            !is_json(example->result)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_tool(const struct tr_tool *tool, unsigned minor) {
+    check(tool->size == tool_size(minor) && tool->name != NULL && tool->description != NULL,
           "%s: size, name and description", tool->name == NULL ? "?" : tool->name);
     check((tool->function != NULL) != (tool->run != NULL), "%s: one entry", tool->name);
     check(params_are_right(tool->params, tool->param_count, tool->param_size, 0) &&
@@ -145,6 +166,7 @@ static void check_tool(const struct tr_tool *tool) {
     check(is_json(tool->schema) && is_json(tool->result_schema) &&
                   (tool->run == NULL || tool->schema != NULL),
           "%s: schemas", tool->name);
+    check(minor == 0 || examples_are_right(tool), "%s: examples", tool->name);
 }
 
 static void check_plugin(const char *path) {
@@ -161,13 +183,13 @@ static void check_plugin(const char *path) {
         check(plugin->abi_major == TR_ABI_MAJOR && plugin->host_minor_min <= TR_ABI_MINOR,
               "ABI version");
         check(plugin->id != NULL && plugin->version != NULL, "id and version");
-        check(plugin->tool_count > 0 && plugin->tool_size == sizeof(struct tr_tool),
+        check(plugin->tool_count > 0 && plugin->tool_size == tool_size(plugin->abi_minor),
               "%u tools of a known size", plugin->tool_count);
         check(plugin->capability_count == 0 ||
                       plugin->capability_size == sizeof(struct tr_capability),
               "capabilities");
         for (uint32_t i = 0; i < plugin->tool_count; i++) {
-            check_tool(plugin->tools[i]);
+            check_tool(plugin->tools[i], plugin->abi_minor);
         }
     }
     /* It stays open: leaks are looked for at the end, and what its data hold must be seen then. */

@@ -111,10 +111,49 @@ static void check_records(void) {
           "the tools in their order");
 }
 
+static void check_examples(void) {
+    const struct tr_tool *tool = &tr_tool_sum32;
+    check(tool->example_count == 2 && tool->example_size == sizeof(struct tr_example),
+          "examples with their count");
+    check_text(tool->examples[0].arguments, "{\"p1\": 1, \"p2\": true}", "arguments of an example");
+    check_text(tool->examples[0].result, "3", "result of an example");
+    check_text(tool->examples[1].arguments, "{}", "the next one");
+    check_text(tool->tags, "many", "an option behind the examples");
+    check(tr_tool_echo.example_count == 1 && tr_tool_echo.examples[0].result == NULL,
+          "an example without a result");
+    check(tr_tool_whole_call.example_count == 1, "an example of a JSON tool");
+    check(tr_tool_nothing.example_count == 0 && tr_tool_nothing.examples == NULL, "no examples");
+}
+
+/* Hands the schema back, so that one sees it was reached with what was asked. */
+static tr_status answer(struct tr_call *call, const char *message, const char *schema,
+                        const char **ret_content) {
+    (void)call;
+    *ret_content = schema;
+    return strcmp(message, "Why?") == 0 ? TR_PERMISSION_DENIED : TR_OK;
+}
+
+static void check_ask(void) {
+    struct tr_call_api api = {.size = sizeof api, .ask = answer};
+    struct tr_call call = {&api};
+    const char *content = NULL;
+    check(tr_ask(&call, "What?", "{}", &content) == TR_OK, "a question is asked");
+    check_text(content, "{}", "its schema arrives");
+    check(tr_ask(&call, "Why?", "{}", &content) == TR_PERMISSION_DENIED, "a question is declined");
+    content = NULL;
+    api.size = offsetof(struct tr_call_api, ask);
+    check(tr_ask(&call, "What?", "{}", &content) == TR_ABSENT, "a host of 1.0 asks nobody");
+    api = (struct tr_call_api){.size = sizeof api};
+    check(tr_ask(&call, "What?", "{}", &content) == TR_ABSENT, "a host that cannot ask says so");
+    check_text(content, NULL, "nothing is answered then");
+}
+
 int main(void) {
     check_options();
     check_types();
     check_records();
+    check_examples();
+    check_ask();
     printf("1..%u\n", count);
     return failed == 0 ? 0 : 1;
 }

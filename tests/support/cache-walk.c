@@ -68,6 +68,10 @@ static size_t walk_tool(const struct descriptor_tool *tool) {
     for (uint32_t i = 0; i < said->param_count; i++) {
         count += walk_param(&said->params[i], 1);
     }
+    for (uint32_t i = 0; i < said->example_count; i++) {
+        count +=
+                walk_needed_text(said->examples[i].arguments) + walk_text(said->examples[i].result);
+    }
     return said->result == NULL ? count : count + walk_type(said->result, 1);
 }
 

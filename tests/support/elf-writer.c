@@ -117,6 +117,18 @@ static uint64_t put_params(struct elf_writer *writer, const struct tr_param *par
     return table;
 }
 
+static uint64_t put_examples(struct elf_writer *writer, const struct tr_tool *tool) {
+    const struct tr_example *examples = tool->examples;
+    uint64_t table = put(writer, examples, tool->example_count * sizeof *examples);
+    for (uint32_t i = 0; i < tool->example_count; i++) {
+        const struct tr_example *from = &examples[i];
+        uint64_t at = table + i * sizeof *examples;
+        TEXT(struct tr_example, arguments);
+        TEXT(struct tr_example, result);
+    }
+    return table;
+}
+
 static uint64_t put_tool(struct elf_writer *writer, const struct tr_tool *from) {
     if (from == NULL) {
         return 0;
@@ -137,6 +149,8 @@ static uint64_t put_tool(struct elf_writer *writer, const struct tr_tool *from) 
     set_pointer(writer, at + offsetof(struct tr_tool, function),
                 from->function == NULL ? 0 : FUNCTION);
     set_pointer(writer, at + offsetof(struct tr_tool, run), from->run == NULL ? 0 : FUNCTION);
+    set_pointer(writer, at + offsetof(struct tr_tool, examples),
+                from->examples == NULL ? 0 : put_examples(writer, from));
     return at;
 }
 

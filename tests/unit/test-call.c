@@ -242,6 +242,24 @@ static tr_status sleeper(struct tr_call *call) {
 }
 TR_JSON_TOOL(sleeper, "Sleeps", TR_SCHEMA({"type" : "object"}))
 
+static tr_status asker(struct tr_call *call) {
+    static char too_long[65538];
+    const char *fault = tr_get_string(call, "fault", "");
+    const char *message = tr_get_string(call, "message", "Which?");
+    if (strcmp(fault, "null") == 0) {
+        message = NULL;
+    } else if (strcmp(fault, "bytes") == 0) {
+        message = "\xff";
+    } else if (strcmp(fault, "long") == 0) {
+        memset(too_long, 'x', sizeof too_long - 1);
+        message = too_long;
+    }
+    const char *answer = "none";
+    tr_status status = tr_ask(call, message, tr_get_string(call, "schema", NULL), &answer);
+    return tr_reply_textf(call, "%d %s", (int)status, answer);
+}
+TR_JSON_TOOL(asker, "Asks the person", TR_SCHEMA({"type" : "object"}))
+
 static tr_status about(struct tr_call *call) {
     char text[512];
     const char *conversation = tr_context(call, TR_CONTEXT_CONVERSATION);
@@ -282,7 +300,7 @@ TR_TOOL(off, ("Off", .flags = TR_DISABLED), TR_VOID)
 
 TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, picky, greet, echo, several,
           broken, talkative, bulky, lines, shaped, pieces, silent, replying, put_shaped, sleeper,
-          about, getters, nothing, wipe, off)
+          about, asker, getters, nothing, wipe, off)
 
 /* The same sleeper in a plugin that is not thread safe. */
 static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
@@ -662,6 +680,98 @@ static void context_of_a_call(void **state) {
     assert_int_equal(toolrack_call(host, "about", NULL, &options, &result, NULL), 0);
     assert_string_equal(toolrack_result_text(result, NULL), "ada test alone about endless");
     toolrack_result_free(result);
+}
+
+/* --------------------------------------------------------------- questions */
+
+/* What the tool `asker` was told, and what it is to be answered. */
+struct person {
+    int answer;
+    const char *content; /* NULL for none */
+    uint64_t wait_ms;    /* thinks for so long */
+    unsigned asked;
+    char seen[128];
+};
+
+static int answer_question(void *user, const char *message, const char *schema,
+                           char **ret_content) {
+    struct person *person = user;
+    person->asked++;
+    (void)snprintf(person->seen, sizeof person->seen, "%s %s", message, schema);
+    if (person->wait_ms > 0) {
+        const struct timespec wait = clock_timespec(person->wait_ms * CLOCK_NS_PER_MS);
+        (void)nanosleep(&wait, NULL);
+    }
+    *ret_content = person->content != NULL ? strdup(person->content) : NULL;
+    return person->answer;
+}
+
+static void asks(const char *arguments, struct person *person, uint32_t deadline_ms,
+                 const char *expected) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.ask = person != NULL ? answer_question : NULL;
+    options.user = person;
+    options.deadline_ms = deadline_ms;
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err = {0};
+    if (toolrack_call(host, "asker", arguments, &options, &result, &err) < 0) {
+        if (strstr(err.message, expected) == NULL) {
+            fail_msg("\"%s\" is not in \"%s\"", expected, err.message);
+        }
+        return;
+    }
+    assert_string_equal(toolrack_result_text(result, NULL), expected);
+    toolrack_result_free(result);
+}
+
+static void questions_are_answered(void **state) {
+    (void)state;
+    static const uint32_t deadlines[] = {0, TOOLRACK_NO_DEADLINE};
+    for (size_t i = 0; i < 2; i++) {
+        struct person person = {.answer = TOOLRACK_ACCEPTED, .content = "{\"branch\":\"main\"}"};
+        asks("{\"schema\":\"{\\\"type\\\":\\\"object\\\"}\"}", &person, deadlines[i],
+             "0 {\"branch\":\"main\"}");
+        assert_int_equal(person.asked, 1);
+        assert_string_equal(person.seen, "Which? {\"type\":\"object\"}");
+        person.content = NULL;
+        asks("{}", &person, deadlines[i], "0 {}");
+        assert_string_equal(person.seen, "Which? {\"type\":\"object\",\"properties\":{}}");
+        person.answer = TOOLRACK_DECLINED;
+        asks("{}", &person, deadlines[i], "3 none");
+        person.answer = TOOLRACK_DISMISSED;
+        asks("{}", &person, deadlines[i], "5 none");
+        person.answer = 99;
+        asks("{}", &person, deadlines[i], "5 none");
+        person.answer = TOOLRACK_NOBODY;
+        person.content = "{\"not\":\"used\"}";
+        asks("{}", &person, deadlines[i], "7 none");
+        asks("{}", NULL, deadlines[i], "7 none");
+    }
+}
+
+static void bad_questions_and_answers_fail_the_call(void **state) {
+    (void)state;
+    struct person person = {.answer = TOOLRACK_ACCEPTED, .content = "[1]"};
+    asks("{}", &person, 0, "the answer to the tool's question is not a JSON object");
+    person.content = "{\"a\":";
+    asks("{}", &person, 0, "the answer to the tool's question is not a JSON object");
+    person.asked = 0;
+    asks("{\"schema\":\"3\"}", &person, 0, "its schema is not a JSON object");
+    asks("{\"schema\":\"{\"}", &person, 0, "its schema is not a JSON object");
+    asks("{\"message\":\"\"}", &person, 0, "it has no message");
+    asks("{\"fault\":\"null\"}", &person, 0, "it has no message");
+    asks("{\"fault\":\"bytes\"}", &person, 0, "its message is not UTF-8");
+    asks("{\"fault\":\"long\"}", &person, 0, "more than the 65536 bytes allowed");
+    assert_int_equal(person.asked, 0);
+    /* Wrong questions are wrong whoever is there. */
+    asks("{\"message\":\"\"}", NULL, 0, "it has no message");
+}
+
+static void late_answers_are_of_no_use(void **state) {
+    (void)state;
+    struct person person = {.answer = TOOLRACK_ACCEPTED, .content = "{\"a\":1}", .wait_ms = 60};
+    asks("{}", &person, 30, "did not finish within its deadline");
+    assert_int_equal(person.asked, 1);
 }
 
 static void times_out(const char *tool, const char *arguments, const char *message) {
@@ -1116,6 +1226,9 @@ int main(void) {
             cmocka_unit_test(tools_that_call_tools),
             IN_HOST(names_and_permissions),
             IN_HOST(context_of_a_call),
+            IN_HOST(questions_are_answered),
+            IN_HOST(bad_questions_and_answers_fail_the_call),
+            IN_HOST(late_answers_are_of_no_use),
             IN_HOST(a_tool_that_listens_times_out_too),
             IN_HOST(deadline_passes_while_the_tool_runs),
             IN_HOST(stuck_serial_plugin_refuses),

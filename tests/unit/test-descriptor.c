@@ -161,6 +161,11 @@ static void assert_good(const struct descriptor *desc) {
     assert_string_equal(add->tool->params[1].description, "second addend");
     assert_int_equal(add->tool->result->kind, TR_KIND_F64);
     assert_string_equal(add->result_schema, "{\"type\":\"number\"}");
+    assert_int_equal(add->tool->example_count, 2);
+    assert_int_equal(add->tool->example_size, sizeof(struct tr_example));
+    assert_string_equal(add->tool->examples[0].arguments, "{\"a\": 1, \"b\": 2}");
+    assert_string_equal(add->tool->examples[0].result, "3");
+    assert_null(add->tool->examples[1].result);
     const struct descriptor_tool *echo = &desc->tools[1];
     assert_false(echo->typed);
     assert_int_equal(echo->index, 1);
@@ -172,6 +177,8 @@ static void assert_good(const struct descriptor *desc) {
     assert_int_equal(echo->tool->deadline_ms, 1500);
     assert_int_equal(echo->tool->flags, TR_READ_ONLY | TR_IDEMPOTENT);
     assert_ptr_equal(echo->schema, echo->tool->schema);
+    assert_null(echo->tool->examples);
+    assert_int_equal(echo->tool->example_count, 0);
 }
 
 static void good_is_read_however_it_is_linked(void **state) {
@@ -315,6 +322,24 @@ static void a_later_sdk_is_read_as_far_as_known(void **state) {
     assert_string_equal(tool->params[1].name, "number");
     assert_string_equal(tool->params[0].type->choices[1].name, "high");
     assert_int_equal(tool->params[0].type->choices[1].value, 2);
+    assert_int_equal(tool->example_count, 2);
+    assert_int_equal(tool->example_size, sizeof(struct tr_example));
+    assert_string_equal(tool->examples[1].arguments, "{\"level\":\"high\",\"number\":2}");
+}
+
+static void a_plugin_of_1_0_is_read(void **state) {
+    (void)state;
+    AUTO_DESC desc = read_plugin("older");
+    assert_sound(desc, 2);
+    assert_nothing_found(desc);
+    assert_int_equal(desc->plugin->abi_minor, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct tr_tool *tool = desc->tools[i].tool;
+        assert_int_equal(tool->size, sizeof(struct tr_tool));
+        assert_null(tool->examples);
+        assert_int_equal(tool->example_count, 0);
+    }
+    assert_string_equal(desc->tools[0].tool->params[1].description, "second addend");
 }
 
 static void as_many_tools_as_allowed(void **state) {
@@ -435,6 +460,7 @@ struct fixture {
     struct tr_type enum_type;
     struct tr_choice choices[2];
     struct tr_capability capability;
+    struct tr_example examples[DESCRIPTOR_EXAMPLES_MAX + 1];
 };
 
 static void call_nothing(void) {
@@ -485,7 +511,12 @@ static void fixture_init(struct fixture *f) {
                                 .param_count = 3,
                                 .param_size = sizeof(struct tr_param),
                                 .result = &f->types[2],
-                                .function = call_nothing};
+                                .function = call_nothing,
+                                .examples = f->examples,
+                                .example_count = 2,
+                                .example_size = sizeof(struct tr_example)};
+    f->examples[0] = (struct tr_example){"{\"number\":1}", "[]"};
+    f->examples[1] = (struct tr_example){"{}", NULL};
     f->json = (struct tr_tool){.size = sizeof(struct tr_tool),
                                .name = "json",
                                .description = "d",
@@ -670,6 +701,12 @@ static void the_other_machine_is_read_and_refused(void **state) {
     X(choices_object, "param-choices", f->params[0].choices_json = "{}")                           \
     X(choices_same, "param-choices", f->params[0].choices_json = "[1,2,1.0]")                      \
     X(choices_type, "param-choices", f->params[0].choices_json = "[1,\"2\"]")                      \
+    X(examples_null, "example-table", f->typed.examples = NULL)                                    \
+    X(examples_many, "example-table", f->typed.example_count = DESCRIPTOR_EXAMPLES_MAX + 1)        \
+    X(examples_stride, "example-table", f->typed.example_size = 8)                                 \
+    X(examples_odd, "example-table", f->typed.example_size = sizeof(struct tr_example) + 4)        \
+    X(example_text, "tool-text", f->examples[0].arguments = "{\"\x01\":1}")                        \
+    X(example_bytes, "tool-text", f->examples[1].result = "\"\xff\"")                              \
     X(option_pattern, "param-option", f->params[0].pattern = "a")                                  \
     X(option_length, "param-option", f->params[2].max_length = 1)                                  \
     X(option_minimum, "param-option", f->params[1].minimum_json = "1")                             \
@@ -726,6 +763,119 @@ static void every_fault_has_its_rule(void **state) {
         run_fault(&tools[i], false);
     }
 }
+
+/* ------------------------------------------------------------ examples */
+
+/* What is left of the examples of the fixture's typed tool, from both sources, and what was said.
+ */
+static void assert_examples(struct fixture *f, const struct descriptor_options *options,
+                            uint32_t left, const char *rule, const char *cause) {
+    AUTO_DESC copy = NULL;
+    assert_int_equal(descriptor_copy(&f->plugin, options, &copy, NULL), 0);
+    assert_sound(copy, 2);
+    assert_int_equal(copy->tools[0].tool->example_count, left);
+    assert_true((copy->tools[0].tool->examples == NULL) == (left == 0));
+    assert_int_equal(copy->finding_count, rule != NULL);
+    if (rule != NULL) {
+        const struct finding *finding = get_rule(copy, rule);
+        assert_int_equal(finding->severity, FINDING_WARNING);
+        assert_string_equal(finding->tool, "typed");
+        assert_non_null(strstr(finding->cause, cause));
+    }
+    if (options == NULL) {
+        struct elf_writer writer = {0};
+        AUTO_DESC desc = read_written(&writer, &f->plugin);
+        assert_sound(desc, 2);
+        assert_int_equal(desc->tools[0].tool->example_count, left);
+        assert_same_findings(desc, copy);
+    }
+}
+
+static void a_wrong_example_is_left_out(void **state) {
+    (void)state;
+    static const struct {
+        struct tr_example example;
+        const char *rule;
+        const char *cause;
+    } cases[] = {
+            {{NULL, "1"}, "example-arguments", "example 1: its arguments are missing"},
+            {{"", NULL}, "example-arguments", "example 1: its arguments cannot be read: it is not"},
+            {{"{\"a\":}", NULL}, "example-arguments", "it is not JSON"},
+            {{"[1]", NULL}, "example-arguments", "example 1: its arguments are not a JSON object"},
+            {{"{}", "one"}, "example-result", "example 1: its result cannot be read: it is not"},
+            {{"{}", ""}, "example-result", "it is not JSON"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        f.examples[0] = cases[i].example;
+        assert_examples(&f, NULL, 1, cases[i].rule, cases[i].cause);
+    }
+    struct fixture f;
+    fixture_init(&f);
+    assert_examples(&f, NULL, 2, NULL, NULL);
+    f.typed.example_count = 1;
+    f.examples[0].arguments = "null";
+    assert_examples(&f, NULL, 0, "example-arguments", "are not a JSON object");
+    fixture_init(&f);
+    f.examples[1].result =
+            "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[";
+    assert_examples(&f, NULL, 1, "example-result", "example 2: its result cannot be read: it is n");
+}
+
+static void as_many_examples_as_allowed(void **state) {
+    (void)state;
+    struct tr_example examples[DESCRIPTOR_EXAMPLES_MAX];
+    for (size_t i = 0; i < ARRAY_LENGTH(examples); i++) {
+        examples[i] = (struct tr_example){"{}", "1"};
+    }
+    struct fixture f;
+    fixture_init(&f);
+    f.typed.examples = examples;
+    f.typed.example_count = DESCRIPTOR_EXAMPLES_MAX;
+    assert_examples(&f, NULL, DESCRIPTOR_EXAMPLES_MAX, NULL, NULL);
+}
+
+struct values_seen {
+    unsigned calls;
+    unsigned values;
+    const char *misfit; /* the text that does not fit */
+};
+
+static void look_at_values(void *user, const char *schema, size_t length, bool is_result,
+                           struct descriptor_value *values, size_t count) {
+    struct values_seen *seen = user;
+    seen->calls++;
+    assert_int_equal(strlen(schema), length);
+    assert_true(strstr(schema, is_result ? "\"array\"" : "\"number\"") != NULL);
+    for (size_t i = 0; i < count; i++) {
+        seen->values++;
+        assert_true(values[i].fits);
+        values[i].fits = strcmp(values[i].json, seen->misfit) != 0;
+        (void)snprintf(values[i].reason, sizeof values[i].reason, "not liked");
+    }
+}
+
+static void examples_go_through_the_callers_check(void **state) {
+    (void)state;
+    struct values_seen seen = {.misfit = "none"};
+    struct descriptor_options options = {.check_values = look_at_values, .user = &seen};
+    struct fixture f;
+    fixture_init(&f);
+    assert_examples(&f, &options, 2, NULL, NULL);
+    assert_int_equal(seen.calls, 2);
+    assert_int_equal(seen.values, 3);
+    /* What does not fit as arguments is not looked at as a result. */
+    seen = (struct values_seen){.misfit = "{\"number\":1}"};
+    assert_examples(&f, &options, 1, "example-arguments",
+                    "example 1: its arguments do not fit the tool's schema: not liked");
+    assert_int_equal(seen.calls, 1);
+    seen = (struct values_seen){.misfit = "[]"};
+    assert_examples(&f, &options, 1, "example-result",
+                    "example 1: its result does not fit the tool's schema: not liked");
+}
+
+/* -------------------------------------------------------- large and odd */
 
 /* Nested structs that point to one another: 2^16 paths lead through them. */
 static void wide_cycles_end_at_once(void **state) {
@@ -1123,6 +1273,7 @@ int main(void) {
             cmocka_unit_test(packed_relocations_are_read),
             cmocka_unit_test(symbol_relocations_are_followed),
             cmocka_unit_test(a_later_sdk_is_read_as_far_as_known),
+            cmocka_unit_test(a_plugin_of_1_0_is_read),
             cmocka_unit_test(as_many_tools_as_allowed),
             cmocka_unit_test(authors_are_told_what_is_missing),
             cmocka_unit_test(each_fault_has_its_own_message),
@@ -1131,6 +1282,9 @@ int main(void) {
             cmocka_unit_test(own_plugin_is_read_in_every_form),
             cmocka_unit_test(the_other_machine_is_read_and_refused),
             cmocka_unit_test(every_fault_has_its_rule),
+            cmocka_unit_test(a_wrong_example_is_left_out),
+            cmocka_unit_test(as_many_examples_as_allowed),
+            cmocka_unit_test(examples_go_through_the_callers_check),
             cmocka_unit_test(wide_cycles_end_at_once),
             cmocka_unit_test(too_large_descriptors_are_refused),
             cmocka_unit_test(findings_are_counted_beyond_their_limit),

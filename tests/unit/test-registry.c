@@ -499,6 +499,88 @@ static void a_bad_tool_leaves_its_siblings_callable(void **state) {
     close_links(links, dir);
 }
 
+static void a_plugin_of_1_0_runs(void **state) {
+    (void)state;
+    static const char *const links[] = {"a.so", NULL};
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    open_on_links("older", links, dir);
+    expect_list(NULL, "old_add@1.0.0/10 old_greet@1.0.0/10");
+    struct toolrack_result *result = NULL;
+    assert_int_equal(toolrack_call(host, "old_add", "{\"a\":1,\"b\":2}", NULL, &result, NULL), 0);
+    assert_string_equal(toolrack_result_json(result, NULL), "3.0");
+    toolrack_result_free(result);
+    assert_int_equal(toolrack_call(host, "old_greet", NULL, NULL, &result, NULL), 0);
+    assert_string_equal(toolrack_result_text(result, NULL), "good day");
+    toolrack_result_free(result);
+    struct toolrack_tool *tool = toolrack_get(host, "old_add");
+    assert_int_equal(toolrack_tool_example_count(tool), 0);
+    toolrack_tool_unref(tool);
+    close_links(links, dir);
+}
+
+static void examples_that_fit_are_shown(void **state) {
+    (void)state;
+    static const char *const links[] = {"a.so", NULL};
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    open_on_links("wrong-examples", links, dir);
+    expect_list(NULL, "one@1.0.0/10 two@1.0.0/10");
+    struct toolrack_tool *tool = toolrack_get(host, "one");
+    assert_int_equal(toolrack_tool_example_count(tool), 2);
+    assert_string_equal(toolrack_tool_example_arguments(tool, 0), "{\"n\":1}");
+    assert_string_equal(toolrack_tool_example_result(tool, 0), "\"one\"");
+    assert_string_equal(toolrack_tool_example_arguments(tool, 1), "{\"n\":3}");
+    assert_null(toolrack_tool_example_result(tool, 1));
+    assert_null(toolrack_tool_example_arguments(tool, 2));
+    assert_null(toolrack_tool_example_result(tool, SIZE_MAX));
+    toolrack_tool_unref(tool);
+    struct toolrack_findings *findings = NULL;
+    assert_int_equal(toolrack_check(TEST_PLUGINS "/wrong-examples.so", &findings, NULL), 0);
+    unsigned seen = 0;
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        const struct toolrack_finding *one = toolrack_findings_get(findings, i);
+        if (strcmp(one->rule, "example-arguments") == 0) {
+            assert_non_null(strstr(one->cause, "example 2: its arguments do not fit the tool's "
+                                               "schema: /n "));
+            seen |= 1;
+        } else if (strcmp(one->rule, "example-result") == 0) {
+            assert_non_null(strstr(one->cause, "example 3: its result does not fit"));
+            seen |= 2;
+        }
+        assert_int_not_equal(one->severity, TOOLRACK_ERROR);
+    }
+    assert_int_equal(seen, 3);
+    toolrack_findings_free(findings);
+    close_links(links, dir);
+}
+
+/* One that takes more steps to check than a start may cost. */
+static void costly_examples_are_left_out(void **state) {
+    (void)state;
+    enum { ITEMS = 200000 };
+    struct made_plugin made;
+    begin_plugin(&made, "costly");
+    struct tr_tool *tool = add_tool(&made, "costly", NULL, 0);
+    char *arguments = malloc(8 + 2 * ITEMS);
+    assert_non_null(arguments);
+    memcpy(arguments, "{\"a\":[", 6);
+    for (size_t i = 0; i < ITEMS; i++) {
+        memcpy(arguments + 6 + 2 * i, "1,", 2);
+    }
+    memcpy(arguments + 6 + 2 * ITEMS - 1, "]}", 3);
+    const struct tr_example examples[] = {{arguments, NULL}, {"{\"a\":[1]}", NULL}};
+    tool->schema =
+            "{\"type\":\"object\",\"properties\":{\"a\":{\"items\":{\"type\":\"integer\"}}}}";
+    tool->examples = examples;
+    tool->example_count = 2;
+    tool->example_size = sizeof examples[0];
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, NULL), 0);
+    free(arguments);
+    struct toolrack_tool *got = toolrack_get(host, "costly");
+    assert_int_equal(toolrack_tool_example_count(got), 1);
+    assert_string_equal(toolrack_tool_example_arguments(got, 0), "{\"a\":[1]}");
+    toolrack_tool_unref(got);
+}
+
 static void decide_in_event(void *user, const struct toolrack_event *event) {
     (void)user;
     if (event->kind == TOOLRACK_EVENT_CHANGED) {
@@ -566,6 +648,9 @@ int main(void) {
             cmocka_unit_test(settings_hold_in_a_folder_that_is_read_only),
             cmocka_unit_test(of_many_copies_the_first_stays),
             cmocka_unit_test(a_bad_tool_leaves_its_siblings_callable),
+            cmocka_unit_test(a_plugin_of_1_0_runs),
+            cmocka_unit_test(examples_that_fit_are_shown),
+            IN_HOST(costly_examples_are_left_out),
             cmocka_unit_test(an_event_may_decide),
             IN_HOST(thousands_of_tools),
     };

@@ -610,8 +610,9 @@ static void image_of(const struct scan *scan, struct buf *image) {
 }
 
 static void put_many_kinds(struct place *place) {
-    static const char *const plugins[] = {"good",       "all-types",   "minimal",  "newer",
-                                          "bad-schema", "wrong-major", "bad-name", "no-symbol"};
+    static const char *const plugins[] = {"good",        "all-types", "minimal",
+                                          "newer",       "older",     "bad-schema",
+                                          "wrong-major", "bad-name",  "no-symbol"};
     for (size_t i = 0; i < ARRAY_LENGTH(plugins); i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s.so", plugins[i]);
@@ -636,6 +637,10 @@ static void what_comes_back_is_what_was_read(void **state) {
     const struct tr_param *param = get(second, "good.so")->descriptor->tools[0].tool->params;
     assert_string_equal(param[0].description, "first addend");
     assert_int_equal(param[0].type->kind, TR_KIND_F64);
+    const struct tr_tool *shown = get(second, "good.so")->descriptor->tools[0].tool;
+    assert_int_equal(shown->example_count, 2);
+    assert_string_equal(shown->examples[0].result, "3");
+    assert_null(shown->examples[1].result);
     assert_rule(second, "wrong-major.so", "abi-major");
 }
 

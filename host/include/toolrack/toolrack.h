@@ -213,6 +213,14 @@ TOOLRACK_API bool toolrack_tool_has_tag(const struct toolrack_tool *tool, const 
 TOOLRACK_API const char *toolrack_tool_schema(const struct toolrack_tool *tool);
 /** JSON Schema of the result; NULL when nothing is said about it. */
 TOOLRACK_API const char *toolrack_tool_result_schema(const struct toolrack_tool *tool);
+/** Calls that show the tool: the text of a JSON object that it accepts, and the text of the JSON
+ * value that it then gives, or NULL where any result will do. NULL too for an index that is not
+ * below the count. */
+TOOLRACK_API size_t toolrack_tool_example_count(const struct toolrack_tool *tool);
+TOOLRACK_API const char *toolrack_tool_example_arguments(const struct toolrack_tool *tool,
+                                                         size_t index);
+TOOLRACK_API const char *toolrack_tool_example_result(const struct toolrack_tool *tool,
+                                                      size_t index);
 TOOLRACK_API bool toolrack_tool_enabled(const struct toolrack_tool *tool);
 TOOLRACK_API int toolrack_tool_priority(const struct toolrack_tool *tool);
 TOOLRACK_API enum toolrack_permission toolrack_tool_permission(const struct toolrack_tool *tool);
@@ -336,6 +344,14 @@ TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct to
  * without. */
 #define TOOLRACK_NO_DEADLINE UINT32_MAX
 
+/** What a person did with a question. */
+enum toolrack_answer {
+    TOOLRACK_NOBODY,   /**< nobody can be asked */
+    TOOLRACK_ACCEPTED, /**< filled it in */
+    TOOLRACK_DECLINED, /**< said no */
+    TOOLRACK_DISMISSED /**< did neither */
+};
+
 struct toolrack_call_options {
     size_t size;          /**< sizeof(struct toolrack_call_options) */
     uint32_t deadline_ms; /**< 0 is the tool's own, or the host's default */
@@ -348,6 +364,16 @@ struct toolrack_call_options {
      * toolrack_close(). `total` 0 is unknown, `message` may be NULL. */
     void (*progress)(void *user, double done, double total, const char *message);
     void *user;
+    /** A question of the tool to the person, on the thread that runs it; NULL: nobody can be asked.
+     * `schema` is the JSON Schema of a flat object, without properties where consent is all that is
+     * asked for. It may call back, but not toolrack_close(). The call cannot end before this
+     * returns, not even at its deadline or when it is cancelled: who waits for a person stops
+     * waiting then.
+     *
+     * @param ret_content  on TOOLRACK_ACCEPTED, a JSON object from malloc(), which the host frees;
+     *                     left NULL it is {}
+     * @return enum toolrack_answer */
+    int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }

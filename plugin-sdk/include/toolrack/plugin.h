@@ -27,6 +27,7 @@
  * running then.
  *
  * Changes, newest first:
+ *   1.1  2026-11-22  examples in struct tr_tool; ask() in struct tr_call_api, tr_ask()
  *   1.0  2026-11-21  first version
  *
  * Licence: MIT; usable in closed plugins. C11, C++17 and later. */
@@ -51,7 +52,7 @@ extern "C" {
 /** The interface this header describes. A host loads a plugin of its own major number whose
  * `host_minor_min` is not above the host's minor number. */
 #define TR_ABI_MAJOR 1
-#define TR_ABI_MINOR 0
+#define TR_ABI_MINOR 1
 
 #if defined(__GNUC__)
 #define TR_EXPORT         __attribute__((visibility("default")))
@@ -76,7 +77,7 @@ enum tr_code {
     TR_TIMED_OUT = 4,
     TR_CANCELLED = 5,
     TR_LIMIT_EXCEEDED = 6,
-    TR_ABSENT = 7 /**< of the argument getters only: no such argument, or null */
+    TR_ABSENT = 7 /**< of the argument getters, no such argument or null; of tr_ask(), nobody */
 };
 
 /** What kind of C value a type describes, and the JSON it is made from. */
@@ -196,6 +197,14 @@ enum tr_tool_flags {
     TR_OPEN_WORLD = 1 << 4   /**< deals with things outside the machine */
 };
 
+/** One call of a tool and what it gives. Examples are shown to people and models, and a host may
+ * try them before it lets a new build of the plugin take calls: so they change nothing, and give
+ * the same each time. */
+struct tr_example {
+    const char *arguments; /**< the text of a JSON object */
+    const char *result;    /**< the text of a JSON value; NULL: the call must succeed, no more */
+};
+
 /** One tool. It is typed when `function` is set and a JSON tool when `run` is set. */
 struct tr_tool {
     uint32_t size;           /**< sizeof(struct tr_tool) */
@@ -224,6 +233,11 @@ struct tr_tool {
     const char *schema;        /**< JSON Schema 2020-12 of the arguments, root `type: object` */
     const char *result_schema; /**< of the JSON reply, which is then required; or NULL */
     tr_status (*run)(struct tr_call *call); /**< [call-thread] */
+
+    /* Since 1.1. */
+    const struct tr_example *examples; /**< `example_count` of them, `example_size` apart */
+    uint32_t example_count;            /**< at most 16 */
+    uint32_t example_size;             /**< sizeof(struct tr_example) */
 };
 
 enum tr_capability_kind {
@@ -298,6 +312,14 @@ enum tr_json_kind {
     TR_JSON_OBJECT = 6
 };
 
+/** What a person did with a question. */
+enum tr_answer {
+    TR_ANSWER_NOBODY = 0,   /**< nobody can be asked */
+    TR_ANSWER_ACCEPTED = 1, /**< filled it in */
+    TR_ANSWER_DECLINED = 2, /**< said no */
+    TR_ANSWER_DISMISSED = 3 /**< did neither, or gave the call up */
+};
+
 /** About the call itself, for tr_context(). */
 enum tr_context_key {
     TR_CONTEXT_CALLER = 0,       /**< who calls */
@@ -346,6 +368,9 @@ struct tr_call_api {
     tr_status (*put_u64)(struct tr_call *call, const char *key, uint64_t value);
     tr_status (*put_f64)(struct tr_call *call, const char *key, double value);
     tr_status (*put_json)(struct tr_call *call, const char *key, const char *json, uint64_t length);
+    /* Since 1.1. */
+    tr_status (*ask)(struct tr_call *call, const char *message, const char *schema,
+                     const char **ret_content);
 };
 
 /** One call in progress. It and all it hands out end when the tool returns. [call-thread] */
@@ -544,6 +569,33 @@ static inline void tr_log(struct tr_call *call, int32_t level, const char *forma
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
     call->api->log(call, level, message);
+}
+
+/** Ask the person for whom the call is made, and wait for the answer; the deadline goes on.
+ *
+ *     const char *answer;
+ *     switch (tr_ask(call, "Which branch?",
+ *                    TR_SCHEMA({"type": "object", "properties": {"branch": {"type": "string"}}}),
+ *                    &answer)) { ... }
+ *
+ * `message` is one or a few lines for the person. `schema` is the JSON Schema of an object whose
+ * properties are flat, as elicitation in MCP allows: strings (with enum, format or lengths),
+ * numbers, integers, booleans and arrays of strings out of an enum, without anything nested. One
+ * without properties, or NULL, asks for consent alone; `ret_content` may then be NULL too. Message
+ * and schema have at most 64 KiB each. Never ask for a secret: others may see the answer.
+ *
+ * Returns TR_OK when the person accepted: `*ret_content` is then the text of the JSON object that
+ * they filled in, zero-terminated, which lives as long as the call. It is an object, but nobody has
+ * checked it against the schema: what is in it is an argument like any other. Returns
+ * TR_PERMISSION_DENIED when the person declined, TR_CANCELLED when they dismissed the question or
+ * nobody waits for the call any more, and TR_ABSENT when nobody can be asked, as on any host before
+ * 1.1: go on with what is safest, or fail and say which argument would have spared the question.
+ * Any other code is that of a failure which is then the call's. */
+static inline tr_status tr_ask(struct tr_call *call, const char *message, const char *schema,
+                               const char **ret_content) {
+    const struct tr_call_api *api = call->api;
+    bool can_ask = api->size >= offsetof(struct tr_call_api, ask) + sizeof api->ask;
+    return can_ask && api->ask != NULL ? api->ask(call, message, schema, ret_content) : TR_ABSENT;
 }
 
 /** Whether nobody waits for the result any more. A tool that runs long asks now and then, and
@@ -770,6 +822,21 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
 #define TR_CONNECTS(host) {TR_CAP_NETWORK, 0, host}
 #define TR_SPAWNS(name)   {TR_CAP_SPAWN, 0, name}
 #define TR_READS_ENV(name) {TR_CAP_ENV, 0, name}
+
+/** Examples of a tool, as an option beside its description; they set their count as well:
+ *
+ *     TR_TOOL(divide,
+ *             ("Divide two numbers",
+ *              TR_EXAMPLES(TR_EXAMPLE("{\"dividend\": 6, \"divisor\": 3}", "2"),
+ *                          TR_EXAMPLE(TR_SCHEMA({"dividend": 1}), NULL))), ...
+ *
+ * Each is the text of the arguments and of the result; TR_SCHEMA() spares the quotes. */
+#define TR_EXAMPLES(...)                                                                           \
+    .examples = (const struct tr_example[]){__VA_ARGS__},                                          \
+    .example_count =                                                                               \
+            sizeof((const struct tr_example[]){__VA_ARGS__}) / sizeof(struct tr_example),          \
+    .example_size = sizeof(struct tr_example)
+#define TR_EXAMPLE(arguments_, result_) {arguments_, result_}
 
 /* ---- how the macros above work; names that end in _ are not for use */
 

@@ -9,7 +9,9 @@ static double add(double a, double b) {
 }
 TR_TOOL(add,
         ("Add two numbers", .category = "math", .tags = "math, sum", .title = "Addition",
-         .flags = TR_READ_ONLY | TR_IDEMPOTENT),
+         .flags = TR_READ_ONLY | TR_IDEMPOTENT,
+         TR_EXAMPLES(TR_EXAMPLE("{\"a\": 1,\n \"b\": 2}", "3"),
+                     TR_EXAMPLE("{\"a\": 1, \"b\": -1}", NULL))),
         TR_F64, (TR_F64, a, "first addend"), (TR_F64, b, "second addend"))
 
 static const char *greet(struct tr_call *call, const char *name, bool loud) {

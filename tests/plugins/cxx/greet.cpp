@@ -18,6 +18,8 @@ tr_status greet(tr_call *call) noexcept {
     }
 }
 
+constexpr tr_example examples[] = {{R"({"name": "Ada"})", R"("Hello, Ada!")"}, {"{}", nullptr}};
+
 constexpr tr_tool make_greet() {
     tr_tool tool{};
     tool.size = sizeof(tr_tool);
@@ -29,6 +31,9 @@ constexpr tr_tool make_greet() {
         "properties": {"name": {"type": "string", "description": "whom to greet"}}
     })";
     tool.run = greet;
+    tool.examples = examples;
+    tool.example_count = sizeof examples / sizeof examples[0];
+    tool.example_size = sizeof(tr_example);
     return tool;
 }
 

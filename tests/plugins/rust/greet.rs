@@ -1,5 +1,6 @@
 //! A plugin in Rust, without crates: the records of toolrack/plugin.h as `#[repr(C)]` structs, filled in
-//! `static` items, which are constant data in the file.
+//! `static` items, which are constant data in the file. They are those of version 1.0: what structs grew
+//! by later is not stated, and every later host reads them so.
 //!
 //! Built with `panic=abort`: a panic must not unwind into the host. Nothing here has thread-local
 //! destructors, which would keep the library from being unloaded.

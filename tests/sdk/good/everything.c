@@ -64,7 +64,7 @@ static struct shape echo(struct tr_call *call, const struct shape *shape) {
 }
 TR_TOOL(echo, ("Give back what came in", .version = "1.2.3", .title = "Echo", .category = "test",
         .tags = "one,two", .permission = TR_CONFIRM, .priority = -5, .deadline_ms = 1000,
-        .result_description = "The same",
+        .result_description = "The same", TR_EXAMPLES(TR_EXAMPLE("{\"shape\": {}}", NULL)),
         .flags = TR_DISABLED | TR_READ_ONLY | TR_DESTRUCTIVE | TR_IDEMPOTENT | TR_OPEN_WORLD),
         TR_STRUCT(shape), TR_CALL, (TR_POINTER(TR_STRUCT(shape)), shape, "anything"))
 
@@ -146,7 +146,8 @@ static int32_t sum32(int32_t p1, int32_t p2, int32_t p3, int32_t p4, int32_t p5,
             + p17 + p18 + p19 + p20 + p21 + p22 + p23 + p24 + p25 + p26 + p27 + p28 + p29 + p30
             + p31 + p32;
 }
-TR_TOOL(sum32, "The most parameters", TR_I32, (TR_I32, p1, ""), (TR_I32, p2, ""),
+TR_TOOL(sum32, ("The most parameters", TR_EXAMPLES(TR_EXAMPLE(TR_SCHEMA({"p1": 1, "p2": true}), "3"),
+                TR_EXAMPLE("{}", "0")), .tags = "many"), TR_I32, (TR_I32, p1, ""), (TR_I32, p2, ""),
         (TR_I32, p3, ""), (TR_I32, p4, ""), (TR_I32, p5, ""), (TR_I32, p6, ""), (TR_I32, p7, ""),
         (TR_I32, p8, ""), (TR_I32, p9, ""), (TR_I32, p10, ""), (TR_I32, p11, ""),
         (TR_I32, p12, ""), (TR_I32, p13, ""), (TR_I32, p14, ""), (TR_I32, p15, ""),
@@ -172,6 +173,12 @@ static tr_status whole_call(struct tr_call *call) {
     if (tr_cancelled(call) || tr_time_left_ms(call) == 0) {
         return tr_fail(call, TR_CANCELLED, NULL, "cancelled");
     }
+    const char *answer = NULL;
+    switch (tr_ask(call, "Go on?", TR_SCHEMA({"type": "object", "properties": {}}), &answer)) {
+    case TR_OK: tr_log(call, TR_LOG_INFO, "%s", answer); break;
+    case TR_ABSENT: break;
+    default: return tr_fail(call, TR_CANCELLED, NULL, "nobody agreed");
+    }
     char *memory = tr_alloc(call, 2);
     if (memory == NULL) {
         return TR_LIMIT_EXCEEDED;
@@ -186,7 +193,8 @@ static tr_status whole_call(struct tr_call *call) {
     (void)tr_reply_resource_bytes(call, "test:/b", "image/png", bytes.data, bytes.size);
     return tr_reply_json(call, memory);
 }
-TR_JSON_TOOL(whole_call, ("Use every function of a call", .result_schema = TR_SCHEMA({"type": "integer"})),
+TR_JSON_TOOL(whole_call, ("Use every function of a call", TR_EXAMPLES(TR_EXAMPLE("{}", "1")),
+             .result_schema = TR_SCHEMA({"type": "integer"})),
         TR_SCHEMA({"type": "object", "additionalProperties": true}))
 
 static tr_status open_plugin(struct tr_host *host) {
