@@ -83,38 +83,55 @@ static int open_stage(struct toolrack *host, struct toolrack_error *err) {
     return code;
 }
 
+static int read_copy(const struct staged *staged, struct descriptor **ret,
+                     struct toolrack_error *err) {
+    CLEANUP(closep) int fd = open(staged->path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? error_set(err, TOOLRACK_E_IO, "cannot open %s: %m", staged->path)
+                  : descriptor_read(fd, &(struct descriptor_options){0}, ret, err);
+}
+
 /* What was read when the folder was scanned must be what is in the copy: nobody agreed to
  * anything else. */
-static int check_copy(struct plugin *plugin, const struct staged *staged,
+static int check_copy(const struct plugin *plugin, const struct staged *staged,
                       struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
-    int code = descriptor_read_file(staged->path, &copy, err);
+    int code = read_copy(staged, &copy, err);
     if (code < 0) {
         return code;
     }
     return descriptor_same(plugin->desc, copy)
                    ? 0
                    : error_set(err, TOOLRACK_E_REFUSED,
-                               "%s has changed since it was read; reload the plugin folder",
-                               plugin->path);
+                               "%s has changed since it was read; reload it", plugin->path);
+}
+
+static int keep_copy(struct plugin *plugin, const struct staged *staged,
+                     struct toolrack_error *err) {
+    plugin->image_path = strdup(staged->path);
+    plugin->image_identity = staged->identity;
+    memcpy(plugin->sha256, staged->sha256, sizeof plugin->sha256);
+    return plugin->image_path != NULL ? 0 : error_oom(err);
 }
 
 int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
     struct staged staged;
     int code = open_stage(host, err);
-    if (code == 0) {
-        code = stage_copy(host->stage, plugin->path, &plugin->identity, &staged, err);
+    if (code < 0) {
+        return code;
+    }
+    /* A later generation in this process must not get the image of an earlier one, which may still
+     * be mapped. A worker is new in any case. */
+    enum stage_mode mode =
+            plugin->isolated || plugin->generation == 1 ? STAGE_REUSE : STAGE_NEW;
+    code = stage_copy(host->stage, plugin->path, &plugin->identity, mode, &staged, err);
+    if (code == STAGE_CHANGING) {
+        return error_set(err, TOOLRACK_E_REFUSED, "%s has changed since it was read; reload it",
+                         plugin->path);
     }
     if (code == 0) {
         code = check_copy(plugin, &staged, err);
     }
-    if (code < 0) {
-        return code;
-    }
-    plugin->image_path = strdup(staged.path);
-    plugin->image_identity = staged.identity;
-    memcpy(plugin->sha256, staged.sha256, sizeof plugin->sha256);
-    return plugin->image_path != NULL ? 0 : error_oom(err);
+    return code < 0 ? code : keep_copy(plugin, &staged, err);
 }
 
 static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) {
