@@ -217,7 +217,8 @@ static bool find_symbol(const struct symbols *symbols, uint64_t offset, Elf64_Sy
     }
     bool unsized = sized.st_size == 0 && nearest.st_info != 0 && nearest.st_size == 0 &&
                    offset - nearest.st_value < SYMBOLS_UNSIZED_MAX &&
-                   elf_executable(&symbols->elf, offset);
+                   elf_executable(&symbols->elf, offset) &&
+                   elf_executable(&symbols->elf, nearest.st_value);
     *ret = unsized ? nearest : sized;
     return unsized || sized.st_size != 0;
 }
