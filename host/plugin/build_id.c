@@ -6,6 +6,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "plugin/elf.h"
+
+/* Most bytes of notes looked through; the id is among the first. */
+#define NOTES_SIZE_MAX 65536u
+
 struct search {
     unsigned char *id;
     size_t length;
@@ -69,5 +75,44 @@ size_t build_id_get(unsigned char ret[BUILD_ID_MAX]) {
     struct search search = {.id = ret};
     memset(ret, 0, BUILD_ID_MAX);
     (void)dl_iterate_phdr(look_at, &search);
+    return search.length;
+}
+
+/* ---------------------------------------------------------------- of a file */
+
+/* elf_init() has checked the header and its table; the notes it does not look at. */
+static void find_in_file(struct elf *elf, struct search *search) {
+    ElfW(Ehdr) header;
+    memcpy(&header, elf_bytes(elf, 0, sizeof header), sizeof header);
+    for (uint64_t i = 0; i < header.e_phnum; i++) {
+        ElfW(Phdr) segment;
+        const void *at = elf_bytes(elf, header.e_phoff + i * sizeof segment, sizeof segment);
+        if (at == NULL) {
+            return;
+        }
+        memcpy(&segment, at, sizeof segment);
+        if (segment.p_type == PT_NOTE) {
+            uint64_t size = segment.p_filesz < NOTES_SIZE_MAX ? segment.p_filesz : NOTES_SIZE_MAX;
+            const char *notes = elf_bytes(elf, segment.p_offset, size);
+            if (notes != NULL && find_in_notes(notes, size, search)) {
+                return;
+            }
+        }
+    }
+}
+
+size_t build_id_read(int fd, unsigned char ret[BUILD_ID_MAX]) {
+    struct search search = {.id = ret};
+    struct arena arena;
+    struct findings findings;
+    struct elf elf;
+    memset(ret, 0, BUILD_ID_MAX);
+    arena_init(&arena, NULL, 0);
+    findings_init(&findings, &arena);
+    if (elf_init(&elf, fd, &findings) == 0) {
+        find_in_file(&elf, &search);
+    }
+    elf_finish(&elf);
+    arena_finish(&arena);
     return search.length;
 }

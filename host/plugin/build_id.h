@@ -1,4 +1,4 @@
-/* build_id.h - which build of the host is running. */
+/* build_id.h - which build of the host is running, and which one a file is. */
 #pragma once
 
 #include <stddef.h>
@@ -10,3 +10,7 @@
  * code does. Fills up with zeros.
  * @return its length; 0 when it was linked without --build-id. [any-thread] */
 size_t build_id_get(unsigned char ret[BUILD_ID_MAX]);
+
+/** The GNU build id of a shared object, `fd` being open for reading: borrowed. Fills up with zeros.
+ * @return its length; 0 when it has none or cannot be read. [any-thread] */
+size_t build_id_read(int fd, unsigned char ret[BUILD_ID_MAX]);

@@ -294,6 +294,43 @@ int elf_find_symbol(struct elf *elf, const char *name, struct elf_symbol *ret) {
     return 0;
 }
 
+/* The hash table has no count: the symbols end where the highest chain does. */
+static uint32_t count_gnu_hashed(struct elf *elf, uint32_t count_max) {
+    struct gnu_hash table;
+    uint32_t last = 0;
+    if (!read_gnu_hash(elf, &table) || table.bucket_count > count_max) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < table.bucket_count; i++) {
+        uint32_t index;
+        if (!read_words(elf, table.buckets + UINT64_C(4) * i, &index, 1)) {
+            return 0;
+        }
+        last = index > last ? index : last;
+    }
+    for (; last >= table.first && last < count_max; last++) {
+        uint32_t link;
+        if (!read_words(elf, table.chains + UINT64_C(4) * (last - table.first), &link, 1)) {
+            return 0;
+        }
+        if ((link & 1) != 0) {
+            return last + 1;
+        }
+    }
+    return 0;
+}
+
+uint32_t elf_count_symbols(struct elf *elf, uint32_t count_max) {
+    uint32_t head[2]; /* buckets, symbols */
+    if (elf->dynamic.gnu_hash != 0) {
+        return count_gnu_hashed(elf, count_max);
+    }
+    if (elf->dynamic.hash == 0 || !read_words(elf, elf->dynamic.hash, head, 2)) {
+        return 0;
+    }
+    return head[1] <= count_max ? head[1] : 0;
+}
+
 /* ------------------------------------------------------------ remarks */
 
 struct exports {

@@ -134,6 +134,9 @@ int elf_read_dynamic(struct elf *elf);
 /** Find a symbol that the file exports, by its hash table, as the loader does. Findings and codes
  * as above when there is none or it cannot be data. */
 int elf_find_symbol(struct elf *elf, const char *name, struct elf_symbol *ret);
+/** How many symbols the loader's table has, as far as its hash table tells; 0 when there is none,
+ * it cannot be read, or there are more than `count_max`. */
+uint32_t elf_count_symbols(struct elf *elf, uint32_t count_max);
 /** Remark on what else the file exports. */
 void elf_remark_exports(struct elf *elf, const char *expected);
 /** Name of a library that the file needs, `index` below dynamic.needed_count; NULL when its text

@@ -333,7 +333,6 @@ static int load_plugin(struct child *child, struct toolrack_error *err) {
                           &child->image, err);
     }
     if (code == 0) {
-        crash_note_modules();
         code = make_tools(child, err);
     }
     return code;

@@ -1,0 +1,250 @@
+#include "plugin/symbols.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "plugin/elf.h"
+
+/* A table of symbols and the names that go with it. */
+struct table {
+    const unsigned char *symbols; /* `count` of Elf64_Sym, not aligned; NULL: none */
+    uint64_t count;
+    uint64_t names; /* an offset in the file, or an address */
+    uint64_t names_size;
+    bool by_address;
+};
+
+struct symbols {
+    int fd;
+    struct arena arena;
+    struct findings findings;
+    struct table table;
+    struct elf elf;
+};
+
+/* -------------------------------------------------------------- the tables */
+
+static bool read_section(struct elf *elf, const Elf64_Ehdr *header, uint64_t index,
+                         Elf64_Shdr *ret) {
+    const void *section = elf_bytes(elf, header->e_shoff + index * sizeof *ret, sizeof *ret);
+    if (section != NULL) {
+        memcpy(ret, section, sizeof *ret);
+    }
+    return section != NULL;
+}
+
+/* How many section headers there are: where the number is too large for its place, the first one
+ * has it. */
+static uint64_t count_sections(struct elf *elf, const Elf64_Ehdr *header) {
+    Elf64_Shdr first;
+    if (header->e_shoff == 0 || header->e_shoff > elf->size ||
+        header->e_shentsize != sizeof(Elf64_Shdr)) {
+        return 0;
+    }
+    uint64_t count = header->e_shnum;
+    if (count == 0 && read_section(elf, header, 0, &first)) {
+        count = first.sh_size;
+    }
+    return count <= SYMBOLS_SECTIONS_MAX ? count : 0;
+}
+
+static bool take_section(struct elf *elf, const Elf64_Shdr *symbols, const Elf64_Shdr *names,
+                         struct table *ret) {
+    uint64_t count = symbols->sh_size / sizeof(Elf64_Sym);
+    if (symbols->sh_entsize != sizeof(Elf64_Sym) || count == 0 || count > SYMBOLS_MAX ||
+        names->sh_type != SHT_STRTAB || names->sh_offset > elf->size ||
+        names->sh_size > elf->size - names->sh_offset) {
+        return false;
+    }
+    *ret = (struct table){.symbols = elf_bytes(elf, symbols->sh_offset, count * sizeof(Elf64_Sym)),
+                          .count = count,
+                          .names = names->sh_offset,
+                          .names_size = names->sh_size};
+    return ret->symbols != NULL;
+}
+
+static bool find_symtab(struct elf *elf, struct table *ret) {
+    Elf64_Ehdr header;
+    memcpy(&header, elf_bytes(elf, 0, sizeof header), sizeof header); /* elf_init() has read it */
+    uint64_t count = count_sections(elf, &header);
+    for (uint64_t i = 0; i < count; i++) {
+        Elf64_Shdr symbols;
+        Elf64_Shdr names;
+        if (!read_section(elf, &header, i, &symbols)) {
+            return false;
+        }
+        if (symbols.sh_type == SHT_SYMTAB) {
+            return symbols.sh_link < count && read_section(elf, &header, symbols.sh_link, &names) &&
+                   take_section(elf, &symbols, &names, ret);
+        }
+    }
+    return false;
+}
+
+static bool find_dynsym(struct elf *elf, struct table *ret) {
+    uint64_t count = elf_count_symbols(elf, SYMBOLS_MAX);
+    if (count == 0) {
+        return false;
+    }
+    *ret = (struct table){.symbols = elf_at(elf, elf->dynamic.symbols, count * sizeof(Elf64_Sym)),
+                          .count = count,
+                          .names = elf->dynamic.strings,
+                          .names_size = elf->dynamic.strings_size,
+                          .by_address = true};
+    return ret->symbols != NULL;
+}
+
+/* ----------------------------------------------------------------- opening */
+
+/* Opening a device or a pipe may do something already, and a path in a record of a crash is what
+ * the plugin made it. So the file is looked at first, by a descriptor that opens nothing. */
+static int open_regular(const char *path) {
+    CLEANUP(closep) int place = open(path, O_PATH | O_CLOEXEC);
+    struct stat st;
+    if (place < 0 || fstat(place, &st) < 0) {
+        return -1;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        return -1;
+    }
+    char link[64];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", place);
+    return open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+static const char *first_error(const struct findings *findings) {
+    for (uint32_t i = 0; i < findings->count; i++) {
+        if (findings->items[i].severity == FINDING_ERROR) {
+            return findings->items[i].cause;
+        }
+    }
+    return "it is damaged";
+}
+
+static int failed(const struct symbols *symbols, const char *path, int code,
+                  struct toolrack_error *err) {
+    switch (code) {
+    case TOOLRACK_E_NO_MEMORY: return error_oom(err);
+    case TOOLRACK_E_IO:
+        return error_set(err, code, "cannot read %s: %s", path,
+                         strerror(symbols->elf.error_number));
+    default:
+        return error_set(err, TOOLRACK_E_REFUSED, "no names can be read from %s: %s", path,
+                         first_error(&symbols->findings));
+    }
+}
+
+int symbols_open(const char *path, struct symbols **ret, struct toolrack_error *err) {
+    CLEANUP(closep) int fd = open_regular(path);
+    if (fd < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", path, strerror(errno));
+    }
+    CLEANUP(symbols_closep) struct symbols *symbols = malloc(sizeof *symbols);
+    if (symbols == NULL) {
+        return error_oom(err);
+    }
+    symbols->fd = fd;
+    fd = -1;
+    symbols->table = (struct table){0};
+    arena_init(&symbols->arena, NULL, 0);
+    findings_init(&symbols->findings, &symbols->arena);
+    int code = elf_init(&symbols->elf, symbols->fd, &symbols->findings);
+    if (code < 0) {
+        return failed(symbols, path, code, err);
+    }
+    if (!find_symtab(&symbols->elf, &symbols->table) &&
+        !find_dynsym(&symbols->elf, &symbols->table)) {
+        symbols->table = (struct table){0};
+    }
+    if (symbols->elf.failure != 0) {
+        return failed(symbols, path, symbols->elf.failure, err);
+    }
+    *ret = STEAL(symbols);
+    return 0;
+}
+
+void symbols_close(struct symbols *symbols) {
+    if (symbols != NULL) {
+        elf_finish(&symbols->elf);
+        arena_finish(&symbols->arena);
+        closep(&symbols->fd);
+        free(symbols);
+    }
+}
+
+/* ----------------------------------------------------------------- finding */
+
+static bool is_function(const Elf64_Sym *symbol) {
+    unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
+           symbol->st_shndx != SHN_ABS;
+}
+
+/* Of several that begin at one place the one that is meant for others to see. */
+static bool is_better(const Elf64_Sym *a, const Elf64_Sym *b) {
+    if (a->st_value != b->st_value) {
+        return a->st_value > b->st_value;
+    }
+    return ELF64_ST_BIND(a->st_info) == STB_GLOBAL && ELF64_ST_BIND(b->st_info) != STB_GLOBAL;
+}
+
+/* The function that begins last before the offset and reaches over it. One without a size reaches
+ * to where the next one begins. */
+static bool find_symbol(const struct symbols *symbols, uint64_t offset, Elf64_Sym *ret) {
+    const struct table *table = &symbols->table;
+    Elf64_Sym sized = {0};
+    Elf64_Sym nearest = {0};
+    for (uint64_t i = 0; i < table->count; i++) {
+        Elf64_Sym one;
+        memcpy(&one, table->symbols + i * sizeof one, sizeof one);
+        if (!is_function(&one) || one.st_value > offset) {
+            continue;
+        }
+        if (is_better(&one, &nearest)) {
+            nearest = one;
+        }
+        if (offset - one.st_value < one.st_size && is_better(&one, &sized)) {
+            sized = one;
+        }
+    }
+    bool unsized = sized.st_size == 0 && nearest.st_info != 0 && nearest.st_size == 0 &&
+                   offset - nearest.st_value < SYMBOLS_UNSIZED_MAX &&
+                   elf_executable(&symbols->elf, offset) &&
+                   elf_executable(&symbols->elf, nearest.st_value);
+    *ret = unsized ? nearest : sized;
+    return unsized || sized.st_size != 0;
+}
+
+static const char *name_of(struct symbols *symbols, const Elf64_Sym *symbol) {
+    const struct table *table = &symbols->table;
+    if (symbol->st_name == 0 || symbol->st_name >= table->names_size) {
+        return NULL;
+    }
+    uint64_t left = table->names_size - symbol->st_name;
+    uint64_t room = left < SYMBOLS_NAME_MAX + 1 ? left : SYMBOLS_NAME_MAX + 1;
+    uint64_t at = table->names + symbol->st_name;
+    const char *name = table->by_address ? elf_at(&symbols->elf, at, room)
+                                         : elf_bytes(&symbols->elf, at, room);
+    return name != NULL && name[0] != '\0' && memchr(name, '\0', room) != NULL ? name : NULL;
+}
+
+const char *symbols_find(struct symbols *symbols, uint64_t offset,
+                         uint64_t *ret_offset_in_function) {
+    Elf64_Sym symbol;
+    if (!find_symbol(symbols, offset, &symbol)) {
+        return NULL;
+    }
+    const char *name = name_of(symbols, &symbol);
+    if (name != NULL) {
+        *ret_offset_in_function = offset - symbol.st_value;
+    }
+    return name;
+}

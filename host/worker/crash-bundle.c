@@ -1,0 +1,122 @@
+#include "worker/crash-bundle.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "worker/crash.h"
+
+/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ */
+#define FNV_OFFSET UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME  UINT64_C(0x100000001b3)
+
+const char *crash_arguments_hash(const char *arguments, size_t length, char room[CRASH_HASH_ROOM]) {
+    uint64_t hash = FNV_OFFSET;
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (unsigned char)arguments[i]) * FNV_PRIME;
+    }
+    (void)snprintf(room, CRASH_HASH_ROOM, "%016" PRIx64, hash);
+    return room;
+}
+
+/* ------------------------------------------------------------------ members */
+
+static void add_name(struct buf *out, const char *name) {
+    buf_printf(out, ",\"%s\":", name);
+}
+
+/* What a plugin printed may be any bytes. Its lines stay lines. */
+static void add_cleaned(struct buf *out, const char *text) {
+    CLEANUP(freep) char *copy = strdup(text);
+    if (copy == NULL) {
+        out->failed = true;
+        return;
+    }
+    for (char *line = copy; line != NULL;) {
+        char *end = strchr(line, '\n');
+        if (end != NULL) {
+            *end = '\0';
+        }
+        utf8_make_line(line);
+        if (end != NULL) {
+            *end++ = '\n';
+        }
+        line = end;
+    }
+    buf_add_json_string(out, copy, strlen(copy));
+}
+
+static void add_text(struct buf *out, const char *text) {
+    if (text == NULL) {
+        buf_add_text(out, "null");
+    } else if (utf8_valid(text, strlen(text))) {
+        buf_add_json_string(out, text, strlen(text));
+    } else {
+        add_cleaned(out, text);
+    }
+}
+
+static void add_member(struct buf *out, const char *name, const char *text) {
+    add_name(out, name);
+    add_text(out, text);
+}
+
+static void add_hex(struct buf *out, const char *name, const unsigned char *bytes, size_t length) {
+    char text[2 * BUILD_ID_MAX + 1];
+    for (size_t i = 0; i < length; i++) {
+        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    }
+    add_member(out, name, length > 0 ? text : NULL);
+}
+
+static void add_time(struct buf *out, int64_t time_s) {
+    char text[64];
+    struct tm parts;
+    time_t time = (time_t)time_s;
+    bool known = gmtime_r(&time, &parts) != NULL &&
+                 strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) > 0;
+    add_member(out, "time", known ? text : NULL);
+}
+
+static void add_end(struct buf *out, const struct crash_bundle *bundle) {
+    char room[CRASH_SIGNAL_ROOM];
+    add_member(out, "signal", bundle->signal != 0 ? crash_signal_name(bundle->signal, room) : NULL);
+    add_name(out, "exit_status");
+    if (bundle->exit_status >= 0) {
+        buf_add_json_int(out, bundle->exit_status);
+    } else {
+        buf_add_text(out, "null");
+    }
+}
+
+static void add_lines(struct buf *out, const struct crash_bundle *bundle) {
+    add_name(out, "last_lines");
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < bundle->last_line_count; i++) {
+        buf_add_text(out, i > 0 ? "," : "");
+        add_text(out, bundle->last_lines[i]);
+    }
+    buf_add_char(out, ']');
+}
+
+void crash_bundle_write(const struct crash_bundle *bundle, struct buf *out) {
+    size_t id_length = bundle->build_id_length;
+    buf_add_text(out, "{\"plugin\":");
+    add_text(out, bundle->plugin_id);
+    add_member(out, "version", bundle->version);
+    add_member(out, "tool", bundle->tool);
+    add_end(out, bundle);
+    add_member(out, "reason", bundle->reason);
+    add_member(out, "backtrace", bundle->backtrace);
+    add_hex(out, "build_id", bundle->build_id, id_length < BUILD_ID_MAX ? id_length : BUILD_ID_MAX);
+    add_name(out, "generation");
+    buf_add_json_uint(out, bundle->generation);
+    add_member(out, "arguments_hash", bundle->arguments_hash);
+    add_time(out, bundle->time_s);
+    add_lines(out, bundle);
+    buf_add_char(out, '}');
+}

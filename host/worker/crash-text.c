@@ -1,0 +1,254 @@
+/* The host's side: what the area of a dead worker says. The plugin could write there as well, so
+ * all of it may be wrong, and none of it leads to more than a wrong text. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "plugin/symbols.h"
+#include "worker/crash.h"
+
+/* What repeats itself may be as many frames long: functions that call each other in a circle. */
+#define FOLD_PERIOD_MAX    4u
+/* Longest names shown; mangled ones can have thousands of characters. */
+#define FUNCTION_SHOWN_MAX 160u
+#define FILE_SHOWN_MAX     96u
+/* A pointer to a member of nothing leads to the first page. */
+#define NULL_PAGE_SIZE     4096u
+/* What the kernel says where the CPU gives no address (asm/siginfo.h has it, signal.h not always)
+ */
+#define CODE_GENERAL_FAULT 0x80
+
+/* ----------------------------------------------------------------- reading */
+
+/* Of the outermost frames the oldest is written over first: find it, and put it first. */
+static void put_in_order(struct crash_record *record) {
+    struct crash_frame outer[CRASH_FRAMES_OUTER];
+    struct crash_frame *ring = record->frames + CRASH_FRAMES_INNER;
+    if (record->frame_count <= CRASH_FRAMES_MAX) {
+        return;
+    }
+    memcpy(outer, ring, sizeof outer);
+    uint32_t oldest = record->frame_count - CRASH_FRAMES_INNER;
+    for (uint32_t i = 0; i < CRASH_FRAMES_OUTER; i++) {
+        ring[i] = outer[(oldest + i) % CRASH_FRAMES_OUTER];
+    }
+}
+
+static uint32_t frames_kept(const struct crash_record *record) {
+    return record->frame_count < CRASH_FRAMES_MAX ? record->frame_count : CRASH_FRAMES_MAX;
+}
+
+bool crash_read(const void *area, struct crash_record *ret) {
+    struct crash_record record;
+    memcpy(&record, area, sizeof record);
+    if (record.magic != CRASH_MAGIC) {
+        return false;
+    }
+    if (record.frame_count > CRASH_WALK_MAX) {
+        record.frame_count = CRASH_WALK_MAX;
+    }
+    if (record.module_count > CRASH_MODULES_MAX) {
+        record.module_count = CRASH_MODULES_MAX;
+    }
+    record.overflow = record.overflow != 0;
+    put_in_order(&record);
+    for (uint32_t i = 0; i < CRASH_FRAMES_MAX; i++) {
+        if (record.frames[i].module >= record.module_count) {
+            record.frames[i].module = CRASH_NO_MODULE;
+        }
+    }
+    for (uint32_t i = 0; i < CRASH_MODULES_MAX; i++) {
+        record.modules[i][CRASH_PATH_MAX - 1] = '\0';
+    }
+    *ret = record;
+    return true;
+}
+
+/* --------------------------------------------------------------- the signal */
+
+const char *crash_signal_name(int signal, char room[CRASH_SIGNAL_ROOM]) {
+    const char *name = sigabbrev_np(signal);
+    (void)(name != NULL ? snprintf(room, CRASH_SIGNAL_ROOM, "SIG%s", name)
+                        : snprintf(room, CRASH_SIGNAL_ROOM, "signal %d", signal));
+    return room;
+}
+
+/* The first row that fits says it; code 0 is any that the kernel gives. */
+static const struct {
+    int signal;
+    int code;
+    bool has_address;
+    const char *text;
+} causes[] = {
+        {SIGSEGV, CODE_GENERAL_FAULT, false, "a pointer was followed that no address can be"},
+        {SIGSEGV, SEGV_ACCERR, true, "this is not allowed with the memory at "},
+        {SIGSEGV, 0, true, "there is no memory at "},
+        {SIGBUS, BUS_ADRALN, true, "wrongly aligned for this machine: "},
+        {SIGBUS, 0, true, "a mapped file was shortened, or cannot be read: no memory at "},
+        {SIGILL, 0, true, "this CPU has no such instruction as that at "},
+        {SIGFPE, FPE_INTDIV, false, "an integer was divided by zero, or its quotient has no room"},
+        {SIGFPE, 0, false, "an arithmetic error"},
+        {SIGTRAP, 0, true, "a trap for a debugger at "},
+        {SIGXCPU, 0, false, "the limit of CPU time was reached"},
+        {SIGXFSZ, 0, false, "the limit of a file's size was reached"},
+};
+
+static void add_cause(const struct crash_record *record, struct buf *out) {
+    for (size_t i = 0; i < ARRAY_LENGTH(causes); i++) {
+        if (causes[i].signal == record->signal &&
+            (causes[i].code == 0 || causes[i].code == record->code)) {
+            buf_printf(out, ": %s", causes[i].text);
+            if (causes[i].has_address) {
+                buf_printf(out, "0x%llx", (unsigned long long)record->address);
+            }
+            return;
+        }
+    }
+}
+
+void crash_explain(const struct crash_record *record, struct buf *out) {
+    char room[CRASH_SIGNAL_ROOM];
+    buf_add_text(out, crash_signal_name(record->signal, room));
+    if (record->signal == SIGABRT) {
+        buf_add_text(out, ": abort() was called, as by a failed assertion or for a broken heap");
+    } else if (record->overflow) {
+        buf_add_text(out, ": the stack overflowed");
+    } else if (record->code <= 0) {
+        buf_add_text(out, ": it was sent by a program, no instruction caused it");
+    } else if (record->signal == SIGSYS) {
+        buf_printf(out, ": system call %llu is forbidden", (unsigned long long)record->address);
+    } else if (record->signal == SIGSEGV && record->code != CODE_GENERAL_FAULT &&
+               record->address < NULL_PAGE_SIZE) {
+        buf_printf(out, ": a null pointer was followed (address 0x%llx)",
+                   (unsigned long long)record->address);
+    } else {
+        add_cause(record, out);
+    }
+}
+
+/* -------------------------------------------------------------- the backtrace */
+
+/* One frame with its name. */
+struct place {
+    const struct crash_frame *frame;
+    const char *function; /* NULL: not known */
+    uint64_t offset;      /* in the function */
+};
+
+struct trace {
+    const struct crash_record *record;
+    struct symbols *symbols[CRASH_MODULES_MAX]; /* NULL: could not be read */
+    struct place places[CRASH_FRAMES_MAX];
+    struct buf *out;
+};
+
+static void trace_finish(struct trace *trace) {
+    for (uint32_t i = 0; i < CRASH_MODULES_MAX; i++) {
+        symbols_close(trace->symbols[i]);
+    }
+}
+
+static void find_names(struct trace *trace) {
+    const struct crash_record *record = trace->record;
+    for (uint32_t i = 0; i < record->module_count; i++) {
+        (void)symbols_open(record->modules[i], &trace->symbols[i], NULL);
+    }
+    for (uint32_t i = 0; i < frames_kept(record); i++) {
+        struct place *place = &trace->places[i];
+        place->frame = &record->frames[i];
+        uint32_t module = place->frame->module;
+        if (module != CRASH_NO_MODULE && trace->symbols[module] != NULL) {
+            place->function =
+                    symbols_find(trace->symbols[module], place->frame->offset, &place->offset);
+        }
+    }
+}
+
+/* In the same function; not by its name, as two static functions may share one. */
+static bool is_same(const struct place *a, const struct place *b) {
+    uint64_t start_a = a->frame->offset - (a->function != NULL ? a->offset : 0);
+    uint64_t start_b = b->frame->offset - (b->function != NULL ? b->offset : 0);
+    return a->frame->module == b->frame->module && start_a == start_b;
+}
+
+/* How many frames from `from` on only repeat the `ret_period` frames there; 0: none do. */
+static uint32_t repeating(const struct trace *trace, uint32_t from, uint32_t end,
+                          uint32_t *ret_period) {
+    for (uint32_t period = 1; period <= FOLD_PERIOD_MAX; period++) {
+        uint32_t count = 0;
+        while (from + period + count < end &&
+               is_same(&trace->places[from + count], &trace->places[from + period + count])) {
+            count++;
+        }
+        if (count >= 2 * period) {
+            *ret_period = period;
+            return count;
+        }
+    }
+    return 0;
+}
+
+/* Foreign text, on one line and not too long. */
+static void add_shown(struct buf *out, const char *text, size_t length_max) {
+    char shown[FUNCTION_SHOWN_MAX + 1];
+    size_t length = strnlen(text, length_max + 1);
+    bool is_cut = length > length_max;
+    length = is_cut ? utf8_cut(text, length_max) : length;
+    memcpy(shown, text, length);
+    shown[length] = '\0';
+    utf8_make_line(shown);
+    buf_printf(out, "%s%s", shown, is_cut ? "..." : "");
+}
+
+static void add_place(struct trace *trace, uint32_t index) {
+    const struct place *place = &trace->places[index];
+    uint32_t left_out = trace->record->frame_count - frames_kept(trace->record);
+    buf_printf(trace->out, "#%-2u ", index < CRASH_FRAMES_INNER ? index : index + left_out);
+    if (place->function != NULL) {
+        add_shown(trace->out, place->function, FUNCTION_SHOWN_MAX);
+        buf_printf(trace->out, "+0x%llx", (unsigned long long)place->offset);
+    } else {
+        buf_printf(trace->out, "0x%llx", (unsigned long long)place->frame->offset);
+    }
+    if (place->frame->module != CRASH_NO_MODULE) {
+        const char *path = trace->record->modules[place->frame->module];
+        const char *slash = strrchr(path, '/');
+        buf_add_text(trace->out, " (");
+        add_shown(trace->out, slash != NULL ? slash + 1 : path, FILE_SHOWN_MAX);
+        buf_add_text(trace->out, ")");
+    }
+    buf_add_char(trace->out, '\n');
+}
+
+static void add_places(struct trace *trace, uint32_t from, uint32_t end) {
+    while (from < end) {
+        uint32_t period = 1;
+        uint32_t repeated = repeating(trace, from, end, &period);
+        for (uint32_t i = 0; i < period; i++) {
+            add_place(trace, from + i);
+        }
+        if (repeated > 0) {
+            buf_printf(trace->out, "    ... %u more of the same\n", repeated);
+        }
+        from += period + repeated;
+    }
+}
+
+void crash_describe(const struct crash_record *record, struct buf *out) {
+    CLEANUP(trace_finish) struct trace trace = {.record = record, .out = out};
+    uint32_t kept = frames_kept(record);
+    uint32_t inner = kept < CRASH_FRAMES_INNER ? kept : CRASH_FRAMES_INNER;
+    find_names(&trace);
+    if (record->frame_count <= kept) {
+        add_places(&trace, 0, kept);
+        return;
+    }
+    add_places(&trace, 0, inner);
+    buf_printf(out, "    ... %u left out\n", record->frame_count - kept);
+    add_places(&trace, inner, kept);
+    if (record->frame_count == CRASH_WALK_MAX) {
+        buf_add_text(out, "    ... and what is around these\n");
+    }
+}

@@ -1,0 +1,441 @@
+/* The child's side: what runs between a fatal signal and the end of the process.
+ *
+ *  (1) The handler takes no lock and allocates nothing: the thread that crashed
+ *      may hold any lock, and the heap may be what is broken. Modules are found
+ *      with _dl_find_object(), which is made for that, never with dladdr() or
+ *      dl_iterate_phdr(), which wait for the loader. libgcc's unwinder uses the
+ *      same.
+ *  (2) Whatever the record says is there: each count is raised after what it
+ *      counts, the magic is written after all that a record must have.
+ *  (3) One thread writes, the first: `owner`. Others wait for the end that it
+ *      brings, no longer than CRASH_WAIT_MS.
+ *  (4) Who enters the handler ends the process, by the signal that came first;
+ *      also when it is entered once more because it crashed itself, over a
+ *      broken stack.
+ *
+ * The unwinder is linked in statically (-static-libgcc): backtrace() would load it in the
+ * handler, and a shared one makes each start of a worker slower by a tenth. */
+#include "worker/crash.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "base/cleanup.h"
+#include "worker/channel.h"
+
+_Static_assert(sizeof(struct crash_record) <= CHANNEL_CRASH_SIZE, "the record has its place");
+
+/* Stack of the handler beside what the kernel puts on it, which AVX-512 and AMX make large. With
+ * that of AVX-512 it took 7 KiB, 8 under AddressSanitizer; pages that are not used cost nothing. */
+#define CRASH_STACK_SIZE   (64u * 1024)
+/* Above it nothing may be touched either. There most often lies the stack of the thread, and what
+ * overflows that one with a large frame jumps over the page that guards it: it would go on in the
+ * handler's, and be written over by the handler. */
+#define CRASH_GUARD_SIZE   (256u * 1024)
+/* More frames than the handler itself can have, with what a sanitizer puts between. */
+#define HANDLER_FRAMES_MAX 64u
+/* How long a thread that crashed second waits for the first to end the process. */
+#define CRASH_WAIT_MS      2000u
+
+/* Beside those of a crash the two of a limit: the plugin is as much to blame. */
+static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE, SIGABRT,
+                                    SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ};
+
+static struct {
+    struct crash_record *record;
+    const struct link_map *maps[CRASH_MODULES_MAX]; /* the modules that the record names */
+    pid_t process;                                  /* a fork of this process is not the worker */
+    atomic_int owner;                               /* thread that writes the record; 0 is none */
+    int signal;                                     /* the owner's */
+    int statm;                                      /* /proc/self/statm, or -1 */
+    size_t page_size;
+    char program[CRASH_PATH_MAX]; /* the loader has no name for it */
+} crash;
+
+static _Thread_local struct {
+    void *stack; /* of the handler, with its guard page; NULL: none */
+    size_t stack_size;
+    stack_t before;   /* what was there, as a sanitizer's */
+    uintptr_t lowest; /* lowest byte of the thread's own stack; 0 is unknown */
+} own;
+
+/* ---------------------------------------------------- the machine's registers */
+
+#if defined(__x86_64__)
+static uintptr_t pc_of(const ucontext_t *context) {
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+}
+
+static uintptr_t sp_of(const ucontext_t *context) {
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+}
+
+/* At the first instruction of a function its caller's address is on top of the stack. */
+static uintptr_t caller_of(const ucontext_t *context) {
+    uintptr_t caller;
+    memcpy(&caller, (const void *)sp_of(context), sizeof caller);
+    return caller;
+}
+
+static void go_to_caller(ucontext_t *context, uintptr_t pc) {
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    context->uc_mcontext.gregs[REG_RSP] += (greg_t)sizeof pc;
+}
+#elif defined(__aarch64__)
+static uintptr_t pc_of(const ucontext_t *context) {
+    return (uintptr_t)context->uc_mcontext.pc;
+}
+
+static uintptr_t sp_of(const ucontext_t *context) {
+    return (uintptr_t)context->uc_mcontext.sp;
+}
+
+/* At the first instruction of a function its caller's address is in the link register. */
+static uintptr_t caller_of(const ucontext_t *context) {
+    return (uintptr_t)context->uc_mcontext.regs[30];
+}
+
+static void go_to_caller(ucontext_t *context, uintptr_t pc) {
+    context->uc_mcontext.pc = pc;
+}
+#else
+#error "the registers of this machine are not known: say here where its signal frame has them"
+#endif
+
+/* ------------------------------------------------------------------ modules */
+
+/* (2) What was written before is there whenever the value is. */
+static void publish(uint32_t *to, uint32_t value) {
+    __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+/* The end of a path tells more than its beginning. */
+static void copy_path(char *to, const char *path) {
+    size_t length = strnlen(path, PATH_MAX);
+    size_t skipped = length < CRASH_PATH_MAX ? 0 : length - (CRASH_PATH_MAX - 1);
+    memcpy(to, path + skipped, length - skipped);
+    to[length - skipped] = '\0';
+}
+
+static uint32_t module_of(const struct link_map *map) {
+    struct crash_record *record = crash.record;
+    uint32_t count = record->module_count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (crash.maps[i] == map) {
+            return i;
+        }
+    }
+    if (count == CRASH_MODULES_MAX) {
+        return CRASH_NO_MODULE;
+    }
+    crash.maps[count] = map;
+    copy_path(record->modules[count], map->l_name[0] != '\0' ? map->l_name : crash.program);
+    publish(&record->module_count, count + 1);
+    return count;
+}
+
+static struct crash_frame frame_at(uintptr_t address) {
+    struct dl_find_object found;
+    if (_dl_find_object((void *)address, &found) == 0) {
+        uint32_t module = module_of(found.dlfo_link_map);
+        if (module != CRASH_NO_MODULE) {
+            return (struct crash_frame){.offset = address - found.dlfo_link_map->l_addr,
+                                        .module = module};
+        }
+    }
+    return (struct crash_frame){.offset = address, .module = CRASH_NO_MODULE};
+}
+
+static bool in_a_module(uintptr_t address) {
+    struct dl_find_object found;
+    return _dl_find_object((void *)address, &found) == 0;
+}
+
+/* ---------------------------------------------------------------- backtrace */
+
+static void add_frame(uintptr_t address) {
+    struct crash_record *record = crash.record;
+    uint32_t count = record->frame_count;
+    uint32_t place =
+            count < CRASH_FRAMES_INNER
+                    ? count
+                    : CRASH_FRAMES_INNER + (count - CRASH_FRAMES_INNER) % CRASH_FRAMES_OUTER;
+    record->frames[place] = frame_at(address);
+    publish(&record->frame_count, count + 1);
+}
+
+struct walk {
+    uintptr_t start; /* where the signal struck: frames before it are the handler's */
+    bool started;
+    uint32_t steps; /* before it */
+};
+
+static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *user) {
+    struct walk *walk = user;
+    int is_exact = 0; /* not behind a call: the frame was interrupted by a signal */
+    uintptr_t pc = _Unwind_GetIPInfo(context, &is_exact);
+    if (!walk->started) {
+        walk->started = is_exact && pc == walk->start; /* that frame is in the record already */
+        return walk->steps++ < HANDLER_FRAMES_MAX ? _URC_NO_REASON : _URC_NORMAL_STOP;
+    }
+    if (pc == 0 || crash.record->frame_count == CRASH_WALK_MAX) {
+        return _URC_NORMAL_STOP;
+    }
+    add_frame(is_exact ? pc : pc - 1);
+    return _URC_NO_REASON;
+}
+
+/* The unwinder begins at its own caller and goes through the signal's frame by what the kernel
+ * saved there. After a call of what is no function it would end at once, so it is shown the place
+ * of that call instead. */
+static void walk_stack(ucontext_t *context) {
+    uintptr_t pc = pc_of(context);
+    if (!in_a_module(pc)) {
+        uintptr_t caller = caller_of(context);
+        if (!in_a_module(caller)) {
+            return;
+        }
+        add_frame(caller - 1);
+        go_to_caller(context, caller - 1);
+    }
+    struct walk walk = {.start = pc_of(context)};
+    (void)_Unwind_Backtrace(take_frame, &walk);
+}
+
+/* ------------------------------------------------------------------- record */
+
+/* The stack pointer is beyond the end of the stack, or will be with what this instruction pushes,
+ * and what it touched is between the two. */
+static bool is_overflow(int signal, uintptr_t address, uintptr_t sp) {
+    uintptr_t end = own.lowest + crash.page_size;
+    return (signal == SIGSEGV || signal == SIGBUS) && own.lowest != 0 && sp < end &&
+           address < end && address + crash.page_size >= sp;
+}
+
+static uint64_t address_of(int signal, const siginfo_t *info) {
+    switch (signal) {
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGILL:
+    case SIGFPE:
+    case SIGTRAP:
+        /* When another process sent it, other things are in that place. */
+        return info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
+    case SIGSYS: return info->si_code > 0 ? (uint64_t)info->si_syscall : 0;
+    default: return 0;
+    }
+}
+
+/* The first number of statm is the address space in pages. The plugin may have closed the
+ * descriptor and opened another thing there: pread() does not wait for a pipe or a socket. */
+static uint64_t memory_in_use(void) {
+    char text[64];
+    ssize_t length = crash.statm < 0 ? 0 : pread(crash.statm, text, sizeof text, 0);
+    uint64_t pages = 0;
+    for (ssize_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++) {
+        pages = pages * 10 + (uint64_t)(text[i] - '0');
+    }
+    return pages * crash.page_size;
+}
+
+static void write_record(int signal, const siginfo_t *info, ucontext_t *context) {
+    struct crash_record *record = crash.record;
+    record->signal = signal;
+    record->code = info->si_code;
+    record->address = address_of(signal, info);
+    record->overflow =
+            info->si_code > 0 && is_overflow(signal, (uintptr_t)record->address, sp_of(context));
+    add_frame(pc_of(context));
+    publish(&record->magic, CRASH_MAGIC);
+    record->memory_bytes = memory_in_use();
+    walk_stack(context);
+}
+
+/* ------------------------------------------------------------------ handler */
+
+/* (4) The default action of the signal kills the process as it would have without a handler. */
+static _Noreturn void die(int signal) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t set;
+    (void)sigaction(signal, &action, NULL);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, signal);
+    (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    (void)raise(signal);
+    _exit(128 + signal); /* the sandbox did not let it: as a shell would say it */
+}
+
+/* (3) The sleep is cut short by the end of the process. */
+static void wait_for_owner(void) {
+    struct timespec left = {.tv_sec = CRASH_WAIT_MS / 1000,
+                            .tv_nsec = (long)(CRASH_WAIT_MS % 1000) * 1000000};
+    while (nanosleep(&left, &left) < 0 && errno == EINTR) {
+    }
+}
+
+static void on_fatal(int signal, siginfo_t *info, void *context) {
+    if (getpid() != crash.process) {
+        die(signal);
+    }
+    int self = gettid();
+    int owner = 0;
+    if (atomic_compare_exchange_strong(&crash.owner, &owner, self)) {
+        crash.signal = signal;
+        write_record(signal, info, context);
+    } else if (owner != self) {
+        wait_for_owner();
+    }
+    die(crash.signal);
+}
+
+/* ------------------------------------------------------------- installation */
+
+static _Unwind_Reason_Code take_none(struct _Unwind_Context *context, void *user) {
+    (void)context;
+    (void)user;
+    return _URC_NORMAL_STOP;
+}
+
+/* What the unwinder and the loader do at their first use only is done now. */
+static void warm_up(void) {
+    (void)_Unwind_Backtrace(take_none, NULL);
+    (void)in_a_module((uintptr_t)&warm_up);
+}
+
+static void note_program(void) {
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    copy_path(crash.program, path);
+}
+
+static void fatal_set(sigset_t *ret) {
+    (void)sigemptyset(ret);
+    for (size_t i = 0; i < ARRAY_LENGTH(fatal_signals); i++) {
+        (void)sigaddset(ret, fatal_signals[i]);
+    }
+}
+
+bool crash_install(void *area) {
+    crash.record = area;
+    crash.record->magic = 0;
+    crash.record->frame_count = 0;
+    crash.record->module_count = 0;
+    crash.process = getpid();
+    crash.page_size = (size_t)sysconf(_SC_PAGESIZE);
+    crash.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    note_program();
+    warm_up();
+
+    struct sigaction action = {.sa_sigaction = on_fatal,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    /* Nothing else interrupts the handler; but its own crash must come through: (4). */
+    (void)sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < ARRAY_LENGTH(fatal_signals); i++) {
+        int signal = fatal_signals[i];
+        if (signal != SIGXCPU && signal != SIGXFSZ) {
+            (void)sigdelset(&action.sa_mask, signal);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(fatal_signals); i++) {
+        if (sigaction(fatal_signals[i], &action, NULL) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first thread's stack grows until its limit, counted from its upper end. Last on it, before a
+ * word of zeros, is the name of the program; /proc/self/maps would take 30 times as long to say. */
+static uintptr_t lowest_of_first(void) {
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    struct rlimit limit;
+    if (name == NULL || getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return 0;
+    }
+    uintptr_t end = (uintptr_t)name + strlen(name) + 1 + sizeof(uint64_t);
+    end = (end + crash.page_size - 1) & ~(uintptr_t)(crash.page_size - 1);
+    return end > limit.rlim_cur ? end - limit.rlim_cur : 0;
+}
+
+static uintptr_t lowest_of_thread(void) {
+    if (gettid() == getpid()) {
+        return lowest_of_first();
+    }
+    pthread_attr_t attributes;
+    void *lowest = NULL;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return 0;
+    }
+    if (pthread_attr_getstack(&attributes, &lowest, &size) != 0) {
+        lowest = NULL;
+    }
+    (void)pthread_attr_destroy(&attributes);
+    return (uintptr_t)lowest;
+}
+
+static size_t handler_stack_size(void) {
+    long frame = sysconf(_SC_MINSIGSTKSZ); /* what the kernel puts there on this CPU */
+    size_t size = CRASH_STACK_SIZE;
+    if (frame > 0) {
+        size += 2 * (size_t)frame; /* twice: the handler may crash itself */
+    }
+    return (size + crash.page_size - 1) & ~(crash.page_size - 1);
+}
+
+/* Guarded on both sides: a page below, CRASH_GUARD_SIZE above. */
+static bool give_stack(char *memory, size_t size) {
+    stack_t stack = {.ss_sp = memory + crash.page_size, .ss_size = size};
+    return mprotect(stack.ss_sp, size, PROT_READ | PROT_WRITE) == 0 &&
+           sigaltstack(&stack, &own.before) == 0;
+}
+
+bool crash_thread_begin(void) {
+    if (own.stack != NULL) {
+        return true;
+    }
+    size_t stack_size = handler_stack_size();
+    size_t size = crash.page_size + stack_size + CRASH_GUARD_SIZE;
+    char *stack = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED) {
+        return false;
+    }
+    if (!give_stack(stack, stack_size)) {
+        int error_number = errno;
+        (void)munmap(stack, size);
+        errno = error_number;
+        return false;
+    }
+    own.stack = stack;
+    own.stack_size = size;
+    own.lowest = lowest_of_thread();
+    /* A fault whose signal is blocked kills without asking the handler. */
+    sigset_t fatal;
+    fatal_set(&fatal);
+    (void)pthread_sigmask(SIG_UNBLOCK, &fatal, NULL);
+    return true;
+}
+
+void crash_thread_end(void) {
+    if (own.stack != NULL) {
+        (void)sigaltstack(&own.before, NULL);
+        (void)munmap(own.stack, own.stack_size);
+        own.stack = NULL;
+        own.lowest = 0;
+    }
+}
