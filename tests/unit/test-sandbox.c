@@ -1,0 +1,1491 @@
+/* The sandbox, from inside: for each attempt the program starts itself again, puts a policy into
+ * force, attempts one thing and ends with the errno that it got. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <iconv.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <regex.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "worker/sandbox-kernel.h"
+#include "worker/sandbox.h"
+
+#include <cmocka.h>
+
+extern char **environ;
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ADDRESS_SANITIZER 1
+#endif
+#endif
+#if !defined(ADDRESS_SANITIZER)
+#define ADDRESS_SANITIZER 0
+#endif
+
+/* A test that would wait for something that never comes ends here. */
+#define BLOCKED_AFTER_S 120
+
+/* How an attempt ends that has no errno to tell. */
+enum { ENDED_SKIPPED = 201, ENDED_WRONG, ENDED_UNPREPARED, ENDED_NOT_APPLIED };
+
+/* The inherited socket of a worker. */
+#define WORKER_SOCKET 3
+
+/* ------------------------------------------------------------------- scene */
+
+/* A temporary folder: a secret beside a folder that may be read and one that may be written; and
+ * two sockets that listen. Both processes know it. */
+struct scene {
+    char root[256];
+    char secret[300];
+    char readable[300];
+    char writable[300];
+    char swapped[300]; /* a link, where there was a folder when it was granted */
+    uint16_t port;     /* granted by GRANT_PORT */
+    uint16_t other_port;
+    int listeners[2];
+};
+
+/* Where things are, in a scene whose root and ports are known. */
+static void scene_name(struct scene *scene) {
+    (void)snprintf(scene->secret, sizeof scene->secret, "%s/secret", scene->root);
+    (void)snprintf(scene->readable, sizeof scene->readable, "%s/readable", scene->root);
+    (void)snprintf(scene->writable, sizeof scene->writable, "%s/writable", scene->root);
+    (void)snprintf(scene->swapped, sizeof scene->swapped, "%s/writable/swapped", scene->root);
+}
+
+#define PATH_ROOM 400
+
+static const char *below(const char *folder, const char *name, char room[PATH_ROOM]) {
+    (void)snprintf(room, PATH_ROOM, "%s/%s", folder, name);
+    return room;
+}
+
+/* ---------------------------------------------------------------- attempts */
+
+#define GRANT_READ    1u
+#define GRANT_WRITE   2u
+#define GRANT_NETWORK 4u
+#define GRANT_PORT    8u
+#define GRANT_SPAWN   16u
+#define GRANT_SWAPPED 32u
+#define ASK_NAMESPACE 64u
+#define GRANT_PROC    128u
+#define LIMIT_LOW     256u
+#define GRANT_ALL     (GRANT_READ | GRANT_WRITE | GRANT_NETWORK | GRANT_SPAWN)
+
+#define LOW_MEMORY    (UINT64_C(256) * 1024 * 1024)
+#define LOW_FILE_SIZE 65536u
+#define LOW_FILES     16u
+#define LOW_PROCESSES 3u
+
+/* What an attempt may need of the time before the sandbox. */
+struct before {
+    int status_fd; /* of /proc/self/status */
+    uint32_t available;
+    uint32_t layers;  /* that are in force */
+    char network[64]; /* which network namespace it was */
+};
+
+struct attempt {
+    const char *name;
+    unsigned grants;
+    int (*run)(const struct scene *scene, const struct before *before);
+};
+#define ATTEMPT(name)                                                  \
+    static int name(__attribute__((unused)) const struct scene *scene, \
+                    __attribute__((unused)) const struct before *before)
+
+/* The errno of a call, or 0. */
+#define TRY(call) ((call) < 0 ? errno : 0)
+/* End the attempt when something went wrong that it is not about. */
+#define MUST(condition)                                                                          \
+    do {                                                                                         \
+        if (!(condition)) {                                                                      \
+            (void)fprintf(stderr, "# line %d: %s: %s\n", __LINE__, #condition, strerror(errno)); \
+            return ENDED_WRONG;                                                                  \
+        }                                                                                        \
+    } while (0)
+
+static int try_open(const char *path, int flags) {
+    CLEANUP(closep) int fd = open(path, flags | O_CLOEXEC, 0644);
+    return TRY(fd);
+}
+
+ATTEMPT(read_outside) {
+    return try_open(scene->secret, O_RDONLY);
+}
+
+ATTEMPT(read_inside) {
+    char path[PATH_ROOM];
+    char text[16];
+    CLEANUP(closep) int fd = open(below(scene->readable, "file", path), O_RDONLY | O_CLOEXEC);
+    MUST(fd >= 0 && read(fd, text, sizeof text) == 5 && memcmp(text, "hello", 5) == 0);
+    DIR *folder = opendir(scene->readable);
+    MUST(folder != NULL && readdir(folder) != NULL && closedir(folder) == 0);
+    return 0;
+}
+
+ATTEMPT(read_above) {
+    char path[PATH_ROOM];
+    return try_open(below(scene->readable, "../secret", path), O_RDONLY);
+}
+
+ATTEMPT(read_by_link) {
+    char path[PATH_ROOM];
+    return try_open(below(scene->readable, "link", path), O_RDONLY);
+}
+
+ATTEMPT(write_readable) {
+    char path[PATH_ROOM];
+    return try_open(below(scene->readable, "file", path), O_WRONLY);
+}
+
+ATTEMPT(create_in_readable) {
+    char path[PATH_ROOM];
+    return try_open(below(scene->readable, "new", path), O_WRONLY | O_CREAT);
+}
+
+ATTEMPT(remove_readable) {
+    char path[PATH_ROOM];
+    return TRY(unlink(below(scene->readable, "file", path)));
+}
+
+ATTEMPT(truncate_readable) {
+    char path[PATH_ROOM];
+    return TRY(truncate(below(scene->readable, "file", path), 0));
+}
+
+ATTEMPT(empty_readable) {
+    char path[PATH_ROOM];
+    return try_open(below(scene->readable, "file", path), O_RDONLY | O_TRUNC);
+}
+
+ATTEMPT(move_out) {
+    char from[PATH_ROOM];
+    char to[PATH_ROOM];
+    return TRY(rename(below(scene->writable, "kept", from), below(scene->root, "moved", to)));
+}
+
+ATTEMPT(write_inside) {
+    char file[PATH_ROOM];
+    char folder[PATH_ROOM];
+    char moved[PATH_ROOM];
+    (void)below(scene->writable, "made", file);
+    (void)below(scene->writable, "folder", folder);
+    (void)below(scene->writable, "folder/moved", moved);
+    CLEANUP(closep) int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    MUST(fd >= 0 && write(fd, "text", 4) == 4 && fsync(fd) == 0 && ftruncate(fd, 2) == 0);
+    MUST(mkdir(folder, 0700) == 0);
+    /* Landlock's first version moves nothing from one folder to another. */
+    if (sandbox_landlock_version() != 1) {
+        MUST(rename(file, moved) == 0 && rename(moved, file) == 0);
+    }
+    MUST(unlink(file) == 0 && rmdir(folder) == 0);
+    return 0;
+}
+
+ATTEMPT(make_fifo) {
+    char path[PATH_ROOM];
+    return TRY(mkfifo(below(scene->writable, "fifo", path), 0600));
+}
+
+ATTEMPT(change_mode) {
+    return TRY(chmod(scene->secret, 0777));
+}
+
+ATTEMPT(change_times) {
+    return TRY(utimensat(AT_FDCWD, scene->secret, NULL, 0));
+}
+
+ATTEMPT(change_owner) {
+    return TRY(chown(scene->secret, getuid(), getgid()));
+}
+
+ATTEMPT(change_attribute) {
+    return TRY(setxattr(scene->secret, "user.toolrack", "x", 1, 0));
+}
+
+ATTEMPT(read_own_environment) {
+    return try_open("/proc/self/environ", O_RDONLY);
+}
+
+ATTEMPT(read_host_environment) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", getppid());
+    return try_open(path, O_RDONLY);
+}
+
+ATTEMPT(use_devices) {
+    char bytes[8];
+    CLEANUP(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    CLEANUP(closep) int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    MUST(null >= 0 && write(null, "x", 1) == 1);
+    MUST(random >= 0 && read(random, bytes, sizeof bytes) == sizeof bytes);
+    return 0;
+}
+
+ATTEMPT(grant_swapped) {
+    return 0; /* not reached: the policy cannot be put into force */
+}
+
+/* ----------------------------------------------------------------- network */
+
+static int try_socket(int family, int type, int protocol) {
+    CLEANUP(closep) int fd = socket(family, type | SOCK_CLOEXEC, protocol);
+    return TRY(fd);
+}
+
+static struct sockaddr_in local_port(uint16_t port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+static int try_connect(uint16_t port) {
+    struct sockaddr_in address = local_port(port);
+    CLEANUP(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    MUST(fd >= 0);
+    return TRY(connect(fd, (const struct sockaddr *)&address, sizeof address));
+}
+
+ATTEMPT(socket_internet) {
+    return try_socket(AF_INET, SOCK_STREAM, 0);
+}
+
+ATTEMPT(sockets_granted) {
+    MUST(try_socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) == 0);
+    MUST(try_socket(AF_INET, SOCK_DGRAM, 0) == 0);
+    int v6 = try_socket(AF_INET6, SOCK_STREAM, 0);
+    MUST(v6 == 0 || v6 == EAFNOSUPPORT);
+    MUST(try_socket(AF_NETLINK, SOCK_RAW, 0) == 0);
+    return 0;
+}
+
+ATTEMPT(socket_local) {
+    return try_socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+ATTEMPT(socket_packet) {
+    return try_socket(AF_PACKET, SOCK_RAW, 0);
+}
+
+ATTEMPT(socket_multipath) {
+    return try_socket(AF_INET, SOCK_STREAM, 262 /* IPPROTO_MPTCP */);
+}
+
+ATTEMPT(connect_granted) {
+    return try_connect(scene->port);
+}
+
+ATTEMPT(connect_other) {
+    return try_connect(scene->other_port);
+}
+
+ATTEMPT(connect_fast) {
+    struct sockaddr_in address = local_port(scene->other_port);
+    CLEANUP(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    MUST(fd >= 0);
+    return TRY(sendto(fd, "x", 1, MSG_FASTOPEN, (const struct sockaddr *)&address, sizeof address));
+}
+
+ATTEMPT(serve) {
+    CLEANUP(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    MUST(fd >= 0);
+    return TRY(listen(fd, 1));
+}
+
+ATTEMPT(pair_datagram) {
+    int fds[2];
+    return TRY(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds));
+}
+
+/* Send a descriptor; receive one, or -1. */
+static bool send_fd(int socket_fd, int fd) {
+    char byte = 'x';
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec bytes = {&byte, 1};
+    struct msghdr message = {.msg_iov = &bytes,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    return sendmsg(socket_fd, &message, MSG_NOSIGNAL) == 1;
+}
+
+static int receive_fd(int socket_fd) {
+    char byte;
+    int fd = -1;
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec bytes = {&byte, 1};
+    struct msghdr message = {.msg_iov = &bytes,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    if (recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&message) != NULL) {
+        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+    }
+    return fd;
+}
+
+/* What comes over the socket may be used, wherever it is from; and answered. */
+ATTEMPT(receive_descriptor) {
+    char text[16];
+    CLEANUP(closep) int fd = receive_fd(WORKER_SOCKET);
+    MUST(fd >= 0 && pread(fd, text, sizeof text, 0) == 6 && memcmp(text, "secret", 6) == 0);
+    MUST(send_fd(WORKER_SOCKET, fd));
+    int pair[2];
+    MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+    MUST(write(pair[0], "x", 1) == 1 && read(pair[1], text, 1) == 1);
+    return 0;
+}
+
+ATTEMPT(isolate_network) {
+    char network[64] = "";
+    if ((before->layers & SANDBOX_NETWORK_NAMESPACE) == 0) {
+        return ENDED_SKIPPED;
+    }
+    MUST(readlink("/proc/self/ns/net", network, sizeof network - 1) > 0);
+    MUST(strcmp(network, before->network) != 0);
+    return 0;
+}
+
+/* --------------------------------------------------------------- processes */
+
+ATTEMPT(fork_process) {
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    return TRY(child);
+}
+
+ATTEMPT(spawn_process) {
+    pid_t child;
+    char *const arguments[] = {(char[]){"true"}, NULL};
+    return posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environ);
+}
+
+ATTEMPT(execute) {
+    char *const arguments[] = {(char[]){"true"}, NULL};
+    return TRY(execv("/bin/true", arguments));
+}
+
+ATTEMPT(run_shell) {
+    static const char script[] = "set -e; a=$(echo one two | wc -w); test $a -eq 2; exit 7";
+    int status = system(script);
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    return 0;
+}
+
+/* Whoever is root and runs a program has all capabilities again, unless that is prevented. */
+ATTEMPT(run_with_capabilities) {
+    int status = system("grep -q '^CapEff:.0000000000000000$' /proc/self/status &&"
+                        " grep -q '^CapPrm:.0000000000000000$' /proc/self/status");
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return 0;
+}
+
+ATTEMPT(execute_written) {
+    char path[PATH_ROOM];
+    char *const arguments[] = {(char[]){"script"}, NULL};
+    int fd = open(below(scene->writable, "script", path), O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+    MUST(fd >= 0 && write(fd, "#!/bin/sh\n", 10) == 10 && close(fd) == 0);
+    return TRY(execv(path, arguments));
+}
+
+ATTEMPT(leave_group) {
+    MUST(TRY(setpgid(0, 0)) == EPERM);
+    return TRY(setsid());
+}
+
+/* As many as are allowed and some more: at one the kernel must say no. */
+ATTEMPT(fork_bomb) {
+    int gate[2];
+    int refused = 0;
+    MUST(pipe2(gate, O_CLOEXEC) == 0);
+    for (unsigned i = 0; i < 4000 && refused == 0; i++) {
+        pid_t child = fork();
+        if (child == 0) { /* until the first one ends */
+            char byte;
+            (void)close(gate[1]);
+            _exit(read(gate[0], &byte, 1) == 0 ? 0 : 1);
+        }
+        refused = TRY(child);
+    }
+    (void)close(gate[1]);
+    while (wait(NULL) > 0) {
+    }
+    return refused;
+}
+
+static int try_clone(unsigned long flags) {
+    long child = syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+    if (child == 0) {
+        _exit(0);
+    }
+    return TRY(child);
+}
+
+ATTEMPT(clone_users) {
+    return try_clone(CLONE_NEWUSER | SIGCHLD);
+}
+
+ATTEMPT(clone_sibling) {
+    return try_clone(CLONE_PARENT | SIGCHLD);
+}
+
+ATTEMPT(clone_newer) {
+    return TRY(syscall(SYS_clone3, NULL, 0));
+}
+
+ATTEMPT(unshare_users) {
+    return TRY(unshare(CLONE_NEWUSER));
+}
+
+ATTEMPT(trace_host) {
+    return TRY(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL));
+}
+
+ATTEMPT(be_traced) {
+    return TRY(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+}
+
+ATTEMPT(signal_host) {
+    return TRY(kill(getppid(), 0));
+}
+
+ATTEMPT(signal_host_thread) {
+    MUST(TRY(syscall(SYS_tkill, getppid(), 0)) == EPERM);
+    return TRY(syscall(SYS_tgkill, getppid(), getppid(), 0));
+}
+
+ATTEMPT(signal_everybody) {
+    MUST(TRY(kill(0, 0)) == EPERM);
+    return TRY(kill(-1, 0));
+}
+
+ATTEMPT(signal_by_descriptor) {
+    MUST(TRY(fcntl(WORKER_SOCKET, F_SETSIG, SIGKILL)) == EPERM);
+    return TRY(fcntl(WORKER_SOCKET, F_SETOWN, getppid()));
+}
+
+static volatile sig_atomic_t signals_seen;
+
+static void see_signal(int number) {
+    (void)number;
+    signals_seen++;
+}
+
+static void *wait_for_signals(void *gate) {
+    while (signals_seen < 3) {
+        (void)sched_yield();
+    }
+    return gate;
+}
+
+ATTEMPT(signal_oneself) {
+    pthread_t thread;
+    MUST(signal(SIGUSR1, see_signal) != SIG_ERR);
+    MUST(raise(SIGUSR1) == 0 && kill(getpid(), SIGUSR1) == 0);
+    MUST(pthread_create(&thread, NULL, wait_for_signals, NULL) == 0);
+    MUST(pthread_kill(thread, SIGUSR1) == 0 && pthread_join(thread, NULL) == 0);
+    return 0;
+}
+
+ATTEMPT(abort_oneself) {
+    MUST(chdir(scene->writable) == 0);
+    abort();
+}
+
+/* ------------------------------------------------------------------ system */
+
+#define CALL(name) \
+    { #name, SYS_##name }
+
+/* What is refused whatever is granted. The arguments are nonsense, so that nothing happens should
+ * one of them not be. */
+ATTEMPT(call_forbidden) {
+    static const struct {
+        const char *name;
+        long number;
+    } calls[] = {
+            CALL(acct),
+            CALL(add_key),
+            CALL(adjtimex),
+            CALL(bpf),
+            CALL(capset),
+            CALL(chroot),
+            CALL(clock_adjtime),
+            CALL(clock_settime),
+            CALL(delete_module),
+            CALL(fanotify_init),
+            CALL(fchmod),
+            CALL(fchown),
+            CALL(finit_module),
+            CALL(fsconfig),
+            CALL(fsmount),
+            CALL(fsopen),
+            CALL(init_module),
+            CALL(inotify_init1),
+            CALL(io_uring_enter),
+            CALL(io_uring_register),
+            CALL(io_uring_setup),
+            CALL(kcmp),
+            CALL(kexec_load),
+            CALL(keyctl),
+            CALL(landlock_create_ruleset),
+            CALL(listen),
+            CALL(mknodat),
+            CALL(mount),
+            CALL(mount_setattr),
+            CALL(move_mount),
+            CALL(mq_open),
+            CALL(msgget),
+            CALL(name_to_handle_at),
+            CALL(open_by_handle_at),
+            CALL(open_tree),
+            CALL(perf_event_open),
+            CALL(personality),
+            CALL(pidfd_getfd),
+            CALL(pidfd_open),
+            CALL(pidfd_send_signal),
+            CALL(pivot_root),
+            CALL(process_madvise),
+            CALL(process_vm_readv),
+            CALL(process_vm_writev),
+            CALL(ptrace),
+            CALL(quotactl),
+            CALL(reboot),
+            CALL(request_key),
+            CALL(seccomp),
+            CALL(semget),
+            CALL(sethostname),
+            CALL(setns),
+            CALL(setpriority),
+            CALL(setresuid),
+            CALL(setrlimit),
+            CALL(setuid),
+            CALL(shmget),
+            CALL(swapoff),
+            CALL(swapon),
+            CALL(syslog),
+            CALL(umount2),
+            CALL(unshare),
+            CALL(userfaultfd),
+            CALL(vhangup),
+    };
+    int ended = EPERM;
+    for (size_t i = 0; i < ARRAY_LENGTH(calls); i++) {
+        if (syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L, -1L) >= 0 || errno != EPERM) {
+            (void)fprintf(stderr, "# %s: %s\n", calls[i].name, strerror(errno));
+            ended = ENDED_WRONG;
+        }
+    }
+    return ended;
+}
+
+/* Arguments of which a plugin fills the half that the kernel ignores. */
+ATTEMPT(call_disguised) {
+    static const unsigned long high = 0x7fffffff00000000ul;
+    MUST(TRY(syscall(SYS_ioctl, 0, high | 0x5412 /* TIOCSTI */, "x")) == EPERM);
+    MUST(TRY(syscall(SYS_prctl, high | PR_SET_PDEATHSIG, 0, 0, 0, 0)) == EPERM);
+    MUST(TRY(syscall(SYS_kill, high | (unsigned)getppid(), 0)) == EPERM);
+    MUST(TRY(syscall(SYS_clone, high | CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)) == EPERM);
+    return TRY(syscall(SYS_fcntl, WORKER_SOCKET, high | F_SETOWN, getppid()));
+}
+
+ATTEMPT(call_unknown) {
+    MUST(TRY(syscall(SYS_openat2, AT_FDCWD, ".", NULL, 0)) == ENOSYS);
+    return TRY(syscall(500, 0, 0, 0));
+}
+
+#if defined(__x86_64__)
+ATTEMPT(call_x32) {
+    (void)syscall(0x40000000 | SYS_getpid);
+    return 0;
+}
+
+ATTEMPT(call_i386) {
+    long result;
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(20L) : "memory", "r8", "r9", "r10", "r11");
+    return 0;
+}
+#endif
+
+/* ------------------------------------------------------- rights and limits */
+
+/* Whether the lines of /proc/self/status say what they must; it is read now. */
+static bool status_says(int fd, const char *const *lines) {
+    char text[8192];
+    ssize_t length = pread(fd, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    for (size_t i = 0; lines[i] != NULL; i++) {
+        if (strstr(text, lines[i]) == NULL) {
+            (void)fprintf(stderr, "# not in /proc/self/status: %s\n", lines[i] + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+ATTEMPT(have_no_rights) {
+    static const char *const lines[] = {"\nCapInh:\t0000000000000000\n",
+                                        "\nCapPrm:\t0000000000000000\n",
+                                        "\nCapEff:\t0000000000000000\n",
+                                        "\nCapAmb:\t0000000000000000\n",
+                                        "\nNoNewPrivs:\t1\n",
+                                        "\nSeccomp:\t2\n",
+                                        NULL};
+    MUST(status_says(before->status_fd, lines));
+    MUST(prctl(PR_GET_DUMPABLE) == 0);
+    int death_signal = 0;
+    MUST(prctl(PR_GET_PDEATHSIG, &death_signal) == 0 && death_signal == SIGKILL);
+    return 0;
+}
+
+ATTEMPT(have_no_bounding_set) {
+    static const char *const lines[] = {"\nCapBnd:\t0000000000000000\n", NULL};
+    if (geteuid() != 0) {
+        return ENDED_SKIPPED;
+    }
+    MUST(status_says(before->status_fd, lines));
+    return 0;
+}
+
+ATTEMPT(have_what_is_available) {
+    MUST(before->layers == before->available);
+    return 0;
+}
+
+ATTEMPT(take_memory) {
+    void *memory =
+            mmap(NULL, LOW_MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? errno : 0;
+}
+
+ATTEMPT(write_much) {
+    char path[PATH_ROOM];
+    static const char bytes[LOW_FILE_SIZE];
+    CLEANUP(closep)
+    int fd = open(below(scene->writable, "large", path), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    MUST(fd >= 0 && write(fd, bytes, sizeof bytes) == sizeof bytes);
+    return TRY(write(fd, "x", 1));
+}
+
+ATTEMPT(open_much) {
+    for (unsigned i = 0; i < LOW_FILES; i++) {
+        if (dup(WORKER_SOCKET) < 0) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+ATTEMPT(raise_limit) {
+    struct rlimit limit;
+    MUST(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max == LOW_FILES);
+    limit.rlim_cur = 1;
+    return TRY(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+/* -------------------------------------------------------------------- work */
+
+static int compare_numbers(const void *a, const void *b) {
+    int left = *(const int *)a;
+    int right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+static void *sort_numbers(void *room) {
+    int *numbers = room;
+    for (int i = 0; i < 100000; i++) {
+        numbers[i] = i * 7919 % 100003;
+    }
+    qsort(numbers, 100000, sizeof *numbers, compare_numbers);
+    return numbers[0] <= numbers[1] && numbers[99998] <= numbers[99999] ? room : NULL;
+}
+
+ATTEMPT(work_in_threads) {
+    pthread_t threads[4];
+    void *rooms[4];
+    for (size_t i = 0; i < ARRAY_LENGTH(threads); i++) {
+        rooms[i] = malloc(100000 * sizeof(int));
+        MUST(rooms[i] != NULL);
+        MUST(pthread_create(&threads[i], NULL, sort_numbers, rooms[i]) == 0);
+        MUST(pthread_setname_np(threads[i], "sorter") == 0 || errno != EPERM);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(threads); i++) {
+        void *sorted;
+        MUST(pthread_join(threads[i], &sorted) == 0 && sorted == rooms[i]);
+        free(rooms[i]);
+    }
+    return 0;
+}
+
+ATTEMPT(work_with_libc) {
+    regex_t expression;
+    MUST(regcomp(&expression, "^[[:alpha:]]+([0-9]{2,})$", REG_EXTENDED) == 0);
+    MUST(regexec(&expression, "abc123", 0, NULL, 0) == 0);
+    regfree(&expression);
+    CLEANUP(closep) int event = eventfd(1, EFD_CLOEXEC);
+    eventfd_t value;
+    MUST(event >= 0 && eventfd_read(event, &value) == 0 && value == 1);
+    CLEANUP(closep) int memory = memfd_create("work", MFD_CLOEXEC);
+    MUST(memory >= 0 && ftruncate(memory, 4096) == 0);
+    struct timespec pause = {.tv_nsec = 1000};
+    MUST(nanosleep(&pause, NULL) == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 0);
+    FILE *file = tmpfile(); /* in no folder that is granted */
+    MUST(file == NULL && errno == EACCES);
+    return 0;
+}
+
+/* Modules of the C library, which it loads when they are asked for. */
+ATTEMPT(work_with_charsets) {
+    char in[] = "\xe4";
+    char out[8];
+    char *from = in;
+    char *to = out;
+    size_t in_left = 1;
+    size_t out_left = sizeof out;
+    iconv_t convert = iconv_open("UTF-8", "ISO-8859-15");
+    MUST(convert != (iconv_t)-1); /* NOLINT */
+    MUST(iconv(convert, &from, &in_left, &to, &out_left) == 0 && memcmp(out, "\xc3\xa4", 2) == 0);
+    MUST(iconv_close(convert) == 0);
+    return 0;
+}
+
+ATTEMPT(work_with_time) {
+    struct tm local;
+    time_t moment = 1700000000;
+    if (access("/usr/share/zoneinfo/Asia/Tokyo", F_OK) < 0) {
+        return ENDED_SKIPPED;
+    }
+    MUST(setenv("TZ", "Asia/Tokyo", 1) == 0);
+    tzset();
+    MUST(localtime_r(&moment, &local) != NULL && local.tm_gmtoff == 9 * 3600);
+    return 0;
+}
+
+ATTEMPT(load_library) {
+    void *library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+    MUST(library != NULL);
+    double (*cosine)(double) = NULL;
+    *(void **)&cosine = dlsym(library, "cos");
+    MUST(cosine != NULL && cosine(0) > 0.99);
+    return 0;
+}
+
+/* ICU has its data in a library; all names in it carry its version. */
+ATTEMPT(load_icu) {
+    for (int version = 50; version < 120; version++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "libicuuc.so.%d", version);
+        void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL) {
+            continue;
+        }
+        int32_t (*char_name)(int32_t, int, char *, int32_t, int *) = NULL;
+        char text[64] = "";
+        int failure = 0;
+        (void)snprintf(name, sizeof name, "u_charName_%d", version);
+        *(void **)&char_name = dlsym(library, name);
+        MUST(char_name != NULL && char_name('A', 0, text, sizeof text, &failure) > 0);
+        MUST(strcmp(text, "LATIN CAPITAL LETTER A") == 0);
+        return 0;
+    }
+    return ENDED_SKIPPED;
+}
+
+/* A library of the tests that works in its own language and says whether all went well. */
+static int work_in(const char *library) {
+    char path[PATH_ROOM];
+    int (*work)(void) = NULL;
+    if (access(below(TEST_WORK, library, path), F_OK) < 0) {
+        return ENDED_SKIPPED;
+    }
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        (void)fprintf(stderr, "# %s\n", dlerror());
+        return ENDED_WRONG;
+    }
+    *(void **)&work = dlsym(handle, "sandbox_work");
+    MUST(work != NULL);
+    int line = work();
+    if (line != 0) {
+        (void)fprintf(stderr, "# %s: line %d\n", library, line);
+    }
+    return line == 0 ? 0 : ENDED_WRONG;
+}
+
+ATTEMPT(work_in_cxx) {
+    return work_in("sandbox-work-cxx.so");
+}
+
+ATTEMPT(work_in_rust) {
+    return work_in("sandbox-work-rust.so");
+}
+
+/* It locks, maps, syncs, renames and truncates. */
+ATTEMPT(work_with_sqlite) {
+    char path[PATH_ROOM];
+    sqlite3 *db = NULL;
+    MUST(sqlite3_open(below(scene->writable, "data.db", path), &db) == SQLITE_OK);
+    MUST(sqlite3_exec(db,
+                      "CREATE TABLE numbers(n); INSERT INTO numbers VALUES (1), (2);"
+                      "PRAGMA journal_mode = WAL; INSERT INTO numbers VALUES (3); VACUUM;",
+                      NULL, NULL, NULL) == SQLITE_OK);
+    MUST(sqlite3_close(db) == SQLITE_OK);
+    return 0;
+}
+
+/* ------------------------------------------------------------------- child */
+
+#define W GRANT_WRITE
+#define N GRANT_NETWORK
+#define S GRANT_SPAWN
+#define THIS(name, grants) \
+    { #name, (grants), name }
+
+static const struct attempt attempts[] = {
+        THIS(read_outside, GRANT_READ | W),
+        THIS(read_inside, GRANT_READ),
+        THIS(read_above, GRANT_READ),
+        THIS(read_by_link, GRANT_READ),
+        THIS(write_readable, GRANT_READ | W),
+        THIS(create_in_readable, GRANT_READ | W),
+        THIS(remove_readable, GRANT_READ | W),
+        THIS(truncate_readable, GRANT_READ | W),
+        THIS(empty_readable, GRANT_READ | W),
+        THIS(move_out, W),
+        THIS(write_inside, W),
+        THIS(make_fifo, W),
+        THIS(change_mode, GRANT_ALL),
+        THIS(change_times, GRANT_ALL),
+        THIS(change_owner, GRANT_ALL),
+        THIS(change_attribute, GRANT_ALL),
+        THIS(read_own_environment, GRANT_ALL),
+        THIS(read_host_environment, GRANT_ALL),
+        THIS(use_devices, 0),
+        THIS(grant_swapped, GRANT_SWAPPED),
+
+        THIS(socket_internet, S),
+        THIS(sockets_granted, N),
+        THIS(socket_local, GRANT_ALL),
+        THIS(socket_packet, GRANT_ALL),
+        THIS(socket_multipath, GRANT_ALL),
+        THIS(connect_granted, N | GRANT_PORT),
+        THIS(connect_other, N | GRANT_PORT),
+        THIS(connect_fast, N | GRANT_PORT),
+        THIS(serve, GRANT_ALL),
+        THIS(pair_datagram, GRANT_ALL),
+        THIS(receive_descriptor, 0),
+        THIS(isolate_network, ASK_NAMESPACE),
+
+        THIS(fork_process, N),
+        THIS(spawn_process, N),
+        THIS(execute, N),
+        THIS(run_shell, S),
+        THIS(run_with_capabilities, S | GRANT_PROC),
+        THIS(execute_written, W | S),
+        THIS(leave_group, GRANT_ALL),
+        THIS(fork_bomb, S | LIMIT_LOW),
+        THIS(clone_users, GRANT_ALL),
+        THIS(clone_sibling, GRANT_ALL),
+        THIS(clone_newer, GRANT_ALL),
+        THIS(unshare_users, GRANT_ALL),
+        THIS(trace_host, GRANT_ALL),
+        THIS(be_traced, GRANT_ALL),
+        THIS(signal_host, N),
+        THIS(signal_host_thread, N),
+        THIS(signal_everybody, N),
+        THIS(signal_by_descriptor, GRANT_ALL),
+        THIS(signal_oneself, 0),
+        THIS(abort_oneself, W),
+
+        THIS(call_forbidden, GRANT_ALL),
+        THIS(call_disguised, 0),
+        THIS(call_unknown, 0),
+#if defined(__x86_64__)
+        THIS(call_x32, 0),
+        THIS(call_i386, 0),
+#endif
+
+        THIS(have_no_rights, 0),
+        THIS(have_no_bounding_set, S),
+        THIS(have_what_is_available, 0),
+        THIS(take_memory, LIMIT_LOW),
+        THIS(write_much, W | LIMIT_LOW),
+        THIS(open_much, LIMIT_LOW),
+        THIS(raise_limit, LIMIT_LOW),
+
+        THIS(work_in_threads, 0),
+        THIS(work_with_libc, 0),
+        THIS(work_with_charsets, 0),
+        THIS(work_with_time, 0),
+        THIS(load_library, 0),
+        THIS(load_icu, 0),
+        THIS(work_in_cxx, 0),
+        THIS(work_in_rust, 0),
+        THIS(work_with_sqlite, W),
+        /* The same with other grants: the filter is another one. */
+        {"signal_oneself_spawning", S, signal_oneself},
+        {"signal_host_spawning", S, signal_host},
+        {"connect_anywhere", N, connect_other},
+        {"have_what_is_available_all", GRANT_ALL, have_what_is_available},
+        {"have_what_is_available_port", N | GRANT_PORT, have_what_is_available},
+};
+
+static struct sandbox_limits limits_of(unsigned grants) {
+    struct sandbox_limits limits = {0};
+    if ((grants & LIMIT_LOW) != 0) {
+        limits = (struct sandbox_limits){.memory_bytes = LOW_MEMORY,
+                                         .file_size_bytes = LOW_FILE_SIZE,
+                                         .files = LOW_FILES,
+                                         .processes = LOW_PROCESSES};
+    }
+    if (ADDRESS_SANITIZER) {
+        limits.memory_bytes = UINT64_MAX; /* its shadow alone is terabytes */
+    }
+    return limits;
+}
+
+static void prepare(struct before *before) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    before->status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    (void)!readlink("/proc/self/ns/net", before->network, sizeof before->network - 1);
+}
+
+static int apply_policy(const struct scene *scene, unsigned grants, struct before *before) {
+    const char *read_paths[4];
+    size_t reads = 0;
+    read_paths[reads++] = "/nonexistent/toolrack";
+    if ((grants & GRANT_READ) != 0) {
+        read_paths[reads++] = scene->readable;
+    }
+    if ((grants & GRANT_SWAPPED) != 0) {
+        read_paths[reads++] = scene->swapped;
+    }
+    if ((grants & GRANT_PROC) != 0) {
+        read_paths[reads++] = "/proc";
+    }
+    const char *const write_paths[] = {scene->writable};
+    const char *library_paths[24] = {TEST_WORK};
+    for (size_t i = 0; sandbox_library_paths()[i] != NULL; i++) {
+        library_paths[i + 1] = sandbox_library_paths()[i];
+    }
+    struct sandbox_policy policy = {.read_paths = read_paths,
+                                    .read_path_count = reads,
+                                    .write_paths = write_paths,
+                                    .write_path_count = (grants & GRANT_WRITE) != 0,
+                                    .network = (grants & GRANT_NETWORK) != 0,
+                                    .ports = &scene->port,
+                                    .port_count = (grants & GRANT_PORT) != 0,
+                                    .spawn = (grants & GRANT_SPAWN) != 0,
+                                    .network_namespace = (grants & ASK_NAMESPACE) != 0,
+                                    .limits = limits_of(grants)};
+    CLEANUP(buf_finish) struct buf filter = BUF_INIT;
+    struct toolrack_error err;
+    before->available = sandbox_available(&policy);
+    if (sandbox_filter(&policy, &filter, &err) < 0) {
+        (void)fprintf(stderr, "# %s\n", err.message);
+        return ENDED_UNPREPARED;
+    }
+    if (sandbox_apply(&policy, library_paths, filter.data, filter.length, &before->layers, &err) <
+        0) {
+        return ENDED_NOT_APPLIED;
+    }
+    return 0;
+}
+
+/* child NAME ROOT PORT OTHER_PORT; ends without the functions that others may have left for the
+ * end of a program, as LeakSanitizer's would start a process. */
+static void child_main(char **argv) {
+    struct scene scene = {0};
+    struct before before = {0};
+    (void)snprintf(scene.root, sizeof scene.root, "%s", argv[3]);
+    scene.port = (uint16_t)strtoul(argv[4], NULL, 10);
+    scene.other_port = (uint16_t)strtoul(argv[5], NULL, 10);
+    scene_name(&scene);
+    (void)alarm(BLOCKED_AFTER_S);
+    for (size_t i = 0; i < ARRAY_LENGTH(attempts); i++) {
+        if (strcmp(attempts[i].name, argv[2]) == 0) {
+            prepare(&before);
+            int ended = apply_policy(&scene, attempts[i].grants, &before);
+            _exit(ended != 0 ? ended : attempts[i].run(&scene, &before));
+        }
+    }
+    (void)fprintf(stderr, "# no such attempt: %s\n", argv[2]);
+    _exit(ENDED_UNPREPARED);
+}
+
+/* ------------------------------------------------------------------ parent */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
+    (void)st;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static int put_text(const char *path, const char *text) {
+    CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+static int listen_anywhere(uint16_t *ret_port) {
+    struct sockaddr_in address = local_port(0);
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
+        listen(fd, 16) < 0 || getsockname(fd, (struct sockaddr *)&address, &size) < 0) {
+        return -1;
+    }
+    *ret_port = ntohs(address.sin_port);
+    return fd;
+}
+
+static int scene_setup(void **state) {
+    char path[PATH_ROOM];
+    char made[] = "/tmp/toolrack-sandbox-XXXXXX";
+    struct scene *scene = calloc(1, sizeof *scene);
+    if (scene == NULL || mkdtemp(made) == NULL) {
+        return -1;
+    }
+    CLEANUP(freep) char *root = realpath(made, NULL);
+    if (root == NULL) {
+        return -1;
+    }
+    (void)snprintf(scene->root, sizeof scene->root, "%s", root);
+    scene_name(scene);
+    scene->listeners[0] = listen_anywhere(&scene->port);
+    scene->listeners[1] = listen_anywhere(&scene->other_port);
+    *state = scene;
+    (void)alarm(BLOCKED_AFTER_S);
+    return mkdir(scene->readable, 0755) == 0 && mkdir(scene->writable, 0755) == 0 &&
+                           put_text(scene->secret, "secret") == 0 &&
+                           put_text(below(scene->readable, "file", path), "hello") == 0 &&
+                           put_text(below(scene->writable, "kept", path), "kept") == 0 &&
+                           symlink("../secret", below(scene->readable, "link", path)) == 0 &&
+                           symlink("..", scene->swapped) == 0 && scene->listeners[0] >= 0 &&
+                           scene->listeners[1] >= 0
+                   ? 0
+                   : -1;
+}
+
+static int scene_teardown(void **state) {
+    struct scene *scene = *state;
+    (void)alarm(0);
+    (void)nftw(scene->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)close(scene->listeners[0]);
+    (void)close(scene->listeners[1]);
+    free(scene);
+    return 0;
+}
+
+/* Start an attempt with the other end of `socket_fd` as its inherited socket; the wait status. */
+static pid_t start_attempt(const struct scene *scene, const char *name, int socket_fd) {
+    char port[8];
+    char other_port[8];
+    char root[sizeof scene->root];
+    char attempt[64];
+    pid_t child;
+    posix_spawn_file_actions_t actions;
+    (void)snprintf(port, sizeof port, "%u", scene->port);
+    (void)snprintf(other_port, sizeof other_port, "%u", scene->other_port);
+    (void)snprintf(root, sizeof root, "%s", scene->root);
+    (void)snprintf(attempt, sizeof attempt, "%s", name);
+    char *arguments[] = {
+            (char[]){"test-sandbox"}, (char[]){"child"}, attempt, root, port, other_port, NULL};
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    assert_int_equal(posix_spawn_file_actions_adddup2(&actions, socket_fd, WORKER_SOCKET), 0);
+    assert_int_equal(posix_spawn(&child, "/proc/self/exe", &actions, NULL, arguments, environ), 0);
+    assert_int_equal(posix_spawn_file_actions_destroy(&actions), 0);
+    return child;
+}
+
+static int run_attempt(const struct scene *scene, const char *name) {
+    int status;
+    CLEANUP(closep) int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    pid_t child = start_attempt(scene, name, fd);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static const char *ended_name(int ended) {
+    switch (ended) {
+    case ENDED_SKIPPED: return "could not be tried here";
+    case ENDED_WRONG: return "went wrong elsewhere";
+    case ENDED_UNPREPARED: return "could not be prepared";
+    case ENDED_NOT_APPLIED: return "had no policy in force";
+    default: return strerror(ended);
+    }
+}
+
+/* An attempt ends with this errno. */
+static void expect(const struct scene *scene, const char *name, int number) {
+    int status = run_attempt(scene, name);
+    if (!WIFEXITED(status)) {
+        fail_msg("%s ended by signal %d", name, WTERMSIG(status));
+    }
+    if (WEXITSTATUS(status) == ENDED_SKIPPED && number != ENDED_SKIPPED) {
+        print_message("# %s: cannot be tried on this system\n", name);
+        skip();
+    }
+    if (WEXITSTATUS(status) != number) {
+        fail_msg("%s: %s, not %s", name, ended_name(WEXITSTATUS(status)), ended_name(number));
+    }
+}
+
+/* Skip what the kernel does not have, and say so. */
+static void need(uint32_t layer) {
+    static const uint16_t port = 1;
+    const struct sandbox_policy policy = {.network = true, .ports = &port, .port_count = 1};
+    if ((sandbox_available(&policy) & layer) == 0) {
+        CLEANUP(buf_finish) struct buf words = BUF_INIT;
+        sandbox_describe(layer, &words);
+        print_message("# this kernel lacks %s\n", words.data);
+        skip();
+    }
+}
+
+static void test_files(void **state) {
+    need(SANDBOX_LANDLOCK_FILES);
+    expect(*state, "read_outside", EACCES);
+    expect(*state, "read_inside", 0);
+    expect(*state, "read_above", EACCES);
+    expect(*state, "read_by_link", EACCES);
+    expect(*state, "write_readable", EACCES);
+    expect(*state, "create_in_readable", EACCES);
+    expect(*state, "remove_readable", EACCES);
+    expect(*state, "move_out", sandbox_landlock_version() == 1 ? EXDEV : EACCES);
+    expect(*state, "write_inside", 0);
+    expect(*state, "read_own_environment", EACCES);
+    expect(*state, "read_host_environment", EACCES);
+    expect(*state, "use_devices", 0);
+    expect(*state, "grant_swapped", ENDED_NOT_APPLIED);
+    expect(*state, "execute_written", EACCES);
+}
+
+/* Of what Landlock does not know, or not in all its versions. */
+static void test_files_by_seccomp(void **state) {
+    expect(*state, "truncate_readable", sandbox_landlock_version() >= 3 ? EACCES : EPERM);
+    expect(*state, "empty_readable", EPERM);
+    expect(*state, "make_fifo", EPERM);
+    expect(*state, "change_mode", EPERM);
+    expect(*state, "change_times", EPERM);
+    expect(*state, "change_owner", EPERM);
+    expect(*state, "change_attribute", EPERM);
+}
+
+static void test_sockets(void **state) {
+    expect(*state, "socket_internet", EACCES);
+    expect(*state, "sockets_granted", 0);
+    expect(*state, "socket_local", EACCES);
+    expect(*state, "socket_packet", EPERM);
+    expect(*state, "socket_multipath", EPERM);
+    expect(*state, "connect_anywhere", 0);
+    expect(*state, "connect_fast", EPERM);
+    expect(*state, "serve", EPERM);
+    expect(*state, "pair_datagram", EPERM);
+}
+
+static void test_ports(void **state) {
+    need(SANDBOX_LANDLOCK_TCP);
+    expect(*state, "connect_granted", 0);
+    expect(*state, "connect_other", EACCES);
+}
+
+static void test_network_namespace(void **state) {
+    expect(*state, "isolate_network", 0);
+}
+
+static void test_inherited_socket(void **state) {
+    const struct scene *scene = *state;
+    int pair[2];
+    int status;
+    char text[8];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    CLEANUP(closep) int host = pair[0];
+    CLEANUP(closep) int worker = pair[1];
+    CLEANUP(closep) int secret = open(scene->secret, O_RDONLY | O_CLOEXEC);
+    pid_t child = start_attempt(scene, "receive_descriptor", worker);
+    assert_true(send_fd(host, secret));
+    CLEANUP(closep) int back = receive_fd(host);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(pread(back, text, sizeof text, 0), 6);
+}
+
+static void test_processes(void **state) {
+    expect(*state, "fork_process", EPERM);
+    expect(*state, "spawn_process", EPERM);
+    expect(*state, "execute", EPERM);
+    expect(*state, "run_shell", 0);
+    expect(*state, "run_with_capabilities", 0);
+    expect(*state, "leave_group", EPERM);
+    expect(*state, "clone_users", EPERM);
+    expect(*state, "clone_sibling", EPERM);
+    expect(*state, "clone_newer", ENOSYS);
+    expect(*state, "unshare_users", EPERM);
+    expect(*state, "trace_host", EPERM);
+    expect(*state, "be_traced", EPERM);
+}
+
+static void test_process_limit(void **state) {
+    if (getuid() == 0) {
+        print_message("# the kernel does not count root's processes\n");
+        skip();
+    }
+    expect(*state, "fork_bomb", EAGAIN);
+}
+
+static void test_signals(void **state) {
+    expect(*state, "signal_host", EPERM);
+    expect(*state, "signal_host_thread", EPERM);
+    expect(*state, "signal_everybody", EPERM);
+    expect(*state, "signal_by_descriptor", EPERM);
+    expect(*state, "signal_oneself", 0);
+    expect(*state, "signal_oneself_spawning", 0);
+}
+
+static void test_signals_when_spawning(void **state) {
+    need(SANDBOX_LANDLOCK_SCOPE);
+    expect(*state, "signal_host_spawning", EPERM);
+}
+
+static void test_abort(void **state) {
+    int status = run_attempt(*state, "abort_oneself");
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGABRT);
+    assert_false(WCOREDUMP(status));
+}
+
+static void test_forbidden_calls(void **state) {
+    expect(*state, "call_forbidden", EPERM);
+    expect(*state, "call_disguised", EPERM);
+    expect(*state, "call_unknown", ENOSYS);
+}
+
+static void test_other_architectures(void **state) {
+#if defined(__x86_64__)
+    int status = run_attempt(*state, "call_x32");
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGSYS);
+    status = run_attempt(*state, "call_i386");
+    assert_true(WIFSIGNALED(status));
+    if (WTERMSIG(status) == SIGSEGV) {
+        print_message("# this kernel runs no 32-bit programs\n");
+        skip();
+    }
+    assert_int_equal(WTERMSIG(status), SIGSYS);
+#else
+    (void)state;
+    print_message("# this architecture has no other beside it that is tried\n");
+    skip();
+#endif
+}
+
+static void test_rights(void **state) {
+    expect(*state, "have_no_rights", 0);
+    expect(*state, "have_what_is_available", 0);
+    expect(*state, "have_what_is_available_all", 0);
+    expect(*state, "have_what_is_available_port", 0);
+}
+
+static void test_bounding_set(void **state) {
+    expect(*state, "have_no_bounding_set", 0);
+}
+
+static void test_limits(void **state) {
+    expect(*state, "write_much", EFBIG);
+    expect(*state, "open_much", EMFILE);
+    expect(*state, "raise_limit", EPERM);
+}
+
+static void test_memory_limit(void **state) {
+    if (ADDRESS_SANITIZER) {
+        print_message("# the sanitizer needs more address space than a limit leaves\n");
+        skip();
+    }
+    expect(*state, "take_memory", ENOMEM);
+}
+
+static void test_work(void **state) {
+    expect(*state, "work_in_threads", 0);
+    expect(*state, "work_with_libc", 0);
+    expect(*state, "work_with_charsets", 0);
+    expect(*state, "work_with_sqlite", 0);
+    expect(*state, "load_library", 0);
+}
+
+static void test_work_with_time(void **state) {
+    expect(*state, "work_with_time", 0);
+}
+
+static void test_work_with_icu(void **state) {
+    expect(*state, "load_icu", 0);
+}
+
+static void test_work_in_cxx(void **state) {
+    expect(*state, "work_in_cxx", 0);
+}
+
+static void test_work_in_rust(void **state) {
+    expect(*state, "work_in_rust", 0);
+}
+
+/* --------------------------------------------------------------- host side */
+
+static void assert_described(uint32_t layers, const char *words) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    sandbox_describe(layers, &out);
+    assert_string_equal(out.data, words);
+}
+
+static void test_describe(void **state) {
+    (void)state;
+    assert_described(0, "none");
+    assert_described(SANDBOX_LANDLOCK_SCOPE, "landlock (scope)");
+    assert_described(SANDBOX_LANDLOCK_FILES | SANDBOX_SECCOMP, "landlock (files), seccomp");
+    assert_described(UINT32_MAX, "no-new-privs, capabilities, landlock (files, tcp, scope), "
+                                 "seccomp, limits, network namespace");
+}
+
+static void test_wanted(void **state) {
+    (void)state;
+    static const uint16_t port = 443;
+    const uint32_t always = SANDBOX_NO_NEW_PRIVS | SANDBOX_CAPABILITIES | SANDBOX_LANDLOCK_FILES |
+                            SANDBOX_SECCOMP | SANDBOX_LIMITS;
+    struct sandbox_policy policy = {0};
+    assert_int_equal(sandbox_wanted(&policy), always);
+    policy.network_namespace = true;
+    assert_int_equal(sandbox_wanted(&policy), always | SANDBOX_NETWORK_NAMESPACE);
+    policy.network = true;
+    assert_int_equal(sandbox_wanted(&policy), always);
+    policy.ports = &port;
+    policy.port_count = 1;
+    assert_int_equal(sandbox_wanted(&policy), always | SANDBOX_LANDLOCK_TCP);
+    policy.spawn = true;
+    assert_int_equal(sandbox_wanted(&policy),
+                     always | SANDBOX_LANDLOCK_TCP | SANDBOX_LANDLOCK_SCOPE);
+}
+
+/* Versions of Landlock that this kernel does not have decide the same way. */
+static void test_landlock_versions(void **state) {
+    (void)state;
+    static const uint16_t port = 443;
+    struct sandbox_policy policy = {0};
+    assert_int_equal(sandbox_landlock_layers(0, &policy), 0);
+    assert_int_equal(sandbox_landlock_layers(3, &policy), SANDBOX_LANDLOCK_FILES);
+    assert_int_equal(sandbox_landlock_layers(4, &policy),
+                     SANDBOX_LANDLOCK_FILES | SANDBOX_LANDLOCK_TCP);
+    assert_int_equal(sandbox_landlock_layers(6, &policy),
+                     SANDBOX_LANDLOCK_FILES | SANDBOX_LANDLOCK_TCP | SANDBOX_LANDLOCK_SCOPE);
+    policy.network = true;
+    assert_int_equal(sandbox_landlock_layers(4, &policy), SANDBOX_LANDLOCK_FILES);
+    policy.ports = &port;
+    policy.port_count = 1;
+    assert_int_equal(sandbox_landlock_layers(4, &policy),
+                     SANDBOX_LANDLOCK_FILES | SANDBOX_LANDLOCK_TCP);
+}
+
+static void test_filter(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf one = BUF_INIT;
+    CLEANUP(buf_finish) struct buf two = BUF_INIT;
+    struct toolrack_error err;
+    for (unsigned i = 0; i < 4; i++) {
+        struct sandbox_policy policy = {.network = (i & 1) != 0, .spawn = (i & 2) != 0};
+        buf_clear(&one);
+        buf_clear(&two);
+        buf_add_text(&two, "before");
+        assert_int_equal(sandbox_filter(&policy, &one, &err), 0);
+        assert_int_equal(sandbox_filter(&policy, &two, &err), 0);
+        assert_true(one.length > 0 && one.length % sizeof(struct sock_filter) == 0);
+        assert_true(one.length / sizeof(struct sock_filter) <= BPF_MAXINSNS);
+        assert_int_equal(two.length, one.length + 6);
+        assert_memory_equal(two.data + 6, one.data, one.length);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc == 6 && strcmp(argv[1], "child") == 0) {
+        child_main(argv);
+    }
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_setup, scene_teardown)
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_describe),
+            cmocka_unit_test(test_wanted),
+            cmocka_unit_test(test_landlock_versions),
+            cmocka_unit_test(test_filter),
+            TEST(test_files),
+            TEST(test_files_by_seccomp),
+            TEST(test_sockets),
+            TEST(test_ports),
+            TEST(test_network_namespace),
+            TEST(test_inherited_socket),
+            TEST(test_processes),
+            TEST(test_process_limit),
+            TEST(test_signals),
+            TEST(test_signals_when_spawning),
+            TEST(test_abort),
+            TEST(test_forbidden_calls),
+            TEST(test_other_architectures),
+            TEST(test_rights),
+            TEST(test_bounding_set),
+            TEST(test_limits),
+            TEST(test_memory_limit),
+            TEST(test_work),
+            TEST(test_work_with_time),
+            TEST(test_work_with_icu),
+            TEST(test_work_in_cxx),
+            TEST(test_work_in_rust),
+    };
+    return cmocka_run_group_tests_name("sandbox", tests, NULL, NULL);
+}
