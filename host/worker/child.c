@@ -82,8 +82,7 @@ static bool is_cancelled(const struct run *run) {
 
 /* Nobody listens any more after the deadline or the caller's change of mind. */
 static bool is_heard(const struct run *run) {
-    return !is_cancelled(run) &&
-           (run->deadline_ns == 0 || clock_now_ns() < run->deadline_ns);
+    return !is_cancelled(run) && (run->deadline_ns == 0 || clock_now_ns() < run->deadline_ns);
 }
 
 static void show_progress(struct run *run, double done, double total, const char *message) {
@@ -381,7 +380,8 @@ static void start(struct child *child) {
     struct toolrack_error err = {0};
     struct frame_in frame = receive(child->channel);
     frame.payload = arena_copy(&child->arena, frame.payload, frame.size);
-    if (frame.payload == NULL || frame.type != FRAME_START || !read_start(&frame, &child->arena, &child->start)) {
+    if (frame.payload == NULL || frame.type != FRAME_START ||
+        !read_start(&frame, &child->arena, &child->start)) {
         give_up();
     }
     child->log = (struct log){
