@@ -31,7 +31,7 @@ int folder_init(struct folder *folder, const char *path) {
     return 0;
 }
 
-static bool is_plugin_name(const char *name, size_t length) {
+bool folder_takes_name(const char *name, size_t length) {
     return name[0] != '.' && length > SUFFIX_LENGTH &&
            memcmp(name + length - SUFFIX_LENGTH, SUFFIX, SUFFIX_LENGTH) == 0;
 }
@@ -165,7 +165,7 @@ static int read_names(struct folder *folder, const char *prefix, struct arena *a
             return errno;
         }
         size_t length = strlen(entry->d_name);
-        if (is_plugin_name(entry->d_name, length) &&
+        if (folder_takes_name(entry->d_name, length) &&
             !add_name(folder, prefix, entry->d_name, length, arena)) {
             return ENOMEM;
         }

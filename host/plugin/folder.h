@@ -22,7 +22,10 @@ struct folder {
  * @return 0 or an errno value. */
 int folder_init(struct folder *folder, const char *path);
 
-/** List the files that end in ".so" and do not begin with a dot. Their paths lie in the arena.
+/** Whether a file of this name is listed: it ends in ".so" and does not begin with a dot. */
+bool folder_takes_name(const char *name, size_t length);
+
+/** List the files whose names are taken. Their paths lie in the arena.
  * @return 0 or an errno value, ENOMEM for one; what was read before stays listed. */
 int folder_list(struct folder *folder, const char *path, size_t count_max, struct arena *arena);
 

@@ -603,11 +603,13 @@ static void leftovers_go_when_nobody_can_be_writing_them(void **state) {
     (void)snprintf(leftover, sizeof leftover, "%s/.tmp-1-1", place->dir);
     {
         AUTO_STAGE first = open_stage(place);
+        assert_non_null(first);
         put(leftover, "half");
         AUTO_STAGE second = open_stage(place);
+        assert_non_null(second);
         assert_int_equal(access(leftover, F_OK), 0);
     }
-    AUTO_STAGE stage = open_stage(place);
+    stage_close(open_stage(place));
     assert_int_equal(access(leftover, F_OK), -1);
 }
 
@@ -667,7 +669,7 @@ static void nothing_goes_while_another_has_the_stage_open(void **state) {
     }
     assert_int_equal(stage_collect(stage, NULL, 0), 1);
     assert_false(is_there(&old));
-    AUTO_STAGE other = open_stage(place); /* the exclusive lock is no more */
+    stage_close(open_stage(place)); /* the exclusive lock is no more */
 }
 
 static void a_temporary_stage_leaves_nothing(void **state) {
@@ -731,7 +733,7 @@ static int compare_inodes(const void *a, const void *b) {
 static void many_may_copy_at_the_same_time(void **state) {
     struct place *place = *state;
     static struct copier copiers[COPIERS];
-    AUTO_STAGE stage = open_stage(place);
+    stage_close(open_stage(place));
     put(place->source, "abc");
     for (size_t i = 0; i < COPIERS; i++) {
         copiers[i].place = place;
