@@ -1,34 +1,29 @@
+/* Invariants:
+ *
+ *  (1) `db` is used under `lock` only, and NULL while there is no file that can be used.
+ *  (2) Between two calls no transaction is open: database_end() commits it or undoes it.
+ *  (3) A failed call leaves the file as it was, and what could be read before it can be read
+ *      after it: what fails to be opened for writing is opened for reading again.
+ *  (4) The tables take a newer form only inside the transaction that first writes to them. So a
+ *      file that is only read stays as it is, and of two processes that upgrade one finds it
+ *      done. */
 #include "store/store.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/error.h"
+#include "store/database.h"
 
-#define STORE_FILE          "toolrack.db"
-#define STORE_SCHEMA_NUMBER 1
-/* How long to wait for another process that writes. */
-#define STORE_BUSY_MS       5000
+#define STORE_FILE   "toolrack.db"
+/* Pause between attempts where SQLite itself does not wait. */
+#define BUSY_STEP_MS 10
 
-struct store {
-    pthread_mutex_t lock; /* guards what follows */
-    char *dir;
-    char *path;
-    sqlite3 *db;   /* NULL while there is no file */
-    bool writable; /* db was opened for writing */
-};
-
-static int sql_failed(sqlite3 *db, const char *path, const char *what, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_IO, "cannot %s %s: %s", what, path,
-                     db != NULL ? sqlite3_errmsg(db) : "out of memory");
-}
+/* ------------------------------------------------------------ open for reading */
 
 static void close_db(struct store *store) {
     (void)sqlite3_close(store->db);
@@ -48,17 +43,18 @@ static int schema_number(sqlite3 *db) {
     return number;
 }
 
-static int check_schema(struct store *store, struct toolrack_error *err) {
+static int check_schema(struct store *store, int *ret_number, struct toolrack_error *err) {
     int number = schema_number(store->db);
     if (number < 0) {
-        return sql_failed(store->db, store->path, "use", err);
+        return database_failed(store->db, store->path, "use", err);
     }
-    if (number > STORE_SCHEMA_NUMBER) {
+    if (number > SCHEMA_NUMBER) {
         return error_set(err, TOOLRACK_E_IO,
                          "%s was written by a newer toolrack (form %d, this one knows %d); it is "
                          "left as it is",
-                         store->path, number, STORE_SCHEMA_NUMBER);
+                         store->path, number, SCHEMA_NUMBER);
     }
+    *ret_number = number;
     return 0;
 }
 
@@ -79,13 +75,14 @@ static char *sqlite_uri(const char *path) {
 }
 
 static int open_file(struct store *store, const char *name, int flags, struct toolrack_error *err) {
+    int number;
     if (sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-        int code = sql_failed(store->db, store->path, "open", err);
+        int code = database_failed(store->db, store->path, "open", err);
         close_db(store);
         return code;
     }
     (void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
-    int code = check_schema(store, err);
+    int code = check_schema(store, &number, err);
     if (code < 0) {
         close_db(store);
     }
@@ -111,42 +108,44 @@ static int open_immutable(struct store *store, struct toolrack_error *err) {
     return open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
 }
 
-struct store *store_open(const char *state_dir, struct toolrack_error *err) {
-    struct store *store = calloc(1, sizeof *store);
-    if (store == NULL) {
-        return NULL;
-    }
-    (void)pthread_mutex_init(&store->lock, NULL);
-    store->dir = strdup(state_dir);
-    if (store->dir == NULL || asprintf(&store->path, "%s/%s", state_dir, STORE_FILE) < 0) {
-        store->path = NULL;
-        store_close(store);
-        return NULL;
-    }
+/* Where there is no file there is nothing to read, which is no failure. */
+static int open_for_reading(struct store *store, struct toolrack_error *err) {
     struct stat st;
     struct toolrack_error reason;
-    if (stat(store->path, &st) == 0 &&
-        open_file(store, store->path, SQLITE_OPEN_READONLY, &reason) < 0 &&
-        open_immutable(store, err) < 0 && err != NULL) {
+    if (stat(store->path, &st) < 0) {
+        return errno == ENOENT ? 0
+                               : error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", store->path,
+                                           strerror(errno));
+    }
+    int code = open_file(store, store->path, SQLITE_OPEN_READONLY, &reason);
+    if (code == 0 || open_immutable(store, err) == 0) {
+        return 0;
+    }
+    if (err != NULL) {
         *err = reason;
     }
-    return store;
+    return code;
 }
 
-void store_close(struct store *store) {
-    if (store != NULL) {
-        close_db(store);
-        (void)pthread_mutex_destroy(&store->lock);
-        free(store->dir);
-        free(store->path);
-        free(store);
+int database_read(struct store *store, int since, const char *sql, const struct value *values,
+                  struct rows *ret_rows, struct toolrack_error *err) {
+    int number = 0;
+    (void)pthread_mutex_lock(&store->lock);
+    /* Another process may have made the file since. */
+    int code = store->db == NULL ? open_for_reading(store, err) : 0;
+    if (code == 0 && store->db != NULL) {
+        code = check_schema(store, &number, err);
     }
+    if (code == 0 && number >= since) {
+        code = database_read_inside(store, sql, values, ret_rows, err);
+    }
+    (void)pthread_mutex_unlock(&store->lock);
+    return code;
 }
 
-/* ------------------------------------------------------------------- write */
+/* ------------------------------------------------------------ open for writing */
 
-/* Make a folder and those above it that are missing. */
-static int make_folders(const char *path, struct toolrack_error *err) {
+int database_make_folders(const char *path, struct toolrack_error *err) {
     CLEANUP(freep) char *copy = strdup(path);
     if (copy == NULL) {
         return error_oom(err);
@@ -168,128 +167,116 @@ static int make_folders(const char *path, struct toolrack_error *err) {
     }
 }
 
-/* The form of the tables; `IF NOT EXISTS`, because another process may come first. */
-static const char make_tables[] = "BEGIN IMMEDIATE;"
-                                  "CREATE TABLE IF NOT EXISTS settings ("
-                                  "  selector TEXT PRIMARY KEY NOT NULL,"
-                                  "  enabled INTEGER,"
-                                  "  priority INTEGER"
-                                  ") WITHOUT ROWID, STRICT;"
-                                  "PRAGMA user_version = 1;"
-                                  "COMMIT;";
+static bool run_text(struct store *store, const char *text) {
+    return sqlite3_exec(store->db, text, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* In WAL mode readers do not wait for a writer. Of two processes that turn it on for a new file one
+ * is told at once that the other is busy: SQLite waits for a lock only where it holds none yet. */
+static bool turn_wal_on(struct store *store) {
+    bool done = run_text(store, "PRAGMA journal_mode = WAL");
+    for (int waited = 0; !done && waited < STORE_BUSY_MS; waited += BUSY_STEP_MS) {
+        if (sqlite3_errcode(store->db) != SQLITE_BUSY) {
+            return false;
+        }
+        (void)usleep(BUSY_STEP_MS * 1000);
+        done = run_text(store, "PRAGMA journal_mode = WAL");
+    }
+    return done;
+}
+
+/* FULL syncs the log at each commit, with all that was written to it before; NORMAL leaves that to
+ * the next one. It cannot be changed inside a transaction. */
+static bool set_sync(struct store *store, enum database_sync sync) {
+    if (!run_text(store, sync == DATABASE_DURABLE ? "PRAGMA synchronous = FULL"
+                                                  : "PRAGMA synchronous = NORMAL")) {
+        return false;
+    }
+    store->sync = sync;
+    return true;
+}
 
 static int open_for_writing(struct store *store, struct toolrack_error *err) {
     if (store->writable) {
         return 0;
     }
+    /* First: to close a file that was opened as immutable drops the locks of every other
+     * descriptor that this process has of it. */
     close_db(store);
-    int code = make_folders(store->dir, err);
+    int code = database_make_folders(store->dir, err);
     if (code == 0) {
         code = open_file(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
     }
+    if (code == 0 && (!turn_wal_on(store) || !set_sync(store, DATABASE_DURABLE))) {
+        code = database_failed(store->db, store->path, "write to", err);
+    }
     if (code < 0) {
+        close_db(store);
+        (void)open_for_reading(store, NULL);
         return code;
     }
     (void)chmod(store->path, 0600);
-    /* In WAL mode readers do not wait for a writer; FULL syncs the log at each commit. */
-    if (sqlite3_exec(store->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", NULL, NULL,
-                     NULL) != SQLITE_OK ||
-        sqlite3_exec(store->db, make_tables, NULL, NULL, NULL) != SQLITE_OK) {
-        code = sql_failed(store->db, store->path, "write to", err);
-        close_db(store);
-        return code;
-    }
     store->writable = true;
     return 0;
 }
 
-static void bind_optional(sqlite3_stmt *statement, int at, bool has, int value) {
-    if (has) {
-        (void)sqlite3_bind_int(statement, at, value);
-    } else {
-        (void)sqlite3_bind_null(statement, at);
-    }
-}
+/* ------------------------------------------------------------ transactions */
 
-/* Run one statement on the setting: ?1 selector, ?2 enabled, ?3 priority; NULL is not stated. */
-static bool run_on_setting(struct store *store, const char *text,
-                           const struct store_setting *setting) {
-    sqlite3_stmt *statement = NULL;
-    int status = sqlite3_prepare_v2(store->db, text, -1, &statement, NULL);
-    if (status == SQLITE_OK) {
-        (void)sqlite3_bind_text(statement, 1, setting->selector, -1, SQLITE_STATIC);
-        bind_optional(statement, 2, setting->has_enabled, setting->enabled);
-        bind_optional(statement, 3, setting->has_priority, setting->priority);
-        status = sqlite3_step(statement);
-    }
-    (void)sqlite3_finalize(statement);
-    return status == SQLITE_DONE;
-}
-
-static bool run(struct store *store, const char *text) {
-    return sqlite3_exec(store->db, text, NULL, NULL, NULL) == SQLITE_OK;
-}
-
-static int keep_locked(struct store *store, const struct store_setting *setting,
-                       struct toolrack_error *err) {
+int database_begin(struct store *store, enum database_sync sync, struct toolrack_error *err) {
+    int number;
+    (void)pthread_mutex_lock(&store->lock);
     int code = open_for_writing(store, err);
-    if (code < 0) {
-        return code;
+    if (code == 0 &&
+        ((store->sync != sync && !set_sync(store, sync)) || !run_text(store, "BEGIN IMMEDIATE"))) {
+        code = database_failed(store->db, store->path, "write to", err);
     }
-    static const char keep[] =
-            "INSERT INTO settings (selector, enabled, priority) VALUES (?1, ?2, ?3) "
-            "ON CONFLICT (selector) DO UPDATE SET enabled = coalesce(?2, enabled), "
-            "priority = coalesce(?3, priority)";
-    /* What is set for all versions takes the place of what was set for single ones. */
-    static const char clear_versions[] =
-            "UPDATE settings SET enabled = iif(?2 IS NULL, enabled, NULL), "
-            "priority = iif(?3 IS NULL, priority, NULL) "
-            "WHERE substr(selector, 1, length(?1) + 1) = ?1 || '@'";
-    if (!run(store, "BEGIN IMMEDIATE") || !run_on_setting(store, keep, setting) ||
-        !run_on_setting(store, clear_versions, setting) || !run(store, "COMMIT")) {
-        code = sql_failed(store->db, store->path, "write to", err);
-        (void)run(store, "ROLLBACK");
+    /* Each time: a newer toolrack may have upgraded the file meanwhile. */
+    if (code == 0) {
+        code = check_schema(store, &number, err);
+    }
+    if (code == 0 && number < SCHEMA_NUMBER && !database_migrate(store->db, number)) {
+        code = database_failed(store->db, store->path, "write to", err);
     }
     return code;
 }
 
-int store_keep_setting(struct store *store, const struct store_setting *setting,
-                       struct toolrack_error *err) {
-    (void)pthread_mutex_lock(&store->lock);
-    int code = keep_locked(store, setting, err);
+int database_end(struct store *store, int code, struct toolrack_error *err) {
+    if (store->db != NULL && sqlite3_get_autocommit(store->db) == 0) {
+        if (code == 0 && !run_text(store, "COMMIT")) {
+            code = database_failed(store->db, store->path, "write to", err);
+        }
+        if (code < 0) {
+            (void)run_text(store, "ROLLBACK");
+        }
+    }
     (void)pthread_mutex_unlock(&store->lock);
     return code;
 }
 
-/* -------------------------------------------------------------------- read */
+/* -------------------------------------------------------------------- life */
 
-/* Without the lock: nobody else has the store yet, and `visit` may take locks under which others
- * keep settings later. */
-int store_read_settings(struct store *store,
-                        void (*visit)(void *user, const struct store_setting *setting), void *user,
-                        struct toolrack_error *err) {
-    /* A file without tables is left by who could not go on after making it: a full disk. */
-    if (store->db == NULL || schema_number(store->db) == 0) {
-        return 0;
+struct store *store_open(const char *state_dir, struct toolrack_error *err) {
+    struct store *store = calloc(1, sizeof *store);
+    if (store == NULL) {
+        return NULL;
     }
-    /* By selector: a name comes before its versions, and would take their place if it came later.
-     */
-    sqlite3_stmt *statement = NULL;
-    int status = sqlite3_prepare_v2(
-            store->db, "SELECT selector, enabled, priority FROM settings ORDER BY selector", -1,
-            &statement, NULL);
-    while (status == SQLITE_OK || status == SQLITE_ROW) {
-        status = sqlite3_step(statement);
-        if (status == SQLITE_ROW && sqlite3_column_type(statement, 0) == SQLITE_TEXT) {
-            visit(user, &(struct store_setting){
-                                .selector = (const char *)sqlite3_column_text(statement, 0),
-                                .has_enabled = sqlite3_column_type(statement, 1) != SQLITE_NULL,
-                                .enabled = sqlite3_column_int(statement, 1) != 0,
-                                .has_priority = sqlite3_column_type(statement, 2) != SQLITE_NULL,
-                                .priority = sqlite3_column_int(statement, 2)});
-        }
+    (void)pthread_mutex_init(&store->lock, NULL);
+    store->dir = strdup(state_dir);
+    if (store->dir == NULL || asprintf(&store->path, "%s/%s", state_dir, STORE_FILE) < 0) {
+        store->path = NULL;
+        store_close(store);
+        return NULL;
     }
-    int code = status == SQLITE_DONE ? 0 : sql_failed(store->db, store->path, "read", err);
-    (void)sqlite3_finalize(statement);
-    return code;
+    (void)open_for_reading(store, err);
+    return store;
+}
+
+void store_close(struct store *store) {
+    if (store != NULL) {
+        close_db(store);
+        (void)pthread_mutex_destroy(&store->lock);
+        free(store->dir);
+        free(store->path);
+        free(store);
+    }
 }

@@ -3,7 +3,23 @@
  * One SQLite database in the state folder. It is opened for reading when the host
  * opens, and made when there is first something to keep; a decision is on disk
  * before the function returns. The user's file is never deleted: one that is
- * damaged or of a newer toolrack is left alone, and the host serves without it. */
+ * damaged or of a newer toolrack is left alone, and the host serves without it; one
+ * of an older toolrack is upgraded when it is first written to.
+ *
+ * What else survives has a header of its own: grants.h, approvals.h, pending.h, pins.h,
+ * quarantine.h, crashes.h, generations.h, decisions.h, and loading.h, which keeps files
+ * beside the database. All have this in common:
+ *
+ *  - Structs and texts given are borrowed; those given to a visitor live until it
+ *    returns. Texts are UTF-8 and at most STORE_TEXT_SIZE_MAX bytes where nothing else
+ *    is said, or TOOLRACK_E_LIMIT_EXCEEDED says which is longer.
+ *  - A function that keeps or removes something has done it on the disk when it returns
+ *    0, and has done nothing when it fails: TOOLRACK_E_IO says why (a full disk, a folder
+ *    that may not be written to, a damaged file, a newer one), TOOLRACK_E_NO_MEMORY.
+ *    What was kept before can still be read.
+ *  - A function that reads visits all or, when it fails, nothing: TOOLRACK_E_IO,
+ *    TOOLRACK_E_NO_MEMORY. A visitor may call the store.
+ *  - The time is the caller's: seconds since 1970. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +28,12 @@
 #include "toolrack/error.h"
 
 struct store;
+
+/* Longest text of those that people and programs give: names, paths, reasons. */
+#define STORE_TEXT_SIZE_MAX 4096u
+
+/* Bytes of a SHA-256; all zero stands for "unknown" where that is allowed. */
+#define STORE_SHA256_SIZE 32u
 
 /** Open the store of a state folder, which need not exist yet.
  *
@@ -32,7 +54,7 @@ struct store_setting {
 };
 
 /** Call `visit` for each setting kept.
- * @return 0; TOOLRACK_E_IO. [the thread that opened the store, before any other has it] */
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int store_read_settings(struct store *store,
                         void (*visit)(void *user, const struct store_setting *setting), void *user,
                         struct toolrack_error *err);

@@ -1,0 +1,219 @@
+#include "store/database.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* ------------------------------------------------------------------ values */
+
+struct value value_cut_text(const char *text, size_t size_max) {
+    struct value value = value_text(text);
+    if (value.size > size_max) {
+        value.size = utf8_cut(text, size_max);
+    }
+    return value;
+}
+
+void value_copy_bytes(const struct value *value, void *ret_bytes, size_t size) {
+    memset(ret_bytes, 0, size);
+    if (value->kind == VALUE_BYTES && value->size > 0) {
+        memcpy(ret_bytes, value->data, value->size < size ? value->size : size);
+    }
+}
+
+int database_check_texts(const struct text_limit *limits, struct toolrack_error *err) {
+    for (; limits->what != NULL; limits++) {
+        if (limits->text != NULL &&
+            strnlen(limits->text, limits->size_max + 1) > limits->size_max) {
+            return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                             "the %s is longer than the %zu bytes that are kept; shorten it",
+                             limits->what, limits->size_max);
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ errors */
+
+int database_failed(sqlite3 *db, const char *path, const char *what, struct toolrack_error *err) {
+    if (db == NULL) {
+        return error_oom(err);
+    }
+    switch (sqlite3_errcode(db)) {
+    case SQLITE_NOMEM: return error_oom(err);
+    case SQLITE_FULL:
+        return error_set(err, TOOLRACK_E_IO,
+                         "cannot %s %s: the disk is full; make room and do it again", what, path);
+    case SQLITE_BUSY:
+        return error_set(err, TOOLRACK_E_IO,
+                         "cannot %s %s: another process has been writing to it for %d s; do it "
+                         "again when that has ended",
+                         what, path, STORE_BUSY_MS / 1000);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return error_set(err, TOOLRACK_E_IO,
+                         "cannot %s %s: %s; it is left as it is, move it away to begin anew", what,
+                         path, sqlite3_errmsg(db));
+    default:
+        return error_set(err, TOOLRACK_E_IO, "cannot %s %s: %s", what, path, sqlite3_errmsg(db));
+    }
+}
+
+static int read_failed(struct store *store, struct toolrack_error *err) {
+    return database_failed(store->db, store->path, "read", err);
+}
+
+static int write_failed(struct store *store, struct toolrack_error *err) {
+    return database_failed(store->db, store->path, "write to", err);
+}
+
+/* ------------------------------------------------------------ run statements */
+
+static int bind_value(sqlite3_stmt *statement, int at, const struct value *value) {
+    switch (value->kind) {
+    case VALUE_NUMBER: return sqlite3_bind_int64(statement, at, value->number);
+    case VALUE_TEXT:
+        return sqlite3_bind_text64(statement, at, value->data, value->size, SQLITE_STATIC,
+                                   SQLITE_UTF8);
+    case VALUE_BYTES:
+        return sqlite3_bind_blob64(statement, at, value->data, value->size, SQLITE_STATIC);
+    case VALUE_NULL:
+    case VALUE_END: break;
+    }
+    return sqlite3_bind_null(statement, at);
+}
+
+static bool bind_values(sqlite3_stmt *statement, const struct value *values) {
+    for (int at = 1; values->kind != VALUE_END; at++, values++) {
+        if (bind_value(statement, at, values) != SQLITE_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int database_prepare(struct store *store, const char *sql, sqlite3_stmt **ret_statement,
+                     struct toolrack_error *err) {
+    return sqlite3_prepare_v2(store->db, sql, -1, ret_statement, NULL) == SQLITE_OK
+                   ? 0
+                   : write_failed(store, err);
+}
+
+int database_run_prepared(struct store *store, sqlite3_stmt *statement, const struct value *values,
+                          struct toolrack_error *err) {
+    int code = 0;
+    if (!bind_values(statement, values) || sqlite3_step(statement) != SQLITE_DONE) {
+        code = write_failed(store, err);
+    }
+    (void)sqlite3_reset(statement);
+    return code;
+}
+
+int database_run(struct store *store, const char *sql, const struct value *values,
+                 struct toolrack_error *err) {
+    sqlite3_stmt *statement = NULL;
+    int code = database_prepare(store, sql, &statement, err);
+    if (code == 0) {
+        code = database_run_prepared(store, statement, values, err);
+    }
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+/* --------------------------------------------------------------- read rows */
+
+void rows_finish(struct rows *rows) {
+    arena_finish(&rows->arena);
+    free(rows->values);
+    *rows = ROWS_INIT;
+}
+
+/* Room for one row more; false when out of memory. */
+static bool rows_reserve(struct rows *rows) {
+    if (rows->count < rows->room) {
+        return true;
+    }
+    size_t room = rows->room == 0 ? 16 : rows->room * 2;
+    struct value *values = reallocarray(rows->values, room, rows->columns * sizeof *values);
+    if (values == NULL) {
+        return false;
+    }
+    rows->values = values;
+    rows->room = room;
+    return true;
+}
+
+static bool copy_column(struct arena *arena, sqlite3_stmt *statement, int column,
+                        struct value *ret_value) {
+    *ret_value = (struct value){.kind = VALUE_NULL};
+    const void *data = NULL;
+    switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+        *ret_value = value_number(sqlite3_column_int64(statement, column));
+        return true;
+    case SQLITE_TEXT:
+        ret_value->kind = VALUE_TEXT;
+        data = sqlite3_column_text(statement, column);
+        break;
+    case SQLITE_BLOB:
+        ret_value->kind = VALUE_BYTES;
+        data = sqlite3_column_blob(statement, column);
+        break;
+    default: return true;
+    }
+    ret_value->size = (size_t)sqlite3_column_bytes(statement, column);
+    /* An empty blob is a null pointer; so is a text for which there was no memory. */
+    if (data == NULL && ret_value->size > 0) {
+        return false;
+    }
+    ret_value->data = arena_copy(arena, data != NULL ? data : "", ret_value->size);
+    return ret_value->data != NULL;
+}
+
+static bool copy_row(struct rows *rows, sqlite3_stmt *statement) {
+    if (!rows_reserve(rows)) {
+        return false;
+    }
+    struct value *row = &rows->values[rows->count * rows->columns];
+    for (size_t i = 0; i < rows->columns; i++) {
+        if (!copy_column(&rows->arena, statement, (int)i, &row[i])) {
+            return false;
+        }
+    }
+    rows->count++;
+    return true;
+}
+
+static int copy_rows(struct store *store, sqlite3_stmt *statement, struct rows *rows,
+                     struct toolrack_error *err) {
+    rows->columns = (size_t)sqlite3_column_count(statement);
+    for (;;) {
+        int status = sqlite3_step(statement);
+        if (status == SQLITE_DONE) {
+            return 0;
+        }
+        if (status != SQLITE_ROW) {
+            rows->count = 0;
+            return read_failed(store, err);
+        }
+        if (!copy_row(rows, statement)) {
+            rows->count = 0;
+            return error_oom(err);
+        }
+    }
+}
+
+int database_read_inside(struct store *store, const char *sql, const struct value *values,
+                         struct rows *ret_rows, struct toolrack_error *err) {
+    sqlite3_stmt *statement = NULL;
+    int code = 0;
+    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK ||
+        !bind_values(statement, values)) {
+        code = read_failed(store, err);
+    }
+    if (code == 0) {
+        code = copy_rows(store, statement, ret_rows, err);
+    }
+    (void)sqlite3_finalize(statement);
+    return code;
+}

@@ -1,0 +1,109 @@
+/* The forms that the tables have had. A step that was released is never changed: it is what stands
+ * in files. */
+#include "store/database.h"
+
+/* Texts of who decided, and why, are kept as they were said: what they mean is not the store's
+ * business. Times are seconds since 1970, in the log of decisions milliseconds. */
+static const char *const steps[SCHEMA_NUMBER] = {
+        /* 1: settings made at run time */
+        "CREATE TABLE settings ("
+        "  selector TEXT PRIMARY KEY NOT NULL,"
+        "  enabled INTEGER,"
+        "  priority INTEGER"
+        ") WITHOUT ROWID, STRICT;",
+
+        /* 2: decisions about tools, and what plugins did */
+        "CREATE TABLE grants ("
+        "  selector TEXT PRIMARY KEY NOT NULL,"
+        "  expires_s INTEGER NOT NULL,"
+        "  who TEXT NOT NULL,"
+        "  granted_s INTEGER NOT NULL"
+        ") WITHOUT ROWID, STRICT;"
+        /* An empty conversation stands for all: in a key no NULL is equal to another. */
+        "CREATE TABLE approvals ("
+        "  tool TEXT NOT NULL,"
+        "  version TEXT NOT NULL,"
+        "  conversation TEXT NOT NULL,"
+        "  who TEXT NOT NULL,"
+        "  approved_s INTEGER NOT NULL,"
+        "  PRIMARY KEY (tool, version, conversation)"
+        ") STRICT;"
+        "CREATE TABLE pending ("
+        "  id TEXT PRIMARY KEY NOT NULL,"
+        "  tool TEXT NOT NULL,"
+        "  version TEXT NOT NULL,"
+        "  arguments TEXT NOT NULL,"
+        "  caller TEXT,"
+        "  channel TEXT,"
+        "  conversation TEXT,"
+        "  reason TEXT,"
+        "  created_s INTEGER NOT NULL,"
+        "  expires_s INTEGER NOT NULL,"
+        "  answer INTEGER NOT NULL,"
+        "  answered_by TEXT"
+        ") STRICT;"
+        "CREATE TABLE pins ("
+        "  plugin TEXT NOT NULL,"
+        "  tool TEXT NOT NULL,"
+        "  version TEXT NOT NULL,"
+        "  sha256 BLOB NOT NULL,"
+        "  description TEXT NOT NULL,"
+        "  schema TEXT NOT NULL,"
+        "  approved_s INTEGER NOT NULL,"
+        "  who TEXT NOT NULL,"
+        "  PRIMARY KEY (plugin, tool, version)"
+        ") STRICT;"
+        "CREATE TABLE quarantine ("
+        "  plugin TEXT PRIMARY KEY NOT NULL,"
+        "  sha256 BLOB NOT NULL,"
+        "  reason TEXT NOT NULL,"
+        "  since_s INTEGER NOT NULL,"
+        "  crash_count INTEGER NOT NULL"
+        ") WITHOUT ROWID, STRICT;"
+        "CREATE TABLE crashes ("
+        "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+        "  plugin TEXT NOT NULL,"
+        "  time_s INTEGER NOT NULL,"
+        "  bundle TEXT NOT NULL"
+        ") STRICT;"
+        "CREATE INDEX crashes_of_plugin ON crashes (plugin, id);"
+        "CREATE TABLE generations ("
+        "  sequence INTEGER PRIMARY KEY AUTOINCREMENT,"
+        "  path TEXT NOT NULL,"
+        "  sha256 BLOB NOT NULL,"
+        "  staged TEXT NOT NULL,"
+        "  seen_s INTEGER NOT NULL"
+        ") STRICT;"
+        "CREATE INDEX generations_of_path ON generations (path, sequence);"
+        "CREATE TABLE rollbacks ("
+        "  path TEXT PRIMARY KEY NOT NULL,"
+        "  bad_sha256 BLOB NOT NULL,"
+        "  use_sha256 BLOB NOT NULL"
+        ") WITHOUT ROWID, STRICT;"
+        "CREATE TABLE decisions ("
+        "  id INTEGER PRIMARY KEY,"
+        "  time_ms INTEGER NOT NULL,"
+        "  tool TEXT,"
+        "  version TEXT,"
+        "  plugin TEXT,"
+        "  caller TEXT,"
+        "  channel TEXT,"
+        "  conversation TEXT,"
+        "  decision TEXT NOT NULL,"
+        "  who TEXT,"
+        "  why TEXT"
+        ") STRICT;",
+};
+
+/* Setting it is part of the transaction, as are the tables. */
+static const char set_number[] = "PRAGMA user_version = 2";
+_Static_assert(SCHEMA_NUMBER == 2, "set_number says the number that the steps lead to");
+
+bool database_migrate(sqlite3 *db, int from) {
+    for (int i = from; i < SCHEMA_NUMBER; i++) {
+        if (sqlite3_exec(db, steps[i], NULL, NULL, NULL) != SQLITE_OK) {
+            return false;
+        }
+    }
+    return sqlite3_exec(db, set_number, NULL, NULL, NULL) == SQLITE_OK;
+}

@@ -1,0 +1,51 @@
+#include "store/database.h"
+
+static int keep(struct store *store, const struct store_setting *setting,
+                struct toolrack_error *err) {
+    const struct value *values =
+            VALUES(value_text(setting->selector),
+                   value_optional_number(setting->has_enabled, setting->enabled),
+                   value_optional_number(setting->has_priority, setting->priority));
+    int code = database_run(store,
+                            "INSERT INTO settings (selector, enabled, priority) "
+                            "VALUES (?1, ?2, ?3) "
+                            "ON CONFLICT (selector) DO UPDATE SET enabled = coalesce(?2, enabled), "
+                            "priority = coalesce(?3, priority)",
+                            values, err);
+    /* What is set for all versions takes the place of what was set for single ones. */
+    return code < 0 ? code
+                    : database_run(store,
+                                   "UPDATE settings SET enabled = iif(?2 IS NULL, enabled, NULL), "
+                                   "priority = iif(?3 IS NULL, priority, NULL) "
+                                   "WHERE substr(selector, 1, length(?1) + 1) = ?1 || '@'",
+                                   values, err);
+}
+
+int store_keep_setting(struct store *store, const struct store_setting *setting,
+                       struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = keep(store, setting, err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_read_settings(struct store *store,
+                        void (*visit)(void *user, const struct store_setting *setting), void *user,
+                        struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    /* By selector: a name comes before its versions, and would take their place if it came later.
+     */
+    int code = database_read(store, SCHEMA_SETTINGS,
+                             "SELECT selector, enabled, priority FROM settings ORDER BY selector",
+                             NO_VALUES, &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_setting){.selector = value_as_text(&row[0]),
+                                            .has_enabled = row[1].kind == VALUE_NUMBER,
+                                            .enabled = row[1].number != 0,
+                                            .has_priority = row[2].kind == VALUE_NUMBER,
+                                            .priority = (int32_t)row[2].number});
+    }
+    return code;
+}
