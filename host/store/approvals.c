@@ -1,0 +1,103 @@
+#include "store/approvals.h"
+
+#include "store/database.h"
+
+/* In the table, the conversation of what holds in all of them. */
+#define ALWAYS ""
+
+static const char *stored_conversation(const char *conversation) {
+    return conversation != NULL ? conversation : ALWAYS;
+}
+
+int approval_put(struct store *store, const struct store_approval *approval,
+                 struct toolrack_error *err) {
+    int code = database_run(store,
+                            "INSERT INTO approvals (tool, version, conversation, who, approved_s) "
+                            "VALUES (?1, ?2, ?3, ?4, ?5) "
+                            "ON CONFLICT DO UPDATE SET who = ?4, approved_s = ?5",
+                            VALUES(value_text(approval->tool), value_text(approval->version),
+                                   value_text(stored_conversation(approval->conversation)),
+                                   value_text(approval->who), value_number(approval->approved_s)),
+                            err);
+    return code < 0 ? code
+                    : database_run(store,
+                                   "DELETE FROM approvals WHERE rowid IN (SELECT rowid "
+                                   "FROM approvals WHERE conversation <> '' "
+                                   "ORDER BY approved_s DESC, rowid DESC LIMIT -1 OFFSET ?1)",
+                                   VALUES(value_number(STORE_CONVERSATION_APPROVALS_MAX)), err);
+}
+
+static int check(const struct store_approval *approval, struct toolrack_error *err) {
+    if (approval->conversation != NULL && approval->conversation[0] == '\0') {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the call belongs to no conversation; allow it once or always");
+    }
+    return database_check_texts(
+            TEXT_LIMITS({"tool name", approval->tool, STORE_TEXT_SIZE_MAX},
+                        {"version", approval->version, STORE_TEXT_SIZE_MAX},
+                        {"conversation", approval->conversation, STORE_TEXT_SIZE_MAX},
+                        {"name of who approves", approval->who, STORE_TEXT_SIZE_MAX}),
+            err);
+}
+
+int store_approval_set(struct store *store, const struct store_approval *approval,
+                       struct toolrack_error *err) {
+    int code = check(approval, err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = approval_put(store, approval, err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_approval_remove(struct store *store, const char *tool, const char *version,
+                          const char *conversation, struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = database_run(
+                store,
+                "DELETE FROM approvals WHERE tool = ?1 AND version = ?2 AND conversation = ?3",
+                VALUES(value_text(tool), value_text(version),
+                       value_text(stored_conversation(conversation))),
+                err);
+    }
+    if (code == 0 && database_changes(store) == 0) {
+        code = error_set(err, TOOLRACK_E_NOT_FOUND, "'%s@%s' is not approved%s%s", tool, version,
+                         conversation != NULL ? " in conversation " : "",
+                         conversation != NULL ? conversation : "");
+    }
+    return database_end(store, code, err);
+}
+
+int store_approvals_end_conversation(struct store *store, const char *conversation,
+                                     struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = database_run(store,
+                            "DELETE FROM approvals WHERE conversation = ?1 AND conversation <> ''",
+                            VALUES(value_text(conversation)), err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_approvals_read(struct store *store,
+                         void (*visit)(void *user, const struct store_approval *approval),
+                         void *user, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_DECISIONS,
+                             "SELECT tool, version, nullif(conversation, ''), who, approved_s "
+                             "FROM approvals ORDER BY tool, version, conversation",
+                             NO_VALUES, &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_approval){.tool = value_as_text(&row[0]),
+                                             .version = value_as_text(&row[1]),
+                                             .conversation = value_as_optional_text(&row[2]),
+                                             .who = value_as_text(&row[3]),
+                                             .approved_s = row[4].number});
+    }
+    return code;
+}

@@ -1,0 +1,37 @@
+/* approvals.h - tools that need a confirmation, and for which a person gave it beforehand. */
+#pragma once
+
+#include <stdint.h>
+
+#include "store/store.h"
+
+/* Most approvals kept for single conversations: they are not told when one ends. The oldest go. */
+#define STORE_CONVERSATION_APPROVALS_MAX 10000
+
+/** One approval: this version of the tool may run, whatever its arguments. */
+struct store_approval {
+    const char *tool;
+    const char *version;
+    const char *conversation; /**< in this conversation only; NULL: always */
+    const char *who;
+    int64_t approved_s;
+};
+
+/** Keep an approval, in place of one for the same version and conversation.
+ * @return as all of the store; TOOLRACK_E_INVALID when the conversation is "". [any-thread] */
+int store_approval_set(struct store *store, const struct store_approval *approval,
+                       struct toolrack_error *err);
+
+/** Remove one: that for a conversation, or with NULL that for all of them.
+ * @return as all of the store; TOOLRACK_E_NOT_FOUND. [any-thread] */
+int store_approval_remove(struct store *store, const char *tool, const char *version,
+                          const char *conversation, struct toolrack_error *err);
+
+/** Remove those of a conversation that has ended, if any. [any-thread] */
+int store_approvals_end_conversation(struct store *store, const char *conversation,
+                                     struct toolrack_error *err);
+
+/** Visit all, by tool, version and conversation. [any-thread] */
+int store_approvals_read(struct store *store,
+                         void (*visit)(void *user, const struct store_approval *approval),
+                         void *user, struct toolrack_error *err);

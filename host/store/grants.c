@@ -1,0 +1,102 @@
+#include "store/grants.h"
+
+#include "store/database.h"
+
+static int remove_expired(struct store *store, int64_t now_s, struct toolrack_error *err) {
+    return database_run(store, "DELETE FROM grants WHERE expires_s <> 0 AND expires_s <= ?1",
+                        VALUES(value_number(now_s)), err);
+}
+
+/* Those of a selector, and of single versions when it is a name alone. */
+static int remove_selected(struct store *store, const char *selector, struct toolrack_error *err) {
+    return database_run(store,
+                        "DELETE FROM grants WHERE selector = ?1 OR "
+                        "substr(selector, 1, length(?1) + 1) = ?1 || '@'",
+                        VALUES(value_text(selector)), err);
+}
+
+static int put_grant(struct store *store, const struct store_grant *new,
+                     struct toolrack_error *err) {
+    int code = remove_expired(store, new->granted_s, err);
+    if (code == 0) {
+        code = remove_selected(store, new->selector, err);
+    }
+    return code < 0 ? code
+                    : database_run(store,
+                                   "INSERT INTO grants (selector, expires_s, who, granted_s) "
+                                   "VALUES (?1, ?2, ?3, ?4)",
+                                   VALUES(value_text(new->selector), value_number(new->expires_s),
+                                          value_text(new->who), value_number(new->granted_s)),
+                                   err);
+}
+
+int store_grant(struct store *store, const struct store_grant *new, struct toolrack_error *err) {
+    int code =
+            database_check_texts(TEXT_LIMITS({"selector", new->selector, STORE_TEXT_SIZE_MAX},
+                                             {"name of who grants", new->who, STORE_TEXT_SIZE_MAX}),
+                                 err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = put_grant(store, new, err);
+    }
+    return database_end(store, code, err);
+}
+
+/* Says also where the grant is that was probably meant. */
+static int not_granted(struct store *store, const char *selector, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store,
+                                    "SELECT selector FROM grants "
+                                    "WHERE selector = substr(?1, 1, instr(?1, '@') - 1)",
+                                    VALUES(value_text(selector)), &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    if (rows.count > 0) {
+        const char *name = value_as_text(rows_at(&rows, 0));
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "'%s' has no grant of its own; all versions of '%s' are granted: revoke "
+                         "that",
+                         selector, name);
+    }
+    return error_set(err, TOOLRACK_E_NOT_FOUND, "there is no grant for '%s'", selector);
+}
+
+static int remove_grant(struct store *store, const char *selector, int64_t now_s,
+                        struct toolrack_error *err) {
+    int code = remove_expired(store, now_s, err);
+    if (code == 0) {
+        code = remove_selected(store, selector, err);
+    }
+    return code == 0 && database_changes(store) == 0 ? not_granted(store, selector, err) : code;
+}
+
+int store_revoke(struct store *store, const char *selector, int64_t now_s,
+                 struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = remove_grant(store, selector, now_s, err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_read_grants(struct store *store, int64_t now_s,
+                      void (*visit)(void *user, const struct store_grant *grant), void *user,
+                      struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_DECISIONS,
+                             "SELECT selector, expires_s, who, granted_s FROM grants "
+                             "WHERE expires_s = 0 OR expires_s > ?1 ORDER BY selector",
+                             VALUES(value_number(now_s)), &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_grant){.selector = value_as_text(&row[0]),
+                                          .expires_s = row[1].number,
+                                          .who = value_as_text(&row[2]),
+                                          .granted_s = row[3].number});
+    }
+    return code;
+}

@@ -1,0 +1,261 @@
+#include "store/pending.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "store/approvals.h"
+#include "store/database.h"
+
+#define ID_BYTES ((STORE_PENDING_ID_SIZE - 1) / 2)
+
+static int make_id(char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err) {
+    static const char hex[] = "0123456789abcdef";
+    unsigned char bytes[ID_BYTES];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+        return error_set(err, TOOLRACK_E_IO, "cannot get random bytes for an approval's id: %s",
+                         strerror(errno));
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        ret_id[2 * i] = hex[bytes[i] >> 4];
+        ret_id[2 * i + 1] = hex[bytes[i] & 15];
+    }
+    ret_id[STORE_PENDING_ID_SIZE - 1] = '\0';
+    return 0;
+}
+
+/* --------------------------------------------------------------------- add */
+
+static int check(const struct store_pending *pending, struct toolrack_error *err) {
+    return database_check_texts(
+            TEXT_LIMITS({"tool name", pending->tool, STORE_TEXT_SIZE_MAX},
+                        {"version", pending->version, STORE_TEXT_SIZE_MAX},
+                        {"text of arguments to be confirmed", pending->arguments,
+                         STORE_ARGUMENTS_SIZE_MAX},
+                        {"caller", pending->caller, STORE_TEXT_SIZE_MAX},
+                        {"channel", pending->channel, STORE_TEXT_SIZE_MAX},
+                        {"conversation", pending->conversation, STORE_TEXT_SIZE_MAX},
+                        {"reason", pending->reason, STORE_TEXT_SIZE_MAX}),
+            err);
+}
+
+static int remove_expired(struct store *store, int64_t now_s, struct toolrack_error *err) {
+    return database_run(store,
+                        "DELETE FROM pending WHERE rowid IN (SELECT rowid FROM pending "
+                        "WHERE expires_s <= ?1 ORDER BY expires_s DESC LIMIT -1 OFFSET ?2)",
+                        VALUES(value_number(now_s), value_number(STORE_EXPIRED_MAX)), err);
+}
+
+static int check_count(struct store *store, int64_t now_s, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store, "SELECT count(*) FROM pending WHERE expires_s > ?1",
+                                    VALUES(value_number(now_s)), &rows, err);
+    if (code == 0 && rows_at(&rows, 0)->number >= STORE_PENDING_MAX) {
+        code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "%d calls wait for approval, which is the most; answer some of them",
+                         STORE_PENDING_MAX);
+    }
+    return code;
+}
+
+static int add(struct store *store, const struct store_pending *pending, const char *id,
+               struct toolrack_error *err) {
+    int code = remove_expired(store, pending->created_s, err);
+    if (code == 0) {
+        code = check_count(store, pending->created_s, err);
+    }
+    return code < 0 ? code
+                    : database_run(
+                              store,
+                              "INSERT INTO pending (id, tool, version, arguments, caller, "
+                              "channel, conversation, reason, created_s, expires_s, answer) "
+                              "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                              VALUES(value_text(id), value_text(pending->tool),
+                                     value_text(pending->version), value_text(pending->arguments),
+                                     value_text(pending->caller), value_text(pending->channel),
+                                     value_text(pending->conversation), value_text(pending->reason),
+                                     value_number(pending->created_s),
+                                     value_number(pending->expires_s),
+                                     value_number(STORE_ANSWER_NONE)),
+                              err);
+}
+
+int store_pending_add(struct store *store, const struct store_pending *pending,
+                      char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err) {
+    char id[STORE_PENDING_ID_SIZE];
+    int code = check(pending, err);
+    if (code == 0) {
+        code = make_id(id, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = add(store, pending, id, err);
+    }
+    code = database_end(store, code, err);
+    if (code == 0) {
+        memcpy(ret_id, id, sizeof id);
+    }
+    return code;
+}
+
+/* ----------------------------------------------------------------- resolve */
+
+/* The columns of a call that may be answered now. */
+enum { OPEN_TOOL, OPEN_VERSION, OPEN_CONVERSATION, OPEN_EXPIRES, OPEN_ANSWER, OPEN_ANSWERED_BY };
+
+static int read_open(struct store *store, const char *id, int64_t now_s, struct rows *ret_rows,
+                     struct toolrack_error *err) {
+    int code = database_read_inside(store,
+                                    "SELECT tool, version, conversation, expires_s, answer, "
+                                    "answered_by FROM pending WHERE id = ?1",
+                                    VALUES(value_text(id)), ret_rows, err);
+    if (code < 0) {
+        return code;
+    }
+    if (ret_rows->count == 0) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "there is no approval '%s'; list those that wait", id);
+    }
+    const struct value *row = rows_at(ret_rows, 0);
+    if (row[OPEN_ANSWER].number != STORE_ANSWER_NONE) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "approval '%s' was %s already, by %s", id,
+                         row[OPEN_ANSWER].number == STORE_ANSWER_DENY ? "denied" : "allowed",
+                         value_as_text(&row[OPEN_ANSWERED_BY]));
+    }
+    if (row[OPEN_EXPIRES].number <= now_s) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "approval '%s' expired %lld s ago; let '%s' be called again", id,
+                         (long long)(now_s - row[OPEN_EXPIRES].number),
+                         value_as_text(&row[OPEN_TOOL]));
+    }
+    return 0;
+}
+
+static int approve(struct store *store, const struct value *row, enum store_answer answer,
+                   const char *who, int64_t now_s, struct toolrack_error *err) {
+    const char *conversation = NULL;
+    if (answer == STORE_ANSWER_ALLOW_CONVERSATION) {
+        conversation = value_as_text(&row[OPEN_CONVERSATION]);
+        if (conversation[0] == '\0') {
+            return error_set(err, TOOLRACK_E_INVALID,
+                             "the call of '%s' belongs to no conversation; allow it once or always",
+                             value_as_text(&row[OPEN_TOOL]));
+        }
+    }
+    return approval_put(store,
+                        &(struct store_approval){.tool = value_as_text(&row[OPEN_TOOL]),
+                                                 .version = value_as_text(&row[OPEN_VERSION]),
+                                                 .conversation = conversation,
+                                                 .who = who,
+                                                 .approved_s = now_s},
+                        err);
+}
+
+static int resolve(struct store *store, const char *id, enum store_answer answer, const char *who,
+                   int64_t now_s, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = read_open(store, id, now_s, &rows, err);
+    if (code == 0 &&
+        (answer == STORE_ANSWER_ALLOW_CONVERSATION || answer == STORE_ANSWER_ALLOW_ALWAYS)) {
+        code = approve(store, rows_at(&rows, 0), answer, who, now_s, err);
+    }
+    return code < 0 ? code
+                    : database_run(store,
+                                   "UPDATE pending SET answer = ?2, answered_by = ?3 WHERE id = ?1",
+                                   VALUES(value_text(id), value_number(answer), value_text(who)),
+                                   err);
+}
+
+int store_pending_resolve(struct store *store, const char *id, enum store_answer answer,
+                          const char *who, int64_t now_s, struct toolrack_error *err) {
+    assert(answer != STORE_ANSWER_NONE);
+    int code = database_check_texts(TEXT_LIMITS({"name of who answers", who, STORE_TEXT_SIZE_MAX}),
+                                    err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = resolve(store, id, answer, who, now_s, err);
+    }
+    return database_end(store, code, err);
+}
+
+/* -------------------------------------------------------------------- take */
+
+static int take(struct store *store, const struct store_pending *call, int64_t now_s,
+                enum store_answer *ret_answer, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    /* Of several that are the same call, one that is answered. */
+    int code = database_read_inside(store,
+                                    "SELECT rowid, answer FROM pending WHERE tool = ?1 AND "
+                                    "version = ?2 AND arguments = ?3 AND caller IS ?4 AND "
+                                    "conversation IS ?5 AND expires_s > ?6 AND "
+                                    "(?7 IS NULL OR id = ?7) ORDER BY answer = 0, rowid LIMIT 1",
+                                    VALUES(value_text(call->tool), value_text(call->version),
+                                           value_text(call->arguments), value_text(call->caller),
+                                           value_text(call->conversation), value_number(now_s),
+                                           value_text(call->id)),
+                                    &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    if (rows.count == 0) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "no approval of this call of '%s' waits or is answered", call->tool);
+    }
+    const struct value *row = rows_at(&rows, 0);
+    /* What no toolrack wrote is no permission. */
+    *ret_answer = row[1].number >= STORE_ANSWER_NONE && row[1].number <= STORE_ANSWER_DENY
+                          ? (enum store_answer)row[1].number
+                          : STORE_ANSWER_DENY;
+    return *ret_answer == STORE_ANSWER_NONE
+                   ? 0
+                   : database_run(store, "DELETE FROM pending WHERE rowid = ?1", VALUES(row[0]),
+                                  err);
+}
+
+int store_pending_take(struct store *store, const struct store_pending *call, int64_t now_s,
+                       enum store_answer *ret_answer, struct toolrack_error *err) {
+    enum store_answer answer = STORE_ANSWER_NONE;
+    int code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = take(store, call, now_s, &answer, err);
+    }
+    code = database_end(store, code, err);
+    if (code == 0) {
+        *ret_answer = answer;
+    }
+    return code;
+}
+
+/* -------------------------------------------------------------------- read */
+
+int store_pending_read(struct store *store, int64_t now_s,
+                       void (*visit)(void *user, const struct store_pending *pending), void *user,
+                       struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_DECISIONS,
+                             "SELECT id, tool, version, arguments, caller, channel, conversation, "
+                             "reason, created_s, expires_s FROM pending "
+                             "WHERE answer = 0 AND expires_s > ?1 ORDER BY created_s, rowid",
+                             VALUES(value_number(now_s)), &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_pending){.id = value_as_text(&row[0]),
+                                            .tool = value_as_text(&row[1]),
+                                            .version = value_as_text(&row[2]),
+                                            .arguments = value_as_text(&row[3]),
+                                            .caller = value_as_optional_text(&row[4]),
+                                            .channel = value_as_optional_text(&row[5]),
+                                            .conversation = value_as_optional_text(&row[6]),
+                                            .reason = value_as_optional_text(&row[7]),
+                                            .created_s = row[8].number,
+                                            .expires_s = row[9].number});
+    }
+    return code;
+}

@@ -1,0 +1,72 @@
+#include "store/pins.h"
+
+#include "store/database.h"
+
+static int check(const struct store_pin *pin, struct toolrack_error *err) {
+    return database_check_texts(
+            TEXT_LIMITS({"plugin id", pin->plugin, STORE_TEXT_SIZE_MAX},
+                        {"tool name", pin->tool, STORE_TEXT_SIZE_MAX},
+                        {"version", pin->version, STORE_TEXT_SIZE_MAX},
+                        {"description of the tool", pin->description, STORE_PIN_TEXT_SIZE_MAX},
+                        {"schema of the tool", pin->schema, STORE_PIN_TEXT_SIZE_MAX},
+                        {"name of who approves", pin->who, STORE_TEXT_SIZE_MAX}),
+            err);
+}
+
+int store_pin_set(struct store *store, const struct store_pin *pin, struct toolrack_error *err) {
+    int code = check(pin, err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = database_run(store,
+                            "INSERT OR REPLACE INTO pins (plugin, tool, version, sha256, "
+                            "description, schema, approved_s, who) "
+                            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                            VALUES(value_text(pin->plugin), value_text(pin->tool),
+                                   value_text(pin->version),
+                                   value_bytes(pin->sha256, sizeof pin->sha256),
+                                   value_text(pin->description), value_text(pin->schema),
+                                   value_number(pin->approved_s), value_text(pin->who)),
+                            err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_pin_remove(struct store *store, const char *plugin, const char *tool, const char *version,
+                     struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = database_run(store,
+                            "DELETE FROM pins WHERE plugin = ?1 AND tool = ?2 AND version = ?3",
+                            VALUES(value_text(plugin), value_text(tool), value_text(version)), err);
+    }
+    if (code == 0 && database_changes(store) == 0) {
+        code = error_set(err, TOOLRACK_E_NOT_FOUND, "'%s@%s' of plugin '%s' is not pinned", tool,
+                         version, plugin);
+    }
+    return database_end(store, code, err);
+}
+
+int store_pins_read(struct store *store, void (*visit)(void *user, const struct store_pin *pin),
+                    void *user, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_DECISIONS,
+                             "SELECT plugin, tool, version, sha256, description, schema, "
+                             "approved_s, who FROM pins ORDER BY plugin, tool, version",
+                             NO_VALUES, &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        struct store_pin pin = {.plugin = value_as_text(&row[0]),
+                                .tool = value_as_text(&row[1]),
+                                .version = value_as_text(&row[2]),
+                                .description = value_as_text(&row[4]),
+                                .schema = value_as_text(&row[5]),
+                                .approved_s = row[6].number,
+                                .who = value_as_text(&row[7])};
+        value_copy_bytes(&row[3], pin.sha256, sizeof pin.sha256);
+        visit(user, &pin);
+    }
+    return code;
+}
