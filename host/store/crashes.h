@@ -1,0 +1,38 @@
+/* crashes.h - what is known of the crashes of plugins. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "store/store.h"
+
+/* Most bundles kept of one plugin, and of all; the oldest go. */
+#define STORE_CRASHES_PER_PLUGIN_MAX 8
+#define STORE_CRASHES_MAX            1024
+/* Largest bundle. */
+#define STORE_CRASH_SIZE_MAX         (256u * 1024u)
+
+/** One crash. */
+struct store_crash {
+    int64_t id; /**< grows; never used twice */
+    const char *plugin;
+    int64_t time_s;
+    const char *bundle; /**< JSON; at most STORE_CRASH_SIZE_MAX */
+};
+
+/** Keep a crash; its id is not read but made.
+ *
+ * @param ret_id  may be NULL
+ * @return as all of the store. [any-thread] */
+int store_crash_add(struct store *store, const struct store_crash *crash, int64_t *ret_id,
+                    struct toolrack_error *err);
+
+/** Append the bundle of the last crash of a plugin to `out`.
+ * @return as all of the store; TOOLRACK_E_NOT_FOUND when none is kept. [any-thread] */
+int store_crash_last(struct store *store, const char *plugin, struct buf *out,
+                     struct toolrack_error *err);
+
+/** Visit those of a plugin, or with NULL of all, the newest first. [any-thread] */
+int store_crashes_read(struct store *store, const char *plugin,
+                       void (*visit)(void *user, const struct store_crash *crash), void *user,
+                       struct toolrack_error *err);
