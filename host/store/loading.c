@@ -1,0 +1,334 @@
+/* Marks are files and not rows of the database: a load writes two of them, and two durable
+ * transactions take 400 us where a file made and removed takes 18 (virtual disk, ext4), besides
+ * that they wait for other writers. Nothing is synced. What must not get lost is lost by a power
+ * cut only: the end of a process, which is what a plugin can cause, leaves the page cache as it is.
+ *
+ * A mark is `loading/<pid>-<start>-<number>` in the state folder: the process, when it started (in
+ * clock ticks since boot, as /proc says), and a number within the process. Its contents are two
+ * lines, the boot id and the time, and then the path. One without a path was left before any code
+ * of the plugin ran: all of it is written first, and in one piece. */
+#include "store/loading.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "store/database.h"
+
+#define LOADING_FOLDER "loading"
+/* Two lines before the path. */
+#define MARK_SIZE_MAX  (STORE_TEXT_SIZE_MAX + 256u)
+#define BOOT_ID_SIZE   64u
+/* /proc/PID/stat: a name of at most 64 characters and 51 numbers. */
+#define STAT_SIZE_MAX  2048u
+/* Numbers between the state of a process (field 3) and its start (field 22). */
+#define START_AFTER    19
+
+/* ---------------------------------------------------------------- processes */
+
+struct process {
+    int64_t pid;
+    uint64_t start; /* 0: unknown */
+};
+
+/* Read a small file whole, as text. False: errno says why. */
+static bool read_text(int folder, const char *name, char *ret_text, size_t size) {
+    CLEANUP(closep) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    size_t length = 0;
+    while (fd >= 0 && length < size - 1) {
+        ssize_t got = read(fd, ret_text + length, size - 1 - length);
+        if (got < 0) {
+            return false;
+        }
+        if (got == 0) {
+            break;
+        }
+        length += (size_t)got;
+    }
+    ret_text[length] = '\0';
+    return fd >= 0;
+}
+
+/* False when there is no such process, or only what is left of it for its parent. */
+static bool read_start(const char *stat_path, uint64_t *ret_start) {
+    char text[STAT_SIZE_MAX];
+    if (!read_text(AT_FDCWD, stat_path, text, sizeof text)) {
+        return false;
+    }
+    /* The name of the program stands in parentheses, and may have some of its own. */
+    const char *at = strrchr(text, ')');
+    if (at == NULL || at[1] != ' ' || strchr("ZX", at[2]) != NULL) {
+        return false;
+    }
+    at += 2;
+    for (int i = 0; at != NULL && i < START_AFTER; i++) {
+        at = strchr(at + 1, ' ');
+    }
+    *ret_start = at != NULL ? strtoull(at, NULL, 10) : 0;
+    return at != NULL;
+}
+
+static struct process this_process(void) {
+    struct process process = {.pid = getpid()};
+    (void)read_start("/proc/self/stat", &process.start);
+    return process;
+}
+
+static bool process_lives(const struct process *process) {
+    char path[64];
+    uint64_t start = 0;
+    if (this_process().start == 0 || process->start == 0) {
+        /* Without /proc: by its number alone. */
+        return kill((pid_t)process->pid, 0) == 0 || errno == EPERM;
+    }
+    (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", process->pid);
+    return read_start(path, &start) && start == process->start;
+}
+
+/* Start times of two boots could be equal by chance. "" when it cannot be read. */
+static void read_boot_id(char ret_id[BOOT_ID_SIZE]) {
+    if (!read_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", ret_id, BOOT_ID_SIZE)) {
+        ret_id[0] = '\0';
+    }
+    ret_id[strcspn(ret_id, "\n")] = '\0';
+}
+
+/* ------------------------------------------------------------------- marks */
+
+/* "DIR/loading" or "DIR/loading/NAME"; to be freed. NULL: out of memory. */
+static char *mark_path(const struct store *store, const char *name) {
+    char *path = NULL;
+    int length = asprintf(&path, "%s/" LOADING_FOLDER "%s%s", store->dir, name != NULL ? "/" : "",
+                          name != NULL ? name : "");
+    return length < 0 ? NULL : path;
+}
+
+static char *mark_path_of(const struct store *store, const struct process *process,
+                          uint64_t number) {
+    char name[96];
+    (void)snprintf(name, sizeof name, "%" PRId64 "-%" PRIu64 "-%" PRIu64, process->pid,
+                   process->start, number);
+    return mark_path(store, name);
+}
+
+static bool write_mark(const char *file, const char *path, int64_t now_s) {
+    char boot_id[BOOT_ID_SIZE];
+    char text[MARK_SIZE_MAX];
+    read_boot_id(boot_id);
+    int length = snprintf(text, sizeof text, "%s\n%" PRId64 "\n%s", boot_id, now_s, path);
+    CLEANUP(closep) int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t wrote = write(fd, text, (size_t)length);
+    if (wrote == length) {
+        return true;
+    }
+    int reason = wrote < 0 ? errno : ENOSPC;
+    (void)unlink(file);
+    errno = reason;
+    return false;
+}
+
+int store_loading_begin(struct store *store, const char *path, int64_t now_s, uint64_t *ret_mark,
+                        struct toolrack_error *err) {
+    static atomic_uint_fast64_t marks_made;
+    int code = database_check_texts(
+            TEXT_LIMITS({"path of the plugin's file", path, STORE_TEXT_SIZE_MAX}), err);
+    if (code < 0) {
+        return code;
+    }
+    uint64_t number = atomic_fetch_add(&marks_made, 1) + 1;
+    struct process process = this_process();
+    CLEANUP(freep) char *folder = mark_path(store, NULL);
+    CLEANUP(freep) char *file = mark_path_of(store, &process, number);
+    if (folder == NULL || file == NULL) {
+        return error_oom(err);
+    }
+    code = database_make_folders(folder, err);
+    if (code < 0) {
+        return code;
+    }
+    if (!write_mark(file, path, now_s)) {
+        return error_set(err, TOOLRACK_E_IO,
+                         "cannot write %s, the mark that %s is being loaded: %s", file, path,
+                         strerror(errno));
+    }
+    *ret_mark = number;
+    return 0;
+}
+
+int store_loading_end(struct store *store, uint64_t mark, struct toolrack_error *err) {
+    struct process process = this_process();
+    CLEANUP(freep) char *file = mark_path_of(store, &process, mark);
+    if (file == NULL) {
+        return error_oom(err);
+    }
+    if (unlink(file) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot remove the mark %s: %s", file,
+                         strerror(errno));
+    }
+    return 0;
+}
+
+/* --------------------------------------------------------------- what is left */
+
+/* A mark that was read, whose process is no more. */
+struct mark {
+    struct store_unclean unclean;
+    char text[MARK_SIZE_MAX]; /* what unclean.path is part of */
+};
+
+/* The number at the start of a text, and what follows the character behind it. NULL: none. */
+static const char *take_number(const char *text, char behind, uint64_t *ret_number) {
+    char *end;
+    if (*text < '0' || *text > '9') {
+        return NULL;
+    }
+    *ret_number = strtoull(text, &end, 10);
+    return *end == behind ? end + (behind != '\0') : NULL;
+}
+
+/* Whether a file's name is that of a mark. */
+static bool parse_name(const char *name, struct process *ret_process) {
+    uint64_t pid = 0;
+    uint64_t number;
+    const char *at = take_number(name, '-', &pid);
+    if (at != NULL) {
+        at = take_number(at, '-', &ret_process->start);
+    }
+    if (at == NULL || take_number(at, '\0', &number) == NULL || pid > INT32_MAX) {
+        return false;
+    }
+    ret_process->pid = (int64_t)pid;
+    return true;
+}
+
+/* Take the contents apart; false when they are not whole. */
+static bool parse_text(struct mark *mark, const char **ret_boot_id) {
+    uint64_t since_s;
+    char *line = strchr(mark->text, '\n');
+    if (line == NULL) {
+        return false;
+    }
+    *line = '\0';
+    const char *path = take_number(line + 1, '\n', &since_s);
+    if (path == NULL || *path == '\0') {
+        return false;
+    }
+    *ret_boot_id = mark->text;
+    mark->unclean.path = path;
+    mark->unclean.since_s = (int64_t)since_s;
+    return true;
+}
+
+enum mark_state { MARK_NONE, MARK_ALIVE, MARK_UNCLEAN, MARK_BROKEN };
+
+/* Of a broken mark, `ret` has no path. */
+static enum mark_state read_mark(const struct store *store, const char *name, struct mark *ret) {
+    struct process process;
+    char boot_now[BOOT_ID_SIZE];
+    const char *boot_id;
+    CLEANUP(freep) char *file = mark_path(store, name);
+    if (file == NULL || !parse_name(name, &process) ||
+        !read_text(AT_FDCWD, file, ret->text, sizeof ret->text)) {
+        return MARK_NONE; /* not ours, or removed at this moment */
+    }
+    ret->unclean = (struct store_unclean){.pid = process.pid};
+    read_boot_id(boot_now);
+    bool whole = parse_text(ret, &boot_id);
+    bool other_boot =
+            whole && *boot_id != '\0' && *boot_now != '\0' && strcmp(boot_id, boot_now) != 0;
+    if (!other_boot && process_lives(&process)) {
+        return MARK_ALIVE;
+    }
+    return whole ? MARK_UNCLEAN : MARK_BROKEN;
+}
+
+static int not_hidden(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
+}
+
+/* Call `take` for each mark whose process is no more, in the order of their names. */
+static int for_each_left(struct store *store,
+                         int (*take)(void *user, const char *file, const struct mark *mark,
+                                     struct toolrack_error *err),
+                         void *user, struct toolrack_error *err) {
+    struct dirent **entries = NULL;
+    CLEANUP(freep) char *folder = mark_path(store, NULL);
+    CLEANUP(freep) struct mark *mark = malloc(sizeof *mark);
+    if (folder == NULL || mark == NULL) {
+        return error_oom(err);
+    }
+    int count = scandir(folder, &entries, not_hidden, alphasort);
+    if (count < 0) {
+        return errno == ENOENT   ? 0
+               : errno == ENOMEM ? error_oom(err)
+                                 : error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", folder,
+                                             strerror(errno));
+    }
+    int code = 0;
+    for (int i = 0; i < count; i++) {
+        if (code == 0 && read_mark(store, entries[i]->d_name, mark) >= MARK_UNCLEAN) {
+            code = take(user, entries[i]->d_name, mark, err);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return code;
+}
+
+struct reader {
+    void (*visit)(void *user, const struct store_unclean *unclean);
+    void *user;
+};
+
+static int take_to_visit(void *user, const char *name, const struct mark *mark,
+                         struct toolrack_error *err) {
+    const struct reader *reader = user;
+    (void)name;
+    (void)err;
+    if (mark->unclean.path != NULL) {
+        reader->visit(reader->user, &mark->unclean);
+    }
+    return 0;
+}
+
+int store_loading_read(struct store *store,
+                       void (*visit)(void *user, const struct store_unclean *unclean), void *user,
+                       struct toolrack_error *err) {
+    return for_each_left(store, take_to_visit, &(struct reader){.visit = visit, .user = user}, err);
+}
+
+struct clearer {
+    const struct store *store;
+    const char *path; /* NULL: all */
+};
+
+static int take_to_clear(void *user, const char *name, const struct mark *mark,
+                         struct toolrack_error *err) {
+    const struct clearer *clearer = user;
+    if (clearer->path != NULL && mark->unclean.path != NULL &&
+        strcmp(clearer->path, mark->unclean.path) != 0) {
+        return 0;
+    }
+    CLEANUP(freep) char *file = mark_path(clearer->store, name);
+    if (file == NULL) {
+        return error_oom(err);
+    }
+    return unlink(file) == 0 || errno == ENOENT
+                   ? 0
+                   : error_set(err, TOOLRACK_E_IO, "cannot remove the mark %s: %s", file,
+                               strerror(errno));
+}
+
+int store_loading_clear(struct store *store, const char *path, struct toolrack_error *err) {
+    return for_each_left(store, take_to_clear, &(struct clearer){.store = store, .path = path},
+                         err);
+}
