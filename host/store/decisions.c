@@ -1,0 +1,82 @@
+#include "store/decisions.h"
+
+#include "store/database.h"
+
+static struct value cut(const char *text) {
+    return value_cut_text(text, STORE_TEXT_SIZE_MAX);
+}
+
+static int insert(struct store *store, sqlite3_stmt *statement, const struct store_decision *row,
+                  struct toolrack_error *err) {
+    return database_run_prepared(store, statement,
+                                 VALUES(value_number(row->time_ms), cut(row->tool),
+                                        cut(row->version), cut(row->plugin), cut(row->caller),
+                                        cut(row->channel), cut(row->conversation),
+                                        cut(row->decision), cut(row->who), cut(row->why)),
+                                 err);
+}
+
+static int insert_all(struct store *store, const struct store_decision *rows, size_t count,
+                      struct toolrack_error *err) {
+    sqlite3_stmt *statement = NULL;
+    int code = database_prepare(store,
+                                "INSERT INTO decisions (time_ms, tool, version, plugin, caller, "
+                                "channel, conversation, decision, who, why) "
+                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                                &statement, err);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        code = insert(store, statement, &rows[i], err);
+    }
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+/* Ids have no gaps, since rows go only from their beginning: so they say how many there are. */
+static int remove_oldest(struct store *store, struct toolrack_error *err) {
+    return database_run(
+            store,
+            "DELETE FROM decisions WHERE id <= (SELECT max(id) FROM decisions) - ?1 "
+            "AND (SELECT max(id) FROM decisions) - (SELECT min(id) FROM decisions) "
+            ">= ?1 + ?2",
+            VALUES(value_number(STORE_DECISIONS_MAX), value_number(STORE_DECISIONS_BATCH)), err);
+}
+
+int store_decisions_add(struct store *store, const struct store_decision *rows, size_t count,
+                        struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_SOON, err);
+    if (code == 0) {
+        code = insert_all(store, rows, count, err);
+    }
+    if (code == 0) {
+        code = remove_oldest(store, err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_decisions_read(struct store *store, const struct store_decisions_filter *filter,
+                         void (*visit)(void *user, const struct store_decision *decision),
+                         void *user, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(
+            store, SCHEMA_DECISIONS,
+            "SELECT time_ms, tool, version, plugin, caller, channel, conversation, decision, who, "
+            "why FROM decisions WHERE (?1 IS NULL OR tool = ?1) AND time_ms >= ?2 "
+            "ORDER BY id DESC LIMIT ?3",
+            VALUES(value_text(filter->tool), value_number(filter->since_ms),
+                   value_number(filter->limit == 0 ? -1 : (int64_t)filter->limit)),
+            &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_decision){.time_ms = row[0].number,
+                                             .tool = value_as_optional_text(&row[1]),
+                                             .version = value_as_optional_text(&row[2]),
+                                             .plugin = value_as_optional_text(&row[3]),
+                                             .caller = value_as_optional_text(&row[4]),
+                                             .channel = value_as_optional_text(&row[5]),
+                                             .conversation = value_as_optional_text(&row[6]),
+                                             .decision = value_as_text(&row[7]),
+                                             .who = value_as_optional_text(&row[8]),
+                                             .why = value_as_optional_text(&row[9])});
+    }
+    return code;
+}
