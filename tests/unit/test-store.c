@@ -178,6 +178,11 @@ static void see_grant(void *user, const struct store_grant *grant) {
                (long long)grant->granted_s);
 }
 
+static void count_grant(void *user, const struct store_grant *grant) {
+    (void)grant;
+    ++*(int *)user;
+}
+
 static int grant(const char *selector, int64_t expires_s) {
     return store_grant(
             store,
@@ -1043,6 +1048,47 @@ static void a_visitor_may_call_the_store(void **state) {
     assert_seen(read_grants(), "");
 }
 
+/* ----------------------------------------------------------- other threads */
+
+#define THREADS           4
+#define GRANTS_PER_THREAD 20
+
+/* Grant, log and read; how often it failed. */
+static void *use_from_thread(void *argument) {
+    const int *number = argument;
+    uintptr_t failures = 0;
+    char selector[32];
+    for (int i = 0; i < GRANTS_PER_THREAD; i++) {
+        int count = 0;
+        (void)snprintf(selector, sizeof selector, "tool%d_%d", *number, i);
+        const struct store_grant new = {.selector = selector, .who = "ann", .granted_s = NOW};
+        const struct store_decision row = {.tool = selector, .decision = "granted"};
+        failures += store_grant(store, &new, NULL) < 0;
+        failures += store_decisions_add(store, &row, 1, NULL) < 0;
+        failures += store_read_grants(store, NOW, count_grant, &count, NULL) < 0 || count <= i;
+    }
+    return (void *)failures;
+}
+
+static void threads_use_one_store(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    open_store();
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, use_from_thread, &numbers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *failures;
+        assert_int_equal(pthread_join(threads[i], &failures), 0);
+        assert_null(failures);
+    }
+    assert_string_equal(ask_sql("SELECT (SELECT count(*) FROM grants) || ' ' || "
+                                "(SELECT count(*) FROM decisions)"),
+                        "80 80");
+}
+
 /* --------------------------------------------------------- other processes */
 
 static int wait_for(pid_t child) {
@@ -1267,17 +1313,21 @@ static bool write_text_to(const char *path, const char *text) {
     return done;
 }
 
+/* Become the root of a namespace of users, who may mount. */
+static bool become_root(void) {
+    char users[32];
+    char groups[32];
+    (void)snprintf(users, sizeof users, "0 %u 1", geteuid());
+    (void)snprintf(groups, sizeof groups, "0 %u 1", getegid());
+    return unshare(CLONE_NEWUSER) == 0 && write_text_to("/proc/self/setgroups", "deny") &&
+           write_text_to("/proc/self/uid_map", users) &&
+           write_text_to("/proc/self/gid_map", groups);
+}
+
 /* A disk of 256 KiB on the folder, which this process alone sees: it goes with it. */
 static bool mount_small_disk(void) {
-    char map[32];
-    uid_t uid = geteuid();
-    if (uid == 0) {
-        return unshare(CLONE_NEWNS) == 0 &&
-               mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-               mount("none", dir, "tmpfs", 0, SMALL_DISK) == 0;
-    }
-    (void)snprintf(map, sizeof map, "0 %u 1", uid);
-    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text_to("/proc/self/uid_map", map) &&
+    return (geteuid() == 0 || become_root()) && unshare(CLONE_NEWNS) == 0 &&
+           mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
            mount("none", dir, "tmpfs", 0, SMALL_DISK) == 0;
 }
 
@@ -1294,11 +1344,6 @@ static int grant_until_full(char *selector, size_t size) {
         }
     }
     return -1;
-}
-
-static void count_grant(void *user, const struct store_grant *grant) {
-    (void)grant;
-    ++*(int *)user;
 }
 
 static int count_grants(void) {
@@ -1401,11 +1446,6 @@ static int use_our_memory(void **state) {
     return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK ? 0 : -1;
 }
 
-static void see_nothing(void *user, const struct store_grant *grant) {
-    (void)grant;
-    ++*(int *)user;
-}
-
 /* Open, grant, read, close. Where memory ends, the first code that was not 0. */
 static int grant_and_read(int *ret_seen) {
     err = (struct toolrack_error){0};
@@ -1416,7 +1456,7 @@ static int grant_and_read(int *ret_seen) {
         code = grant("wipe", 0);
     }
     if (code == 0) {
-        code = store_read_grants(store, NOW, see_nothing, ret_seen, &err);
+        code = store_read_grants(store, NOW, count_grant, ret_seen, &err);
     }
     store_close(store);
     store = NULL;
@@ -1520,6 +1560,7 @@ int main(void) {
             WITH_FOLDER(a_damaged_page_is_an_error),
             WITH_FOLDER(two_stores_see_each_others_decisions),
             WITH_FOLDER(a_visitor_may_call_the_store),
+            WITH_FOLDER(threads_use_one_store),
             WITH_FOLDER(processes_make_the_file_at_once),
             WITH_FOLDER(processes_upgrade_the_file_at_once),
             WITH_FOLDER(what_was_acknowledged_survives_a_kill),
