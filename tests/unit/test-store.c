@@ -54,8 +54,12 @@ static struct toolrack_error err;
 /* What visitors were given, as text: one row behind the other. */
 static struct buf seen;
 
-static int make_folder_in(const char *parent) {
-    (void)snprintf(dir, sizeof dir, "%s/toolrack-test-XXXXXX", parent);
+/* Where there is memory for files it is used: to sync them takes no time there, however busy the
+ * disk is. */
+static int make_folder(void **state) {
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "%s/toolrack-test-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     if (mkdtemp(dir) == NULL) {
         return -1;
     }
@@ -63,17 +67,6 @@ static int make_folder_in(const char *parent) {
     store = NULL;
     err = (struct toolrack_error){0};
     return 0;
-}
-
-static int make_folder(void **state) {
-    (void)state;
-    return make_folder_in("/tmp");
-}
-
-/* Where there is memory for files, they are synced in no time. */
-static int make_fast_folder(void **state) {
-    (void)state;
-    return make_folder_in(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 }
 
 static int remove_folder(void **state) {
@@ -753,7 +746,8 @@ static void the_oldest_decisions_go(void **state) {
     open_store();
     for (int batch = 0; batch < STORE_DECISIONS_MAX / STORE_DECISIONS_BATCH + 1; batch++) {
         for (size_t i = 0; i < STORE_DECISIONS_BATCH; i++) {
-            rows[i] = (struct store_decision){.time_ms = ++time_ms, .decision = "allowed"};
+            time_ms++;
+            rows[i] = (struct store_decision){.time_ms = time_ms, .decision = "allowed"};
         }
         assert_ok(store_decisions_add(store, rows, STORE_DECISIONS_BATCH, &err));
     }
@@ -1486,8 +1480,8 @@ static void put_first_form(const struct copy *copy) {
 }
 
 /* Most are SQLite's, for reading the text of the tables: of those one in a few will do. */
-#define EACH_OF_FIRST   300u
-#define STRIDE          7u
+#define EACH_OF_FIRST   150u
+#define STRIDE          11u
 /* Above this the loop never ends, which is a fault of its own. */
 #define ALLOCATIONS_MAX 10000u
 
@@ -1568,8 +1562,7 @@ int main(void) {
             WITH_FOLDER(a_first_form_in_a_read_only_folder_is_read),
             WITH_FOLDER(a_full_disk_is_an_error_and_loses_nothing),
             WITH_FOLDER(a_write_that_fails_is_an_error_and_loses_nothing),
-            cmocka_unit_test_setup_teardown(every_allocation_may_fail, make_fast_folder,
-                                            remove_folder),
+            WITH_FOLDER(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, use_our_memory, NULL);
 }
