@@ -134,7 +134,7 @@ static bool rows_reserve(struct rows *rows) {
         return true;
     }
     size_t room = rows->room == 0 ? 16 : rows->room * 2;
-    struct value *values = reallocarray(rows->values, room, rows->columns * sizeof *values);
+    struct value *values = realloc(rows->values, room * rows->columns * sizeof *values);
     if (values == NULL) {
         return false;
     }

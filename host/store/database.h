@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -65,7 +66,7 @@ static inline struct value value_number(int64_t number) {
 }
 
 static inline struct value value_optional_number(bool has, int64_t number) {
-    return has ? value_number(number) : (struct value){.kind = VALUE_NULL};
+    return (struct value){.kind = has ? VALUE_NUMBER : VALUE_NULL, .number = number};
 }
 
 static inline struct value value_bytes(const void *bytes, size_t size) {
@@ -74,8 +75,10 @@ static inline struct value value_bytes(const void *bytes, size_t size) {
 
 /** `text` may be NULL. */
 static inline struct value value_text(const char *text) {
-    return text == NULL ? (struct value){.kind = VALUE_NULL}
-                        : (struct value){.kind = VALUE_TEXT, .data = text, .size = strlen(text)};
+    if (text == NULL) {
+        return (struct value){.kind = VALUE_NULL};
+    }
+    return (struct value){.kind = VALUE_TEXT, .data = text, .size = strlen(text)};
 }
 
 /** The first `size_max` bytes of a text, or fewer, so that no character is cut. */

@@ -1,9 +1,10 @@
 /* Invariants:
  *
- *  (1) `db` is used under `lock` only, and NULL while there is no file that can be used.
+ *  (1) `db` is used under `lock` only, and NULL while there is no file, or it could not be used;
+ *      who reads tries again then.
  *  (2) Between two calls no transaction is open: database_end() commits it or undoes it.
  *  (3) A failed call leaves the file as it was, and what could be read before it can be read
- *      after it: what fails to be opened for writing is opened for reading again.
+ *      after it.
  *  (4) The tables take a newer form only inside the transaction that first writes to them. So a
  *      file that is only read stays as it is, and of two processes that upgrade one finds it
  *      done. */
@@ -131,7 +132,6 @@ int database_read(struct store *store, int since, const char *sql, const struct 
                   struct rows *ret_rows, struct toolrack_error *err) {
     int number = 0;
     (void)pthread_mutex_lock(&store->lock);
-    /* Another process may have made the file since. */
     int code = store->db == NULL ? open_for_reading(store, err) : 0;
     if (code == 0 && store->db != NULL) {
         code = check_schema(store, &number, err);
@@ -212,7 +212,6 @@ static int open_for_writing(struct store *store, struct toolrack_error *err) {
     }
     if (code < 0) {
         close_db(store);
-        (void)open_for_reading(store, NULL);
         return code;
     }
     (void)chmod(store->path, 0600);

@@ -1,0 +1,1568 @@
+/* The store: what it keeps, over restarts, upgrades, faults of the disk and the end of processes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "failing-malloc.h"
+#include "store/approvals.h"
+#include "store/crashes.h"
+#include "store/decisions.h"
+#include "store/generations.h"
+#include "store/grants.h"
+#include "store/loading.h"
+#include "store/pending.h"
+#include "store/pins.h"
+#include "store/quarantine.h"
+#include "store/store.h"
+
+#define NOW 1000000
+
+/* Exit status of a child that cannot do its part here, as meson and automake have it. */
+#define CHILD_SKIPS 77
+
+/* ----------------------------------------------------------------- fixture */
+
+static char dir[64];
+static char db_path[96];
+static struct store *store;
+static struct toolrack_error err;
+
+/* What visitors were given, as text: one row behind the other. */
+static struct buf seen;
+
+/* Where there is memory for files it is used: to sync them takes no time there, however busy the
+ * disk is. */
+static int make_folder(void **state) {
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "%s/toolrack-test-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (mkdtemp(dir) == NULL) {
+        return -1;
+    }
+    (void)snprintf(db_path, sizeof db_path, "%s/toolrack.db", dir);
+    store = NULL;
+    err = (struct toolrack_error){0};
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[96];
+    store_close(store);
+    store = NULL;
+    buf_finish(&seen);
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command);
+}
+
+static void open_store(void) {
+    store_close(store);
+    err = (struct toolrack_error){0};
+    store = store_open(dir, &err);
+    assert_non_null(store);
+}
+
+/* What is asserted after this was read from the file. */
+static void reopen(void) {
+    open_store();
+    assert_int_equal(err.code, 0);
+}
+
+static void assert_ok(int code) {
+    if (code != 0) {
+        fail_msg("%s: %s", toolrack_code_name(code), err.message);
+    }
+}
+
+static void assert_error(int code, int expected, const char *part) {
+    assert_int_equal(code, expected);
+    assert_int_equal(err.code, expected);
+    if (strstr(err.message, part) == NULL) {
+        fail_msg("'%s' does not say '%s'", err.message, part);
+    }
+}
+
+static void assert_seen(int code, const char *expected) {
+    assert_ok(code);
+    assert_false(seen.failed);
+    assert_string_equal(seen.data != NULL ? seen.data : "", expected);
+    buf_finish(&seen);
+}
+
+static const char *text_or_dash(const char *text) {
+    return text != NULL ? text : "-";
+}
+
+static void fill(unsigned char sha256[STORE_SHA256_SIZE], int byte) {
+    memset(sha256, byte, STORE_SHA256_SIZE);
+}
+
+/* All bytes are the same in these tests; one that is not shows as 999. */
+static int byte_of(const unsigned char sha256[STORE_SHA256_SIZE]) {
+    for (size_t i = 1; i < STORE_SHA256_SIZE; i++) {
+        if (sha256[i] != sha256[0]) {
+            return 999;
+        }
+    }
+    return sha256[0];
+}
+
+/* Run SQL on the file, as another program would. */
+static void run_sql(const char *text) {
+    sqlite3 *db = NULL;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, text, NULL, NULL, &message) != SQLITE_OK) {
+        fail_msg("%s: %s", text, message);
+    }
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* The first value that a statement gives, as text. */
+static const char *ask_sql(const char *text) {
+    static char answer[256];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, text, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    (void)snprintf(answer, sizeof answer, "%s", (const char *)sqlite3_column_text(statement, 0));
+    (void)sqlite3_finalize(statement);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return answer;
+}
+
+static void see_setting(void *user, const struct store_setting *setting) {
+    (void)user;
+    buf_printf(&seen, "%s %s %d;", setting->selector,
+               !setting->has_enabled ? "-"
+               : setting->enabled    ? "on"
+                                     : "off",
+               setting->has_priority ? setting->priority : -1);
+}
+
+static void see_grant(void *user, const struct store_grant *grant) {
+    (void)user;
+    buf_printf(&seen, "%s %lld %s %lld;", grant->selector, (long long)grant->expires_s, grant->who,
+               (long long)grant->granted_s);
+}
+
+static void count_grant(void *user, const struct store_grant *grant) {
+    (void)grant;
+    ++*(int *)user;
+}
+
+static int grant(const char *selector, int64_t expires_s) {
+    return store_grant(
+            store,
+            &(struct store_grant){
+                    .selector = selector, .expires_s = expires_s, .who = "ann", .granted_s = NOW},
+            &err);
+}
+
+static int read_grants(void) {
+    return store_read_grants(store, NOW, see_grant, NULL, &err);
+}
+
+static int disable(const char *selector) {
+    return store_keep_setting(
+            store, &(struct store_setting){.selector = selector, .has_enabled = true}, &err);
+}
+
+/* ---------------------------------------------------------------- settings */
+
+static void settings_survive(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(disable("b"));
+    assert_ok(disable("a@1.0.0"));
+    assert_ok(store_keep_setting(
+            store, &(struct store_setting){.selector = "b", .has_priority = true, .priority = 7},
+            &err));
+    reopen();
+    assert_seen(store_read_settings(store, see_setting, NULL, &err), "a@1.0.0 off -1;b off 7;");
+    assert_ok(disable("a"));
+    reopen();
+    assert_seen(store_read_settings(store, see_setting, NULL, &err),
+                "a off -1;a@1.0.0 - -1;b off 7;");
+}
+
+/* ------------------------------------------------------------------ grants */
+
+static void grants_survive_until_they_expire(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(grant("wipe", 0));
+    assert_ok(grant("format@1.0.0", NOW + 60));
+    reopen();
+    assert_seen(read_grants(), "format@1.0.0 1000060 ann 1000000;wipe 0 ann 1000000;");
+    assert_seen(store_read_grants(store, NOW + 60, see_grant, NULL, &err), "wipe 0 ann 1000000;");
+    assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "2");
+    /* Removed at the next write. */
+    assert_ok(store_grant(
+            store, &(struct store_grant){.selector = "x", .who = "bob", .granted_s = NOW + 60},
+            &err));
+    assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "2");
+    assert_seen(read_grants(), "wipe 0 ann 1000000;x 0 bob 1000060;");
+}
+
+static void a_grant_by_name_is_that_of_all_versions(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(grant("wipe@1.0.0", 0));
+    assert_ok(grant("wipe@2.0.0", 0));
+    assert_ok(grant("wiper", 0));
+    assert_ok(grant("wipe", NOW + 5));
+    assert_seen(read_grants(), "wipe 1000005 ann 1000000;wiper 0 ann 1000000;");
+    assert_error(store_revoke(store, "wipe@1.0.0", NOW, &err), TOOLRACK_E_NOT_FOUND,
+                 "all versions of 'wipe' are granted: revoke that");
+    assert_ok(grant("wipe@1.0.0", 0));
+    assert_ok(store_revoke(store, "wipe", NOW, &err));
+    reopen();
+    assert_seen(read_grants(), "wiper 0 ann 1000000;");
+}
+
+static void revoking_nothing_is_an_error(void **state) {
+    (void)state;
+    open_store();
+    assert_error(store_revoke(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND,
+                 "there is no grant for 'wipe'");
+    assert_ok(grant("wipe", NOW + 1));
+    assert_error(store_revoke(store, "wipe", NOW + 1, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
+    assert_ok(store_revoke(store, "wipe", NOW, &err));
+    assert_error(store_revoke(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
+}
+
+static void a_text_that_is_too_long_is_named(void **state) {
+    (void)state;
+    char who[STORE_TEXT_SIZE_MAX + 2];
+    memset(who, 'w', sizeof who - 1);
+    who[sizeof who - 1] = '\0';
+    open_store();
+    struct store_grant large = {.selector = "wipe", .who = who, .granted_s = NOW};
+    assert_error(store_grant(store, &large, &err), TOOLRACK_E_LIMIT_EXCEEDED,
+                 "name of who grants is longer than the 4096 bytes");
+    assert_int_equal(access(db_path, F_OK), -1);
+    who[sizeof who - 2] = '\0';
+    assert_ok(store_grant(store, &large, &err));
+}
+
+/* --------------------------------------------------------------- approvals */
+
+static void see_approval(void *user, const struct store_approval *approval) {
+    (void)user;
+    buf_printf(&seen, "%s@%s %s %s %lld;", approval->tool, approval->version,
+               text_or_dash(approval->conversation), approval->who,
+               (long long)approval->approved_s);
+}
+
+static int approve(const char *tool, const char *conversation, int64_t approved_s) {
+    return store_approval_set(store,
+                              &(struct store_approval){.tool = tool,
+                                                       .version = "1.0.0",
+                                                       .conversation = conversation,
+                                                       .who = "ann",
+                                                       .approved_s = approved_s},
+                              &err);
+}
+
+static int read_approvals(void) {
+    return store_approvals_read(store, see_approval, NULL, &err);
+}
+
+static void approvals_survive(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(approve("send", NULL, 1));
+    assert_ok(approve("send", NULL, 2));
+    assert_ok(approve("send", "c1", 3));
+    assert_ok(approve("move", "c1", 4));
+    assert_ok(approve("move", "c2", 5));
+    reopen();
+    assert_seen(read_approvals(), "move@1.0.0 c1 ann 4;move@1.0.0 c2 ann 5;"
+                                  "send@1.0.0 - ann 2;send@1.0.0 c1 ann 3;");
+    assert_ok(store_approval_remove(store, "send", "1.0.0", NULL, &err));
+    assert_error(store_approval_remove(store, "send", "1.0.0", NULL, &err), TOOLRACK_E_NOT_FOUND,
+                 "'send@1.0.0' is not approved");
+    assert_error(store_approval_remove(store, "send", "1.0.0", "c9", &err), TOOLRACK_E_NOT_FOUND,
+                 "in conversation c9");
+    assert_ok(store_approvals_end_conversation(store, "c1", &err));
+    assert_ok(store_approvals_end_conversation(store, "c1", &err));
+    reopen();
+    assert_seen(read_approvals(), "move@1.0.0 c2 ann 5;");
+    assert_error(approve("move", "", 6), TOOLRACK_E_INVALID, "no conversation");
+}
+
+static void the_oldest_conversations_are_forgotten(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(approve("always", NULL, 0));
+    assert_ok(approve("first", "c", 1));
+    run_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) "
+            "INSERT INTO approvals SELECT 'many', '1.0.0', 'c' || i, 'ann', 2 FROM n");
+    assert_ok(approve("last", "c", 3));
+    assert_string_equal(ask_sql("SELECT count(*) FROM approvals"), "10001");
+    assert_string_equal(ask_sql("SELECT group_concat(tool) FROM (SELECT DISTINCT tool FROM "
+                                "approvals ORDER BY tool)"),
+                        "always,last,many");
+}
+
+/* ----------------------------------------------------------------- pending */
+
+static const struct store_pending call_of_send = {.tool = "send",
+                                                  .version = "1.0.0",
+                                                  .arguments = "{\"to\":\"bob\"}",
+                                                  .caller = "agent",
+                                                  .channel = "rest",
+                                                  .conversation = "c1",
+                                                  .reason = "it sends mail",
+                                                  .created_s = NOW,
+                                                  .expires_s = NOW + 60};
+
+static void see_pending(void *user, const struct store_pending *pending) {
+    (void)user;
+    buf_printf(&seen, "%s@%s %s %s %s %s %s %lld %lld;", pending->tool, pending->version,
+               pending->arguments, text_or_dash(pending->caller), text_or_dash(pending->channel),
+               text_or_dash(pending->conversation), text_or_dash(pending->reason),
+               (long long)pending->created_s, (long long)pending->expires_s);
+}
+
+static int read_pending(int64_t now_s) {
+    return store_pending_read(store, now_s, see_pending, NULL, &err);
+}
+
+static void calls_wait_until_they_expire(void **state) {
+    (void)state;
+    char id[STORE_PENDING_ID_SIZE];
+    char other[STORE_PENDING_ID_SIZE];
+    open_store();
+    assert_ok(store_pending_add(store, &call_of_send, id, &err));
+    struct store_pending bare = {.tool = "t",
+                                 .version = "2.0.0",
+                                 .arguments = "{}",
+                                 .created_s = NOW + 1,
+                                 .expires_s = NOW + 9};
+    assert_ok(store_pending_add(store, &bare, other, &err));
+    assert_int_equal(strlen(id), STORE_PENDING_ID_SIZE - 1);
+    assert_int_equal(strspn(id, "0123456789abcdef"), STORE_PENDING_ID_SIZE - 1);
+    assert_string_not_equal(id, other);
+    reopen();
+    assert_seen(read_pending(NOW + 8),
+                "send@1.0.0 {\"to\":\"bob\"} agent rest c1 it sends mail 1000000 1000060;"
+                "t@2.0.0 {} - - - - 1000001 1000009;");
+    assert_seen(read_pending(NOW + 9),
+                "send@1.0.0 {\"to\":\"bob\"} agent rest c1 it sends mail 1000000 1000060;");
+    assert_error(store_pending_resolve(store, other, STORE_ANSWER_DENY, "ann", NOW + 19, &err),
+                 TOOLRACK_E_NOT_FOUND, "expired 10 s ago; let 't' be called again");
+    assert_error(store_pending_resolve(store, "0123", STORE_ANSWER_DENY, "ann", NOW, &err),
+                 TOOLRACK_E_NOT_FOUND, "there is no approval '0123'");
+}
+
+/* Add a call, answer it, and what is taken then. */
+static enum store_answer answer_and_take(enum store_answer answer) {
+    char id[STORE_PENDING_ID_SIZE];
+    enum store_answer taken = STORE_ANSWER_NONE;
+    assert_ok(store_pending_add(store, &call_of_send, id, &err));
+    assert_ok(store_pending_resolve(store, id, answer, "ann", NOW, &err));
+    assert_seen(read_pending(NOW), "");
+    assert_error(store_pending_resolve(store, id, answer, "bob", NOW, &err), TOOLRACK_E_NOT_FOUND,
+                 answer == STORE_ANSWER_DENY ? "was denied already, by ann"
+                                             : "was allowed already, by ann");
+    reopen();
+    assert_ok(store_pending_take(store, &call_of_send, NOW, &taken, &err));
+    assert_error(store_pending_take(store, &call_of_send, NOW, &taken, &err), TOOLRACK_E_NOT_FOUND,
+                 "'send'");
+    return taken;
+}
+
+static void an_answer_is_taken_once(void **state) {
+    (void)state;
+    open_store();
+    assert_int_equal(answer_and_take(STORE_ANSWER_DENY), STORE_ANSWER_DENY);
+    assert_int_equal(answer_and_take(STORE_ANSWER_ALLOW_ONCE), STORE_ANSWER_ALLOW_ONCE);
+    assert_seen(read_approvals(), "");
+    assert_int_equal(answer_and_take(STORE_ANSWER_ALLOW_CONVERSATION),
+                     STORE_ANSWER_ALLOW_CONVERSATION);
+    assert_seen(read_approvals(), "send@1.0.0 c1 ann 1000000;");
+    assert_int_equal(answer_and_take(STORE_ANSWER_ALLOW_ALWAYS), STORE_ANSWER_ALLOW_ALWAYS);
+    reopen();
+    assert_seen(read_approvals(), "send@1.0.0 - ann 1000000;send@1.0.0 c1 ann 1000000;");
+}
+
+static void an_answer_is_for_the_call_that_was_shown(void **state) {
+    (void)state;
+    char id[STORE_PENDING_ID_SIZE];
+    enum store_answer answer = STORE_ANSWER_DENY;
+    struct store_pending calls[5];
+    open_store();
+    assert_ok(store_pending_add(store, &call_of_send, id, &err));
+    assert_ok(store_pending_take(store, &call_of_send, NOW, &answer, &err));
+    assert_int_equal(answer, STORE_ANSWER_NONE);
+    assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ONCE, "ann", NOW, &err));
+    for (size_t i = 0; i < 5; i++) {
+        calls[i] = call_of_send;
+    }
+    calls[0].arguments = "{\"to\":\"eve\"}";
+    calls[1].version = "1.0.1";
+    calls[2].caller = NULL;
+    calls[3].conversation = "c2";
+    calls[4].id = "0123";
+    for (size_t i = 0; i < 5; i++) {
+        assert_error(store_pending_take(store, &calls[i], NOW, &answer, &err), TOOLRACK_E_NOT_FOUND,
+                     "no approval of this call");
+    }
+    assert_error(store_pending_take(store, &call_of_send, NOW + 60, &answer, &err),
+                 TOOLRACK_E_NOT_FOUND, "no approval of this call");
+    struct store_pending with_id = call_of_send;
+    with_id.id = id;
+    assert_ok(store_pending_take(store, &with_id, NOW, &answer, &err));
+    assert_int_equal(answer, STORE_ANSWER_ALLOW_ONCE);
+}
+
+static void a_call_without_conversation_is_not_allowed_for_it(void **state) {
+    (void)state;
+    char id[STORE_PENDING_ID_SIZE];
+    struct store_pending alone = call_of_send;
+    alone.conversation = NULL;
+    open_store();
+    assert_ok(store_pending_add(store, &alone, id, &err));
+    assert_error(
+            store_pending_resolve(store, id, STORE_ANSWER_ALLOW_CONVERSATION, "ann", NOW, &err),
+            TOOLRACK_E_INVALID, "belongs to no conversation");
+    /* Nothing happened: it can still be answered. */
+    assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ALWAYS, "ann", NOW, &err));
+}
+
+static void what_waits_is_bounded(void **state) {
+    (void)state;
+    char id[STORE_PENDING_ID_SIZE];
+    char *arguments = malloc(STORE_ARGUMENTS_SIZE_MAX + 2);
+    assert_non_null(arguments);
+    memset(arguments, '1', STORE_ARGUMENTS_SIZE_MAX + 1);
+    arguments[STORE_ARGUMENTS_SIZE_MAX + 1] = '\0';
+    struct store_pending large = call_of_send;
+    large.arguments = arguments;
+    open_store();
+    assert_error(store_pending_add(store, &large, id, &err), TOOLRACK_E_LIMIT_EXCEEDED,
+                 "arguments to be confirmed is longer than the 65536 bytes");
+    arguments[STORE_ARGUMENTS_SIZE_MAX] = '\0';
+    assert_ok(store_pending_add(store, &large, id, &err));
+    free(arguments);
+    run_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1023) "
+            "INSERT INTO pending SELECT 'id' || i, 't', '1.0.0', '{}', NULL, NULL, NULL, NULL, "
+            "1000000, 1000060, 0, NULL FROM n");
+    assert_error(store_pending_add(store, &call_of_send, id, &err), TOOLRACK_E_LIMIT_EXCEEDED,
+                 "1024 calls wait for approval");
+    /* When they have expired there is room, and only the last of them are remembered. */
+    struct store_pending later = call_of_send;
+    later.created_s = NOW + 60;
+    later.expires_s = NOW + 120;
+    assert_ok(store_pending_add(store, &later, id, &err));
+    assert_string_equal(ask_sql("SELECT count(*) FROM pending"), "65");
+}
+
+/* -------------------------------------------------------------------- pins */
+
+static void see_pin(void *user, const struct store_pin *pin) {
+    (void)user;
+    buf_printf(&seen, "%s %s@%s %d %s %s %lld %s;", pin->plugin, pin->tool, pin->version,
+               byte_of(pin->sha256), pin->description, pin->schema, (long long)pin->approved_s,
+               pin->who);
+}
+
+static void pins_survive(void **state) {
+    (void)state;
+    struct store_pin pin = {.plugin = "mail",
+                            .tool = "send",
+                            .version = "1.0.0",
+                            .description = "Send a mail",
+                            .schema = "{}",
+                            .approved_s = NOW,
+                            .who = "ann"};
+    fill(pin.sha256, 171);
+    open_store();
+    assert_ok(store_pin_set(store, &pin, &err));
+    pin.tool = "read";
+    assert_ok(store_pin_set(store, &pin, &err));
+    pin.description = "Read mails";
+    fill(pin.sha256, 0);
+    assert_ok(store_pin_set(store, &pin, &err));
+    reopen();
+    assert_seen(store_pins_read(store, see_pin, NULL, &err),
+                "mail read@1.0.0 0 Read mails {} 1000000 ann;"
+                "mail send@1.0.0 171 Send a mail {} 1000000 ann;");
+    assert_ok(store_pin_remove(store, "mail", "read", "1.0.0", &err));
+    assert_error(store_pin_remove(store, "mail", "read", "1.0.0", &err), TOOLRACK_E_NOT_FOUND,
+                 "'read@1.0.0' of plugin 'mail' is not pinned");
+    reopen();
+    assert_seen(store_pins_read(store, see_pin, NULL, &err),
+                "mail send@1.0.0 171 Send a mail {} 1000000 ann;");
+}
+
+/* --------------------------------------------------------------- quarantine */
+
+static void see_quarantine(void *user, const struct store_quarantine *quarantine) {
+    (void)user;
+    buf_printf(&seen, "%s %d %s %lld %u;", quarantine->plugin, byte_of(quarantine->sha256),
+               quarantine->reason, (long long)quarantine->since_s, quarantine->crash_count);
+}
+
+static void quarantine_survives_until_it_is_released(void **state) {
+    (void)state;
+    struct store_quarantine quarantine = {
+            .plugin = "bad", .reason = "three crashes", .since_s = NOW, .crash_count = 3};
+    open_store();
+    assert_ok(store_quarantine_set(store, &quarantine, &err));
+    quarantine.crash_count = 4;
+    fill(quarantine.sha256, 5);
+    assert_ok(store_quarantine_set(store, &quarantine, &err));
+    quarantine.plugin = "awful";
+    assert_ok(store_quarantine_set(store, &quarantine, &err));
+    reopen();
+    assert_seen(store_quarantine_read(store, see_quarantine, NULL, &err),
+                "awful 5 three crashes 1000000 4;bad 5 three crashes 1000000 4;");
+    assert_ok(store_quarantine_remove(store, "bad", &err));
+    assert_error(store_quarantine_remove(store, "bad", &err), TOOLRACK_E_NOT_FOUND,
+                 "plugin 'bad' is not in quarantine");
+    reopen();
+    assert_seen(store_quarantine_read(store, see_quarantine, NULL, &err),
+                "awful 5 three crashes 1000000 4;");
+}
+
+/* ----------------------------------------------------------------- crashes */
+
+static void see_crash(void *user, const struct store_crash *crash) {
+    (void)user;
+    buf_printf(&seen, "%s %s;", crash->plugin, crash->bundle);
+}
+
+static int add_crash(const char *plugin, int number) {
+    char bundle[32];
+    (void)snprintf(bundle, sizeof bundle, "{%d}", number);
+    return store_crash_add(store,
+                           &(struct store_crash){.plugin = plugin, .time_s = NOW, .bundle = bundle},
+                           NULL, &err);
+}
+
+static void the_last_crashes_survive(void **state) {
+    (void)state;
+    open_store();
+    CLEANUP(buf_finish) struct buf last = BUF_INIT;
+    assert_error(store_crash_last(store, "bad", &last, &err), TOOLRACK_E_NOT_FOUND,
+                 "no crash of plugin 'bad' is known");
+    assert_ok(add_crash("other", 0));
+    for (int i = 1; i <= STORE_CRASHES_PER_PLUGIN_MAX + 2; i++) {
+        assert_ok(add_crash("bad", i));
+    }
+    reopen();
+    assert_ok(store_crash_last(store, "bad", &last, &err));
+    assert_string_equal(last.data, "{10}");
+    assert_seen(store_crashes_read(store, "bad", see_crash, NULL, &err),
+                "bad {10};bad {9};bad {8};bad {7};bad {6};bad {5};bad {4};bad {3};");
+    run_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1024) "
+            "INSERT INTO crashes SELECT NULL, 'p' || i, 0, '{}' FROM n");
+    assert_ok(add_crash("last", 0));
+    assert_string_equal(ask_sql("SELECT count(*) || min(plugin) FROM crashes"), "1024last");
+}
+
+static void a_crash_that_is_too_large_is_refused(void **state) {
+    (void)state;
+    int64_t id = 0;
+    CLEANUP(buf_finish) struct buf bundle = BUF_INIT;
+    while (bundle.length < STORE_CRASH_SIZE_MAX) {
+        buf_add_text(&bundle, "0123456789abcdef");
+    }
+    struct store_crash crash = {.plugin = "bad", .time_s = NOW, .bundle = bundle.data};
+    open_store();
+    assert_ok(store_crash_add(store, &crash, &id, &err));
+    assert_int_equal(id, 1);
+    buf_add_char(&bundle, 'x');
+    crash.bundle = bundle.data;
+    assert_error(store_crash_add(store, &crash, &id, &err), TOOLRACK_E_LIMIT_EXCEEDED,
+                 "bundle of the crash");
+    assert_int_equal(id, 1);
+}
+
+/* -------------------------------------------------------------- generations */
+
+static void see_generation(void *user, const struct store_generation *generation) {
+    (void)user;
+    buf_printf(&seen, "%s %d %s %lld;", generation->path, byte_of(generation->sha256),
+               generation->staged, (long long)generation->seen_s);
+}
+
+static int64_t add_generation(const char *path, int byte, const char *staged, int64_t seen_s) {
+    int64_t sequence = 0;
+    struct store_generation generation = {.path = path, .staged = staged, .seen_s = seen_s};
+    fill(generation.sha256, byte);
+    assert_ok(store_generation_add(store, &generation, &sequence, &err));
+    return sequence;
+}
+
+static void generations_survive(void **state) {
+    (void)state;
+    open_store();
+    int64_t first = add_generation("/p/a.so", 1, "1-a.so", 10);
+    assert_true(add_generation("/p/b\377.so", 1, "1-b.so", 11) > first);
+    int64_t second = add_generation("/p/a.so", 2, "2-a.so", 12);
+    assert_true(second > first);
+    /* The same content once more is no new one; an older content come back is. */
+    assert_int_equal(add_generation("/p/a.so", 2, "2b-a.so", 13), second);
+    assert_true(add_generation("/p/a.so", 1, "1-a.so", 14) > second);
+    reopen();
+    assert_seen(store_generations_read(store, "/p/a.so", see_generation, NULL, &err),
+                "/p/a.so 1 1-a.so 14;/p/a.so 2 2b-a.so 13;/p/a.so 1 1-a.so 10;");
+    assert_seen(store_generations_read(store, "/p/b\377.so", see_generation, NULL, &err),
+                "/p/b\377.so 1 1-b.so 11;");
+    for (int i = 0; i < STORE_GENERATIONS_PER_FILE_MAX + 3; i++) {
+        (void)add_generation("/p/c.so", i, "c.so", i);
+    }
+    assert_string_equal(ask_sql("SELECT min(seen_s) || ' ' || count(*) FROM generations "
+                                "WHERE path = '/p/c.so'"),
+                        "3 16");
+    assert_string_equal(ask_sql("SELECT count(*) FROM generations"), "20");
+}
+
+static void see_rollback(void *user, const struct store_rollback *rollback) {
+    (void)user;
+    buf_printf(&seen, "%s %d %d;", rollback->path, byte_of(rollback->bad_sha256),
+               byte_of(rollback->use_sha256));
+}
+
+static void rollbacks_survive_until_they_are_cleared(void **state) {
+    (void)state;
+    struct store_rollback rollback = {.path = "/p/a.so"};
+    fill(rollback.bad_sha256, 3);
+    fill(rollback.use_sha256, 2);
+    open_store();
+    assert_ok(store_rollback_set(store, &rollback, &err));
+    fill(rollback.use_sha256, 1);
+    assert_ok(store_rollback_set(store, &rollback, &err));
+    reopen();
+    assert_seen(store_rollback_read(store, see_rollback, NULL, &err), "/p/a.so 3 1;");
+    assert_ok(store_rollback_clear(store, "/p/a.so", &err));
+    assert_error(store_rollback_clear(store, "/p/a.so", &err), TOOLRACK_E_NOT_FOUND,
+                 "/p/a.so was not rolled back");
+    reopen();
+    assert_seen(store_rollback_read(store, see_rollback, NULL, &err), "");
+}
+
+/* --------------------------------------------------------------- decisions */
+
+static void see_decision(void *user, const struct store_decision *decision) {
+    (void)user;
+    buf_printf(&seen, "%lld %s@%s %s %s %s %s %s %s %s;", (long long)decision->time_ms,
+               text_or_dash(decision->tool), text_or_dash(decision->version),
+               text_or_dash(decision->plugin), text_or_dash(decision->caller),
+               text_or_dash(decision->channel), text_or_dash(decision->conversation),
+               decision->decision, text_or_dash(decision->who), text_or_dash(decision->why));
+}
+
+static int read_decisions(const char *tool, int64_t since_ms, uint32_t limit) {
+    return store_decisions_read(
+            store,
+            &(struct store_decisions_filter){.tool = tool, .since_ms = since_ms, .limit = limit},
+            see_decision, NULL, &err);
+}
+
+static void decisions_survive(void **state) {
+    (void)state;
+    const struct store_decision rows[] = {
+            {.time_ms = 1,
+             .tool = "send",
+             .version = "1.0.0",
+             .plugin = "mail",
+             .caller = "agent",
+             .channel = "mcp",
+             .conversation = "c1",
+             .decision = "refused",
+             .who = "policy",
+             .why = "no grant"},
+            {.time_ms = 2, .tool = "wipe", .decision = "granted", .who = "ann"},
+            {.time_ms = 3, .tool = "send", .decision = "allowed"},
+            {.time_ms = 4, .decision = "released"},
+    };
+    open_store();
+    assert_ok(store_decisions_add(store, rows, 3, &err));
+    assert_ok(store_decisions_add(store, rows + 3, 1, &err));
+    assert_ok(store_decisions_add(store, NULL, 0, &err));
+    reopen();
+    assert_seen(read_decisions(NULL, 0, 0),
+                "4 -@- - - - - released - -;3 send@- - - - - allowed - -;"
+                "2 wipe@- - - - - granted ann -;"
+                "1 send@1.0.0 mail agent mcp c1 refused policy no grant;");
+    assert_seen(read_decisions("send", 2, 0), "3 send@- - - - - allowed - -;");
+    assert_seen(read_decisions(NULL, 0, 1), "4 -@- - - - - released - -;");
+    assert_seen(read_decisions("none", 0, 0), "");
+}
+
+static void see_length_of_why(void *user, const struct store_decision *decision) {
+    *(size_t *)user = strlen(decision->why);
+}
+
+static void a_long_reason_is_cut_at_a_character(void **state) {
+    (void)state;
+    char why[STORE_TEXT_SIZE_MAX + 8];
+    size_t length = 0;
+    memset(why, 'y', sizeof why - 1);
+    why[sizeof why - 1] = '\0';
+    memcpy(why + STORE_TEXT_SIZE_MAX - 1, "\303\244", 2);
+    open_store();
+    assert_ok(store_decisions_add(store, &(struct store_decision){.decision = "x", .why = why}, 1,
+                                  &err));
+    assert_ok(store_decisions_read(store, &(struct store_decisions_filter){0}, see_length_of_why,
+                                   &length, &err));
+    assert_int_equal(length, STORE_TEXT_SIZE_MAX - 1);
+}
+
+static void the_oldest_decisions_go(void **state) {
+    (void)state;
+    static struct store_decision rows[STORE_DECISIONS_BATCH];
+    int64_t time_ms = 0;
+    open_store();
+    for (int batch = 0; batch < STORE_DECISIONS_MAX / STORE_DECISIONS_BATCH + 1; batch++) {
+        for (size_t i = 0; i < STORE_DECISIONS_BATCH; i++) {
+            time_ms++;
+            rows[i] = (struct store_decision){.time_ms = time_ms, .decision = "allowed"};
+        }
+        assert_ok(store_decisions_add(store, rows, STORE_DECISIONS_BATCH, &err));
+    }
+    assert_string_equal(ask_sql("SELECT count(*) || ' ' || min(time_ms) FROM decisions"),
+                        "101000 1");
+    rows[0].time_ms = ++time_ms;
+    assert_ok(store_decisions_add(store, rows, 1, &err));
+    assert_string_equal(ask_sql("SELECT count(*) || ' ' || min(time_ms) FROM decisions"),
+                        "100000 1002");
+    assert_seen(read_decisions(NULL, 0, 1), "101001 -@- - - - - allowed - -;");
+}
+
+/* ----------------------------------------------------------------- loading */
+
+static void see_unclean(void *user, const struct store_unclean *unclean) {
+    (void)user;
+    buf_printf(&seen, "%s %lld;", unclean->path, (long long)unclean->since_s);
+}
+
+static int read_unclean(void) {
+    return store_loading_read(store, see_unclean, NULL, &err);
+}
+
+/* A process that dies while it loads; it is not waited for, if `ret_child` is given. */
+static void die_while_loading(const char *path, pid_t *ret_child) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        uint64_t mark;
+        (void)raise(store_loading_begin(store, path, NOW, &mark, NULL) == 0 ? SIGKILL : SIGTERM);
+    }
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(info.si_status, SIGKILL);
+    if (ret_child != NULL) {
+        *ret_child = child;
+    } else {
+        assert_int_equal(waitpid(child, NULL, 0), child);
+    }
+}
+
+static void a_load_that_ends_leaves_nothing(void **state) {
+    (void)state;
+    uint64_t first = 0;
+    uint64_t second = 0;
+    open_store();
+    assert_seen(read_unclean(), "");
+    assert_ok(store_loading_begin(store, "/p/a.so", NOW, &first, &err));
+    assert_ok(store_loading_begin(store, "/p/a.so", NOW, &second, &err));
+    assert_true(first != second);
+    /* This process lives. */
+    assert_seen(read_unclean(), "");
+    assert_ok(store_loading_clear(store, NULL, &err));
+    assert_ok(store_loading_end(store, first, &err));
+    assert_ok(store_loading_end(store, second, &err));
+    assert_error(store_loading_end(store, first, &err), TOOLRACK_E_IO, "cannot remove the mark");
+    /* No database was made for it. */
+    assert_int_equal(access(db_path, F_OK), -1);
+}
+
+static void a_load_that_ends_its_process_is_told_until_cleared(void **state) {
+    (void)state;
+    pid_t zombie;
+    open_store();
+    die_while_loading("/p/a.so", NULL);
+    die_while_loading("/p/b\n.so", &zombie);
+    reopen();
+    assert_ok(read_unclean());
+    assert_non_null(strstr(seen.data, "/p/a.so 1000000;"));
+    assert_non_null(strstr(seen.data, "/p/b\n.so 1000000;"));
+    buf_finish(&seen);
+    assert_ok(store_loading_clear(store, "/p/a.so", &err));
+    reopen();
+    assert_seen(read_unclean(), "/p/b\n.so 1000000;");
+    assert_int_equal(waitpid(zombie, NULL, 0), zombie);
+    assert_seen(read_unclean(), "/p/b\n.so 1000000;");
+    assert_ok(store_loading_clear(store, NULL, &err));
+    assert_seen(read_unclean(), "");
+}
+
+static void write_file(const char *name, const char *text) {
+    char path[160];
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The start of this process, as loading.c reads it. */
+static unsigned long long own_start(void) {
+    unsigned long long start = 0;
+    FILE *file = fopen("/proc/self/stat", "r");
+    assert_non_null(file);
+    /* Numbers follow the name, which has no parenthesis here. */
+    assert_int_equal(fscanf(file,
+                            "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u "
+                            "%*u %*d %*d %*d %*d %*d %*d %llu",
+                            &start),
+                     1);
+    (void)fclose(file);
+    return start;
+}
+
+static void another_process_or_boot_is_not_this_one(void **state) {
+    (void)state;
+    char name[96];
+    char path[160];
+    (void)snprintf(path, sizeof path, "%s/loading", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    /* A process with a number that was used again, and this one in another boot. */
+    (void)snprintf(name, sizeof name, "loading/%d-%llu-1", getpid(), own_start() + 1);
+    write_file(name, "\n5\n/p/reused.so");
+    (void)snprintf(name, sizeof name, "loading/%d-%llu-2", getpid(), own_start());
+    write_file(name, "not this boot\n6\n/p/boot.so");
+    /* Alive. */
+    (void)snprintf(name, sizeof name, "loading/%d-%llu-3", getpid(), own_start());
+    write_file(name, "\n7\n/p/alive.so");
+    /* Not whole: nothing of a plugin had run. Not a mark: not ours to remove. */
+    (void)snprintf(name, sizeof name, "loading/%d-1-4", getpid());
+    write_file(name, "\n8");
+    write_file("loading/notes", "a user's");
+    open_store();
+    assert_ok(read_unclean());
+    assert_non_null(strstr(seen.data, "/p/reused.so 5;"));
+    assert_non_null(strstr(seen.data, "/p/boot.so 6;"));
+    assert_int_equal(seen.length, strlen("/p/reused.so 5;/p/boot.so 6;"));
+    buf_finish(&seen);
+    assert_ok(store_loading_clear(store, NULL, &err));
+    assert_seen(read_unclean(), "");
+    (void)snprintf(name, sizeof name, "%s/loading/%d-1-4", dir, getpid());
+    assert_int_equal(access(name, F_OK), -1);
+    (void)snprintf(name, sizeof name, "%s/loading/%d-%llu-3", dir, getpid(), own_start());
+    assert_int_equal(access(name, F_OK), 0);
+    (void)snprintf(name, sizeof name, "%s/loading/notes", dir);
+    assert_int_equal(access(name, F_OK), 0);
+}
+
+/* --------------------------------------------------------------- the file */
+
+/* Everything there is to read. */
+static int read_all(void) {
+    int codes[] = {
+            store_read_settings(store, see_setting, NULL, &err),
+            read_grants(),
+            read_approvals(),
+            read_pending(NOW),
+            store_pins_read(store, see_pin, NULL, &err),
+            store_quarantine_read(store, see_quarantine, NULL, &err),
+            store_crashes_read(store, NULL, see_crash, NULL, &err),
+            store_generations_read(store, NULL, see_generation, NULL, &err),
+            store_rollback_read(store, see_rollback, NULL, &err),
+            read_decisions(NULL, 0, 0),
+            read_unclean(),
+    };
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (codes[i] != 0) {
+            return codes[i];
+        }
+    }
+    return 0;
+}
+
+static void a_store_that_is_not_there_is_empty(void **state) {
+    (void)state;
+    open_store();
+    assert_int_equal(err.code, 0);
+    assert_seen(read_all(), "");
+    assert_int_equal(access(db_path, F_OK), -1);
+}
+
+static void a_store_is_for_its_user_alone(void **state) {
+    (void)state;
+    struct stat st;
+    open_store();
+    assert_ok(grant("wipe", 0));
+    assert_int_equal(stat(db_path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+/* What the first toolrack made, to the letter. */
+static void make_first_form(void) {
+    run_sql("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+            "BEGIN IMMEDIATE;"
+            "CREATE TABLE IF NOT EXISTS settings ("
+            "  selector TEXT PRIMARY KEY NOT NULL,"
+            "  enabled INTEGER,"
+            "  priority INTEGER"
+            ") WITHOUT ROWID, STRICT;"
+            "PRAGMA user_version = 1;"
+            "COMMIT;"
+            "INSERT INTO settings (selector, enabled, priority) VALUES ('tool', 0, NULL)");
+}
+
+static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
+    (void)state;
+    make_first_form();
+    reopen();
+    assert_seen(read_all(), "tool off -1;");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "1");
+    /* What fails leaves it as it is. */
+    assert_error(store_revoke(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "wipe");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "1");
+    assert_ok(grant("wipe", 0));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "2");
+    assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
+    reopen();
+    assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
+}
+
+static void a_newer_file_is_left_alone(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(grant("wipe", 0));
+    /* Upgraded by another process under this one's feet. */
+    run_sql("PRAGMA user_version = 3");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 3");
+    assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
+    open_store();
+    assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack");
+    assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
+    assert_string_equal(ask_sql("SELECT group_concat(selector) FROM grants"), "wipe");
+}
+
+static void a_damaged_file_is_left_alone(void **state) {
+    (void)state;
+    static const char text[] = "this is not a database, and it is somebody's file all the same";
+    char after[sizeof text + 1] = "";
+    write_file("toolrack.db", text);
+    open_store();
+    assert_error(err.code, TOOLRACK_E_IO, "it is left as it is, move it away to begin anew");
+    assert_error(grant("wipe", 0), TOOLRACK_E_IO, db_path);
+    assert_error(read_grants(), TOOLRACK_E_IO, db_path);
+    FILE *file = fopen(db_path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(after, 1, sizeof after, file), sizeof text - 1);
+    (void)fclose(file);
+    assert_memory_equal(after, text, sizeof text - 1);
+}
+
+/* A page in the middle is overwritten: all or nothing is visited. */
+static void a_damaged_page_is_an_error(void **state) {
+    (void)state;
+    char selector[32];
+    open_store();
+    for (int i = 0; i < 300; i++) {
+        (void)snprintf(selector, sizeof selector, "tool_with_a_long_name_%d", i);
+        assert_ok(grant(selector, 0));
+    }
+    store_close(store);
+    store = NULL;
+    const char *root = ask_sql("SELECT rootpage FROM sqlite_schema WHERE name = 'grants'");
+    long page = strtol(root, NULL, 10);
+    int fd = open(db_path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "\377\377\377\377\377\377\377\377", 8, (page - 1) * 4096), 8);
+    assert_int_equal(close(fd), 0);
+    open_store();
+    assert_error(read_grants(), TOOLRACK_E_IO, "malformed");
+    assert_int_equal(seen.length, 0);
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "move it away to begin anew");
+}
+
+static void two_stores_see_each_others_decisions(void **state) {
+    (void)state;
+    open_store();
+    struct store *other = store_open(dir, &err);
+    assert_non_null(other);
+    assert_ok(grant("wipe", 0));
+    assert_seen(store_read_grants(other, NOW, see_grant, NULL, &err), "wipe 0 ann 1000000;");
+    assert_ok(store_revoke(other, "wipe", NOW, &err));
+    assert_seen(read_grants(), "");
+    assert_ok(grant("a", 0));
+    assert_ok(disable("b"));
+    assert_seen(store_read_grants(other, NOW, see_grant, NULL, &err), "a 0 ann 1000000;");
+    store_close(other);
+    assert_ok(grant("c", 0));
+    assert_seen(read_grants(), "a 0 ann 1000000;c 0 ann 1000000;");
+}
+
+static void revoke_seen(void *user, const struct store_grant *grant) {
+    (void)user;
+    assert_ok(store_revoke(store, grant->selector, NOW, &err));
+}
+
+static void a_visitor_may_call_the_store(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(grant("a", 0));
+    assert_ok(grant("b", 0));
+    assert_ok(store_read_grants(store, NOW, revoke_seen, NULL, &err));
+    assert_seen(read_grants(), "");
+}
+
+/* ----------------------------------------------------------- other threads */
+
+#define THREADS           4
+#define GRANTS_PER_THREAD 20
+
+/* Grant, log and read; how often it failed. */
+static void *use_from_thread(void *argument) {
+    const int *number = argument;
+    uintptr_t failures = 0;
+    char selector[32];
+    for (int i = 0; i < GRANTS_PER_THREAD; i++) {
+        int count = 0;
+        (void)snprintf(selector, sizeof selector, "tool%d_%d", *number, i);
+        const struct store_grant new = {.selector = selector, .who = "ann", .granted_s = NOW};
+        const struct store_decision row = {.tool = selector, .decision = "granted"};
+        failures += store_grant(store, &new, NULL) < 0;
+        failures += store_decisions_add(store, &row, 1, NULL) < 0;
+        failures += store_read_grants(store, NOW, count_grant, &count, NULL) < 0 || count <= i;
+    }
+    return (void *)failures;
+}
+
+static void threads_use_one_store(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    open_store();
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, use_from_thread, &numbers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *failures;
+        assert_int_equal(pthread_join(threads[i], &failures), 0);
+        assert_null(failures);
+    }
+    assert_string_equal(ask_sql("SELECT (SELECT count(*) FROM grants) || ' ' || "
+                                "(SELECT count(*) FROM decisions)"),
+                        "80 80");
+}
+
+/* --------------------------------------------------------- other processes */
+
+static int wait_for(pid_t child) {
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+#define WRITERS 8
+
+/* In a child: wait for the start, which is the end of the pipe, and grant. Each is the first to
+ * write, or thinks so. */
+static int grant_at_once(int number, int start) {
+    char selector[16];
+    char byte;
+    (void)snprintf(selector, sizeof selector, "tool%d", number);
+    struct store *own = store_open(dir, NULL);
+    if (own == NULL || read(start, &byte, 1) != 0) {
+        return 1;
+    }
+    const struct store_grant new = {.selector = selector, .who = "ann", .granted_s = NOW};
+    int code = store_grant(own, &new, &err);
+    store_close(own);
+    if (code < 0) {
+        (void)fprintf(stderr, "%s: %s\n", selector, err.message);
+    }
+    return code == 0 ? 0 : 2;
+}
+
+static void write_at_once(void) {
+    int pipe_fds[2];
+    pid_t children[WRITERS];
+    assert_int_equal(pipe(pipe_fds), 0);
+    for (int i = 0; i < WRITERS; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            (void)close(pipe_fds[1]);
+            _exit(grant_at_once(i, pipe_fds[0]));
+        }
+    }
+    (void)close(pipe_fds[0]);
+    (void)close(pipe_fds[1]);
+    for (int i = 0; i < WRITERS; i++) {
+        assert_int_equal(wait_for(children[i]), 0);
+    }
+    assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "2");
+    assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
+}
+
+static void processes_make_the_file_at_once(void **state) {
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        char wal[128];
+        write_at_once();
+        assert_int_equal(unlink(db_path), 0);
+        (void)snprintf(wal, sizeof wal, "%s-wal", db_path);
+        assert_int_equal(access(wal, F_OK), -1);
+    }
+}
+
+static void processes_upgrade_the_file_at_once(void **state) {
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        make_first_form();
+        write_at_once();
+        assert_int_equal(unlink(db_path), 0);
+    }
+}
+
+/* Every number is acknowledged on `out` after its decisions, and each tenth after a grant, are
+ * kept. Ends by SIGKILL only. */
+static void write_until_killed(int out) {
+    struct store *own = store_open(dir, NULL);
+    char selector[32];
+    for (int64_t i = 1; own != NULL; i++) {
+        const struct store_decision rows[] = {{.time_ms = i, .tool = "a", .decision = "allowed"},
+                                              {.time_ms = i, .tool = "b", .decision = "refused"}};
+        (void)snprintf(selector, sizeof selector, "tool%lld", (long long)i);
+        const struct store_grant new = {.selector = selector, .who = "ann", .granted_s = NOW};
+        if (store_decisions_add(own, rows, 2, NULL) < 0 ||
+            (i % 10 == 0 && store_grant(own, &new, NULL) < 0) ||
+            write(out, &i, sizeof i) != (ssize_t)sizeof i) {
+            break;
+        }
+    }
+    _exit(1);
+}
+
+/* The last number that a writer acknowledged before it was killed, after at least `least`. */
+static int64_t kill_writer_after(int64_t least) {
+    int pipe_fds[2];
+    int64_t number = 0;
+    int64_t last = 0;
+    assert_int_equal(pipe(pipe_fds), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)close(pipe_fds[0]);
+        write_until_killed(pipe_fds[1]);
+    }
+    (void)close(pipe_fds[1]);
+    while (read(pipe_fds[0], &number, sizeof number) == (ssize_t)sizeof number) {
+        last = number;
+        if (last == least) {
+            (void)kill(child, SIGKILL);
+        }
+    }
+    (void)close(pipe_fds[0]);
+    assert_int_equal(wait_for(child), 128 + SIGKILL);
+    return last;
+}
+
+static void what_was_acknowledged_survives_a_kill(void **state) {
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        char question[256];
+        int64_t last = kill_writer_after(3 + 7 * round);
+        assert_true(last >= 3 + 7 * round);
+        assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
+        /* All up to the last, each batch whole; perhaps one more than was acknowledged. */
+        (void)snprintf(question, sizeof question,
+                       "SELECT count(*) = 2 * max(time_ms) AND max(time_ms) BETWEEN %lld AND %lld "
+                       "FROM decisions",
+                       (long long)last, (long long)last + 1);
+        assert_string_equal(ask_sql(question), "1");
+        (void)snprintf(question, sizeof question,
+                       "SELECT count(*) BETWEEN %lld AND %lld FROM grants", (long long)last / 10,
+                       (long long)(last + 1) / 10);
+        assert_string_equal(ask_sql(question), "1");
+        run_sql("DELETE FROM decisions; DELETE FROM grants");
+    }
+}
+
+static int read_only_child(void) {
+    if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0)) {
+        return CHILD_SKIPS;
+    }
+    store = store_open(dir, &err);
+    if (store == NULL || err.code != 0) {
+        return 1;
+    }
+    uint64_t mark;
+    if (grant("other", 0) != TOOLRACK_E_IO || strstr(err.message, dir) == NULL) {
+        return 2;
+    }
+    if (store_loading_begin(store, "/p/a.so", NOW, &mark, &err) != TOOLRACK_E_IO ||
+        strstr(err.message, dir) == NULL) {
+        return 3;
+    }
+    if (read_all() != 0) {
+        return 4;
+    }
+    /* It can be read still, after it could not be written to. */
+    return strcmp(seen.data, "tool off -1;wipe 0 ann 1000000;") == 0 ? 0 : 5;
+}
+
+static void a_folder_that_is_read_only_is_read(void **state) {
+    (void)state;
+    open_store();
+    assert_ok(disable("tool"));
+    assert_ok(grant("wipe", 0));
+    store_close(store);
+    store = NULL;
+    assert_int_equal(chmod(db_path, 0444), 0);
+    assert_int_equal(chmod(dir, 0555), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(read_only_child());
+    }
+    int status = wait_for(child);
+    assert_int_equal(chmod(dir, 0700), 0);
+    if (status == CHILD_SKIPS) {
+        print_message("cannot become a user who may not write to the folder\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+/* The same with a file of the first form, which cannot be upgraded there. */
+static int read_first_form_child(void) {
+    if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0)) {
+        return CHILD_SKIPS;
+    }
+    store = store_open(dir, &err);
+    if (store == NULL || err.code != 0 || read_all() != 0) {
+        return 1;
+    }
+    return strcmp(seen.data, "tool off -1;") == 0 ? 0 : 2;
+}
+
+static void a_first_form_in_a_read_only_folder_is_read(void **state) {
+    (void)state;
+    make_first_form();
+    assert_int_equal(chmod(db_path, 0444), 0);
+    assert_int_equal(chmod(dir, 0555), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(read_first_form_child());
+    }
+    int status = wait_for(child);
+    assert_int_equal(chmod(dir, 0700), 0);
+    if (status == CHILD_SKIPS) {
+        print_message("cannot become a user who may not write to the folder\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+/* --------------------------------------------------------------- full disk */
+
+#define SMALL_DISK "size=256k,mode=0700"
+
+static bool write_text_to(const char *path, const char *text) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return done;
+}
+
+/* Become the root of a namespace of users, who may mount. */
+static bool become_root(void) {
+    char users[32];
+    char groups[32];
+    (void)snprintf(users, sizeof users, "0 %u 1", geteuid());
+    (void)snprintf(groups, sizeof groups, "0 %u 1", getegid());
+    return unshare(CLONE_NEWUSER) == 0 && write_text_to("/proc/self/setgroups", "deny") &&
+           write_text_to("/proc/self/uid_map", users) &&
+           write_text_to("/proc/self/gid_map", groups);
+}
+
+/* A disk of 256 KiB on the folder, which this process alone sees: it goes with it. */
+static bool mount_small_disk(void) {
+    return (geteuid() == 0 || become_root()) && unshare(CLONE_NEWNS) == 0 &&
+           mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", dir, "tmpfs", 0, SMALL_DISK) == 0;
+}
+
+/* Write until it fails; how many grants were kept. */
+static int grant_until_full(char *selector, size_t size) {
+    char who[STORE_TEXT_SIZE_MAX + 1];
+    memset(who, 'w', sizeof who - 1);
+    who[sizeof who - 1] = '\0';
+    for (int kept = 0; kept < 1000; kept++) {
+        (void)snprintf(selector, size, "tool%03d", kept);
+        const struct store_grant large = {.selector = selector, .who = who, .granted_s = NOW};
+        if (store_grant(store, &large, &err) < 0) {
+            return kept;
+        }
+    }
+    return -1;
+}
+
+static int count_grants(void) {
+    int count = 0;
+    return store_read_grants(store, NOW, count_grant, &count, NULL) == 0 ? count : -1;
+}
+
+/* What was kept is there and can be removed; a number of what is wrong. */
+static int fill_disk(const char *message) {
+    char selector[32];
+    store = store_open(dir, &err);
+    int kept = grant_until_full(selector, sizeof selector);
+    if (kept < 5 || err.code != TOOLRACK_E_IO || strstr(err.message, message) == NULL) {
+        (void)fprintf(stderr, "kept %d: %s\n", kept, err.message);
+        return 1;
+    }
+    if (count_grants() != kept) {
+        return 2;
+    }
+    store_close(store);
+    store = store_open(dir, &err);
+    if (count_grants() != kept || strcmp(ask_sql("PRAGMA integrity_check"), "ok") != 0) {
+        return 3;
+    }
+    return 0;
+}
+
+static int full_disk_child(void) {
+    return mount_small_disk() ? fill_disk("the disk is full; make room and do it again")
+                              : CHILD_SKIPS;
+}
+
+static void a_full_disk_is_an_error_and_loses_nothing(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(full_disk_child());
+    }
+    int status = wait_for(child);
+    if (status == CHILD_SKIPS) {
+        print_message("cannot mount a small disk in a namespace of its own\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+/* As with a quota: no file may grow beyond 200 KiB. */
+static int full_file_child(void) {
+    const struct rlimit limit = {.rlim_cur = 200u * 1024u, .rlim_max = 200u * 1024u};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? fill_disk("cannot write to") : CHILD_SKIPS;
+}
+
+static void a_write_that_fails_is_an_error_and_loses_nothing(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(full_file_child());
+    }
+    assert_int_equal(wait_for(child), 0);
+}
+
+/* ----------------------------------------------------------- out of memory */
+
+/* SQLite takes its memory from here, so that it fails as the host's does. */
+static void *take_memory(int size) {
+    return malloc((size_t)size);
+}
+
+static void *grow_memory(void *memory, int size) {
+    return realloc(memory, (size_t)size);
+}
+
+static int size_of_memory(void *memory) {
+    return memory != NULL ? (int)malloc_usable_size(memory) : 0;
+}
+
+static int round_size(int size) {
+    return (size + 7) & ~7;
+}
+
+static int begin_memory(void *user) {
+    (void)user;
+    return SQLITE_OK;
+}
+
+static void end_memory(void *user) {
+    (void)user;
+}
+
+static int use_our_memory(void **state) {
+    (void)state;
+    static const sqlite3_mem_methods methods = {.xMalloc = take_memory,
+                                                .xFree = free,
+                                                .xRealloc = grow_memory,
+                                                .xSize = size_of_memory,
+                                                .xRoundup = round_size,
+                                                .xInit = begin_memory,
+                                                .xShutdown = end_memory};
+    return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK ? 0 : -1;
+}
+
+/* Open, grant, read, close. Where memory ends, the first code that was not 0. */
+static int grant_and_read(int *ret_seen) {
+    err = (struct toolrack_error){0};
+    *ret_seen = 0;
+    store = store_open(dir, &err);
+    int code = store == NULL ? error_oom(&err) : err.code;
+    if (code == 0) {
+        code = grant("wipe", 0);
+    }
+    if (code == 0) {
+        code = store_read_grants(store, NOW, count_grant, ret_seen, &err);
+    }
+    store_close(store);
+    store = NULL;
+    return code;
+}
+
+/* A file of the first form, without the time that making one takes. */
+struct copy {
+    char bytes[16384];
+    size_t size;
+};
+
+static void keep_first_form(struct copy *copy) {
+    make_first_form();
+    FILE *file = fopen(db_path, "r");
+    assert_non_null(file);
+    copy->size = fread(copy->bytes, 1, sizeof copy->bytes, file);
+    assert_true(feof(file));
+    (void)fclose(file);
+}
+
+static void put_first_form(const struct copy *copy) {
+    FILE *file = fopen(db_path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(copy->bytes, 1, copy->size, file), copy->size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Most are SQLite's, for reading the text of the tables: of those one in a few will do. */
+#define EACH_OF_FIRST   150u
+#define STRIDE          11u
+/* Above this the loop never ends, which is a fault of its own. */
+#define ALLOCATIONS_MAX 10000u
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    struct copy copy;
+    keep_first_form(&copy);
+    unsigned n = 1;
+    for (bool hit = true; hit; n += n < EACH_OF_FIRST ? 1 : STRIDE) {
+        int visited = 0;
+        assert_true(n < ALLOCATIONS_MAX);
+        put_first_form(&copy);
+        failing_malloc_set(n);
+        int code = grant_and_read(&visited);
+        hit = failing_malloc_hit();
+        failing_malloc_set(0);
+        if (code != 0 && (code != TOOLRACK_E_NO_MEMORY || !hit)) {
+            fail_msg("allocation %u: %s: %s", n, toolrack_code_name(code), err.message);
+        }
+        assert_int_equal(visited, code == 0 ? 1 : 0);
+        /* Old or new, and nothing between. */
+        assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + "
+                                    "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
+                                    "FROM pragma_integrity_check"),
+                            "ok1");
+        reopen();
+        assert_ok(read_all());
+        assert_int_equal(strncmp(seen.data, "tool off -1;", 12), 0);
+        buf_finish(&seen);
+        store_close(store);
+        store = NULL;
+    }
+    assert_true(n > EACH_OF_FIRST);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            WITH_FOLDER(settings_survive),
+            WITH_FOLDER(grants_survive_until_they_expire),
+            WITH_FOLDER(a_grant_by_name_is_that_of_all_versions),
+            WITH_FOLDER(revoking_nothing_is_an_error),
+            WITH_FOLDER(a_text_that_is_too_long_is_named),
+            WITH_FOLDER(approvals_survive),
+            WITH_FOLDER(the_oldest_conversations_are_forgotten),
+            WITH_FOLDER(calls_wait_until_they_expire),
+            WITH_FOLDER(an_answer_is_taken_once),
+            WITH_FOLDER(an_answer_is_for_the_call_that_was_shown),
+            WITH_FOLDER(a_call_without_conversation_is_not_allowed_for_it),
+            WITH_FOLDER(what_waits_is_bounded),
+            WITH_FOLDER(pins_survive),
+            WITH_FOLDER(quarantine_survives_until_it_is_released),
+            WITH_FOLDER(the_last_crashes_survive),
+            WITH_FOLDER(a_crash_that_is_too_large_is_refused),
+            WITH_FOLDER(generations_survive),
+            WITH_FOLDER(rollbacks_survive_until_they_are_cleared),
+            WITH_FOLDER(decisions_survive),
+            WITH_FOLDER(a_long_reason_is_cut_at_a_character),
+            WITH_FOLDER(the_oldest_decisions_go),
+            WITH_FOLDER(a_load_that_ends_leaves_nothing),
+            WITH_FOLDER(a_load_that_ends_its_process_is_told_until_cleared),
+            WITH_FOLDER(another_process_or_boot_is_not_this_one),
+            WITH_FOLDER(a_store_that_is_not_there_is_empty),
+            WITH_FOLDER(a_store_is_for_its_user_alone),
+            WITH_FOLDER(a_file_of_the_first_form_is_upgraded_when_written_to),
+            WITH_FOLDER(a_newer_file_is_left_alone),
+            WITH_FOLDER(a_damaged_file_is_left_alone),
+            WITH_FOLDER(a_damaged_page_is_an_error),
+            WITH_FOLDER(two_stores_see_each_others_decisions),
+            WITH_FOLDER(a_visitor_may_call_the_store),
+            WITH_FOLDER(threads_use_one_store),
+            WITH_FOLDER(processes_make_the_file_at_once),
+            WITH_FOLDER(processes_upgrade_the_file_at_once),
+            WITH_FOLDER(what_was_acknowledged_survives_a_kill),
+            WITH_FOLDER(a_folder_that_is_read_only_is_read),
+            WITH_FOLDER(a_first_form_in_a_read_only_folder_is_read),
+            WITH_FOLDER(a_full_disk_is_an_error_and_loses_nothing),
+            WITH_FOLDER(a_write_that_fails_is_an_error_and_loses_nothing),
+            WITH_FOLDER(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, use_our_memory, NULL);
+}
