@@ -5,8 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/arguments.h"
+#include "cli/ask.h"
 #include "cli/json.h"
 #include "cli/output.h"
 
@@ -87,6 +89,9 @@ static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, cha
 static sem_t wake;
 static volatile sig_atomic_t interrupted;
 
+/* The person at the terminal; nobody is there with `stop` below 0. */
+static struct ask person = {.stop = -1};
+
 struct outcome {
     atomic_bool done;
     struct toolrack_result *result;
@@ -122,6 +127,30 @@ static void print_progress(void *user, double done, double total, const char *me
     }
 }
 
+/* On the thread that runs the tool. */
+static int put_question(void *user, const char *message, const char *schema, char **ret_content) {
+    return ask_person(&person, user, message, schema, ret_content);
+}
+
+/* The part of a call's time that is left to the tool when a question has taken all the rest. */
+#define ASK_RESERVE_PART 10u
+
+/* A question ends a little before the call does, where that is known: the tool can then still say
+ * how it ended, and the call need not wait for the person. */
+static void prepare_questions(struct cli *cli, const struct toolrack_tool *tool,
+                              struct toolrack_call_options *options) {
+    if (cli->options.json || !ask_possible() || !ask_init(&person, STDIN_FILENO, STDERR_FILENO)) {
+        return;
+    }
+    uint32_t deadline_ms =
+            options->deadline_ms != 0 ? options->deadline_ms : toolrack_tool_deadline_ms(tool);
+    if (deadline_ms != 0) {
+        uint64_t most_ns = (uint64_t)deadline_ms * CLOCK_NS_PER_MS;
+        person.deadline_ns = clock_now_ns() + most_ns - most_ns / ASK_RESERVE_PART;
+    }
+    options->ask = put_question;
+}
+
 /* Wait for the end of the call. The first Ctrl-C cancels it, the next one has its usual effect. */
 static void wait_for(struct toolrack_call *call, struct outcome *outcome) {
     bool cancelled = false;
@@ -129,6 +158,7 @@ static void wait_for(struct toolrack_call *call, struct outcome *outcome) {
         (void)sem_wait(&wake); /* EINTR: look again */
         if (interrupted && !cancelled) {
             toolrack_cancel(call);
+            ask_stop(&person);
             cancelled = true;
         }
     }
@@ -226,7 +256,9 @@ int verb_call(struct cli *cli) {
     options.channel = "cli";
     options.progress = cli->options.verbose ? print_progress : NULL;
     options.user = (void *)(uintptr_t)toolrack_tool_name(tool);
+    prepare_questions(cli, tool, &options);
     int code = run_interruptible(cli, name, arguments, &options, &outcome);
+    ask_finish(&person); /* of a call that has ended, even of one given up, nobody asks any more */
     CLEANUP(toolrack_result_freep) struct toolrack_result *result = outcome.result;
     if (code < 0) {
         add_way_out(&outcome.err);

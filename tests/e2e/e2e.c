@@ -21,6 +21,9 @@
 
 #define ARGS_MAX 64
 
+/* Of the terminal at which a person types. */
+#define PERSON_COLUMNS 80
+
 extern char **environ;
 
 static const char *variable(const char *name) {
@@ -118,6 +121,7 @@ static int terminal(unsigned short columns, int *ret_inside) {
     struct termios modes;
     assert_int_equal(tcgetattr(inside, &modes), 0);
     modes.c_oflag &= ~(tcflag_t)OPOST; /* newlines stay as they are */
+    modes.c_lflag &= ~(tcflag_t)ECHO;  /* what is typed is not what is shown */
     assert_int_equal(tcsetattr(inside, TCSANOW, &modes), 0);
     *ret_inside = inside;
     return fd;
@@ -187,21 +191,29 @@ struct run run_how(const struct how *how, const char *const *args) {
     int err = memory("", 0);
     int inside = -1;
     int screen = how->columns > 0 ? terminal(how->columns, &inside) : -1;
-    int watch[2] = {-1, -1};
-    if (how->wait_for != NULL) {
+    int person_inside = -1;
+    int person = how->typed != NULL ? terminal(PERSON_COLUMNS, &person_inside) : -1;
+    int watch[2] = {person, person_inside};
+    if (person < 0 && how->wait_for != NULL) {
         assert_int_equal(pipe2(watch, O_CLOEXEC), 0);
     }
     int stdout_fd = screen >= 0 ? inside : how->output > 0 ? how->output : out;
-    pid_t pid = start(how, args, in, stdout_fd, how->wait_for != NULL ? watch[1] : err);
+    pid_t pid = start(how, args, person >= 0 ? person_inside : in, stdout_fd,
+                      watch[1] >= 0 ? watch[1] : err);
+    if (person >= 0) {
+        assert_int_equal(write(person, how->typed, strlen(how->typed)), strlen(how->typed));
+    }
     if (screen >= 0) {
         (void)close(inside);
         drain(screen, out, NULL);
         (void)close(screen);
     }
-    if (how->wait_for != NULL) {
+    if (watch[0] >= 0) {
         (void)close(watch[1]);
-        drain(watch[0], err, how->wait_for);
-        assert_int_equal(kill(pid, how->send), 0);
+        if (how->wait_for != NULL) {
+            drain(watch[0], err, how->wait_for);
+            assert_int_equal(kill(pid, how->send), 0);
+        }
         drain(watch[0], err, NULL);
         (void)close(watch[0]);
     }

@@ -158,6 +158,26 @@ static void ctrl_c_cancels_the_call(void **state) {
     run_finish(&run);
 }
 
+static void a_terminal_is_asked(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.typed = "\nmain\n\n"}, "call", "asks"), 0, "0 {\"branch\":\"main\"}\n",
+           "asks asks: Which branch?\\u001b[31m\n  branch [text]:   it is needed\n"
+           "  branch [text]: Send this answer? [Y/n] ");
+    EXPECT(RUN_WITH({.typed = "main\nn\n"}, "call", "asks"), 0, "3 nothing\n", "*[Y/n] ");
+    EXPECT(RUN_WITH({.typed = "\x04"}, "call", "asks"), 0, "5 nothing\n", "*[text]: \n");
+    EXPECT(RUN_WITH({.typed = "main\n\n"}, "call", "asks", "--json"), 0, "\"7 nothing\"\n", "");
+    EXPECT(RUN_WITH({.input = "main\n\n"}, "call", "asks"), 0, "7 nothing\n", "");
+}
+
+static void ctrl_c_ends_a_question_too(void **state) {
+    (void)state;
+    struct run run =
+            RUN_WITH(HOW(.typed = "", .wait_for = "[text]: ", .send = SIGINT), "call", "asks");
+    assert_int_equal(run.signal, SIGINT);
+    EXPECT_MATCH(run.err, "asks asks: *[text]: \ntoolrack: Cancelled: *\n");
+    run_finish(&run);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
@@ -173,6 +193,8 @@ int main(void) {
             TEST(each_failure_has_its_json),
             TEST(a_call_that_takes_too_long_exits_6),
             TEST(ctrl_c_cancels_the_call),
+            TEST(a_terminal_is_asked),
+            TEST(ctrl_c_ends_a_question_too),
     };
     return cmocka_run_group_tests_name("call", tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ static void list_is_an_aligned_table(void **state) {
     EXPECT(RUN("list"), 0,
            "NAME      VERSION  PRIORITY  PERMISSION  PLUGIN   STATE   DESCRIPTION\n"
            "add       1.0.0    10        safe        kit      listed  Add two numbers\n"
+           "asks      1.0.0    10        safe        kit      listed  Ask the person\n"
            "echo      1.0.0    10        safe        kit      listed  Give the arguments back\n"
            "erase     1.0.0    10        confirm     kit      listed  Erase something\n"
            "fails     1.0.0    10        safe        kit      listed  Fail\n"
@@ -60,9 +61,9 @@ static void list_as_json_says_all(void **state) {
                 "/0/version", "\"1.0.0\"", "/0/description", "\"Add two numbers\"", "/0/enabled",
                 "true", "/0/priority", "10", "/0/permission", "\"safe\"", "/0/category", "\"math\"",
                 "/0/tags", "[\"math\",\"sum\"]", "/0/plugin", "\"kit\"", "/0/state", "\"listed\"",
-                "/0/reason", "", "/1/category", "null", "/1/tags", "[]", "/5/id", "\"greet\"",
-                "/5/version", "\"2.0.0\"", "/6/version", "\"1.0.0\"", "/16/id", "\"total\"",
-                "/16/priority", "7", "/17", "");
+                "/0/reason", "", "/1/category", "null", "/1/tags", "[]", "/6/id", "\"greet\"",
+                "/6/version", "\"2.0.0\"", "/7/version", "\"1.0.0\"", "/17/id", "\"total\"",
+                "/17/priority", "7", "/18", "");
     /* On a terminal it is the same, indented. */
     EXPECT(RUN_WITH({.columns = 80}, "list", "--json", "--tag", "words"), 0,
            "[\n  {\n    \"id\": \"greet\",\n*", "");
@@ -84,7 +85,7 @@ static void all_is_also_the_disabled(void **state) {
            "*\nasleep    1.0.0    10        safe        kit      disabled  Disabled by its "
            "author\n*",
            "");
-    EXPECT_JSON(RUN("list", "--all", "--json"), 0, "/1/id", "\"asleep\"", "/1/enabled", "false");
+    EXPECT_JSON(RUN("list", "--all", "--json"), 0, "/2/id", "\"asleep\"", "/2/enabled", "false");
 }
 
 /* A folder with a good file and broken ones. */

@@ -43,7 +43,7 @@ static void priority_orders_the_list(void **state) {
     EXPECT_JSON(RUN("list", "--json"), 0, "/0/id", "\"total\"", "/0/priority", "500");
     EXPECT_JSON(RUN("priority", "total", "-5", "--json"), 0, "",
                 "{\"name\":\"total\",\"priority\":-5}");
-    EXPECT_JSON(RUN("list", "--json"), 0, "/0/id", "\"add\"", "/16/id", "\"total\"", "/16/priority",
+    EXPECT_JSON(RUN("list", "--json"), 0, "/0/id", "\"add\"", "/17/id", "\"total\"", "/17/priority",
                 "-5");
 }
 

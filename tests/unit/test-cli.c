@@ -1,13 +1,20 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/arguments.h"
+#include "cli/ask.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -362,6 +369,153 @@ static void arguments_without_a_schema_are_json_or_text(void **state) {
     }
 }
 
+/* --------------------------------------------------------------- questions */
+
+/* Puts a question to somebody who types `input`; what they saw is left in `seen`. */
+static char seen[8192];
+
+static int ask_with(const char *input, const char *question, uint64_t deadline_ns, bool stopped,
+                    char **ret_content) {
+    int in[2];
+    int out = memfd_create("terminal", MFD_CLOEXEC);
+    struct ask ask;
+    assert_true(out >= 0 && pipe2(in, O_CLOEXEC) == 0);
+    assert_true(ask_init(&ask, in[0], out));
+    ask.deadline_ns = deadline_ns;
+    if (input != NULL) {
+        assert_int_equal(write(in[1], input, strlen(input)), strlen(input));
+        assert_int_equal(close(in[1]), 0);
+    }
+    if (stopped) {
+        ask_stop(&ask);
+    }
+    *ret_content = NULL;
+    int answer = ask_person(&ask, "tool", "Which\n one \x1b[31m?", question, ret_content);
+    ssize_t length = pread(out, seen, sizeof seen - 1, 0);
+    assert_true(length >= 0);
+    seen[length] = '\0';
+    ask_finish(&ask);
+    (void)close(in[0]);
+    (void)close(out);
+    if (input == NULL) {
+        (void)close(in[1]);
+    }
+    return answer;
+}
+
+static void answers(const char *question, const char *input, int expected, const char *content) {
+    char *got = NULL;
+    int answer = ask_with(input, question, 0, false, &got);
+    if (answer != expected || (content == NULL) != (got == NULL) ||
+        (content != NULL && strcmp(got, content) != 0)) {
+        fail_msg("%d %s after: %s", answer, got != NULL ? got : "-", seen);
+    }
+    free(got);
+}
+
+static const char flat[] = "{\"type\":\"object\",\"properties\":{"
+                           "\"name\":{\"type\":\"string\",\"title\":\"Your "
+                           "name\",\"description\":\"as in\\nthe pass\","
+                           "\"minLength\":2,\"maxLength\":4},"
+                           "\"age\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":150},"
+                           "\"size\":{\"type\":\"number\",\"default\":1.5},"
+                           "\"member\":{\"type\":\"boolean\"}},\"required\":[\"name\"]}";
+
+static void questions_are_lines(void **state) {
+    (void)state;
+    answers(flat, "Ada\n36\n1.75\nyes\n\n", TOOLRACK_ACCEPTED,
+            "{\"name\":\"Ada\",\"age\":36,\"size\":1.75,\"member\":true}");
+    assert_string_equal(seen, "tool asks: Which\n one \\u001b[31m?\n"
+                              "  Your name, as in the pass [text]: "
+                              "  age [whole number; may be left empty]: "
+                              "  size [number; default 1.5]: "
+                              "  member [yes or no; may be left empty]: Send this answer? [Y/n] ");
+    answers(flat, "  \xc3\x84 \xc3\xa4 \n\n\n\ny\n", TOOLRACK_ACCEPTED,
+            "{\"name\":\"\xc3\x84 \xc3\xa4\",\"size\":1.5}");
+    answers(flat, "Ada\n\n\nFALSE\nno\n", TOOLRACK_DECLINED, NULL);
+    answers(flat, "Ada\n36\n", TOOLRACK_DISMISSED, NULL);
+    answers(flat, "Ada", TOOLRACK_DISMISSED, NULL);
+    answers(flat, "", TOOLRACK_DISMISSED, NULL);
+}
+
+static void wrong_lines_can_be_mended(void **state) {
+    (void)state;
+    answers(flat, "\nA\nAdele\n\xff\xff\nAda\nold\n1.5\n0\n151\n36\nbig\n\nperhaps\nn\n\n",
+            TOOLRACK_ACCEPTED, "{\"name\":\"Ada\",\"age\":36,\"size\":1.5,\"member\":false}");
+    static const char *const told[] = {
+            "it is needed\n",    "it is too short\n",     "it is too long\n",
+            "it must be text\n", "it must be a number\n", "it must be a whole number\n",
+            "it is too small\n", "it is too large\n",     "it must be yes or no\n"};
+    for (size_t i = 0; i < ARRAY_LENGTH(told); i++) {
+        assert_non_null(strstr(seen, told[i]));
+    }
+    answers(flat, "\n\n\n\n\n\n\n\n\n\nAda\n\n\n\n\n", TOOLRACK_DISMISSED, NULL);
+    char line[ASK_LINE_LENGTH_MAX + 3];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 2] = '\n';
+    line[sizeof line - 1] = '\0';
+    answers(flat, line, TOOLRACK_DISMISSED, NULL);
+}
+
+static void choices_are_named(void **state) {
+    (void)state;
+    static const char question[] =
+            "{\"type\":\"object\",\"properties\":{"
+            "\"plain\":{\"type\":\"string\",\"enum\":[\"a\",\"b\"]},"
+            "\"named\":{\"type\":\"string\",\"enum\":[\"de\",\"fr\"],\"enumNames\":[\"German\"]},"
+            "\"titled\":{\"type\":\"string\",\"oneOf\":[{\"const\":\"x\",\"title\":\"Ex\"}]},"
+            "\"several\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"enum\":[\"1\",\"2\"]}"
+            "},"
+            "\"more\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"p\",\"title\":\"Pi\"},"
+            "{\"const\":\"q\",\"title\":\"Qu\"}]},\"default\":[\"q\"]}}}";
+    answers(question, "c\nb\nGerman\nEx\n1,,2\n2 , 1\nPi\n\n", TOOLRACK_ACCEPTED,
+            "{\"plain\":\"b\",\"named\":\"de\",\"titled\":\"x\",\"several\":[\"2\",\"1\"],"
+            "\"more\":[\"p\"]}");
+    assert_non_null(strstr(seen, "  plain [one of a, b; may be left empty]: "
+                                 "  it must be one of the choices\n"));
+    assert_non_null(strstr(seen, "  named [one of de (German), fr; may be left empty]: "));
+    assert_non_null(strstr(seen, "  titled [one of x (Ex); may be left empty]: "));
+    assert_non_null(strstr(seen, "  it has a comma too many\n"));
+    assert_non_null(strstr(seen, "  more [some of p (Pi), q (Qu); default [\"q\"]]: "));
+    answers(question, "\n\n\n\n\n\n", TOOLRACK_ACCEPTED, "{\"more\":[\"q\"]}");
+}
+
+static void consent_takes_a_word(void **state) {
+    (void)state;
+    static const char question[] = "{\"type\":\"object\",\"properties\":{}}";
+    answers(question, "y\n", TOOLRACK_ACCEPTED, "{}");
+    assert_non_null(strstr(seen, "Do you agree? [y/N] "));
+    answers(question, "\n", TOOLRACK_DECLINED, NULL);
+    answers("{}", "perhaps\n", TOOLRACK_DECLINED, NULL);
+    answers("{}", "", TOOLRACK_DISMISSED, NULL);
+}
+
+static void what_is_not_flat_is_not_asked(void **state) {
+    (void)state;
+    answers("{\"properties\":{\"o\":{\"type\":\"object\"}},\"required\":[\"o\"]}", "y\n",
+            TOOLRACK_NOBODY, NULL);
+    assert_string_equal(seen, "");
+    answers("{\"properties\":{\"o\":{\"type\":\"object\"},\"n\":{\"type\":\"number\"}}}", "2\ny\n",
+            TOOLRACK_ACCEPTED, "{\"n\":2}");
+    answers("{\"properties\":{\"n\":{\"oneOf\":[{\"type\":\"null\"}]}},\"required\":[\"n\"]}", "",
+            TOOLRACK_NOBODY, NULL);
+    answers("[]", "", TOOLRACK_NOBODY, NULL);
+    answers("{", "", TOOLRACK_NOBODY, NULL);
+}
+
+/* Nobody types anything: only the end of the question can end the wait. */
+static void questions_end_with_the_call(void **state) {
+    (void)state;
+    char *content = NULL;
+    (void)alarm(20);
+    assert_int_equal(ask_with(NULL, flat, 0, true, &content), TOOLRACK_DISMISSED);
+    assert_int_equal(ask_with(NULL, flat, clock_now_ns() + 1000000, false, &content),
+                     TOOLRACK_DISMISSED);
+    assert_int_equal(ask_with(NULL, flat, 1, false, &content), TOOLRACK_DISMISSED);
+    (void)alarm(0);
+    assert_null(content);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(text_shows_what_a_terminal_would_obey),
@@ -376,6 +530,12 @@ int main(void) {
             cmocka_unit_test(arguments_take_their_type_from_the_schema),
             cmocka_unit_test(arguments_that_cannot_be_set_are_refused),
             cmocka_unit_test(arguments_without_a_schema_are_json_or_text),
+            cmocka_unit_test(questions_are_lines),
+            cmocka_unit_test(wrong_lines_can_be_mended),
+            cmocka_unit_test(choices_are_named),
+            cmocka_unit_test(consent_takes_a_word),
+            cmocka_unit_test(what_is_not_flat_is_not_asked),
+            cmocka_unit_test(questions_end_with_the_call),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

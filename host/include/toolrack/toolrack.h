@@ -367,8 +367,8 @@ struct toolrack_call_options {
     /** A question of the tool to the person, on the thread that runs it; NULL: nobody can be asked.
      * `schema` is the JSON Schema of a flat object, without properties where consent is all that is
      * asked for. It may call back, but not toolrack_close(). The call cannot end before this
-     * returns, not even at its deadline or when it is cancelled: who waits for a person stops
-     * waiting then.
+     * returns, and submitted calls that are overdue may have to wait as well: who waits for a
+     * person stops waiting at the deadline and when the call is cancelled.
      *
      * @param ret_content  on TOOLRACK_ACCEPTED, a JSON object from malloc(), which the host frees;
      *                     left NULL it is {}

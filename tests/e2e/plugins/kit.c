@@ -119,6 +119,21 @@ static tr_status stubborn(struct tr_call *call) {
 }
 TR_JSON_TOOL(stubborn, ("Take three seconds whatever is said", .deadline_ms = 200), NO_ARGUMENTS)
 
+static tr_status asks(struct tr_call *call) {
+    const char *answer = "nothing";
+    tr_status status = tr_ask(call, "Which branch?\x1b[31m", TR_SCHEMA({
+                                  "type" : "object",
+                                  "properties" : {"branch" : {"type" : "string"}},
+                                  "required" : ["branch"]
+                              }),
+                              &answer);
+    if (tr_cancelled(call)) {
+        return tr_fail(call, TR_CANCELLED, NULL, "nobody waits");
+    }
+    return tr_reply_textf(call, "%d %s", (int)status, answer);
+}
+TR_JSON_TOOL(asks, "Ask the person", NO_ARGUMENTS)
+
 /* ------------------------------------------------------- tools with a leash */
 
 static tr_status asleep(struct tr_call *call) {
@@ -139,4 +154,4 @@ static tr_status launch(struct tr_call *call) {
 TR_JSON_TOOL(launch, ("Launch something", .permission = TR_DANGEROUS), NO_ARGUMENTS)
 
 TR_PLUGIN(("kit", .flags = TR_THREAD_SAFE), "1.0.0", add, greet, total, nothing, echo, say, picture,
-          several, fails, greedy, picky, noisy, slow, stubborn, asleep, erase, launch)
+          several, asks, fails, greedy, picky, noisy, slow, stubborn, asleep, erase, launch)

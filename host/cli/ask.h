@@ -1,0 +1,46 @@
+/* ask.h - questions of a tool, put to the person at the terminal.
+ *
+ * A question comes with the schema of a flat object: each of its properties is one
+ * line to fill in, and at the end the person agrees to send the answer or not. What
+ * the tool wrote is shown escaped; what the person typed is checked as far as the
+ * person can be told what to mend, the rest is the tool's business. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "toolrack/toolrack.h"
+
+/* Longest line of an answer, and how often a wrong one may be mended. */
+#define ASK_LINE_LENGTH_MAX 4096u
+#define ASK_TRIES_MAX       10u
+
+/* Where the person is. Whoever holds one of these ends a question by ask_stop(). */
+struct ask {
+    int in;               /* lines are read from here */
+    int out;              /* and asked for here */
+    int stop;             /* an eventfd: readable once nobody waits for the answer */
+    uint64_t deadline_ns; /* of the monotonic clock: a question ends there too; 0 is none */
+};
+
+/** Whether somebody can be asked: standard input and standard error are a terminal. */
+bool ask_possible(void);
+
+/** Begin with these two; false: errno says why there can be no questions. */
+bool ask_init(struct ask *ask, int in, int out);
+/** No question is open. Nothing happens here, nor in ask_stop(), where `stop` is below 0. */
+void ask_finish(struct ask *ask);
+
+/** End the question that is open and all later ones. [any-thread] */
+void ask_stop(const struct ask *ask);
+
+/** Put one question.
+ *
+ * @param tool         who asks
+ * @param schema       a JSON object
+ * @param ret_content  receives the answer when it was accepted, to be released with free()
+ * @return enum toolrack_answer: accepted; declined in so many words; dismissed by the end of
+ *         input, too many tries, ask_stop() or the deadline; nobody, when the schema asks for what
+ *         one line cannot give. [call-thread] */
+int ask_person(const struct ask *ask, const char *tool, const char *message, const char *schema,
+               char **ret_content);
