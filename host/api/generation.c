@@ -1,5 +1,6 @@
 #include "api/generation.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,8 @@ static int open_stage(struct toolrack *host, struct toolrack_error *err) {
 static int read_copy(const struct staged *staged, struct descriptor **ret,
                      struct toolrack_error *err) {
     CLEANUP(closep) int fd = open(staged->path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? error_set(err, TOOLRACK_E_IO, "cannot open %s: %m", staged->path)
+    return fd < 0 ? error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", staged->path,
+                              strerror(errno))
                   : descriptor_read(fd, &(struct descriptor_options){0}, ret, err);
 }
 
@@ -121,8 +123,7 @@ int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolra
     }
     /* A later generation in this process must not get the image of an earlier one, which may still
      * be mapped. A worker is new in any case. */
-    enum stage_mode mode =
-            plugin->isolated || plugin->generation == 1 ? STAGE_REUSE : STAGE_NEW;
+    enum stage_mode mode = plugin->isolated || plugin->generation == 1 ? STAGE_REUSE : STAGE_NEW;
     code = stage_copy(host->stage, plugin->path, &plugin->identity, mode, &staged, err);
     if (code == STAGE_CHANGING) {
         return error_set(err, TOOLRACK_E_REFUSED, "%s has changed since it was read; reload it",
@@ -142,9 +143,9 @@ static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) 
 
 static const char *worker_program(const struct toolrack *host) {
     const char *program = getenv("TOOLRACK_WORKER");
-    return host->worker_program != NULL                ? host->worker_program
+    return host->worker_program != NULL           ? host->worker_program
            : program != NULL && program[0] == '/' ? program
-                                                       : TOOLRACK_WORKER_PROGRAM;
+                                                  : TOOLRACK_WORKER_PROGRAM;
 }
 
 static void when_started(void *user, void *crew_user, int pid, uint32_t layers);
@@ -162,17 +163,16 @@ static void when_gone(void *user, void *crew_user) {
 static int start_supervisor(struct toolrack *host, struct toolrack_error *err) {
     (void)pthread_mutex_lock(&host->stage_lock);
     if (host->supervisor == NULL) {
-        host->supervisor =
-                supervisor_create(&(struct supervisor_options){.log = &host->log,
-                                                               .worker_program =
-                                                                       worker_program(host),
-                                                               .user = host,
-                                                               .started = when_started,
-                                                               .refused = when_refused,
-                                                               .died = when_died,
-                                                               .quarantined = when_quarantined,
-                                                               .gone = when_gone},
-                                  err);
+        host->supervisor = supervisor_create(
+                &(struct supervisor_options){.log = &host->log,
+                                             .worker_program = worker_program(host),
+                                             .user = host,
+                                             .started = when_started,
+                                             .refused = when_refused,
+                                             .died = when_died,
+                                             .quarantined = when_quarantined,
+                                             .gone = when_gone},
+                err);
     }
     int code = host->supervisor != NULL ? 0 : err->code;
     (void)pthread_mutex_unlock(&host->stage_lock);
@@ -277,10 +277,10 @@ static void write_bundle(const struct plugin *plugin, const struct crew_death *d
             .reason = death->reason,
             .backtrace = death->backtrace,
             .generation = plugin->generation,
-            .arguments_hash = death->arguments == NULL
-                                      ? NULL
-                                      : crash_arguments_hash(death->arguments,
-                                                             death->arguments_length, hash),
+            .arguments_hash =
+                    death->arguments == NULL
+                            ? NULL
+                            : crash_arguments_hash(death->arguments, death->arguments_length, hash),
             .time_s = time_s,
             .last_lines = death->last_lines,
             .last_line_count = death->last_line_count};
@@ -301,145 +301,6 @@ static void keep_bundle(struct toolrack *host, const struct plugin *plugin,
     crash.bundle = text.data;
     int code = text.failed ? error_oom(&err) : store_crash_add(host->store, &crash, NULL, &err);
     if (code < 0) {
-        log_line(&host->log, LOG_ERROR, "store", "a crash could not be kept: %s", err.message);
-    }
-}
-
-static void when_died(void *user, void *crew_user, const struct crew_death *death);
-static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes);
-
-/* The last worker of a generation that nobody calls any more has ended. */
-static void when_gone(void *user, void *crew_user) {
-    (void)user;
-    generation_destroy(crew_user);
-}
-
-/* The supervisor is started with the first crew. */
-static int start_supervisor(struct toolrack *host, struct toolrack_error *err) {
-    (void)pthread_mutex_lock(&host->stage_lock);
-    if (host->supervisor == NULL) {
-        host->supervisor =
-                supervisor_create(&(struct supervisor_options){.log = &host->log,
-                                                               .worker_program =
-                                                                       worker_program(host),
-                                                               .user = host,
-                                                               .started = when_started,
-                                                               .refused = when_refused,
-                                                               .died = when_died,
-                                                               .quarantined = when_quarantined,
-                                                               .gone = when_gone},
-                                  err);
-    }
-    int code = host->supervisor != NULL ? 0 : err->code;
-    (void)pthread_mutex_unlock(&host->stage_lock);
-    return code;
-}
-
-/* The settings of a plugin as one JSON object. */
-static char *settings_text(struct toolrack *host, const char *plugin_id) {
-    yyjson_val *settings = yyjson_obj_get(host->config.plugins, plugin_id);
-    return settings != NULL ? yyjson_val_write(settings, YYJSON_WRITE_NOFLAG, NULL) : strdup("{}");
-}
-
-static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err) {
-    struct toolrack *host = user;
-    struct generation *generation = plugin->context;
-    CLEANUP(freep) char *settings = settings_text(host, plugin->desc->plugin->id);
-    if (settings == NULL) {
-        return error_oom(err);
-    }
-    int code = start_supervisor(host, err);
-    if (code < 0) {
-        return code;
-    }
-    char quarantined[TOOLRACK_ERROR_MESSAGE_MAX] = "";
-    bool is_quarantined = quarantines_find(&host->quarantines, plugin, quarantined);
-    struct crew *crew = NULL;
-    code = crew_create(host->supervisor,
-                       &(struct crew_options){.desc = generation->desc,
-                                              .path = plugin->image_path,
-                                              .identity = plugin->image_identity,
-                                              .settings = settings,
-                                              .policy = generation->policy.sandbox,
-                                              .environment = generation->policy.environment,
-                                              .sandbox_required = host->require_sandbox,
-                                              .limits = generation->policy.limits,
-                                              .quarantined = is_quarantined ? quarantined : NULL,
-                                              .user = generation},
-                       &crew, err);
-    if (code < 0) {
-        return code;
-    }
-    if (is_quarantined) {
-        plugin_set_state(plugin, TOOLRACK_QUARANTINED, quarantined);
-    }
-    (void)pthread_mutex_lock(&host->generations_lock);
-    generation->crew = crew;
-    (void)pthread_mutex_unlock(&host->generations_lock);
-    atomic_store(&plugin->crew, crew);
-    return 0;
-}
-
-/* ------------------------------------------------------------------ news of it */
-
-static void when_started(void *user, void *crew_user, int pid, uint32_t layers) {
-    struct toolrack *host = user;
-    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
-    if (plugin == NULL) {
-        return;
-    }
-    const struct generation *generation = crew_user;
-    uint32_t missing = sandbox_wanted(&generation->policy.sandbox) & ~layers;
-    if (missing != 0) {
-        CLEANUP(buf_finish) struct buf words = BUF_INIT;
-        sandbox_describe(missing, &words);
-        log_line(&host->log, LOG_WARNING, plugin->desc->plugin->id,
-                 "worker %d runs with less than its sandbox: this system lacks %s", pid,
-                 words.failed ? "a part of it" : words.data);
-    }
-    if (plugin_state(plugin) == TOOLRACK_LISTED) {
-        host_plugin_event(host, TOOLRACK_EVENT_LOADED, plugin, NULL);
-    }
-    plugin_set_state(plugin, TOOLRACK_LOADED, "");
-}
-
-static void when_refused(void *user, void *crew_user, const char *reason) {
-    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
-    if (plugin != NULL) {
-        plugin_set_state(plugin, TOOLRACK_FAILED, reason);
-        host_plugin_event(user, TOOLRACK_EVENT_FAILED, plugin, reason);
-    }
-}
-
-static void keep_bundle(struct toolrack *host, const struct generation *generation,
-                        const struct plugin *plugin, const struct crew_death *death) {
-    const struct tr_plugin *about = generation->desc->plugin;
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    struct toolrack_error err;
-    const struct descriptor_tool *tool = descriptor_find_tool(generation->desc, death->tool);
-    struct crash_bundle bundle = {.plugin = about->id,
-                                  .version = about->version,
-                                  .tool = tool != NULL ? tool->tool->name : NULL,
-                                  .signal = death->signal,
-                                  .exit_status = death->exit_status,
-                                  .reason = death->reason,
-                                  .backtrace = death->backtrace,
-                                  .generation = plugin->generation,
-                                  .arguments = death->arguments,
-                                  .arguments_length = death->arguments_length,
-                                  .time_s = (int64_t)time(NULL),
-                                  .lines = death->last_lines,
-                                  .line_count = death->last_line_count,
-                                  .path = plugin->image_path};
-    crash_bundle_write(&bundle, &text);
-    if (host->store == NULL || text.failed) {
-        return;
-    }
-    if (store_crash_add(host->store,
-                        &(struct store_crash){.plugin = about->id,
-                                              .time_s = bundle.time_s,
-                                              .bundle = text.data},
-                        NULL, &err) < 0) {
         log_line(&host->log, LOG_ERROR, "store", "a crash could not be kept: %s", err.message);
     }
 }
@@ -489,8 +350,9 @@ static void loading(void *user, struct plugin *plugin, bool begins) {
         code = store_loading_end(host->store, generation->mark, &err);
     }
     if (code < 0) {
-        log_line(&host->log, LOG_WARNING, "store", "a crash while '%s' is loaded may go unnoticed: %s",
-                 plugin->desc->plugin->id, err.message);
+        log_line(&host->log, LOG_WARNING, "store",
+                 "a crash while '%s' is loaded may go unnoticed: %s", plugin->desc->plugin->id,
+                 err.message);
     }
 }
 

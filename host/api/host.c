@@ -32,8 +32,8 @@ void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin 
     const struct toolrack *host = user;
     const char *id = plugin->desc->plugin->id;
     int level = kind == TOOLRACK_EVENT_FAILED || kind == TOOLRACK_EVENT_QUARANTINED ? LOG_ERROR
-                : kind == TOOLRACK_EVENT_STUCK || kind == TOOLRACK_EVENT_CRASHED   ? LOG_WARNING
-                                                                                     : LOG_DEBUG;
+                : kind == TOOLRACK_EVENT_STUCK || kind == TOOLRACK_EVENT_CRASHED    ? LOG_WARNING
+                                                                                    : LOG_DEBUG;
     log_line(&host->log, level, id, "%s",
              message != NULL                    ? message
              : kind == TOOLRACK_EVENT_LOADED    ? "loaded"
@@ -109,8 +109,8 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .granted = host_granted,
                                .event = host_plugin_event,
                                .user = host};
-    host->isolation = host->options.isolation == TOOLRACK_ISOLATION_NONE ? ISOLATION_NONE
-                                                                         : ISOLATION_PROCESS;
+    host->isolation =
+            host->options.isolation == TOOLRACK_ISOLATION_NONE ? ISOLATION_NONE : ISOLATION_PROCESS;
     host->require_sandbox = host->options.require_sandbox || host->config.require_sandbox;
     host->registry =
             registry_create(&(struct registry_options){.duplicates = host->config.duplicates,

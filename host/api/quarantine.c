@@ -72,8 +72,8 @@ struct reading_kept {
 
 static void take_kept(void *user, const struct store_quarantine *kept) {
     struct reading_kept *reading = user;
-    reading->failed = !add(reading->quarantines, kept->plugin, kept->sha256, kept->reason) ||
-                      reading->failed;
+    reading->failed =
+            !add(reading->quarantines, kept->plugin, kept->sha256, kept->reason) || reading->failed;
 }
 
 int quarantines_read(struct toolrack *host, struct toolrack_error *err) {
@@ -87,9 +87,8 @@ bool quarantines_find(struct quarantines *quarantines, const struct plugin *plug
     static const uint8_t unknown[sizeof plugin->sha256];
     (void)pthread_mutex_lock(&quarantines->lock);
     const struct quarantine *kept = find(quarantines, plugin->desc->plugin->id);
-    bool found = kept != NULL &&
-                 (memcmp(kept->sha256, plugin->sha256, sizeof kept->sha256) == 0 ||
-                  memcmp(kept->sha256, unknown, sizeof unknown) == 0);
+    bool found = kept != NULL && (memcmp(kept->sha256, plugin->sha256, sizeof kept->sha256) == 0 ||
+                                  memcmp(kept->sha256, unknown, sizeof unknown) == 0);
     if (found) {
         (void)snprintf(reason, TOOLRACK_ERROR_MESSAGE_MAX, "%s", kept->reason);
     }
@@ -106,10 +105,8 @@ int quarantines_add(struct toolrack *host, const struct plugin *plugin, const ch
     if (host->store == NULL) {
         return 0;
     }
-    struct store_quarantine kept = {.plugin = id,
-                                    .reason = reason,
-                                    .since_s = (int64_t)time(NULL),
-                                    .crash_count = crashes};
+    struct store_quarantine kept = {
+            .plugin = id, .reason = reason, .since_s = (int64_t)time(NULL), .crash_count = crashes};
     memcpy(kept.sha256, plugin->sha256, sizeof kept.sha256);
     return store_quarantine_set(host->store, &kept, err);
 }

@@ -171,8 +171,7 @@ struct crash_list {
 static void add_crash(void *user, const struct store_crash *crash) {
     struct crash_list *crashes = user;
     yyjson_doc *bundle = yyjson_read(crash->bundle, strlen(crash->bundle), 0);
-    yyjson_mut_val *copy =
-            yyjson_val_mut_copy(crashes->doc, yyjson_doc_get_root(bundle));
+    yyjson_mut_val *copy = yyjson_val_mut_copy(crashes->doc, yyjson_doc_get_root(bundle));
     if (copy != NULL) {
         (void)yyjson_mut_arr_append(crashes->list, copy);
     }

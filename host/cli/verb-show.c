@@ -123,16 +123,19 @@ static void add_words(struct buf *out, const char *label, yyjson_val *list) {
 }
 
 static void add_capability(struct buf *out, yyjson_val *capability) {
+    const char *kind = yyjson_get_str(yyjson_obj_get(capability, "kind"));
     const char *value = yyjson_get_str(yyjson_obj_get(capability, "value"));
     const char *path = yyjson_get_str(yyjson_obj_get(capability, "path"));
+    bool allowed = yyjson_get_bool(yyjson_obj_get(capability, "allowed"));
+    if (kind == NULL || value == NULL) {
+        return;
+    }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    buf_printf(&text, "%s %s", yyjson_get_str(yyjson_obj_get(capability, "kind")),
-               value != NULL ? value : "");
-    if (path != NULL && value != NULL && strcmp(path, value) != 0) {
+    buf_printf(&text, "%s %s", kind, value);
+    if (path != NULL && strcmp(path, value) != 0) {
         buf_printf(&text, " (%s)", path);
     }
-    buf_add_text(&text, yyjson_get_bool(yyjson_obj_get(capability, "allowed")) ? ": allowed"
-                                                                               : ": not allowed");
+    buf_add_text(&text, allowed ? ": allowed" : ": not allowed");
     add_line(out, "capability", text.data);
 }
 

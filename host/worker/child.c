@@ -1,5 +1,6 @@
 #include "worker/child.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -101,8 +102,33 @@ static void log_message(struct run *run, int level, const char *message) {
     }
 }
 
-static const struct run_host run_host = {
-        .progress = show_progress, .log = log_message, .cancelled = is_cancelled};
+/* The answer lies in the channel until the next frame: it is copied. */
+static int ask_person(struct run *run, const char *message, const char *schema,
+                      const char **ret_content) {
+    struct channel *channel = lane_run_of(run)->channel;
+    const struct frame_question question = {.message = message, .schema = schema};
+    if (!is_heard(run) || !send_question(channel, &question)) {
+        return TR_ANSWER_DISMISSED;
+    }
+    const struct frame_in frame = receive(channel);
+    struct frame_answer answer;
+    if (frame.type != FRAME_ANSWER || !read_answer(&frame, &answer)) {
+        give_up();
+    }
+    if (answer.action == TR_ANSWER_ACCEPTED && answer.content != NULL) {
+        *ret_content = arena_copy(&run->arena, answer.content, strlen(answer.content));
+        if (*ret_content == NULL) {
+            (void)run_no_memory(run);
+            return TR_ANSWER_DISMISSED;
+        }
+    }
+    return answer.action;
+}
+
+static const struct run_host run_host = {.progress = show_progress,
+                                         .log = log_message,
+                                         .cancelled = is_cancelled,
+                                         .ask = ask_person};
 
 /* ------------------------------------------------------------------- calls */
 
@@ -299,7 +325,8 @@ static void send_line(void *user, int level, const char *source, const char *lin
 static int read_descriptor(struct child *child, struct toolrack_error *err) {
     CLEANUP(closep) int fd = open(child->start.path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot open %s: %m", child->start.path);
+        return error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", child->start.path,
+                         strerror(errno));
     }
     int code = descriptor_read(fd, &(struct descriptor_options){0}, &child->desc, err);
     if (code == 0 && child->desc->plugin == NULL) {
@@ -389,7 +416,8 @@ static void start(struct child *child) {
     uint32_t layers = 0;
     int code = crash_install(channel_crash_area(child->channel)) && crash_thread_begin()
                        ? enter_sandbox(child, &layers, &err)
-                       : error_set(&err, TOOLRACK_E_IO, "cannot install the crash handler: %m");
+                       : error_set(&err, TOOLRACK_E_IO, "cannot install the crash handler: %s",
+                                   strerror(errno));
     if (code == 0 && !send_number(child->channel, FRAME_DESCRIBE, layers)) {
         give_up();
     }

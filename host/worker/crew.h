@@ -81,6 +81,8 @@ struct supervisor_options {
     void (*died)(void *user, void *crew_user, const struct crew_death *death);
     void (*quarantined)(void *user, void *crew_user, const char *reason, unsigned crashes);
     void (*started)(void *user, void *crew_user, int pid, uint32_t layers);
+    /* A worker could not start its plugin: the file, or its open(), refused. */
+    void (*refused)(void *user, void *crew_user, const char *reason);
     void (*gone)(void *user, void *crew_user); /* the crew's last worker has ended after its last
                                                 * reference: nothing will be told of it again */
 };
