@@ -8,8 +8,6 @@
  *
  * Three processes: this one, which nothing may hurt; a "host", which an attempt may kill; and the
  * one of the plugin. What a fixture leaves behind becomes a child of this one, and is ended. */
-#include <arpa/inet.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +21,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,6 +29,7 @@
 #include <unistd.h>
 #include <yyjson.h>
 
+#include "process.h"
 #include "row.h"
 
 /* How long a process that hangs is watched, and one that should not. */
@@ -183,18 +181,6 @@ static tr_status refuse(struct tr_host *base, const char *message) {
     return TR_FAILED;
 }
 
-static size_t count_entries(const char *path) {
-    DIR *dir = opendir(path);
-    size_t count = 0;
-    while (dir != NULL && readdir(dir) != NULL) {
-        count++;
-    }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
-    return count;
-}
-
 static const struct tr_tool *find_tool(const struct tr_plugin *plugin, const char *name) {
     for (uint32_t i = 0; i < plugin->tool_count; i++) {
         if (strcmp(plugin->tools[i]->name, name) == 0) {
@@ -205,7 +191,7 @@ static const struct tr_tool *find_tool(const struct tr_plugin *plugin, const cha
 }
 
 static bool has_threads(void) {
-    return count_entries("/proc/self/task") > 3; /* this thread, and the two dots */
+    return process_count_entries("/proc/self/task") > 3; /* this thread, and the two dots */
 }
 
 /* Give threads that were left behind the time to do what they do. */
@@ -364,35 +350,16 @@ static _Noreturn void be_host(const char *dir, const struct zoo_row *row, struct
 
 /* ------------------------------------------------------------ all rows */
 
-/* The parent of a process, by /proc; 0 when it is gone. */
-static pid_t parent_of(const char *process) {
-    char path[300];
-    char stat[512] = "";
-    (void)snprintf(path, sizeof path, "/proc/%s/stat", process);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
-    }
-    ssize_t length = read(fd, stat, sizeof stat - 1);
-    (void)close(fd);
-    stat[length > 0 ? length : 0] = '\0';
-    const char *behind_name = strrchr(stat, ')');
-    int parent = 0;
-    return behind_name != NULL && sscanf(behind_name + 1, " %*c %d", &parent) == 1 ? parent : 0;
+static void end_child(void *user, pid_t pid, const char *name) {
+    (void)user;
+    (void)name;
+    (void)kill(pid, SIGKILL);
 }
 
 /* End what the row has left: its processes are ours by now, or will be when their parent ends. */
 static void clear_away(void) {
     do {
-        DIR *all = opendir("/proc");
-        for (struct dirent *at = all != NULL ? readdir(all) : NULL; at != NULL; at = readdir(all)) {
-            if (at->d_name[0] >= '1' && at->d_name[0] <= '9' && parent_of(at->d_name) == getpid()) {
-                (void)kill((pid_t)strtol(at->d_name, NULL, 10), SIGKILL);
-            }
-        }
-        if (all != NULL) {
-            (void)closedir(all);
-        }
+        (void)process_children(end_child, NULL);
     } while (waitpid(-1, NULL, 0) > 0);
 }
 
@@ -438,16 +405,6 @@ static bool is_built(const char *dir, const struct zoo_row *row) {
     return access(path, F_OK) == 0;
 }
 
-static uint16_t listen_somewhere(int *ret_fd) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof at;
-    *ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool listens = *ret_fd >= 0 && bind(*ret_fd, (const struct sockaddr *)&at, sizeof at) == 0 &&
-                   listen(*ret_fd, 16) == 0 &&
-                   getsockname(*ret_fd, (struct sockaddr *)&at, &size) == 0;
-    return listens ? ntohs(at.sin_port) : 0;
-}
-
 /* TAP is UTF-8 in lines, and # begins a directive. */
 static void make_printable(char *text) {
     for (; *text != '\0'; text++) {
@@ -483,11 +440,10 @@ static int run_all(const char *dir, struct zoo_aims *aims, const char *work, str
 int main(int argc, char **argv) {
     char work[] = "/tmp/toolrack-zoo-XXXXXX";
     struct zoo_aims aims = {0};
-    int listener = -1;
     struct story *story =
             mmap(NULL, sizeof *story, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    aims.port = listen_somewhere(&listener);
-    if (argc != 2 || story == MAP_FAILED || aims.port == 0 || mkdtemp(work) == NULL ||
+    int listener = process_listen(&aims.port);
+    if (argc != 2 || story == MAP_FAILED || listener < 0 || mkdtemp(work) == NULL ||
         prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         (void)printf("Bail out! usage: alone ZOO_DIR, with /tmp and a loopback network\n");
         return EXIT_FAILURE;

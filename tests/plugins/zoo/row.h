@@ -36,8 +36,8 @@ struct zoo_row {
     const char *says;
     enum zoo_then then;
     enum zoo_need needs;
-    bool logs; /* what it prints comes as log lines */
-    bool cxx;  /* there only with a C++ compiler */
+    const char *logs; /* what must stand in a log line of the plugin; NULL: nothing */
+    bool cxx;         /* there only with a C++ compiler */
     /* What a process without a host does at this fault, as alone.c words it: a part of it, or
      * alternatives with | between. NULL follows from the rest: the signal, "hangs" for a
      * Timeout, or the result. */
