@@ -9,7 +9,7 @@
 static int call_here(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
                      size_t length, const struct toolrack_call_options *options,
                      struct toolrack_result **ret, struct toolrack_error *err) {
-    _Alignas(16) char memory[CALL_FIRST_MEMORY];
+    _Alignas(16) char memory[RUN_FIRST_MEMORY];
     struct call call;
     call_init(&call, &host->calls, tool, options, memory, sizeof memory);
     call.started_ns = clock_now_ns();

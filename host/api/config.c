@@ -1,4 +1,4 @@
-#include "api/config.h"
+#include "api/config-reading.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,14 +69,7 @@ static int parse(struct config *config, const char *path, const struct buf *text
 
 /* ----------------------------------------------------------------- members */
 
-/* What a member's reader needs. */
-struct reading {
-    struct config *config;
-    const char *path; /* of the file, for messages */
-    struct toolrack_error *err;
-};
-
-static int wrong(const struct reading *reading, const char *pointer, const char *reason) {
+int config_wrong(const struct reading *reading, const char *pointer, const char *reason) {
     return error_set_field(reading->err, TOOLRACK_E_INVALID, pointer, "%s: %s %s", reading->path,
                            pointer, reason);
 }
@@ -93,29 +86,34 @@ static int read_trust(const struct reading *reading, yyjson_val *value, enum tru
     } else if (yyjson_equals_str(value, "builtin")) {
         *ret = TRUST_BUILTIN;
     } else {
-        return wrong(reading, "/folders",
-                     "have \"trust\" \"community\", \"official\" or "
-                     "\"builtin\"");
+        return config_wrong(reading, "/folders",
+                            "have \"trust\" \"community\", \"official\" or "
+                            "\"builtin\"");
     }
     return 0;
 }
 
 static int read_folder(const struct reading *reading, yyjson_val *value, struct scan_folder *ret) {
     yyjson_val *path = yyjson_is_obj(value) ? yyjson_obj_get(value, "path") : value;
-    yyjson_val *trust = yyjson_is_obj(value) ? yyjson_obj_get(value, "trust") : NULL;
     if (!yyjson_is_str(path) || yyjson_get_len(path) == 0) {
-        return wrong(reading, "/folders",
-                     "must hold paths, or objects with \"path\" and \"trust\"");
+        return config_wrong(reading, "/folders",
+                            "must hold paths, or objects with \"path\" and \"trust\"");
     }
     ret->path = yyjson_get_str(path);
     ret->optional = false;
-    return read_trust(reading, trust, &ret->trust);
+    int code = read_trust(reading, yyjson_obj_get(value, "trust"), &ret->trust);
+    if (code == 0) {
+        code = config_read_isolation(reading, "/folders", yyjson_obj_get(value, "isolation"),
+                                     &ret->isolation);
+    }
+    return code < 0 ? code
+                    : config_read_pin(reading, "/folders", yyjson_obj_get(value, "pin"), &ret->pin);
 }
 
 static int read_folders(const struct reading *reading, yyjson_val *value) {
     struct config *config = reading->config;
     if (!yyjson_is_arr(value)) {
-        return wrong(reading, "/folders", "must be an array");
+        return config_wrong(reading, "/folders", "must be an array");
     }
     config->folders =
             arena_zalloc(&config->arena, yyjson_arr_size(value) * sizeof *config->folders);
@@ -138,7 +136,7 @@ static int read_folders(const struct reading *reading, yyjson_val *value) {
 static int read_deadline(const struct reading *reading, yyjson_val *value) {
     if (!yyjson_is_uint(value) || yyjson_get_uint(value) == 0 ||
         yyjson_get_uint(value) >= UINT32_MAX) {
-        return wrong(reading, "/deadline_ms", "must be a positive number of milliseconds");
+        return config_wrong(reading, "/deadline_ms", "must be a positive number of milliseconds");
     }
     reading->config->deadline_ms = (uint32_t)yyjson_get_uint(value);
     return 0;
@@ -150,7 +148,7 @@ static int read_duplicates(const struct reading *reading, yyjson_val *value) {
     } else if (yyjson_equals_str(value, "replace")) {
         reading->config->duplicates = REGISTRY_REPLACE;
     } else {
-        return wrong(reading, "/duplicates", "must be \"reject\" or \"replace\"");
+        return config_wrong(reading, "/duplicates", "must be \"reject\" or \"replace\"");
     }
     return 0;
 }
@@ -160,11 +158,11 @@ static int read_grants(const struct reading *reading, yyjson_val *value) {
     size_t count;
     yyjson_val *name;
     if (!yyjson_is_arr(value)) {
-        return wrong(reading, "/grants", "must be an array of tool names");
+        return config_wrong(reading, "/grants", "must be an array of tool names");
     }
     yyjson_arr_foreach (value, at, count, name) {
         if (!yyjson_is_str(name)) {
-            return wrong(reading, "/grants", "must be an array of tool names");
+            return config_wrong(reading, "/grants", "must be an array of tool names");
         }
     }
     reading->config->grants = value;
@@ -177,12 +175,13 @@ static int read_plugins(const struct reading *reading, yyjson_val *value) {
     yyjson_val *id;
     yyjson_val *settings;
     if (!yyjson_is_obj(value)) {
-        return wrong(reading, "/plugins", "must be an object of plugin ids");
+        return config_wrong(reading, "/plugins", "must be an object of plugin ids");
     }
     yyjson_obj_foreach (value, at, count, id, settings) {
         (void)id;
         if (!yyjson_is_obj(settings)) {
-            return wrong(reading, "/plugins", "must hold an object of settings for each plugin id");
+            return config_wrong(reading, "/plugins",
+                                "must hold an object of settings for each plugin id");
         }
     }
     reading->config->plugins = value;
@@ -193,8 +192,16 @@ static const struct member {
     const char *key;
     int (*read)(const struct reading *reading, yyjson_val *value);
 } members[] = {
-        {"folders", read_folders}, {"deadline_ms", read_deadline}, {"duplicates", read_duplicates},
-        {"grants", read_grants},   {"plugins", read_plugins},
+        {"folders", read_folders},
+        {"deadline_ms", read_deadline},
+        {"duplicates", read_duplicates},
+        {"grants", read_grants},
+        {"plugins", read_plugins},
+        {"isolation", config_read_isolation_member},
+        {"require_sandbox", config_read_require_sandbox},
+        {"pin", config_read_pin_member},
+        {"paths", config_read_paths},
+        {"policies", config_read_policies},
 };
 
 static int read_member(const struct reading *reading, yyjson_val *key, yyjson_val *value) {
@@ -282,13 +289,6 @@ bool config_grants(const struct config *config, const char *tool) {
 
 const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path) {
     yyjson_val *settings = yyjson_obj_get(config->plugins, plugin_id);
-    yyjson_val *value = json_at(settings, path);
-    if (value == NULL || yyjson_is_null(value)) {
-        return NULL;
-    }
-    if (yyjson_is_str(value)) {
-        return yyjson_get_str(value);
-    }
     yyjson_alc alc = arena_alc(&config->arena);
-    return yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
+    return json_setting(settings, path, &alc);
 }

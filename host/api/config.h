@@ -6,7 +6,21 @@
  *         "deadline_ms": 30000,        // how long a call may take when nobody says
  *         "duplicates": "reject",      // or "replace"
  *         "grants": ["wipe_disk"],     // dangerous tools that may run
- *         "plugins": {"currency": {"rates_file": "/srv/rates.xml"}}  // settings, by plugin id
+ *         "plugins": {"currency": {"rates_file": "/srv/rates.xml"}},  // settings, by plugin id
+ *
+ *         "isolation": "process",      // or "none"; folders and policies may say otherwise
+ *         "require_sandbox": false,    // true: rather no call than one without a layer
+ *         "pin": "warn",               // "off", "enforce": when an approved tool's text changes
+ *         "paths": {"workspace": "/srv/work"},  // what ${workspace} stands for
+ *         "policies": {                // by plugin id
+ *             "currency": {
+ *                 "isolation": "process",
+ *                 "allow": ["read", "network:example.org:443", "env:LANG"], // capabilities
+ *                 "workers": 4, "queue": 256, "start_ms": 10000, "idle_ms": 30000,
+ *                 "memory_mb": 1024, "file_mb": 256, "cpu_s": 60, "files": 64, "processes": 32,
+ *                 "network_namespace": false
+ *             }
+ *         }
  *     }
  */
 #pragma once
@@ -30,6 +44,11 @@ struct config {
     enum registry_duplicates duplicates;
     yyjson_val *grants;  /* array of names, or NULL */
     yyjson_val *plugins; /* object, or NULL */
+    enum isolation isolation;
+    enum pin_policy pin;
+    bool require_sandbox;
+    yyjson_val *paths;    /* object of absolute paths, or NULL */
+    yyjson_val *policies; /* object, read, or NULL */
 };
 
 /** Read a file.
@@ -45,3 +64,25 @@ bool config_grants(const struct config *config, const char *tool);
 /** A plugin's setting at a path (that of json_at()): a string's text, or any other value's
  * JSON, made in `config->arena`. NULL where it is not set. One thread at a time. */
 const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path);
+
+/** What the administrator says of one plugin; 0, NULL and UNSTATED where nothing. */
+struct config_policy {
+    enum isolation isolation;
+    enum pin_policy pin;
+    yyjson_val *allow; /* array of texts: "read", "read:PATH", "*" ... */
+    uint32_t workers;
+    uint32_t queue;
+    uint32_t start_ms;
+    uint32_t idle_ms;
+    uint32_t memory_mb;
+    uint32_t file_mb;
+    uint32_t cpu_s;
+    uint32_t files;
+    uint32_t processes;
+    bool network_namespace;
+};
+void config_policy(const struct config *config, const char *plugin_id, struct config_policy *ret);
+
+/** What a placeholder stands for ("workspace"), or NULL. "home" is the HOME of the environment
+ * where the file does not say. */
+const char *config_placeholder(const struct config *config, const char *name, size_t length);

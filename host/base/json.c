@@ -40,3 +40,13 @@ yyjson_val *json_at(yyjson_val *root, const char *path) {
     memcpy(pointer + 1, path, length);
     return yyjson_ptr_getn(root, pointer, length + 1);
 }
+
+const char *json_setting(yyjson_val *root, const char *path, const yyjson_alc *alc) {
+    yyjson_val *value = json_at(root, path);
+    if (value == NULL || yyjson_is_null(value)) {
+        return NULL;
+    }
+    return yyjson_is_str(value)
+                   ? yyjson_get_str(value)
+                   : yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, alc, NULL, NULL);
+}

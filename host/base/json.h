@@ -10,3 +10,7 @@
  * without its first slash ("filter/0/name"); the empty path is `root`, NULL leads nowhere.
  * [any-thread] */
 yyjson_val *json_at(yyjson_val *root, const char *path);
+
+/** A setting at a path as a plugin gets it: a string's text, or any other value's JSON, made with
+ * `alc`. NULL where it is absent or null, or there is no memory. [any-thread] */
+const char *json_setting(yyjson_val *root, const char *path, const yyjson_alc *alc);

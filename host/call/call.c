@@ -6,15 +6,15 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/utf8.h"
 
 /* Most values that a typed tool takes from its arguments without more memory. */
 #define SLOTS_ON_STACK 32
 
+static const struct run_host run_host;
+
 void call_init(struct call *call, const struct call_host *host, struct toolrack_tool *tool,
                const struct toolrack_call_options *options, void *memory, size_t size) {
-    /* Field by field: the error inside is large, and is written only when it is needed. */
-    call->base.api = &call_api;
+    run_init(&call->run, &run_host, memory, size);
     call->host = host;
     call->tool = tool;
     if (options != NULL && options->size >= sizeof call->options) {
@@ -26,32 +26,25 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
         }
     }
     call->started_ns = 0;
-    call->deadline_ns = 0;
     atomic_init(&call->cancelled, false);
     call->gate = NULL;
     call->step = NULL;
     call->step_user = NULL;
-    arena_init(&call->arena, memory, size);
-    call->arena.size_max = CALL_MEMORY_MAX;
-    call->arguments_text = NULL;
-    call->arguments_length = 0;
-    call->arguments = NULL;
-    call->arguments_filled = false;
-    call->given_arguments = NULL;
-    call->given_length = 0;
-    call->first_block = NULL;
-    call->last_block = NULL;
-    call->block_count = 0;
-    call->has_json = false;
-    call->structured = NULL;
-    call->writer = (struct writer){0};
-    call->reply_size = 0;
-    call->failed = false;
+    call_take_context(call);
+}
+
+void call_take_context(struct call *call) {
+    const struct toolrack_call_options *options = &call->options;
+    call->run.context =
+            (struct run_context){.tool = toolrack_tool_name(call->tool),
+                                 .caller = options->caller,
+                                 .channel = options->channel != NULL ? options->channel : "api",
+                                 .conversation = options->conversation,
+                                 .trace = options->trace};
 }
 
 void call_finish(struct call *call) {
-    buf_finish(&call->writer.text);
-    arena_finish(&call->arena);
+    run_finish(&call->run);
 }
 
 uint32_t call_deadline_ms(const struct call_host *host, const struct toolrack_tool *tool,
@@ -90,63 +83,58 @@ int call_permit(const struct call *call, struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' has no known permission", name);
 }
 
-/* ------------------------------------------------------------------- fail */
+/* ------------------------------------------------- what the tool says meanwhile */
 
-tr_status call_fail(struct call *call, int error_code, tr_status code, const char *field,
-                    const char *format, ...) {
-    if (!call->failed) {
-        call->failed = true;
-        va_list args;
-        va_start(args, format);
-        (void)error_setv(&call->error, error_code, field, format, args);
-        va_end(args);
-    }
-    return code;
+static struct call *call_of(const struct run *run) {
+    return (struct call *)(uintptr_t)run;
 }
+
+/* Bracket the use of what belongs to the host or the caller. False: nobody waits any more. */
+static bool gate_enter(struct call *call) {
+    if (call->gate == NULL) {
+        return true;
+    }
+    (void)pthread_mutex_lock(&call->gate->lock);
+    bool open = !call->gate->closed;
+    call->gate->inside += open;
+    (void)pthread_mutex_unlock(&call->gate->lock);
+    return open;
+}
+
+static void gate_leave(struct call *call) {
+    if (call->gate != NULL) {
+        (void)pthread_mutex_lock(&call->gate->lock);
+        if (--call->gate->inside == 0) {
+            (void)pthread_cond_broadcast(&call->gate->left);
+        }
+        (void)pthread_mutex_unlock(&call->gate->lock);
+    }
+}
+
+static void show_progress(struct run *run, double done, double total, const char *message) {
+    struct call *call = call_of(run);
+    if (call->options.progress != NULL && gate_enter(call)) {
+        call->options.progress(call->options.user, done, total, message);
+        gate_leave(call);
+    }
+}
+
+static void log_message(struct run *run, int level, const char *message) {
+    struct call *call = call_of(run);
+    if (gate_enter(call)) {
+        log_line(call->host->log, level, call->tool->reg->plugin->desc->plugin->id, "%s", message);
+        gate_leave(call);
+    }
+}
+
+static bool is_cancelled(const struct run *run) {
+    return atomic_load_explicit(&call_of(run)->cancelled, memory_order_relaxed);
+}
+
+static const struct run_host run_host = {
+        .progress = show_progress, .log = log_message, .cancelled = is_cancelled};
 
 /* -------------------------------------------------------------- arguments */
-
-static int no_memory(const struct call *call, struct toolrack_error *err) {
-    return call->arena.limited
-                   ? error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                               "the call takes more than the %u bytes of memory allowed",
-                               CALL_MEMORY_MAX)
-                   : error_oom(err);
-}
-
-static int parse(struct call *call, const char *text, size_t length, struct toolrack_error *err) {
-    if (length == 0) {
-        text = "{}";
-        length = 2;
-    }
-    if (length > TOOLRACK_ARGUMENTS_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the arguments have %zu bytes, more than the %u allowed", length,
-                         TOOLRACK_ARGUMENTS_MAX);
-    }
-    call->arguments_text = text;
-    call->arguments_length = length;
-    yyjson_alc alc = arena_alc(&call->arena);
-    yyjson_read_err why;
-    /* Without the in-situ flag yyjson only reads the text, though its type does not say so. */
-    yyjson_doc *doc =
-            yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, &alc, &why);
-    if (doc == NULL) {
-        return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
-                       ? no_memory(call, err)
-                       : error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
-                                   "the arguments are not JSON: %s at byte %zu", why.msg, why.pos);
-    }
-    call->arguments = yyjson_doc_get_root(doc);
-    if (!yyjson_is_obj(call->arguments)) {
-        return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
-                         "the arguments must be one JSON object, such as {\"key\": \"value\"}, "
-                         "not %s %s",
-                         yyjson_is_arr(call->arguments) ? "an" : "a",
-                         yyjson_get_type_desc(call->arguments));
-    }
-    return 0;
-}
 
 static int refuse_arguments(const struct schema_failure *failure, struct toolrack_error *err) {
     return error_set_field(err, failure->code, failure->field, "%s", failure->reason);
@@ -157,12 +145,12 @@ static int fill_defaults(struct call *call, const struct prepared *prepared,
     if (!schema_has_defaults(prepared->schema)) {
         return 0;
     }
-    yyjson_alc alc = arena_alc(&call->arena);
+    yyjson_alc alc = arena_alc(&call->run.arena);
     yyjson_val *filled = NULL;
-    int code = schema_fill_defaults(prepared->schema, call->arguments, &alc, &filled, err);
-    if (code == 0 && filled != call->arguments) {
-        call->arguments = filled;
-        call->arguments_filled = true;
+    int code = schema_fill_defaults(prepared->schema, call->run.arguments, &alc, &filled, err);
+    if (code == 0 && filled != call->run.arguments) {
+        call->run.arguments = filled;
+        call->run.arguments_filled = true;
     }
     return code;
 }
@@ -191,7 +179,7 @@ static int enter_plugin(struct call *call, struct toolrack_error *err) {
     if (!plugin->serial) {
         return 0;
     }
-    switch (plugin_take_turn(plugin, call, call->deadline_ns, &call->cancelled)) {
+    switch (plugin_take_turn(plugin, call, call->run.deadline_ns, &call->cancelled)) {
     case PLUGIN_TURN_TAKEN: return 0;
     case PLUGIN_TURN_STUCK:
         return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
@@ -222,39 +210,23 @@ int call_late(const struct call *call, const char *why, struct toolrack_error *e
 /* A tool that listens ends by itself at its deadline, perhaps before its caller looks: that is a
  * Timeout all the same, unless somebody cancelled it. */
 static bool is_late(const struct call *call) {
-    return call->deadline_ns != 0 && clock_now_ns() >= call->deadline_ns &&
+    return call->run.deadline_ns != 0 && clock_now_ns() >= call->run.deadline_ns &&
            !atomic_load_explicit(&call->cancelled, memory_order_relaxed);
 }
 
-/* What the tool reported by tr_fail(), or by its status alone. */
-static int outcome(struct call *call, tr_status status, struct toolrack_error *err) {
-    if (status != TR_OK) {
-        (void)call_fail(call, TOOLRACK_E_EXECUTION_FAILED, status, NULL,
-                        "the tool failed with status %d and did not say why", (int)status);
-    }
-    if (!call->failed && call->writer.begun && !call->writer.finished) {
-        (void)call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                        "the tool's JSON reply is not complete: %u objects or arrays are open",
-                        call->writer.depth);
-    }
-    if (!call->failed) {
-        return 0;
-    }
-    if (call->error.code == TOOLRACK_E_CANCELLED && is_late(call)) {
-        return call_late(call, "", err);
-    }
-    *err = call->error;
-    return call->error.code;
+/* What the tool's own word makes of a failure. */
+static int judge(const struct call *call, int code, struct toolrack_error *err) {
+    return code == TOOLRACK_E_CANCELLED && is_late(call) ? call_late(call, "", err) : code;
 }
 
 static int check_result(struct call *call, const struct schema *schema,
                         struct toolrack_error *err) {
     struct schema_failure failure;
-    if (!call->has_json) {
+    if (!call->run.has_json) {
         return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
                          "the tool states a schema of its result, but gave no JSON reply");
     }
-    yyjson_val *result = result_structured(call);
+    yyjson_val *result = result_structured(&call->run);
     if (result == NULL) {
         return error_oom(err);
     }
@@ -268,7 +240,7 @@ static int check_result(struct call *call, const struct schema *schema,
 static int run_json(struct call *call, const struct prepared *prepared, struct buf *out,
                     struct toolrack_error *err) {
     struct schema_failure failure;
-    if (!schema_validate(prepared->schema, call->arguments, &failure)) {
+    if (!schema_validate(prepared->schema, call->run.arguments, &failure)) {
         return refuse_arguments(&failure, err);
     }
     int code = fill_defaults(call, prepared, err);
@@ -278,52 +250,38 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
     if (code < 0) {
         return code;
     }
-    code = may_take(call, CALL_RUNS) ? outcome(call, prepared->run(&call->base), err)
-                                     : given_up(err);
+    code = may_take(call, CALL_RUNS)
+                   ? judge(call, run_json_tool(&call->run, prepared->run, err), err)
+                   : given_up(err);
     leave_plugin(call);
     if (code == 0 && prepared->result_schema != NULL) {
         code = check_result(call, prepared->result_schema, err);
     }
-    return code < 0 ? code : result_add_replies(call, out, err);
-}
-
-/* Nothing that a tool gives is lost without a word. */
-static void refuse_replies(struct call *call) {
-    if (call->block_count > 0 || call->writer.begun) {
-        (void)call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                        "the tool replied through its call, but the result of a typed tool is what "
-                        "it returns; it must be a JSON tool to do that");
-    }
+    return code < 0 ? code : result_add_replies(&call->run, out, err);
 }
 
 static int run_typed_with(struct call *call, const struct prepared *prepared, yyjson_val **slots,
                           struct buf *out, struct toolrack_error *err) {
     struct schema_failure failure;
-    if (!schema_validate_object(prepared->schema, call->arguments, slots, prepared->slot_count,
+    if (!schema_validate_object(prepared->schema, call->run.arguments, slots, prepared->slot_count,
                                 &failure)) {
         return refuse_arguments(&failure, err);
     }
     struct frame frame;
-    int code = signature_bind(prepared->signature, slots, &call->arena, &frame, err);
+    int code = signature_bind(prepared->signature, slots, &call->run.arena, &frame, err);
     if (code == 0) {
         code = enter_plugin(call, err);
     }
     if (code < 0) {
         return code;
     }
-    if (may_take(call, CALL_RUNS)) {
-        signature_invoke(prepared->signature, prepared->function, &call->base, &frame);
-        refuse_replies(call);
-        code = outcome(call, TR_OK, err);
-    } else {
-        code = given_up(err);
-    }
-    /* The result may lie in the plugin's own memory, which its next call may use again. */
-    if (code == 0) {
-        result_begin(out);
-        code = signature_write_result(prepared->signature, &frame, &call->arena,
-                                      TOOLRACK_RESULT_MAX, out, err);
-    }
+    /* The result may lie in the plugin's own memory, which its next call may use again: it is
+     * written before the plugin is left. */
+    code = may_take(call, CALL_RUNS) ? judge(call,
+                                             run_typed_tool(&call->run, prepared->signature,
+                                                            prepared->function, &frame, out, err),
+                                             err)
+                                     : given_up(err);
     leave_plugin(call);
     return code;
 }
@@ -334,7 +292,7 @@ static int run_typed(struct call *call, const struct prepared *prepared, struct 
     if (prepared->slot_count <= SLOTS_ON_STACK) {
         return run_typed_with(call, prepared, slots, out, err);
     }
-    yyjson_val **more = arena_alloc(&call->arena, prepared->slot_count * sizeof *more);
+    yyjson_val **more = arena_alloc(&call->run.arena, prepared->slot_count * sizeof *more);
     return more == NULL ? error_oom(err) : run_typed_with(call, prepared, more, out, err);
 }
 
@@ -371,7 +329,7 @@ static int run(struct call *call, const char *arguments, size_t length,
         code = prepare(call, &prepared, err);
     }
     if (code == 0) {
-        code = parse(call, arguments, length, err);
+        code = run_parse(&call->run, arguments, length, err);
     }
     if (code < 0) {
         return code;

@@ -8,17 +8,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/arena.h"
-#include "call/writer.h"
 #include "registry/tool.h"
-
-/* Most memory that one call takes from the host: arguments parsed, defaults, replies, tr_alloc().
- */
-#define CALL_MEMORY_MAX   (512u * 1024 * 1024)
-/* Most blocks of a reply. */
-#define CALL_BLOCKS_MAX   10000u
-/* What a call has before it allocates: on its thread's stack, or in its job. */
-#define CALL_FIRST_MEMORY 8192u
+#include "run/run.h"
 
 /* What calls need of their host. Outlives them all, but for those given up at its end. */
 struct call_host {
@@ -28,17 +19,6 @@ struct call_host {
     void (*event)(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                   const char *message);
     void *user;
-};
-
-/* One piece of a reply; texts and data live in the call's arena. */
-struct reply_block {
-    struct reply_block *next;
-    enum reply_kind { REPLY_TEXT, REPLY_JSON, REPLY_IMAGE, REPLY_AUDIO, REPLY_RESOURCE } kind;
-    const char *data; /* text, JSON or bytes; zero-terminated */
-    size_t size;
-    const char *mime_type; /* NULL for none */
-    const char *uri;       /* REPLY_RESOURCE */
-    bool is_text;          /* REPLY_RESOURCE: data is text, not bytes */
 };
 
 /* Whether anybody still waits for a call that runs on a thread of the host. The call is inside
@@ -59,36 +39,16 @@ enum call_step {
 };
 
 struct call {
-    struct tr_call base; /* first: the tool holds a pointer to it */
+    struct run run; /* first: what the tool sees of it */
     const struct call_host *host;
     struct toolrack_tool *tool; /* borrowed from whoever runs the call */
     struct toolrack_call_options options;
-    uint64_t started_ns;  /* of the monotonic clock */
-    uint64_t deadline_ns; /* likewise; 0 is none */
+    uint64_t started_ns; /* of the monotonic clock */
     atomic_bool cancelled;
     struct call_gate *gate; /* NULL: runs on its caller's thread */
     /* Asked before each step; false is: do not take it, nobody waits any more. NULL: always. */
     bool (*step)(void *user, enum call_step step);
     void *step_user;
-
-    struct arena arena;
-    const char *arguments_text; /* as they came */
-    size_t arguments_length;
-    yyjson_val *arguments;       /* with the defaults filled in */
-    bool arguments_filled;       /* differ from the text */
-    const char *given_arguments; /* what the tool was given, once it asked for all */
-    size_t given_length;
-
-    struct reply_block *first_block;
-    struct reply_block *last_block;
-    uint32_t block_count;
-    bool has_json;          /* one of the blocks is the JSON reply */
-    yyjson_val *structured; /* that, parsed; NULL when it was put piece by piece */
-    struct writer writer;   /* puts it piece by piece */
-    size_t reply_size;
-
-    bool failed;
-    struct toolrack_error error; /* set when failed */
 };
 
 /** Begin a call of `tool`. `memory` is its first memory. All pointers are borrowed until
@@ -96,6 +56,9 @@ struct call {
 void call_init(struct call *call, const struct call_host *host, struct toolrack_tool *tool,
                const struct toolrack_call_options *options, void *memory, size_t size);
 void call_finish(struct call *call);
+
+/** Tell the tool of its call what the options say, after their texts were moved. */
+void call_take_context(struct call *call);
 
 /** Whether it may run: enabled, permitted, confirmed. */
 int call_permit(const struct call *call, struct toolrack_error *err);
@@ -115,43 +78,6 @@ uint64_t call_record(const struct call *call, int code);
 uint32_t call_deadline_ms(const struct call_host *host, const struct toolrack_tool *tool,
                           const struct toolrack_call_options *options);
 
-/* ---- parts of it, in files of their own */
-
-/** The functions that a tool calls (interface.c). */
-extern const struct tr_call_api call_api;
-
-/** Fail the call unless it has failed already; `field` is a path or NULL. Returns `code`. */
-tr_status call_fail(struct call *call, int error_code, tr_status code, const char *field,
-                    const char *format, ...) TOOLRACK_PRINTF(5, 6);
-
-/** Fail the call for want of memory, or at CALL_MEMORY_MAX (interface.c). */
-tr_status call_no_memory(struct call *call);
-
-/** Note what the writer has finished as the JSON reply (interface.c). */
-tr_status call_add_written(struct call *call);
-
 /** The error of a call that its deadline has overtaken; `why` ends the message. Returns its code.
  */
 int call_late(const struct call *call, const char *why, struct toolrack_error *err);
-
-/** Where a path leads in the arguments, or NULL (arguments.c). */
-yyjson_val *call_argument(struct call *call, const char *path);
-
-/* result.c. A result is one block of memory: the struct, the JSON, and for a text its plain form.
- */
-struct toolrack_result {
-    uint64_t duration_ns;
-    size_t json_length;
-    size_t text_at; /* offset of the plain text from the struct; 0 is none */
-    size_t text_length;
-    char json[];
-};
-
-/** The JSON reply parsed, for the schema; NULL when out of memory. */
-yyjson_val *result_structured(struct call *call);
-/** Begin a result: room for its struct at the start of `out`. */
-void result_begin(struct buf *out);
-/** The replies of the call as a result, in the empty `out`. */
-int result_add_replies(struct call *call, struct buf *out, struct toolrack_error *err);
-/** End it: hand the memory over as a result. */
-int result_end(struct buf *out, struct toolrack_result **ret, struct toolrack_error *err);

@@ -56,7 +56,7 @@ struct job {
     char *arguments;
     size_t length;
     char *texts; /* copies of the options' texts */
-    _Alignas(16) char memory[CALL_FIRST_MEMORY];
+    _Alignas(16) char memory[RUN_FIRST_MEMORY];
 };
 
 /* One thread. */
@@ -147,6 +147,7 @@ static bool own_options(struct job *job) {
     options->channel = move_text(&at, options->channel);
     options->conversation = move_text(&at, options->conversation);
     options->trace = move_text(&at, options->trace);
+    call_take_context(&job->call);
     return true;
 }
 
@@ -174,7 +175,7 @@ static struct job *job_create(struct pool *pool, struct toolrack_tool *tool, con
     job->call.step_user = job;
     job->call.started_ns = clock_now_ns();
     if (deadline_ms != 0) {
-        job->call.deadline_ns = job->call.started_ns + (uint64_t)deadline_ms * CLOCK_NS_PER_MS;
+        job->call.run.deadline_ns = job->call.started_ns + (uint64_t)deadline_ms * CLOCK_NS_PER_MS;
     }
     job->arguments = malloc(length + 1);
     if (job->arguments == NULL || !own_options(job)) {
@@ -621,7 +622,7 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
         }
         pool->queue_last = job;
         if (job->done != NULL) {
-            job->watch_ns = job->call.deadline_ns;
+            job->watch_ns = job->call.run.deadline_ns;
             live_add(pool, job);
             (void)pthread_cond_signal(&pool->watch);
         }
@@ -754,7 +755,7 @@ static bool wait_for(struct job *job) {
     if (spin_worthwhile(spin)) {
         (void)spin_while_zero(spin, &job->over);
     }
-    struct timespec until = clock_timespec(job->call.deadline_ns);
+    struct timespec until = clock_timespec(job->call.run.deadline_ns);
     (void)pthread_mutex_lock(&job->gate.lock);
     int timed_out = 0;
     while (!is_over(job) && timed_out != ETIMEDOUT) {

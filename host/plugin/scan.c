@@ -318,15 +318,19 @@ static int stat_name(int dir, const char *name, struct scan_file *row) {
                                : refuse_row(row, FINDING_FILE_NOT_REGULAR, kind_of(st.st_mode));
 }
 
-static int add_rows(struct scanner *scanner, const struct folder *folder, enum trust trust,
-                    struct listed_folder *listed, struct toolrack_error *err) {
+static int add_rows(struct scanner *scanner, const struct folder *folder,
+                    const struct scan_folder *asked, struct listed_folder *listed,
+                    struct toolrack_error *err) {
     struct scan *scan = scanner->scan;
     if (!reserve_rows(scanner, folder->count)) {
         return error_oom(err);
     }
     for (size_t i = 0; i < folder->count; i++) {
         struct scan_file *row = &scan->files[scan->file_count];
-        *row = (struct scan_file){.path = folder_path(folder, i), .trust = trust};
+        *row = (struct scan_file){.path = folder_path(folder, i),
+                                  .trust = asked->trust,
+                                  .isolation = asked->isolation,
+                                  .pin = asked->pin};
         int state = stat_name(dirfd(folder->dir), folder->names[i], row);
         if (state == TOOLRACK_E_NOT_FOUND) {
             continue;
@@ -369,7 +373,7 @@ static int list_folder(struct scanner *scanner, const struct scan_folder *asked,
             .first = scanner->scan->file_count,
             .complete = why == 0,
     };
-    return add_rows(scanner, &folder, asked->trust, listed, err);
+    return add_rows(scanner, &folder, asked, listed, err);
 }
 
 /* --------------------------------------------------------- second pass: look up */

@@ -44,16 +44,25 @@ struct file_identity {
     int64_t ctime_ns;
 };
 
+/** In whose process the plugins of a folder run, and what holds for tools whose text changes after
+ * they were approved; as the administrator says. */
+enum isolation { ISOLATION_UNSTATED, ISOLATION_PROCESS, ISOLATION_NONE };
+enum pin_policy { PIN_UNSTATED, PIN_OFF, PIN_WARN, PIN_ENFORCE };
+
 struct scan_folder {
     const char *path;
     enum trust trust;
     bool optional; /* a default folder: that it does not exist is no news */
+    enum isolation isolation;
+    enum pin_policy pin;
 };
 
 /** One file whose name ends in .so and does not begin with a dot. */
 struct scan_file {
     const char *path; /* folder, slash, name; as given, links not resolved */
     enum trust trust;
+    enum isolation isolation; /* as its folder says, likewise trust and pin */
+    enum pin_policy pin;
     struct file_identity identity; /* of what the path leads to */
     struct descriptor *descriptor; /* a reference of the scan; never NULL */
     bool cached;                   /* taken from the cache, not read */

@@ -122,5 +122,5 @@ TR_TOOL(currency_rates,
 
 TR_PLUGIN(("currency", .description = "Converts currencies by a table of rates",
            .vendor = "toolrack", .license = "MIT", .flags = TR_THREAD_SAFE, .open = open_currency,
-           TR_CAPABILITIES(TR_READS(CURRENCY_DATA_DIR))),
+           TR_CAPABILITIES(TR_READS(CURRENCY_DATA_DIR), TR_READS("${setting:rates_file}"))),
           "1.0.0", currency_convert, currency_rates)

@@ -1,10 +1,10 @@
-#include "call/writer.h"
+#include "run/writer.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "call/call.h"
+#include "run/run.h"
 
 /* Invariants:
  *
@@ -13,22 +13,22 @@
  *  (2) A key is written together with its value, so (1) holds between any two pieces.
  *  (3) After a failure nothing more is written: the call fails whatever comes. */
 
-static struct call *call_of(struct tr_call *base) {
-    return (struct call *)base;
+static struct run *run_of(struct tr_call *base) {
+    return (struct run *)base;
 }
 
-static tr_status misuse(struct call *call, const char *what) {
-    return call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                     "the tool's JSON reply cannot be used: %s", what);
+static tr_status misuse(struct run *run, const char *what) {
+    return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                    "the tool's JSON reply cannot be used: %s", what);
 }
 
 static bool in_object(const struct writer *writer) {
     return writer->depth > 0 && (writer->objects >> (writer->depth - 1) & 1) != 0;
 }
 
-static tr_status too_large(struct call *call) {
-    return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                     "the reply is larger than the %u bytes allowed", TOOLRACK_RESULT_MAX);
+static tr_status too_large(struct run *run) {
+    return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                    "the reply is larger than the %u bytes allowed", TOOLRACK_RESULT_MAX);
 }
 
 /* The length of a text that is the same in JSON: ASCII with nothing to escape. SIZE_MAX: it is not.
@@ -63,16 +63,16 @@ static bool add_key(struct buf *text, const char *key) {
 }
 
 /* Write what stands before a value: the comma, the key. */
-static tr_status put_key(struct call *call, const char *key) {
-    struct writer *writer = &call->writer;
-    if (call->failed) {
+static tr_status put_key(struct run *run, const char *key) {
+    struct writer *writer = &run->writer;
+    if (run->failed) {
         return TR_FAILED;
     }
-    if (writer->finished || (!writer->begun && call->has_json)) {
-        return misuse(call, "it has two values; a call may have one JSON reply");
+    if (writer->finished || (!writer->begun && run->has_json)) {
+        return misuse(run, "it has two values; a call may have one JSON reply");
     }
     if (in_object(writer) != (key != NULL)) {
-        return misuse(call, key != NULL ? "a key outside an object" : "a member without a key");
+        return misuse(run, key != NULL ? "a key outside an object" : "a member without a key");
     }
     if (!writer->begun) {
         writer->begun = true;
@@ -82,36 +82,36 @@ static tr_status put_key(struct call *call, const char *key) {
         buf_add_char(&writer->text, ',');
     }
     writer->filled = true;
-    return key == NULL || add_key(&writer->text, key) ? TR_OK : misuse(call, "a key is not UTF-8");
+    return key == NULL || add_key(&writer->text, key) ? TR_OK : misuse(run, "a key is not UTF-8");
 }
 
 /* After a value: is it too much, is it the last one? */
-static tr_status put_done(struct call *call) {
-    struct writer *writer = &call->writer;
+static tr_status put_done(struct run *run) {
+    struct writer *writer = &run->writer;
     if (writer->text.failed) {
-        return call_no_memory(call);
+        return run_no_memory(run);
     }
     if (writer->text.length - sizeof(struct toolrack_result) > TOOLRACK_RESULT_MAX) {
-        return too_large(call);
+        return too_large(run);
     }
     if (writer->depth > 0) {
         return TR_OK;
     }
     writer->finished = true;
-    return call_add_written(call);
+    return run_add_written(run);
 }
 
 tr_status writer_begin(struct tr_call *base, const char *key, int32_t kind) {
-    struct call *call = call_of(base);
-    struct writer *writer = &call->writer;
+    struct run *run = run_of(base);
+    struct writer *writer = &run->writer;
     if (kind != TR_JSON_OBJECT && kind != TR_JSON_ARRAY) {
-        return misuse(call, "only objects and arrays can be begun");
+        return misuse(run, "only objects and arrays can be begun");
     }
     if (writer->depth == WRITER_DEPTH_MAX) {
-        return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                         "the reply is nested deeper than the %u allowed", WRITER_DEPTH_MAX);
+        return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                        "the reply is nested deeper than the %u allowed", WRITER_DEPTH_MAX);
     }
-    tr_status status = put_key(call, key);
+    tr_status status = put_key(run, key);
     if (status != TR_OK) {
         return status;
     }
@@ -119,114 +119,114 @@ tr_status writer_begin(struct tr_call *base, const char *key, int32_t kind) {
     writer->objects = kind == TR_JSON_OBJECT ? writer->objects | bit : writer->objects & ~bit;
     writer->filled = false;
     buf_add_char(&writer->text, kind == TR_JSON_OBJECT ? '{' : '[');
-    return put_done(call);
+    return put_done(run);
 }
 
 tr_status writer_end(struct tr_call *base) {
-    struct call *call = call_of(base);
-    struct writer *writer = &call->writer;
-    if (call->failed) {
+    struct run *run = run_of(base);
+    struct writer *writer = &run->writer;
+    if (run->failed) {
         return TR_FAILED;
     }
     if (writer->depth == 0) {
-        return misuse(call, "nothing is open that could be ended");
+        return misuse(run, "nothing is open that could be ended");
     }
     buf_add_char(&writer->text, in_object(writer) ? '}' : ']');
     writer->depth--;
     writer->filled = true;
-    return put_done(call);
+    return put_done(run);
 }
 
 tr_status writer_string(struct tr_call *base, const char *key, const char *text, uint64_t length) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     if (text == NULL) {
-        return misuse(call, "a text is NULL");
+        return misuse(run, "a text is NULL");
     }
     length = length == UINT64_MAX ? strlen(text) : length;
     if (length > TOOLRACK_RESULT_MAX) {
-        return too_large(call);
+        return too_large(run);
     }
     if (!utf8_valid(text, (size_t)length)) {
-        return misuse(call, "a text is not UTF-8");
+        return misuse(run, "a text is not UTF-8");
     }
-    tr_status status = put_key(call, key);
+    tr_status status = put_key(run, key);
     if (status != TR_OK) {
         return status;
     }
-    buf_add_json_string(&call->writer.text, text, (size_t)length);
-    return put_done(call);
+    buf_add_json_string(&run->writer.text, text, (size_t)length);
+    return put_done(run);
 }
 
 tr_status writer_bool(struct tr_call *base, const char *key, bool value) {
-    struct call *call = call_of(base);
-    tr_status status = put_key(call, key);
+    struct run *run = run_of(base);
+    tr_status status = put_key(run, key);
     if (status != TR_OK) {
         return status;
     }
-    buf_add_text(&call->writer.text, value ? "true" : "false");
-    return put_done(call);
+    buf_add_text(&run->writer.text, value ? "true" : "false");
+    return put_done(run);
 }
 
 tr_status writer_i64(struct tr_call *base, const char *key, int64_t value) {
-    struct call *call = call_of(base);
-    tr_status status = put_key(call, key);
+    struct run *run = run_of(base);
+    tr_status status = put_key(run, key);
     if (status != TR_OK) {
         return status;
     }
-    buf_add_json_int(&call->writer.text, value);
-    return put_done(call);
+    buf_add_json_int(&run->writer.text, value);
+    return put_done(run);
 }
 
 tr_status writer_u64(struct tr_call *base, const char *key, uint64_t value) {
-    struct call *call = call_of(base);
-    tr_status status = put_key(call, key);
+    struct run *run = run_of(base);
+    tr_status status = put_key(run, key);
     if (status != TR_OK) {
         return status;
     }
-    buf_add_json_uint(&call->writer.text, value);
-    return put_done(call);
+    buf_add_json_uint(&run->writer.text, value);
+    return put_done(run);
 }
 
 tr_status writer_f64(struct tr_call *base, const char *key, double value) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     if (!isfinite(value)) {
-        return misuse(call, "a number that JSON cannot say (NaN or infinity)");
+        return misuse(run, "a number that JSON cannot say (NaN or infinity)");
     }
-    tr_status status = put_key(call, key);
+    tr_status status = put_key(run, key);
     if (status != TR_OK) {
         return status;
     }
-    buf_add_json_double(&call->writer.text, value);
-    return put_done(call);
+    buf_add_json_double(&run->writer.text, value);
+    return put_done(run);
 }
 
 /* A text of the tool's own making is read and written anew: then it is JSON, and on one line. */
 tr_status writer_json(struct tr_call *base, const char *key, const char *json, uint64_t length) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     if (json == NULL) {
-        return misuse(call, "the JSON is NULL");
+        return misuse(run, "the JSON is NULL");
     }
     length = length == UINT64_MAX ? strlen(json) : length;
     if (length > TOOLRACK_RESULT_MAX) {
-        return too_large(call);
+        return too_large(run);
     }
-    yyjson_alc alc = arena_alc(&call->arena);
+    yyjson_alc alc = arena_alc(&run->arena);
     yyjson_read_err why;
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
                                        &alc, &why);
     if (doc == NULL && why.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        return misuse(call, "a piece given as JSON is not JSON");
+        return misuse(run, "a piece given as JSON is not JSON");
     }
     size_t size = 0;
     const char *text =
             doc == NULL ? NULL : yyjson_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
     if (text == NULL) {
-        return call_no_memory(call);
+        return run_no_memory(run);
     }
-    tr_status status = put_key(call, key);
+    tr_status status = put_key(run, key);
     if (status != TR_OK) {
         return status;
     }
-    buf_add(&call->writer.text, text, size);
-    return put_done(call);
+    buf_add(&run->writer.text, text, size);
+    return put_done(run);
 }

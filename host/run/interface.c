@@ -11,64 +11,51 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "call/call.h"
+#include "run/run.h"
 
 /* Longest message taken from a tool; what is longer is cut. */
 #define MESSAGE_LENGTH_MAX 4096u
 
-static struct call *call_of(struct tr_call *base) {
-    return (struct call *)base;
-}
-
-/* An allocation of the call's arena failed. */
-tr_status call_no_memory(struct call *call) {
-    return call->arena.limited
-                   ? call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                               "the call takes more than the %u bytes of memory allowed",
-                               CALL_MEMORY_MAX)
-                   : call_fail(call, TOOLRACK_E_NO_MEMORY, TR_FAILED, NULL, "out of memory");
+static struct run *run_of(struct tr_call *base) {
+    return (struct run *)base;
 }
 
 /* -------------------------------------------------------------- arguments */
 
-yyjson_val *call_argument(struct call *call, const char *path) {
-    return json_at(call->arguments, path);
-}
-
 static yyjson_val *present(struct tr_call *base, const char *path) {
-    yyjson_val *value = call_argument(call_of(base), path);
+    yyjson_val *value = json_at(run_of(base)->arguments, path);
     return yyjson_is_null(value) ? NULL : value;
 }
 
-static const char *get_arguments(struct tr_call *base, uint64_t *ret_length) {
-    struct call *call = call_of(base);
-    size_t length = call->arguments_length;
-    const char *text;
-    if (call->given_arguments != NULL) {
-        text = call->given_arguments;
-        length = call->given_length;
-    } else if (call->arguments_filled) {
-        yyjson_alc alc = arena_alc(&call->arena);
-        text = yyjson_val_write_opts(call->arguments, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
-    } else {
+const char *run_arguments(struct run *run, size_t *ret_length) {
+    if (run->given_arguments == NULL && run->arguments_filled) {
+        yyjson_alc alc = arena_alc(&run->arena);
+        run->given_arguments = yyjson_val_write_opts(run->arguments, YYJSON_WRITE_NOFLAG, &alc,
+                                                     &run->given_length, NULL);
+    } else if (run->given_arguments == NULL) {
         /* The caller's text need not end in a zero. */
-        text = arena_copy(&call->arena, call->arguments_text, length);
+        run->given_arguments = arena_copy(&run->arena, run->arguments_text, run->arguments_length);
+        run->given_length = run->arguments_length;
     }
-    if (text == NULL) {
-        (void)call_no_memory(call);
-        text = "{}";
-        length = 2;
+    if (run->given_arguments == NULL) {
+        (void)run_no_memory(run);
+        return NULL;
     }
-    call->given_arguments = text;
-    call->given_length = length;
+    *ret_length = run->given_length;
+    return run->given_arguments;
+}
+
+static const char *get_arguments(struct tr_call *base, uint64_t *ret_length) {
+    size_t length = 2;
+    const char *text = run_arguments(run_of(base), &length);
     if (ret_length != NULL) {
         *ret_length = length;
     }
-    return text;
+    return text != NULL ? text : "{}";
 }
 
 static int32_t kind(struct tr_call *base, const char *path) {
-    yyjson_val *value = call_argument(call_of(base), path);
+    yyjson_val *value = json_at(run_of(base)->arguments, path);
     switch (yyjson_get_type(value)) {
     case YYJSON_TYPE_NULL: return TR_JSON_NULL;
     case YYJSON_TYPE_BOOL: return TR_JSON_BOOL;
@@ -81,7 +68,7 @@ static int32_t kind(struct tr_call *base, const char *path) {
 }
 
 static uint64_t count(struct tr_call *base, const char *path) {
-    yyjson_val *value = call_argument(call_of(base), path);
+    yyjson_val *value = json_at(run_of(base)->arguments, path);
     return yyjson_is_ctn(value) ? yyjson_get_len(value) : 0;
 }
 
@@ -167,7 +154,7 @@ static tr_status get_string(struct tr_call *base, const char *path, const char *
 }
 
 static tr_status get_bytes(struct tr_call *base, const char *path, struct tr_bytes *ret) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     yyjson_val *value = present(base, path);
     if (value == NULL) {
         return TR_ABSENT;
@@ -177,9 +164,9 @@ static tr_status get_bytes(struct tr_call *base, const char *path, struct tr_byt
     }
     size_t length = yyjson_get_len(value);
     size_t size = 0;
-    void *data = arena_alloc(&call->arena, base64_decoded_size_max(length) + 1);
+    void *data = arena_alloc(&run->arena, base64_decoded_size_max(length) + 1);
     if (data == NULL) {
-        return call_no_memory(call);
+        return run_no_memory(run);
     }
     if (base64_decode(yyjson_get_str(value), length, data, &size) != NULL) {
         return TR_INVALID_ARGUMENTS;
@@ -190,16 +177,16 @@ static tr_status get_bytes(struct tr_call *base, const char *path, struct tr_byt
 
 static tr_status get_json(struct tr_call *base, const char *path, const char **ret,
                           uint64_t *ret_length) {
-    struct call *call = call_of(base);
-    yyjson_val *value = call_argument(call, path);
+    struct run *run = run_of(base);
+    yyjson_val *value = json_at(run->arguments, path);
     if (value == NULL) {
         return TR_ABSENT;
     }
-    yyjson_alc alc = arena_alc(&call->arena);
+    yyjson_alc alc = arena_alc(&run->arena);
     size_t length = 0;
     const char *text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
     if (text == NULL) {
-        return call_no_memory(call);
+        return run_no_memory(run);
     }
     *ret = text;
     if (ret_length != NULL) {
@@ -215,62 +202,61 @@ static uint64_t text_length(const char *text, uint64_t length) {
     return length == UINT64_MAX ? strlen(text) : length;
 }
 
-static tr_status no_room(struct call *call) {
-    return call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                     "the reply is larger than the %u bytes or %u blocks allowed",
-                     TOOLRACK_RESULT_MAX, CALL_BLOCKS_MAX);
+static tr_status no_room(struct run *run) {
+    return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                    "the reply is larger than the %u bytes or %u blocks allowed",
+                    TOOLRACK_RESULT_MAX, RUN_BLOCKS_MAX);
 }
 
-static tr_status misuse(struct call *call, const char *what) {
-    return call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                     "the tool's reply cannot be used: %s", what);
+static tr_status misuse(struct run *run, const char *what) {
+    return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                    "the tool's reply cannot be used: %s", what);
 }
 
 /* Append a block whose data live as long as the call. */
-static tr_status append_block(struct call *call, const struct reply_block *block) {
-    struct reply_block *kept = arena_alloc(&call->arena, sizeof *kept);
+static tr_status append_block(struct run *run, const struct reply_block *block) {
+    struct reply_block *kept = arena_alloc(&run->arena, sizeof *kept);
     if (kept == NULL) {
-        return call_no_memory(call);
+        return run_no_memory(run);
     }
     *kept = *block;
-    if (call->last_block != NULL) {
-        call->last_block->next = kept;
+    if (run->last_block != NULL) {
+        run->last_block->next = kept;
     } else {
-        call->first_block = kept;
+        run->first_block = kept;
     }
-    call->last_block = kept;
-    call->block_count++;
-    call->reply_size += block->size;
+    run->last_block = kept;
+    run->block_count++;
+    run->reply_size += block->size;
     return TR_OK;
 }
 
 /* Replace a text by a copy in the call's arena. False: no memory left. */
-static bool copy_text(struct call *call, const char **text, size_t length) {
-    *text = arena_copy(&call->arena, *text, length);
+static bool copy_text(struct run *run, const char **text, size_t length) {
+    *text = arena_copy(&run->arena, *text, length);
     return *text != NULL;
 }
 
 /* Append a block with a copy of all that it points to. */
-static tr_status add_block(struct call *call, struct reply_block block) {
-    if (call->block_count == CALL_BLOCKS_MAX ||
-        block.size > TOOLRACK_RESULT_MAX - call->reply_size) {
-        return no_room(call);
+static tr_status add_block(struct run *run, struct reply_block block) {
+    if (run->block_count == RUN_BLOCKS_MAX || block.size > TOOLRACK_RESULT_MAX - run->reply_size) {
+        return no_room(run);
     }
-    if (!copy_text(call, &block.data, block.size) ||
-        (block.mime_type != NULL && !copy_text(call, &block.mime_type, strlen(block.mime_type))) ||
-        (block.uri != NULL && !copy_text(call, &block.uri, strlen(block.uri)))) {
-        return call_no_memory(call);
+    if (!copy_text(run, &block.data, block.size) ||
+        (block.mime_type != NULL && !copy_text(run, &block.mime_type, strlen(block.mime_type))) ||
+        (block.uri != NULL && !copy_text(run, &block.uri, strlen(block.uri)))) {
+        return run_no_memory(run);
     }
-    return append_block(call, &block);
+    return append_block(run, &block);
 }
 
-tr_status call_add_written(struct call *call) {
-    const struct buf *text = &call->writer.text;
-    call->has_json = true;
+tr_status run_add_written(struct run *run) {
+    const struct buf *text = &run->writer.text;
+    run->has_json = true;
     return append_block(
-            call, &(struct reply_block){.kind = REPLY_JSON,
-                                        .data = text->data + sizeof(struct toolrack_result),
-                                        .size = text->length - sizeof(struct toolrack_result)});
+            run, &(struct reply_block){.kind = REPLY_JSON,
+                                       .data = text->data + sizeof(struct toolrack_result),
+                                       .size = text->length - sizeof(struct toolrack_result)});
 }
 
 static bool is_text(const char *text, uint64_t length) {
@@ -278,67 +264,67 @@ static bool is_text(const char *text, uint64_t length) {
 }
 
 static tr_status reply_text(struct tr_call *base, const char *text, uint64_t length) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     if (text == NULL) {
-        return misuse(call, "the text is NULL");
+        return misuse(run, "the text is NULL");
     }
     length = text_length(text, length);
     if (length > TOOLRACK_RESULT_MAX) {
-        return no_room(call);
+        return no_room(run);
     }
     if (!is_text(text, length)) {
-        return misuse(call, "the text is not UTF-8");
+        return misuse(run, "the text is not UTF-8");
     }
     return add_block(
-            call, (struct reply_block){.kind = REPLY_TEXT, .data = text, .size = (size_t)length});
+            run, (struct reply_block){.kind = REPLY_TEXT, .data = text, .size = (size_t)length});
 }
 
 static tr_status reply_json(struct tr_call *base, const char *json, uint64_t length) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     if (json == NULL) {
-        return misuse(call, "the JSON is NULL");
+        return misuse(run, "the JSON is NULL");
     }
     length = text_length(json, length);
     if (length > TOOLRACK_RESULT_MAX) {
-        return no_room(call);
+        return no_room(run);
     }
-    if (call->has_json || call->writer.begun) {
-        return misuse(call, "it has two JSON replies; a call may have one");
+    if (run->has_json || run->writer.begun) {
+        return misuse(run, "it has two JSON replies; a call may have one");
     }
-    yyjson_alc alc = arena_alc(&call->arena);
+    yyjson_alc alc = arena_alc(&run->arena);
     yyjson_read_err why;
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
                                        &alc, &why);
     if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        return call_no_memory(call);
+        return run_no_memory(run);
     }
     if (doc == NULL) {
-        return call_fail(call, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                         "the tool's reply cannot be used: it is not JSON, %s at byte %zu", why.msg,
-                         why.pos);
+        return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                        "the tool's reply cannot be used: it is not JSON, %s at byte %zu", why.msg,
+                        why.pos);
     }
-    call->structured = yyjson_doc_get_root(doc);
-    call->has_json = true;
+    run->structured = yyjson_doc_get_root(doc);
+    run->has_json = true;
     return add_block(
-            call, (struct reply_block){.kind = REPLY_JSON, .data = json, .size = (size_t)length});
+            run, (struct reply_block){.kind = REPLY_JSON, .data = json, .size = (size_t)length});
 }
 
 static tr_status reply_media(struct tr_call *base, enum reply_kind media, const void *data,
                              uint64_t size, const char *mime_type) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     if (mime_type == NULL || (data == NULL && size > 0)) {
-        return misuse(call, "an image or sound needs data and a MIME type");
+        return misuse(run, "an image or sound needs data and a MIME type");
     }
     if (size > TOOLRACK_RESULT_MAX) {
-        return no_room(call);
+        return no_room(run);
     }
     if (!utf8_valid(mime_type, strlen(mime_type))) {
-        return misuse(call, "the MIME type is not UTF-8");
+        return misuse(run, "the MIME type is not UTF-8");
     }
-    return add_block(call, (struct reply_block){.kind = media,
-                                                .data = data != NULL ? data : "",
-                                                .size = (size_t)size,
-                                                .mime_type = mime_type});
+    return add_block(run, (struct reply_block){.kind = media,
+                                               .data = data != NULL ? data : "",
+                                               .size = (size_t)size,
+                                               .mime_type = mime_type});
 }
 
 static tr_status reply_image(struct tr_call *base, const void *data, uint64_t size,
@@ -353,28 +339,28 @@ static tr_status reply_audio(struct tr_call *base, const void *data, uint64_t si
 
 static tr_status reply_resource(struct tr_call *base, const char *uri, const char *mime_type,
                                 const char *text, const void *data, uint64_t size) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     if (uri == NULL || (text == NULL && data == NULL && size > 0)) {
-        return misuse(call, "a resource needs a URI and data");
+        return misuse(run, "a resource needs a URI and data");
     }
     if (text != NULL) {
         size = strlen(text);
     }
     if (size > TOOLRACK_RESULT_MAX) {
-        return no_room(call);
+        return no_room(run);
     }
     if (!utf8_valid(uri, strlen(uri)) || (text != NULL && !is_text(text, size)) ||
         (mime_type != NULL && !utf8_valid(mime_type, strlen(mime_type)))) {
-        return misuse(call, "a text of the resource is not UTF-8");
+        return misuse(run, "a text of the resource is not UTF-8");
     }
-    return add_block(call, (struct reply_block){.kind = REPLY_RESOURCE,
-                                                .data = text != NULL   ? text
-                                                        : data != NULL ? data
-                                                                       : "",
-                                                .size = (size_t)size,
-                                                .mime_type = mime_type,
-                                                .uri = uri,
-                                                .is_text = text != NULL});
+    return add_block(run, (struct reply_block){.kind = REPLY_RESOURCE,
+                                               .data = text != NULL   ? text
+                                                       : data != NULL ? data
+                                                                      : "",
+                                               .size = (size_t)size,
+                                               .mime_type = mime_type,
+                                               .uri = uri,
+                                               .is_text = text != NULL});
 }
 
 /* ------------------------------------------------------------------- fail */
@@ -411,113 +397,83 @@ static const char *presentable(struct message *message, const char *text) {
 }
 
 /* Fields are JSON Pointers, a path may leave out the first slash. */
-static const char *pointer_of(struct call *call, const char *path) {
+static const char *pointer_of(struct run *run, const char *path) {
     struct message message;
     const char *field = presentable(&message, path);
-    const char *pointer = arena_printf(&call->arena, "%s%s",
+    const char *pointer = arena_printf(&run->arena, "%s%s",
                                        field[0] == '\0' || field[0] == '/' ? "" : "/", field);
     return pointer != NULL ? pointer : "";
 }
 
 static tr_status fail(struct tr_call *base, tr_status code, const char *field,
                       const char *message) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     struct message shown;
     const char *text = presentable(&shown, message);
-    return call_fail(call, error_code_of(code), code == TR_OK ? TR_FAILED : code,
-                     pointer_of(call, field), "%s",
-                     text[0] != '\0' ? text : "the tool failed and did not say why");
+    return run_fail(run, error_code_of(code), code == TR_OK ? TR_FAILED : code,
+                    pointer_of(run, field), "%s",
+                    text[0] != '\0' ? text : "the tool failed and did not say why");
 }
 
 /* ---------------------------------------------------------------- the rest */
 
-/* Bracket the use of what belongs to the host or the caller. False: nobody waits any more. */
-static bool gate_enter(struct call *call) {
-    if (call->gate == NULL) {
-        return true;
-    }
-    (void)pthread_mutex_lock(&call->gate->lock);
-    bool open = !call->gate->closed;
-    call->gate->inside += open;
-    (void)pthread_mutex_unlock(&call->gate->lock);
-    return open;
-}
-
-static void gate_leave(struct call *call) {
-    if (call->gate != NULL) {
-        (void)pthread_mutex_lock(&call->gate->lock);
-        if (--call->gate->inside == 0) {
-            (void)pthread_cond_broadcast(&call->gate->left);
-        }
-        (void)pthread_mutex_unlock(&call->gate->lock);
-    }
-}
-
 static void progress(struct tr_call *base, double done, double total, const char *message) {
-    struct call *call = call_of(base);
-    if (call->options.progress == NULL || !isfinite(done) || !isfinite(total)) {
+    struct run *run = run_of(base);
+    if (!isfinite(done) || !isfinite(total)) {
         return;
     }
     struct message shown;
-    const char *text = message != NULL ? presentable(&shown, message) : NULL;
-    if (gate_enter(call)) {
-        call->options.progress(call->options.user, done, total, text);
-        gate_leave(call);
-    }
+    run->host->progress(run, done, total, message != NULL ? presentable(&shown, message) : NULL);
 }
 
 static void log_message(struct tr_call *base, int32_t level, const char *message) {
-    struct call *call = call_of(base);
+    struct run *run = run_of(base);
     if (level < TR_LOG_DEBUG || level > TR_LOG_ERROR) {
         level = TR_LOG_INFO;
     }
     struct message shown;
-    const char *text = presentable(&shown, message);
-    if (gate_enter(call)) {
-        log_line(call->host->log, level, call->tool->reg->plugin->desc->plugin->id, "%s", text);
-        gate_leave(call);
-    }
+    run->host->log(run, level, presentable(&shown, message));
 }
 
 static uint64_t time_left_ms(struct tr_call *base) {
-    struct call *call = call_of(base);
-    if (call->deadline_ns == 0) {
+    struct run *run = run_of(base);
+    if (run->deadline_ns == 0) {
         return UINT64_MAX;
     }
     uint64_t now = clock_now_ns();
-    return now >= call->deadline_ns ? 0 : (call->deadline_ns - now) / CLOCK_NS_PER_MS;
+    return now >= run->deadline_ns ? 0 : (run->deadline_ns - now) / CLOCK_NS_PER_MS;
 }
 
 static bool cancelled(struct tr_call *base) {
-    struct call *call = call_of(base);
-    return atomic_load_explicit(&call->cancelled, memory_order_relaxed) ||
-           (call->deadline_ns != 0 && clock_now_ns() >= call->deadline_ns);
+    const struct run *run = run_of(base);
+    return run->host->cancelled(run) ||
+           (run->deadline_ns != 0 && clock_now_ns() >= run->deadline_ns);
 }
 
 static const char *context(struct tr_call *base, int32_t key) {
-    struct call *call = call_of(base);
+    const struct run_context *known = &run_of(base)->context;
     switch (key) {
-    case TR_CONTEXT_CALLER: return call->options.caller;
-    case TR_CONTEXT_CHANNEL: return call->options.channel != NULL ? call->options.channel : "api";
-    case TR_CONTEXT_CONVERSATION: return call->options.conversation;
-    case TR_CONTEXT_TRACE: return call->options.trace;
-    case TR_CONTEXT_TOOL: return toolrack_tool_name(call->tool);
+    case TR_CONTEXT_CALLER: return known->caller;
+    case TR_CONTEXT_CHANNEL: return known->channel;
+    case TR_CONTEXT_CONVERSATION: return known->conversation;
+    case TR_CONTEXT_TRACE: return known->trace;
+    case TR_CONTEXT_TOOL: return known->tool;
     default: return NULL;
     }
 }
 
 static void *alloc(struct tr_call *base, uint64_t size) {
-    struct call *call = call_of(base);
-    void *memory = arena_alloc(&call->arena, size);
+    struct run *run = run_of(base);
+    void *memory = arena_alloc(&run->arena, size);
     if (memory == NULL) {
-        (void)call_fail(call, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                        "the tool asked for %llu bytes more than the %u that a call may take",
-                        (unsigned long long)size, CALL_MEMORY_MAX);
+        (void)run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                       "the tool asked for %llu bytes more than the %u that a call may take",
+                       (unsigned long long)size, RUN_MEMORY_MAX);
     }
     return memory;
 }
 
-const struct tr_call_api call_api = {
+const struct tr_call_api run_api = {
         .size = sizeof(struct tr_call_api),
         .arguments = get_arguments,
         .kind = kind,

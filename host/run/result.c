@@ -3,7 +3,7 @@
 
 #include "base/base64.h"
 #include "base/error.h"
-#include "call/call.h"
+#include "run/run.h"
 
 void result_begin(struct buf *out) {
     struct toolrack_result empty = {0};
@@ -61,29 +61,29 @@ static void add_block(struct buf *out, const struct reply_block *block) {
     }
 }
 
-yyjson_val *result_structured(struct call *call) {
-    if (call->structured == NULL) {
-        yyjson_alc alc = arena_alc(&call->arena);
-        const struct buf *text = &call->writer.text;
-        call->structured = yyjson_doc_get_root(yyjson_read_opts(
+yyjson_val *result_structured(struct run *run) {
+    if (run->structured == NULL) {
+        yyjson_alc alc = arena_alc(&run->arena);
+        const struct buf *text = &run->writer.text;
+        run->structured = yyjson_doc_get_root(yyjson_read_opts(
                 text->data + sizeof(struct toolrack_result),
                 text->length - sizeof(struct toolrack_result), YYJSON_READ_NOFLAG, &alc, NULL));
     }
-    return call->structured;
+    return run->structured;
 }
 
 /* A result is one line wherever it goes, so a text with line breaks is written anew; what was put
  * piece by piece has none. */
-static void add_json(struct call *call, const struct reply_block *block, struct buf *out) {
+static void add_json(struct run *run, const struct reply_block *block, struct buf *out) {
     if (memchr(block->data, '\n', block->size) == NULL &&
         memchr(block->data, '\r', block->size) == NULL) {
         buf_add(out, block->data, block->size);
         return;
     }
-    yyjson_alc alc = arena_alc(&call->arena);
+    yyjson_alc alc = arena_alc(&run->arena);
     size_t length = 0;
     const char *text =
-            yyjson_val_write_opts(call->structured, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
+            yyjson_val_write_opts(run->structured, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
     if (text == NULL) {
         out->failed = true;
         return;
@@ -91,11 +91,11 @@ static void add_json(struct call *call, const struct reply_block *block, struct 
     buf_add(out, text, length);
 }
 
-static void add_content(struct call *call, struct buf *out) {
+static void add_content(struct run *run, struct buf *out) {
     buf_add_text(out, "{\"content\":[");
     const struct reply_block *json = NULL;
     bool first = true;
-    for (const struct reply_block *block = call->first_block; block != NULL; block = block->next) {
+    for (const struct reply_block *block = run->first_block; block != NULL; block = block->next) {
         if (block->kind == REPLY_JSON) {
             json = block;
             continue;
@@ -109,7 +109,7 @@ static void add_content(struct call *call, struct buf *out) {
     buf_add_char(out, ']');
     if (json != NULL) {
         buf_add_text(out, ",\"structuredContent\":");
-        add_json(call, json, out);
+        add_json(run, json, out);
     }
     buf_add_char(out, '}');
 }
@@ -128,29 +128,29 @@ static void add_plain_text(const struct reply_block *block, struct buf *out) {
 }
 
 /* What was put piece by piece and is all there is began as a result: nothing is copied. */
-static void take_written(struct call *call, struct buf *out) {
-    *out = call->writer.text;
-    call->writer.text = BUF_INIT;
+static void take_written(struct run *run, struct buf *out) {
+    *out = run->writer.text;
+    run->writer.text = BUF_INIT;
 }
 
-int result_add_replies(struct call *call, struct buf *out, struct toolrack_error *err) {
-    const struct reply_block *block = call->first_block;
-    if (call->block_count == 1 && call->writer.finished) {
-        take_written(call, out);
+int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err) {
+    const struct reply_block *block = run->first_block;
+    if (run->block_count == 1 && run->writer.finished) {
+        take_written(run, out);
         return 0;
     }
     result_begin(out);
     if (block == NULL) {
         buf_add_text(out, "null");
-    } else if (call->block_count > 1) {
-        add_content(call, out);
+    } else if (run->block_count > 1) {
+        add_content(run, out);
     } else if (block->kind == REPLY_JSON) {
-        add_json(call, block, out);
+        add_json(run, block, out);
     } else if (block->kind == REPLY_TEXT) {
         buf_add_json_string(out, block->data, block->size);
         add_plain_text(block, out);
     } else {
-        add_content(call, out);
+        add_content(run, out);
     }
     if (out->failed) {
         return error_oom(err);

@@ -1,0 +1,44 @@
+/* policy.h - what one plugin may do: what it declares and the administrator allows.
+ *
+ * Isolation and pins: what its policy says, else its folder, else the configuration, else the app.
+ * Capabilities: those that the descriptor declares and the policy's "allow" names; of a builtin
+ * plugin, whose files came with toolrack, those to read are allowed without being named. */
+#pragma once
+
+#include "api/config.h"
+#include "plugin/descriptor.h"
+#include "worker/crew.h"
+
+/* One declared capability and what became of it. */
+struct policy_capability {
+    const struct tr_capability *declared;
+    bool allowed;
+    const char *path; /* of READ and WRITE: the real one; NULL where a placeholder has none */
+};
+
+struct policy {
+    enum isolation isolation;
+    enum pin_policy pin;
+    struct sandbox_policy sandbox;
+    const char *const *environment; /* NULL-terminated */
+    struct crew_limits limits;
+    const struct policy_capability *capabilities;
+    size_t capability_count;
+};
+
+/** "read", "write", "network", "spawn" or "env"; "unknown" for another number. */
+const char *policy_capability_name(uint32_t kind);
+
+struct policy_options {
+    const struct config *config; /* borrowed as long as the policy */
+    const struct descriptor *desc;
+    enum trust trust;
+    enum isolation isolation; /* as the folder says, likewise pin */
+    enum pin_policy pin;
+    enum isolation app_isolation;
+};
+
+/** Make a policy in the arena. @return 0; TOOLRACK_E_LIMIT_EXCEEDED for more paths or ports than a
+ * sandbox takes; TOOLRACK_E_NO_MEMORY. */
+int policy_make(const struct policy_options *options, struct arena *arena, struct policy *ret,
+                struct toolrack_error *err);

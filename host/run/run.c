@@ -1,0 +1,145 @@
+#include "run/run.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void run_init(struct run *run, const struct run_host *host, void *memory, size_t size) {
+    /* Field by field: the error inside is large, and is written only when it is needed. */
+    run->base.api = &run_api;
+    run->host = host;
+    run->context = (struct run_context){0};
+    run->deadline_ns = 0;
+    arena_init(&run->arena, memory, size);
+    run->arena.size_max = RUN_MEMORY_MAX;
+    run->arguments_text = NULL;
+    run->arguments_length = 0;
+    run->arguments = NULL;
+    run->arguments_filled = false;
+    run->given_arguments = NULL;
+    run->given_length = 0;
+    run->first_block = NULL;
+    run->last_block = NULL;
+    run->block_count = 0;
+    run->has_json = false;
+    run->structured = NULL;
+    run->writer = (struct writer){0};
+    run->reply_size = 0;
+    run->failed = false;
+}
+
+void run_finish(struct run *run) {
+    buf_finish(&run->writer.text);
+    arena_finish(&run->arena);
+}
+
+/* ------------------------------------------------------------------- fail */
+
+tr_status run_fail(struct run *run, int error_code, tr_status code, const char *field,
+                   const char *format, ...) {
+    if (!run->failed) {
+        run->failed = true;
+        va_list args;
+        va_start(args, format);
+        (void)error_setv(&run->error, error_code, field, format, args);
+        va_end(args);
+    }
+    return code;
+}
+
+int run_memory_error(const struct run *run, struct toolrack_error *err) {
+    return run->arena.limited ? error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                                          "the call takes more than the %u bytes of memory allowed",
+                                          RUN_MEMORY_MAX)
+                              : error_oom(err);
+}
+
+tr_status run_no_memory(struct run *run) {
+    struct toolrack_error err;
+    return run_memory_error(run, &err) == TOOLRACK_E_LIMIT_EXCEEDED
+                   ? run_fail(run, err.code, TR_LIMIT_EXCEEDED, NULL, "%s", err.message)
+                   : run_fail(run, err.code, TR_FAILED, NULL, "%s", err.message);
+}
+
+/* -------------------------------------------------------------- arguments */
+
+int run_parse(struct run *run, const char *text, size_t length, struct toolrack_error *err) {
+    if (length == 0) {
+        text = "{}";
+        length = 2;
+    }
+    if (length > TOOLRACK_ARGUMENTS_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the arguments have %zu bytes, more than the %u allowed", length,
+                         TOOLRACK_ARGUMENTS_MAX);
+    }
+    run->arguments_text = text;
+    run->arguments_length = length;
+    yyjson_alc alc = arena_alc(&run->arena);
+    yyjson_read_err why;
+    /* Without the in-situ flag yyjson only reads the text, though its type does not say so. */
+    yyjson_doc *doc =
+            yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, &alc, &why);
+    if (doc == NULL) {
+        return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
+                       ? run_memory_error(run, err)
+                       : error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                                   "the arguments are not JSON: %s at byte %zu", why.msg, why.pos);
+    }
+    run->arguments = yyjson_doc_get_root(doc);
+    if (!yyjson_is_obj(run->arguments)) {
+        return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                         "the arguments must be one JSON object, such as {\"key\": \"value\"}, "
+                         "not %s %s",
+                         yyjson_is_arr(run->arguments) ? "an" : "a",
+                         yyjson_get_type_desc(run->arguments));
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------------- run */
+
+/* What the tool reported by tr_fail(), or by its status alone. */
+static int outcome(struct run *run, tr_status status, struct toolrack_error *err) {
+    if (status != TR_OK) {
+        (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, status, NULL,
+                       "the tool failed with status %d and did not say why", (int)status);
+    }
+    if (!run->failed && run->writer.begun && !run->writer.finished) {
+        (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                       "the tool's JSON reply is not complete: %u objects or arrays are open",
+                       run->writer.depth);
+    }
+    if (!run->failed) {
+        return 0;
+    }
+    *err = run->error;
+    return run->error.code;
+}
+
+int run_json_tool(struct run *run, tr_status (*entry)(struct tr_call *),
+                  struct toolrack_error *err) {
+    return outcome(run, entry(&run->base), err);
+}
+
+/* Nothing that a tool gives is lost without a word. */
+static void refuse_replies(struct run *run) {
+    if (run->block_count > 0 || run->writer.begun) {
+        (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                       "the tool replied through its call, but the result of a typed tool is what "
+                       "it returns; it must be a JSON tool to do that");
+    }
+}
+
+int run_typed_tool(struct run *run, const struct signature *signature, void (*function)(void),
+                   struct frame *frame, struct buf *out, struct toolrack_error *err) {
+    signature_invoke(signature, function, &run->base, frame);
+    refuse_replies(run);
+    int code = outcome(run, TR_OK, err);
+    if (code < 0) {
+        return code;
+    }
+    result_begin(out);
+    return signature_write_result(signature, frame, &run->arena, TOOLRACK_RESULT_MAX, out, err);
+}

@@ -1,0 +1,425 @@
+#include "worker/child.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "plugin/load.h"
+#include "run/run.h"
+#include "worker/crash.h"
+#include "worker/protocol.h"
+
+/* Invariants:
+ *
+ *  (1) A channel belongs to one thread. That thread has the turn whenever code of the plugin runs
+ *      on it, and gives it away only to wait for its return.
+ *  (2) What the host says that is no frame, or no frame to be expected, ends the process: there is
+ *      nobody to report it to.
+ *  (3) Everything here lives as long as the process. */
+
+/* Frames that a CALL needs of one tool, made at its first call. */
+struct ready_tool {
+    const struct descriptor_tool *spec; /* NULL: no sound tool has this index */
+    pthread_mutex_t lock;               /* held while the signature is made */
+    _Atomic(struct signature *) signature;
+    void (*function)(void);
+    tr_status (*entry)(struct tr_call *);
+};
+
+struct child {
+    struct channel *channel; /* the first one, of the main thread */
+    struct arena arena;      /* of the start frame */
+    struct frame_start start;
+    yyjson_val *settings;
+    struct descriptor *desc;
+    struct image *image;
+    struct log log;
+    struct ready_tool *tools; /* by index */
+    uint32_t tool_count;
+};
+
+/* One run of a tool on one channel. */
+struct lane_run {
+    struct run run; /* first */
+    struct channel *channel;
+};
+
+static _Noreturn void give_up(void) {
+    _exit(WORKER_EXIT_PROTOCOL);
+}
+
+static struct frame_in receive(struct channel *channel) {
+    struct frame_in frame;
+    if (channel_receive(channel, 0, &frame) != CHANNEL_FRAME) {
+        give_up();
+    }
+    return frame;
+}
+
+static void receive_go_on(struct channel *channel) {
+    if (receive(channel).type != FRAME_GO_ON) {
+        give_up();
+    }
+}
+
+/* ---------------------------------------------------- what the tool says meanwhile */
+
+static struct lane_run *lane_run_of(const struct run *run) {
+    return (struct lane_run *)(uintptr_t)run;
+}
+
+static bool is_cancelled(const struct run *run) {
+    return channel_is_cancelled(lane_run_of(run)->channel);
+}
+
+/* Nobody listens any more after the deadline or the caller's change of mind. */
+static bool is_heard(const struct run *run) {
+    return !is_cancelled(run) && (run->deadline_ns == 0 || clock_now_ns() < run->deadline_ns);
+}
+
+static void show_progress(struct run *run, double done, double total, const char *message) {
+    struct channel *channel = lane_run_of(run)->channel;
+    const struct frame_progress progress = {.done = done, .total = total, .message = message};
+    if (is_heard(run) && send_progress(channel, &progress)) {
+        receive_go_on(channel);
+    }
+}
+
+static void log_message(struct run *run, int level, const char *message) {
+    struct channel *channel = lane_run_of(run)->channel;
+    const struct frame_log log = {.level = level, .message = message};
+    if (is_heard(run) && send_log(channel, &log)) {
+        receive_go_on(channel);
+    }
+}
+
+static const struct run_host run_host = {
+        .progress = show_progress, .log = log_message, .cancelled = is_cancelled};
+
+/* ------------------------------------------------------------------- calls */
+
+static int make_signature(struct ready_tool *tool, const struct signature **ret,
+                          struct toolrack_error *err) {
+    *ret = atomic_load(&tool->signature);
+    if (*ret != NULL) {
+        return 0;
+    }
+    struct signature *made = NULL;
+    (void)pthread_mutex_lock(&tool->lock);
+    made = atomic_load(&tool->signature);
+    int code = made != NULL ? 0 : signature_create(tool->spec->tool, &made, err);
+    if (code == 0) {
+        atomic_store(&tool->signature, made);
+    }
+    (void)pthread_mutex_unlock(&tool->lock);
+    *ret = made;
+    return code;
+}
+
+/* The values of the parameters, by name: the host has checked them and filled in the defaults. */
+static yyjson_val **find_values(struct run *run, const struct tr_tool *tool) {
+    yyjson_val **values = arena_alloc(&run->arena, (tool->param_count + 1) * sizeof *values);
+    size_t count = 0;
+    for (uint32_t i = 0; values != NULL && i < tool->param_count; i++) {
+        if (tool->params[i].type->kind != TR_KIND_CALL) {
+            values[count++] = yyjson_obj_get(run->arguments, tool->params[i].name);
+        }
+    }
+    return values;
+}
+
+static int run_typed(struct run *run, struct ready_tool *tool, struct buf *out,
+                     struct toolrack_error *err) {
+    const struct signature *signature = NULL;
+    int code = make_signature(tool, &signature, err);
+    if (code < 0) {
+        return code;
+    }
+    yyjson_val **values = find_values(run, tool->spec->tool);
+    if (values == NULL) {
+        return run_memory_error(run, err);
+    }
+    struct frame frame;
+    code = signature_bind(signature, values, &run->arena, &frame, err);
+    return code < 0 ? code : run_typed_tool(run, signature, tool->function, &frame, out, err);
+}
+
+static int run_tool(struct run *run, struct ready_tool *tool, struct buf *out,
+                    struct toolrack_error *err) {
+    if (tool->function != NULL) {
+        return run_typed(run, tool, out, err);
+    }
+    int code = run_json_tool(run, tool->entry, err);
+    return code < 0 ? code : result_add_replies(run, out, err);
+}
+
+/* Send a result; what does not fit any memory becomes a failure. */
+static void reply_result(struct channel *channel, const struct run *run, struct buf *out) {
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err;
+    int code = result_end(out, &result, &err);
+    if (code == 0) {
+        struct frame_result frame = {.is_structured = run->has_json};
+        frame.json = toolrack_result_json(result, &frame.json_length);
+        frame.text = toolrack_result_text(result, &frame.text_length);
+        if (!send_result(channel, &frame)) {
+            code = error_oom(&err);
+        }
+    }
+    toolrack_result_free(result);
+    if (code < 0 && !send_failure(channel, FRAME_FAILURE,
+                                  &(struct frame_failure){.code = code, .message = err.message})) {
+        give_up();
+    }
+}
+
+static void reply_failure(struct channel *channel, const struct toolrack_error *err) {
+    const struct frame_failure failure = {
+            .code = err->code, .field = err->field, .message = err->message};
+    if (!send_failure(channel, FRAME_FAILURE, &failure)) {
+        give_up();
+    }
+}
+
+static void run_call(struct child *child, struct channel *channel, const struct frame_call *call) {
+    _Alignas(16) char memory[RUN_FIRST_MEMORY];
+    struct lane_run lane = {.channel = channel};
+    struct run *run = &lane.run;
+    run_init(run, &run_host, memory, sizeof memory);
+    run->deadline_ns = call->deadline_ns;
+    run->context = (struct run_context){.tool = call->tool_name,
+                                        .caller = call->caller,
+                                        .channel = call->channel,
+                                        .conversation = call->conversation,
+                                        .trace = call->trace};
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    struct toolrack_error err = {0};
+    int code = run_parse(run, call->arguments, call->arguments_length, &err);
+    if (code == 0) {
+        code = run_tool(run, &child->tools[call->tool], &out, &err);
+    }
+    if (code == 0) {
+        reply_result(channel, run, &out);
+    } else {
+        reply_failure(channel, &err);
+    }
+    run_finish(run);
+}
+
+/* ------------------------------------------------------------------- lanes */
+
+struct lane {
+    struct child *child;
+    struct channel *channel;
+};
+
+static void serve(struct child *child, struct channel *channel);
+
+static void *lane_main(void *argument) {
+    struct lane lane = *(struct lane *)argument;
+    free(argument);
+    if (!crash_thread_begin()) {
+        give_up();
+    }
+    serve(lane.child, lane.channel);
+    return NULL;
+}
+
+/* Start a thread for another channel, whose memory comes over the socket. */
+static void open_lane(struct child *child) {
+    struct toolrack_error err;
+    struct lane *lane = calloc(1, sizeof *lane);
+    pthread_t thread;
+    if (lane == NULL) {
+        give_up();
+    }
+    lane->child = child;
+    lane->channel = channel_join(protocol_receive_fd(WORKER_SOCKET), WORKER_SOCKET, &err);
+    if (lane->channel == NULL || pthread_create(&thread, NULL, lane_main, lane) != 0) {
+        give_up();
+    }
+    (void)pthread_detach(thread);
+}
+
+static _Noreturn void end(struct child *child) {
+    image_unload(child->image);
+    exit(WORKER_EXIT_DONE); /* what the plugin left for the end of its process runs here */
+}
+
+static void serve(struct child *child, struct channel *channel) {
+    for (;;) {
+        const struct frame_in frame = receive(channel);
+        struct frame_call call;
+        switch (frame.type) {
+        case FRAME_CALL:
+            if (!read_call(&frame, &call) || call.tool >= child->tool_count ||
+                child->tools[call.tool].spec == NULL) {
+                give_up();
+            }
+            run_call(child, channel, &call);
+            break;
+        case FRAME_OPEN:
+            open_lane(child);
+            if (!send_plain(channel, FRAME_READY)) {
+                give_up();
+            }
+            break;
+        case FRAME_END: end(child);
+        default: give_up();
+        }
+    }
+}
+
+/* ------------------------------------------------------------------- start */
+
+static const char *find_setting(void *user, const char *plugin_id, const char *path) {
+    struct child *child = user;
+    (void)plugin_id;
+    yyjson_alc alc = arena_alc(&child->arena);
+    return json_setting(child->settings, path, &alc);
+}
+
+/* Log lines of open(), which runs on the main thread. */
+static void send_line(void *user, int level, const char *source, const char *line) {
+    struct child *child = user;
+    (void)source;
+    if (send_log(child->channel, &(struct frame_log){.level = level, .message = line})) {
+        receive_go_on(child->channel);
+    }
+}
+
+static int read_descriptor(struct child *child, struct toolrack_error *err) {
+    CLEANUP(closep) int fd = open(child->start.path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot open %s: %m", child->start.path);
+    }
+    int code = descriptor_read(fd, &(struct descriptor_options){0}, &child->desc, err);
+    if (code == 0 && child->desc->plugin == NULL) {
+        code = error_set(err, TOOLRACK_E_REFUSED, "%s cannot be used: %s", child->start.path,
+                         child->desc->findings[0].cause);
+    }
+    return code;
+}
+
+static int make_tools(struct child *child, struct toolrack_error *err) {
+    const struct descriptor *desc = child->desc;
+    child->tool_count = desc->tool_count == 0 ? 0 : desc->tools[desc->tool_count - 1].index + 1;
+    child->tools = calloc(child->tool_count + 1, sizeof *child->tools);
+    if (child->tools == NULL) {
+        return error_oom(err);
+    }
+    for (uint32_t i = 0; i < desc->tool_count; i++) {
+        struct ready_tool *tool = &child->tools[desc->tools[i].index];
+        tool->spec = &desc->tools[i];
+        (void)pthread_mutex_init(&tool->lock, NULL);
+        image_entry(child->image, tool->spec, &tool->function, &tool->entry);
+    }
+    return 0;
+}
+
+static int load_plugin(struct child *child, struct toolrack_error *err) {
+    const struct image_host host = {.log = &child->log, .config = find_setting, .user = child};
+    int code = read_descriptor(child, err);
+    if (code == 0) {
+        code = image_load(child->start.path, &child->start.identity, child->desc, &host,
+                          &child->image, err);
+    }
+    if (code == 0) {
+        crash_note_modules();
+        code = make_tools(child, err);
+    }
+    return code;
+}
+
+/* Most paths of sandbox_library_paths(), and one for the plugin. */
+#define LIBRARY_PATHS_MAX 64
+
+static int enter_sandbox(struct child *child, uint32_t *ret_layers, struct toolrack_error *err) {
+    const struct frame_start *start = &child->start;
+    const char *paths[LIBRARY_PATHS_MAX + 2];
+    size_t count = 0;
+    for (const char *const *path = sandbox_library_paths();
+         *path != NULL && count < LIBRARY_PATHS_MAX; path++) {
+        paths[count++] = *path;
+    }
+    paths[count++] = start->path;
+    paths[count] = NULL;
+    int code = sandbox_apply(&start->policy, paths, start->filter, start->filter_size, ret_layers,
+                             err);
+    uint32_t missing = start->layers_required & ~*ret_layers;
+    if (code == 0 && missing != 0) {
+        CLEANUP(buf_finish) struct buf words = BUF_INIT;
+        sandbox_describe(missing, &words);
+        code = error_set(err, TOOLRACK_E_REFUSED,
+                         "the sandbox is required, and this system lacks %s",
+                         words.failed ? "a part of it" : words.data);
+    }
+    return code;
+}
+
+static void read_settings(struct child *child) {
+    yyjson_doc *doc = yyjson_read(child->start.settings, strlen(child->start.settings), 0);
+    child->settings = yyjson_doc_get_root(doc); /* kept as long as the process */
+}
+
+static _Noreturn void refuse(struct child *child, const struct toolrack_error *err) {
+    const struct frame_failure failure = {.code = err->code, .message = err->message};
+    (void)send_failure(child->channel, FRAME_REFUSED, &failure);
+    _exit(WORKER_EXIT_REFUSED);
+}
+
+static void start(struct child *child) {
+    struct toolrack_error err = {0};
+    struct frame_in frame = receive(child->channel);
+    frame.payload = arena_copy(&child->arena, frame.payload, frame.size);
+    if (frame.payload == NULL || frame.type != FRAME_START ||
+        !read_start(&frame, &child->arena, &child->start)) {
+        give_up();
+    }
+    child->log = (struct log){
+            .write = send_line, .user = child, .level_min = child->start.log_level_min};
+    read_settings(child);
+    uint32_t layers = 0;
+    int code = crash_install(channel_crash_area(child->channel)) && crash_thread_begin()
+                       ? enter_sandbox(child, &layers, &err)
+                       : error_set(&err, TOOLRACK_E_IO, "cannot install the crash handler: %m");
+    if (code == 0 && !send_number(child->channel, FRAME_DESCRIBE, layers)) {
+        give_up();
+    }
+    if (code == 0) {
+        receive_go_on(child->channel);
+        code = load_plugin(child, &err);
+    }
+    if (code < 0) {
+        refuse(child, &err);
+    }
+    if (!send_plain(child->channel, FRAME_READY)) {
+        give_up();
+    }
+}
+
+_Noreturn void child_main(void) {
+    /* A host that died before this has closed the socket: nothing will come over it. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || chdir("/") < 0) {
+        give_up();
+    }
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* the host shows whole lines */
+    struct child child = {0};
+    struct toolrack_error err;
+    arena_init(&child.arena, NULL, 0);
+    child.channel = channel_join(protocol_receive_fd(WORKER_SOCKET), WORKER_SOCKET, &err);
+    if (child.channel == NULL) {
+        give_up();
+    }
+    start(&child);
+    serve(&child, child.channel);
+    give_up();
+}
