@@ -394,6 +394,10 @@ static int run_with_crew(struct call *call, struct crew_call *with, const struct
     note_crew_call(call, with);
     int code = crew_run(atomic_load(&call->tool->reg->plugin->crew), with, &reply, err);
     note_crew_call(call, NULL);
+    if (code == TOOLRACK_E_REFUSED || code == TOOLRACK_E_IO) {
+        /* To the caller of a tool it is the tool that cannot run. */
+        code = err->code = TOOLRACK_E_EXECUTION_FAILED;
+    }
     code = judge(call, code, err);
     if (code == 0 && prepared->result_schema != NULL) {
         code = check_reply(prepared->result_schema, &reply, err);
