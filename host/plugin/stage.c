@@ -521,8 +521,9 @@ int stage_find(struct stage *stage, const uint8_t sha256[STAGE_HASH_SIZE], const
 
 /* A file while it is copied. */
 struct copying {
-    struct stage *stage;
+    struct stage *stage; /* NULL: it is only hashed */
     const char *source_path;
+    const char *base; /* the name that the copy bears */
     int from;
     struct file_identity source;
     int to;
@@ -656,7 +657,7 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
     hash_digits(ret->sha256, digits);
     do {
         (void)snprintf(name, sizeof name, "%s-g%llu-%s", digits, (unsigned long long)generation++,
-                       base_of(copying->source_path));
+                       copying->base);
         if (!put_path(stage, name, ret)) {
             errno = ENAMETOOLONG;
             return cannot_write(copying, err);
@@ -675,7 +676,11 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
 int stage_copy(struct stage *stage, const char *source_path, const struct file_identity *expected,
                enum stage_mode mode, struct staged *ret, struct toolrack_error *err) {
     CLEANUP(copying_finish)
-    struct copying copying = {.stage = stage, .source_path = source_path, .from = -1, .to = -1};
+    struct copying copying = {.stage = stage,
+                              .source_path = source_path,
+                              .base = base_of(source_path),
+                              .from = -1,
+                              .to = -1};
     struct staged staged = {0};
     int code = open_source(&copying, expected, err);
     if (code == 0) {
@@ -691,6 +696,53 @@ int stage_copy(struct stage *stage, const char *source_path, const struct file_i
     if (code == 0) {
         staged.source = copying.source;
         *ret = staged;
+    }
+    return code;
+}
+
+int stage_renew(struct stage *stage, const struct staged *copy, struct staged *ret,
+                struct toolrack_error *err) {
+    struct entry entry;
+    struct staged staged = {.source = copy->source};
+    CLEANUP(copying_finish)
+    struct copying copying = {.stage = stage, .source_path = copy->path, .from = -1, .to = -1};
+    const char *slash = strrchr(copy->path, '/');
+    if (slash == NULL || !parse_name(slash + 1, &entry)) {
+        return error_set(err, TOOLRACK_E_IO, "%s is no copy of a plugin", copy->path);
+    }
+    copying.base = entry.base;
+    int code = open_source(&copying, &copy->identity, err);
+    if (code == 0) {
+        code = open_copy(&copying, err);
+    }
+    if (code == 0) {
+        code = copy_bytes(&copying, staged.sha256, err);
+    }
+    if (code == STAGE_CHANGING ||
+        (code == 0 && memcmp(staged.sha256, copy->sha256, sizeof staged.sha256) != 0)) {
+        return error_set(err, TOOLRACK_E_IO, "%s was changed by somebody else; remove it",
+                         copy->path);
+    }
+    if (code == 0) {
+        code = publish(&copying, &staged, err);
+    }
+    if (code == 0) {
+        *ret = staged;
+    }
+    return code;
+}
+
+int stage_hash(const char *source_path, const struct file_identity *expected,
+               uint8_t ret_sha256[STAGE_HASH_SIZE], struct toolrack_error *err) {
+    uint8_t sha256[STAGE_HASH_SIZE];
+    CLEANUP(copying_finish)
+    struct copying copying = {.source_path = source_path, .from = -1, .to = -1};
+    int code = open_source(&copying, expected, err);
+    if (code == 0) {
+        code = copy_bytes(&copying, sha256, err);
+    }
+    if (code == 0) {
+        memcpy(ret_sha256, sha256, sizeof sha256);
     }
     return code;
 }
