@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/content.h"
 #include "api/host.h"
+#include "api/retire.h"
 #include "base/error.h"
 #include "store/crashes.h"
 #include "store/loading.h"
@@ -38,10 +40,11 @@ static void list_remove(struct toolrack *host, struct generation *generation) {
     (void)pthread_mutex_unlock(&host->generations_lock);
 }
 
-static void generation_destroy(struct generation *generation) {
+void generation_destroy(struct generation *generation) {
     list_remove(generation->host, generation);
     descriptor_unref(generation->desc);
     arena_finish(&generation->arena);
+    free(generation->image_path);
     free(generation);
 }
 
@@ -70,10 +73,23 @@ struct plugin *generations_hold(struct toolrack *host, const char *plugin_id, si
     return found;
 }
 
+struct plugin *generations_hold_serving(struct toolrack *host, const char *plugin_id) {
+    struct plugin *found = NULL;
+    (void)pthread_mutex_lock(&host->generations_lock);
+    for (struct generation *at = host->generations; at != NULL && found == NULL; at = at->next) {
+        bool fits = at->file->serving == at && at->plugin != NULL &&
+                    strcmp(at->desc->plugin->id, plugin_id) == 0;
+        if (fits && plugin_ref_unless_gone(at->plugin)) {
+            found = at->plugin;
+        }
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    return found;
+}
+
 /* ------------------------------------------------------------------- stage */
 
-/* The store of images is opened at the first use: who only lists has none. */
-static int open_stage(struct toolrack *host, struct toolrack_error *err) {
+int generation_open_stage(struct toolrack *host, struct toolrack_error *err) {
     int code = 0;
     (void)pthread_mutex_lock(&host->stage_lock);
     if (host->stage == NULL) {
@@ -107,24 +123,35 @@ static int check_copy(const struct plugin *plugin, const struct staged *staged,
                                "%s has changed since it was read; reload it", plugin->path);
 }
 
-static int keep_copy(struct plugin *plugin, const struct staged *staged,
-                     struct toolrack_error *err) {
+/* Written by one thread, before others hear of it. */
+int generation_set_copy(struct plugin *plugin, const struct staged *staged,
+                        struct toolrack_error *err) {
+    struct generation *generation = plugin->context;
+    char *own = strdup(staged->path);
     plugin->image_path = strdup(staged->path);
+    if (own == NULL || plugin->image_path == NULL) {
+        free(own);
+        free(plugin->image_path);
+        plugin->image_path = NULL;
+        return error_oom(err);
+    }
     plugin->image_identity = staged->identity;
     memcpy(plugin->sha256, staged->sha256, sizeof plugin->sha256);
-    return plugin->image_path != NULL ? 0 : error_oom(err);
+    (void)pthread_mutex_lock(&generation->host->generations_lock);
+    generation->image_path = own;
+    (void)pthread_mutex_unlock(&generation->host->generations_lock);
+    atomic_store(&plugin->staged, true);
+    return 0;
 }
 
-int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
+static int stage_as_scanned(struct toolrack *host, struct plugin *plugin,
+                            struct toolrack_error *err) {
     struct staged staged;
-    int code = open_stage(host, err);
+    int code = generation_open_stage(host, err);
     if (code < 0) {
         return code;
     }
-    /* A later generation in this process must not get the image of an earlier one, which may still
-     * be mapped. A worker is new in any case. */
-    enum stage_mode mode = plugin->isolated || plugin->generation == 1 ? STAGE_REUSE : STAGE_NEW;
-    code = stage_copy(host->stage, plugin->path, &plugin->identity, mode, &staged, err);
+    code = stage_copy(host->stage, plugin->path, &plugin->identity, STAGE_REUSE, &staged, err);
     if (code == STAGE_CHANGING) {
         return error_set(err, TOOLRACK_E_REFUSED, "%s has changed since it was read; reload it",
                          plugin->path);
@@ -132,7 +159,21 @@ int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolra
     if (code == 0) {
         code = check_copy(plugin, &staged, err);
     }
-    return code < 0 ? code : keep_copy(plugin, &staged, err);
+    return code < 0 ? code : generation_set_copy(plugin, &staged, err);
+}
+
+int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
+    if (atomic_load(&plugin->staged)) {
+        return 0;
+    }
+    (void)pthread_rwlock_rdlock(&host->stage_use);
+    int code = stage_as_scanned(host, plugin, err);
+    (void)pthread_rwlock_unlock(&host->stage_use);
+    if (code == 0) {
+        const struct generation *generation = plugin->context;
+        content_note(host, generation->file, plugin);
+    }
+    return code;
 }
 
 static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) {
@@ -155,8 +196,7 @@ static void when_quarantined(void *user, void *crew_user, const char *reason, un
 
 /* The last worker of a generation that nobody calls any more has ended. */
 static void when_gone(void *user, void *crew_user) {
-    (void)user;
-    generation_destroy(crew_user);
+    retire_workers_gone(user, crew_user);
 }
 
 /* The supervisor is started with the first crew. */
@@ -376,30 +416,34 @@ static void loading(void *user, struct plugin *plugin, bool begins) {
 /* --------------------------------------------------------------------- life */
 
 /* The last reference on the plugin is gone: its workers end in their own time. */
-static void release(void *user, struct plugin *plugin) {
+static void release(void *user, struct plugin *plugin, struct image *image) {
     struct toolrack *host = user;
     struct generation *generation = plugin->context;
     (void)pthread_mutex_lock(&host->generations_lock);
     generation->plugin = NULL;
+    if (generation->file->serving == generation) {
+        generation->file->serving = NULL;
+    }
     struct crew *crew = generation->crew;
     (void)pthread_mutex_unlock(&host->generations_lock);
     if (crew != NULL) {
         crew_unref(crew);
     } else {
-        generation_destroy(generation);
+        retire_end(host, generation, image);
     }
 }
 
 static const struct plugin_services services = {
         .stage = stage, .isolate = isolate, .loading = loading, .release = release};
 
-static int make_policy(struct toolrack *host, const struct scan_file *file,
+static int make_policy(struct toolrack *host, const struct generation_source *source,
                        struct generation *generation, struct toolrack_error *err) {
+    const struct scan_folder *folder = source->file->folder;
     const struct policy_options options = {.config = &host->config,
-                                           .desc = file->descriptor,
-                                           .trust = file->trust,
-                                           .isolation = file->isolation,
-                                           .pin = file->pin,
+                                           .desc = source->desc,
+                                           .trust = folder->trust,
+                                           .isolation = folder->isolation,
+                                           .pin = folder->pin,
                                            .app_isolation = host->isolation};
     arena_init(&generation->arena, NULL, 0);
     return policy_make(&options, &generation->arena, &generation->policy, err);
@@ -412,30 +456,40 @@ static uint32_t calls_max(const struct generation *generation, bool serial) {
     return serial ? workers : workers * CREW_LANES_MAX;
 }
 
-int generation_create(struct toolrack *host, const struct scan_file *file, struct plugin **ret,
-                      struct toolrack_error *err) {
-    CLEANUP(freep) struct generation *generation = calloc(1, sizeof *generation);
-    if (generation == NULL) {
-        return error_oom(err);
-    }
-    int code = make_policy(host, file, generation, err);
-    struct plugin *plugin = code < 0 ? NULL
-                                     : plugin_create(file->path, file->trust, &file->identity,
-                                                     file->descriptor, &host->images);
-    if (plugin == NULL) {
-        arena_finish(&generation->arena);
-        return code < 0 ? code : error_oom(err);
-    }
+/* Give the generation its plugin, which keeps it from now on. */
+static void join(struct toolrack *host, struct generation *generation, struct plugin *plugin,
+                 const struct generation_source *source) {
     generation->host = host;
+    generation->file = source->file;
+    generation->number = ++source->file->newest;
     generation->plugin = plugin;
-    generation->desc = descriptor_ref(file->descriptor);
-    plugin->isolated = generation->policy.isolation == ISOLATION_PROCESS;
+    generation->desc = descriptor_ref(source->desc);
+    plugin->generation = generation->number;
+    plugin->isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
     plugin->calls_max =
             plugin->isolated ? calls_max(generation, plugin->serial) : plugin->calls_max;
     plugin->services = &services;
     plugin->services_user = host;
     plugin->context = generation;
-    list_add(host, STEAL(generation));
+    list_add(host, generation);
+}
+
+int generation_create(struct toolrack *host, const struct generation_source *source,
+                      struct plugin **ret, struct toolrack_error *err) {
+    CLEANUP(freep) struct generation *generation = calloc(1, sizeof *generation);
+    if (generation == NULL) {
+        return error_oom(err);
+    }
+    int code = make_policy(host, source, generation, err);
+    struct plugin *plugin = code < 0
+                                    ? NULL
+                                    : plugin_create(source->file->path, source->file->folder->trust,
+                                                    &source->identity, source->desc, &host->images);
+    if (plugin == NULL) {
+        arena_finish(&generation->arena);
+        return code < 0 ? code : error_oom(err);
+    }
+    join(host, STEAL(generation), plugin, source);
     *ret = plugin;
     return 0;
 }
@@ -457,9 +511,9 @@ static struct generation *detach_one(struct toolrack *host) {
     return generation;
 }
 
-void generations_end(struct toolrack *host) {
+void generations_end(struct toolrack *host, bool quiet) {
     struct generation *generation;
-    while ((generation = detach_one(host)) != NULL) {
+    while (quiet && (generation = detach_one(host)) != NULL) {
         if (generation->crew != NULL) {
             crew_unref(generation->crew);
         } else {

@@ -7,6 +7,7 @@
 
 #include "api/host.h"
 #include "base/error.h"
+#include "store/loading.h"
 #include "store/quarantine.h"
 
 void quarantines_init(struct quarantines *quarantines) {
@@ -146,14 +147,27 @@ static void release_crews(struct toolrack *host, const char *plugin) {
     }
 }
 
+/* One that was left out since a process died of it. */
+static int admit(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
+    int code = store_loading_clear(host->store, plugin->path, err);
+    if (code == 0 && plugin_admit(plugin)) {
+        host_plugin_event(host, TOOLRACK_EVENT_RELEASED, plugin, NULL);
+    }
+    return code;
+}
+
 int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {
     CLEANUP(plugin_unrefp) struct plugin *held = host_find_plugin(host, name, err);
     if (held == NULL) {
         return TOOLRACK_E_NOT_FOUND;
     }
     const char *plugin = held->desc->plugin->id;
+    if (plugin_state(held) == TOOLRACK_LEFT_OUT) {
+        return admit(host, held, err);
+    }
     if (!is_kept(&host->quarantines, plugin)) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND, "plugin '%s' is not in quarantine", plugin);
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "plugin '%s' is neither in quarantine nor left out", plugin);
     }
     struct toolrack_error why;
     int code = host->store == NULL ? 0 : store_quarantine_remove(host->store, plugin, &why);

@@ -1,3 +1,4 @@
+#include <sodium.h>
 #include <string.h>
 #include <yyjson.h>
 
@@ -17,7 +18,7 @@ struct plugin *host_find_plugin(struct toolrack *host, const char *name,
                                 struct toolrack_error *err) {
     struct plugin *plugin = plugin_of_tool(host, name);
     if (plugin == NULL) {
-        plugin = generations_hold(host, name, 0);
+        plugin = generations_hold_serving(host, name);
     }
     if (plugin == NULL) {
         (void)registry_not_found(host->registry, name, err);
@@ -186,6 +187,73 @@ static int add_crashes(struct toolrack *host, const char *plugin_id, yyjson_mut_
                    : store_crashes_read(host->store, plugin_id, add_crash, &crashes, err);
 }
 
+/* -------------------------------------------------------------------- content */
+
+/* Of what serves: of its copy, or of the file as long as that is the one that was read. */
+static bool find_hash(const struct plugin *plugin, uint8_t ret_sha256[STAGE_HASH_SIZE]) {
+    if (atomic_load(&plugin->staged)) {
+        memcpy(ret_sha256, plugin->sha256, STAGE_HASH_SIZE);
+        return true;
+    }
+    return plugin->path != NULL &&
+           stage_hash(plugin->path, &plugin->identity, ret_sha256, NULL) == 0;
+}
+
+static void add_content(struct toolrack *host, const struct plugin *plugin, yyjson_mut_doc *doc,
+                        yyjson_mut_val *root) {
+    uint8_t sha256[STAGE_HASH_SIZE];
+    char digits[2 * STAGE_HASH_SIZE + 1];
+    (void)yyjson_mut_obj_add_uint(doc, root, "generation", plugin->generation);
+    bool known = find_hash(plugin, sha256);
+    if (known) {
+        (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
+    }
+    add_text(doc, root, "sha256", known ? digits : NULL);
+    (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back",
+                                  plugin->path != NULL &&
+                                          content_is_rolled_back(host, plugin->path));
+}
+
+/* What is wrong with the file, whatever serves. */
+static int add_refused(struct toolrack *host, const struct plugin *plugin, yyjson_mut_doc *doc,
+                       yyjson_mut_val *root, struct toolrack_error *err) {
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "refused");
+    struct toolrack_refusals *refusals = registry_refusals(host->registry);
+    if (refusals == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
+        if (row->file == NULL || plugin->path == NULL || strcmp(row->file, plugin->path) != 0) {
+            continue;
+        }
+        yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
+        add_text(doc, object, "tool", row->tool);
+        add_text(doc, object, "rule", row->rule);
+        add_text(doc, object, "reason", row->reason);
+        add_text(doc, object, "fix", row->fix);
+    }
+    toolrack_refusals_free(refusals);
+    return 0;
+}
+
+static void add_retired(struct toolrack *host, const struct plugin *plugin, yyjson_mut_doc *doc,
+                        yyjson_mut_val *root) {
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "retired");
+    const struct generation *generation = generation_of(plugin);
+    if (generation == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&host->generations_lock);
+    for (const struct retired *note = generation->file->retired; note != NULL; note = note->next) {
+        yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
+        (void)yyjson_mut_obj_add_uint(doc, object, "generation", note->generation);
+        add_text(doc, object, "state", retired_state_name(note->state));
+        add_text(doc, object, "cause", note->cause[0] != '\0' ? note->cause : NULL);
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+}
+
 int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
                  struct toolrack_error *err) {
     CLEANUP(plugin_unrefp) struct plugin *plugin = host_find_plugin(host, name, err);
@@ -207,7 +275,12 @@ int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text *
     add_text(doc, root, "file", plugin->path);
     add_text(doc, root, "state", tool_state_name(state));
     add_text(doc, root, "reason", reason[0] != '\0' ? reason : NULL);
-    int code = add_crashes(host, about->id, doc, root, err);
+    add_content(host, plugin, doc, root);
+    add_retired(host, plugin, doc, root);
+    int code = add_refused(host, plugin, doc, root, err);
+    if (code == 0) {
+        code = add_crashes(host, about->id, doc, root, err);
+    }
     if (code < 0) {
         yyjson_mut_doc_free(doc);
         return code;

@@ -459,6 +459,19 @@ int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
     return code;
 }
 
+/* A call that begins has a worker that is ready: so wait in line like one, and leave at once. */
+int crew_start(struct crew *crew, uint64_t until_ns, struct toolrack_error *err) {
+    struct crew_call call = {.tool_name = crew->id, .deadline_ns = until_ns};
+    struct toolrack_error own;
+    struct toolrack_error *error = err != NULL ? err : &own;
+    bool has_waited = false;
+    int code = take_lane(crew, &call, &has_waited, error);
+    if (code == TOOLRACK_E_TIMEOUT) {
+        return error_set(error, code, "plugin '%s' did not start in time", crew->id);
+    }
+    return code < 0 ? code : give_back(crew, &call, EXCHANGE_DONE, 0, error);
+}
+
 void crew_interrupt(struct crew *crew, struct crew_call *call) {
     (void)pthread_mutex_lock(&crew->lock);
     atomic_store(&call->interrupted, true);

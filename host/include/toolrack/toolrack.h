@@ -65,14 +65,21 @@ enum toolrack_log_level {
 enum toolrack_event_kind {
     TOOLRACK_EVENT_ADDED,    /**< a tool was registered */
     TOOLRACK_EVENT_REMOVED,  /**< a tool was unregistered */
-    TOOLRACK_EVENT_CHANGED,  /**< a tool was enabled, disabled or given another priority */
+    TOOLRACK_EVENT_CHANGED,  /**< a tool was enabled, disabled, given another priority, or its plugin
+                              * was reloaded */
     TOOLRACK_EVENT_LOADED,   /**< a plugin was loaded, at the first call of one of its tools */
     TOOLRACK_EVENT_FAILED,   /**< a plugin could not be loaded */
     TOOLRACK_EVENT_STUCK,    /**< a call did not return and its thread was given up */
     TOOLRACK_EVENT_RECOVERED, /**< the last such call of the plugin returned after all */
     TOOLRACK_EVENT_CRASHED,   /**< a worker of the plugin crashed; another takes its place */
     TOOLRACK_EVENT_QUARANTINED, /**< a plugin crashed too often and runs no more */
-    TOOLRACK_EVENT_RELEASED     /**< it may run again */
+    TOOLRACK_EVENT_RELEASED,    /**< it may run again */
+    TOOLRACK_EVENT_RELOADED, /**< another generation of a plugin serves; the message says which */
+    TOOLRACK_EVENT_REFUSED,  /**< a plugin file is new or has changed, and cannot be used; what it
+                              * had before goes on serving. The message says why */
+    TOOLRACK_EVENT_UNLOADED  /**< nobody uses a generation any more. The message says what became of
+                              * it: "gone", "pending: CAUSE" (its image may go later) or
+                              * "resident: CAUSE" (its image stays in this process) */
 };
 
 /** Something that happened. Its texts end with the callback. */
@@ -80,7 +87,7 @@ struct toolrack_event {
     enum toolrack_event_kind kind;
     const char *tool;    /**< its name, or NULL when the event is about a plugin */
     const char *version; /**< the tool's, or NULL */
-    const char *plugin;  /**< the plugin's id */
+    const char *plugin;  /**< the plugin's id; NULL for a file whose id could not be read */
     const char *message; /**< one line, or NULL */
 };
 
@@ -125,6 +132,13 @@ struct toolrack_options {
     bool require_sandbox;
     /** The program that runs plugins. NULL is that of TOOLRACK_WORKER, or the installed one. */
     const char *worker_program;
+
+    /** Watch the folders, and reload plugins when their files change. */
+    bool watch;
+    /** How long nothing must have happened to a file before it is looked at; 0 is 100. */
+    uint32_t watch_debounce_ms;
+    /** Only plugins of the installed folder, whatever else is said: to start at all, and look. */
+    bool safe_mode;
 };
 #define TOOLRACK_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_options) }
@@ -321,19 +335,52 @@ TOOLRACK_API int toolrack_describe_isolation(struct toolrack *host, const char *
                                              struct toolrack_text **ret,
                                              struct toolrack_error *err);
 
-/** Let a plugin that is in quarantine run again: durable on return.
+/** Let a plugin that is in quarantine, or was left out, run again: durable on return.
  * @param name  of the plugin, or of one of its tools
- * @return 0; TOOLRACK_E_NOT_FOUND when there is no such plugin or it is not in quarantine;
+ * @return 0; TOOLRACK_E_NOT_FOUND when there is no such plugin or it is neither;
  *         TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
                                   struct toolrack_error *err);
 
-/** Why a plugin is as it is, as one JSON object: plugin, version, file, state, reason, crashes (the
- * bundles kept, the newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
+/** Why a plugin is as it is, as one JSON object: plugin, version, file, state, reason, generation,
+ * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
+ * fix), retired (earlier generations: generation, state, cause), crashes (the bundles kept, the
+ * newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
  * @param name  of the plugin, or of one of its tools
  * @return as above. */
 TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
                               struct toolrack_error *err);
+
+/* ------------------------------------------------------------------ reload */
+
+/** Look at the plugin files again, also without `watch`, and reload what has changed: the next
+ * generation of a plugin is copied, checked, loaded and tried out (the examples of its safe tools
+ * are called), and then takes the place of the last one as one change. Calls that run end on the
+ * old one. Whatever is wrong with a file, what it had before goes on serving.
+ *
+ * A tool that is in both generations is registered anew, with another number and new statistics.
+ *
+ * @param name        NULL: all files of all folders. Otherwise a plugin, one of its tools, or the
+ *                    path of a file: that file alone, and also when it is the same; one that was
+ *                    left out is tried again
+ * @param ret_report  receives a reference, to be released by toolrack_text_unref(): a JSON array
+ *                    with an object for each file: file, plugin, outcome ("unchanged", "added",
+ *                    "reloaded", "removed" or "refused"), reason, generation, sha256, and what became
+ *                    of the generation before, as `old`: "gone", "pending", "resident", or
+ *                    "draining" while calls of it run; with `cause`
+ * @return 0, whatever the outcomes; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a plugin that the
+ *         app registered; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_reload(struct toolrack *host, const char *name,
+                                 struct toolrack_text **ret_report, struct toolrack_error *err);
+
+/** Go back to the content that a plugin's file had before: reloaded like a change. It is remembered,
+ * over restarts, for as long as the file has the content that was gone back from; durable on return.
+ * @param name  of the plugin, one of its tools, or the path of its file
+ * @return 0; TOOLRACK_E_NOT_FOUND, also when there is nothing to go back to; TOOLRACK_E_REFUSED when
+ *         the earlier content does not work any more; TOOLRACK_E_INVALID, TOOLRACK_E_IO,
+ *         TOOLRACK_E_NO_MEMORY. On failure what serves goes on serving. */
+TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
+                                   struct toolrack_error *err);
 
 /* ------------------------------------------------------------------- calls */
 
