@@ -44,6 +44,7 @@ void generation_destroy(struct generation *generation) {
     list_remove(generation->host, generation);
     descriptor_unref(generation->desc);
     arena_finish(&generation->arena);
+    (void)pthread_mutex_destroy(&generation->stage_lock);
     free(generation->image_path);
     free(generation);
 }
@@ -123,23 +124,49 @@ static int check_copy(const struct plugin *plugin, const struct staged *staged,
                                "%s has changed since it was read; reload it", plugin->path);
 }
 
-/* Written by one thread, before others hear of it. */
-int generation_set_copy(struct plugin *plugin, const struct staged *staged,
-                        struct toolrack_error *err) {
+/* Whether the loader may give back the image of another generation for this path, with all that is
+ * in its variables. Caller holds the lock. */
+static bool is_path_taken(const struct toolrack *host, const struct plugin *plugin,
+                          const char *path) {
+    for (const struct generation *at = host->generations; at != NULL; at = at->next) {
+        if (at != plugin->context && !at->is_isolated && at->image_path != NULL &&
+            strcmp(at->image_path, path) == 0) {
+            return true;
+        }
+    }
+    return !plugin->isolated && image_is_mapped(path);
+}
+
+/* Have this path for the plugin's image. False: an image in this process has it; workers are each a
+ * process of their own. */
+static bool claim_path(struct toolrack *host, struct plugin *plugin, char **own_path) {
     struct generation *generation = plugin->context;
-    char *own = strdup(staged->path);
+    (void)pthread_mutex_lock(&host->generations_lock);
+    bool claimed = plugin->isolated || !is_path_taken(host, plugin, *own_path);
+    if (claimed) {
+        generation->image_path = STEAL(*own_path);
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    return claimed;
+}
+
+int generation_set_copy(struct toolrack *host, struct plugin *plugin, const struct staged *staged,
+                        struct toolrack_error *err) {
+    CLEANUP(freep) char *own_path = strdup(staged->path);
+    if (own_path == NULL) {
+        return error_oom(err);
+    }
+    struct staged renewed;
+    if (!claim_path(host, plugin, &own_path)) {
+        int code = stage_renew(host->stage, staged, &renewed, err);
+        return code < 0 ? code : generation_set_copy(host, plugin, &renewed, err);
+    }
     plugin->image_path = strdup(staged->path);
-    if (own == NULL || plugin->image_path == NULL) {
-        free(own);
-        free(plugin->image_path);
-        plugin->image_path = NULL;
+    if (plugin->image_path == NULL) {
         return error_oom(err);
     }
     plugin->image_identity = staged->identity;
     memcpy(plugin->sha256, staged->sha256, sizeof plugin->sha256);
-    (void)pthread_mutex_lock(&generation->host->generations_lock);
-    generation->image_path = own;
-    (void)pthread_mutex_unlock(&generation->host->generations_lock);
     atomic_store(&plugin->staged, true);
     return 0;
 }
@@ -159,10 +186,12 @@ static int stage_as_scanned(struct toolrack *host, struct plugin *plugin,
     if (code == 0) {
         code = check_copy(plugin, &staged, err);
     }
-    return code < 0 ? code : generation_set_copy(plugin, &staged, err);
+    return code < 0 ? code : generation_set_copy(host, plugin, &staged, err);
 }
 
-int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
+static int stage_unless_done(struct toolrack *host, struct plugin *plugin,
+                             struct toolrack_error *err) {
+    struct generation *generation = plugin->context;
     if (atomic_load(&plugin->staged)) {
         return 0;
     }
@@ -170,9 +199,16 @@ int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolra
     int code = stage_as_scanned(host, plugin, err);
     (void)pthread_rwlock_unlock(&host->stage_use);
     if (code == 0) {
-        const struct generation *generation = plugin->context;
         content_note(host, generation->file, plugin);
     }
+    return code;
+}
+
+int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
+    struct generation *generation = plugin->context;
+    (void)pthread_mutex_lock(&generation->stage_lock);
+    int code = stage_unless_done(host, plugin, err);
+    (void)pthread_mutex_unlock(&generation->stage_lock);
     return code;
 }
 
@@ -459,6 +495,7 @@ static uint32_t calls_max(const struct generation *generation, bool serial) {
 /* Give the generation its plugin, which keeps it from now on. */
 static void join(struct toolrack *host, struct generation *generation, struct plugin *plugin,
                  const struct generation_source *source) {
+    (void)pthread_mutex_init(&generation->stage_lock, NULL);
     generation->host = host;
     generation->file = source->file;
     generation->number = ++source->file->newest;
@@ -466,6 +503,7 @@ static void join(struct toolrack *host, struct generation *generation, struct pl
     generation->desc = descriptor_ref(source->desc);
     plugin->generation = generation->number;
     plugin->isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
+    generation->is_isolated = plugin->isolated;
     plugin->calls_max =
             plugin->isolated ? calls_max(generation, plugin->serial) : plugin->calls_max;
     plugin->services = &services;

@@ -18,6 +18,7 @@ struct generation {
     struct toolrack *host;
     struct plugin_file *file;
     uint32_t number;       /* plugin->generation */
+    bool is_isolated;      /* plugin->isolated */
     struct plugin *plugin; /* NULL once its last reference is gone; guarded likewise */
     struct descriptor *desc; /* a reference */
     struct arena arena;      /* of the policy */
@@ -26,6 +27,7 @@ struct generation {
     uint64_t mark;         /* of a load in this process that runs */
     bool marked;
     char *image_path; /* as that of the plugin, whom it outlives; guarded likewise */
+    pthread_mutex_t stage_lock; /* held while its file is copied */
 
     struct generation *next_end; /* retire.c's, while it ends */
     struct image *image;
@@ -45,9 +47,11 @@ struct generation_source {
 int generation_create(struct toolrack *host, const struct generation_source *source,
                       struct plugin **ret, struct toolrack_error *err);
 
-/** Say which copy of its file is loaded, where that is known before its first call. Nobody else has
- * the plugin yet. @return 0; TOOLRACK_E_NO_MEMORY. */
-int generation_set_copy(struct plugin *plugin, const struct staged *staged,
+/** Say which copy of its file is loaded, where that is known before its first call. Where another
+ * image of it may be in this process, another copy is made. Caller holds host->stage_use for
+ * reading; nobody else has the plugin yet.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
+int generation_set_copy(struct toolrack *host, struct plugin *plugin, const struct staged *staged,
                         struct toolrack_error *err);
 
 /** Release one that nobody uses any more: what is left when its plugin and its crew are gone. */
@@ -62,7 +66,8 @@ int generation_open_stage(struct toolrack *host, struct toolrack_error *err);
 struct generation *generation_of(const struct plugin *plugin);
 
 /** Copy its file unless that is done, and look whether it still is what was scanned.
- * @return 0; TOOLRACK_E_REFUSED when it is not, or cannot be used; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. Caller holds plugin->lock. */
+ * @return 0; TOOLRACK_E_REFUSED when it is not, or cannot be used; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread, that does not
+ *         hold host->stage_use] */
 int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err);
 
 /** The index-th generation that has a plugin with this id, newest first, with a reference to be

@@ -95,7 +95,9 @@ static void refuse_rows(struct reload *reload, const struct toolrack_refusal *ro
                     first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "");
     memcpy(reload->row->reason, words.message, sizeof reload->row->reason);
     (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused%s: %s", reload->file->path,
-                    reload->old != NULL ? ", and what it had before goes on serving" : "",
+                    reload->old != NULL && atomic_load(&reload->old->staged)
+                            ? ", and what it had before goes on serving"
+                            : "",
                     reload->row->reason);
     host_event(host, TOOLRACK_EVENT_REFUSED, id_of(reload), words.message);
 }
@@ -145,18 +147,43 @@ static void keep_previous(struct reload *reload) {
     }
 }
 
+/* A file of which no tool could be registered has no generation that could be completed. One that
+ * somebody has taken is being looked at anyway. */
+static void begin_again(struct toolrack *host, struct plugin_file *file) {
+    if (files_take(host, file, 1)) {
+        struct reload_row row;
+        reload_file(host, file, RELOAD_OPENING, &row);
+        reload_row_finish(&row);
+        files_give(host, file);
+    }
+}
+
+static void complete(struct toolrack *host, struct plugin_file *file) {
+    CLEANUP(plugin_unrefp) struct plugin *plugin = files_serving(host, file);
+    struct toolrack_error err;
+    if (plugin == NULL) {
+        begin_again(host, file);
+    } else if (registry_complete(host->registry, plugin, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, "reload", "%s: tools may be missing: %s", file->path,
+                 err.message);
+    }
+}
+
 /* Tools of other files that were refused because their names were taken may be registered now. */
 static void complete_others(struct toolrack *host, const struct plugin_file *but) {
-    for (struct plugin_file *file = files_next(host, NULL); file != NULL;
-         file = files_next(host, file)) {
-        CLEANUP(plugin_unrefp)
-        struct plugin *plugin = file != but ? files_serving(host, file) : NULL;
-        struct toolrack_error err;
-        if (plugin != NULL && registry_complete(host->registry, plugin, &err) < 0) {
-            log_line(&host->log, LOG_ERROR, "reload", "%s: tools may be missing: %s", file->path,
-                     err.message);
+    struct toolrack_refusals *refusals = registry_refusals(host->registry);
+    const struct plugin_file *last = NULL;
+    for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
+        struct plugin_file *file = row->file != NULL && strcmp(row->rule, "tool-exists") == 0
+                                           ? files_find(host, row->file)
+                                           : NULL;
+        if (file != NULL && file != but && file != last) {
+            complete(host, file);
+            last = file;
         }
     }
+    toolrack_refusals_free(refusals);
 }
 
 static int exchange(struct reload *reload, const struct toolrack_refusal *rows, size_t count,
@@ -244,27 +271,14 @@ static bool must_isolate(struct reload *reload) {
     return true;
 }
 
-/* An image that is loaded in this process must come from a file that never was before: the loader
- * would give back the old one, with all that is in its variables. */
-static int renew_image(struct reload *reload, const struct plugin *plugin,
-                       struct toolrack_error *err) {
-    struct staged *staged = &reload->content.staged;
-    return plugin->isolated || !staged->is_old
-                   ? 0
-                   : stage_renew(reload->host->stage, staged, staged, err);
-}
-
-/* Where it will run is known when its policy is; and only then which copy it needs. */
 static int create(struct reload *reload, struct toolrack_error *err) {
     const struct generation_source source = {.file = reload->file,
                                              .identity = reload->content.staged.source,
                                              .desc = reload->desc,
                                              .isolated = must_isolate(reload)};
     int code = generation_create(reload->host, &source, &reload->new, err);
-    if (code == 0) {
-        code = renew_image(reload, reload->new, err);
-    }
-    return code < 0 ? code : generation_set_copy(reload->new, &reload->content.staged, err);
+    return code < 0 ? code
+                    : generation_set_copy(reload->host, reload->new, &reload->content.staged, err);
 }
 
 /* What takes the place of another must be seen to work; what is new is loaded at its first call,
@@ -414,6 +428,11 @@ static void remove_tools(struct reload *reload) {
     struct plugin_file *file = reload->file;
     struct toolrack_error err;
     bool was_known = reload->old != NULL || file->is_refused;
+    /* Whoever removes a file in order to make it anew has a moment for that. */
+    if (reload->how == RELOAD_AND_KEEP && was_known && file->tries == 0) {
+        reload->row->outcome = RELOAD_CHANGING;
+        return;
+    }
     content_end_rollback(reload->host, file->path);
     if (was_known && exchange(reload, NULL, 0, &err) < 0) {
         refuse_for_now(reload, &err);
@@ -430,12 +449,7 @@ static void remove_tools(struct reload *reload) {
 static void keep_copy(struct reload *reload) {
     struct plugin *old = reload->old;
     struct toolrack_error err;
-    if (old == NULL || atomic_load(&old->staged) || pthread_mutex_trylock(&old->lock) != 0) {
-        return; /* or somebody copies it just now */
-    }
-    int code = generation_stage(reload->host, old, &err);
-    (void)pthread_mutex_unlock(&old->lock);
-    if (code < 0) {
+    if (old != NULL && generation_stage(reload->host, old, &err) < 0) {
         log_line(&reload->host->log, LOG_DEBUG, "reload", "%s", err.message);
     }
 }
@@ -461,6 +475,7 @@ static void refuse_stat(struct reload *reload, int why) {
 
 static void look(struct reload *reload) {
     struct plugin_file *file = reload->file;
+    struct plugin *old = reload->old;
     struct stat st;
     if (stat(file->path, &st) < 0) {
         int why = errno;
@@ -473,13 +488,17 @@ static void look(struct reload *reload) {
     }
     struct file_identity identity = identity_of(&st);
     bool same = file->exists && file->settled && identity_same(&identity, &file->identity);
-    if (same && !file->is_refused && reload->how != RELOAD_FORCED) {
+    if (same && !file->is_refused && reload->how != RELOAD_FORCED &&
+        reload->how != RELOAD_OPENING) {
         reload->row->outcome = RELOAD_UNCHANGED;
-        reload->row->generation = reload->old != NULL ? reload->old->generation : 0;
+        reload->row->generation = old != NULL ? old->generation : 0;
         if (reload->how == RELOAD_AND_KEEP) {
             keep_copy(reload);
         }
         return;
+    }
+    if (old != NULL && identity_same(&identity, &old->identity)) {
+        keep_copy(reload); /* so that there is something to compare with */
     }
     take_content(reload);
 }

@@ -27,16 +27,17 @@ enum reload_outcome {
     RELOAD_RELOADED,
     RELOAD_REMOVED,
     RELOAD_REFUSED,
-    RELOAD_CHANGING, /* being written: try again */
+    RELOAD_CHANGING, /* being written, or just removed: try again */
     RELOAD_ABSENT    /* there is no such file, and nothing was known of it */
 };
 
 enum reload_how {
     RELOAD_IF_CHANGED,
-    RELOAD_AND_KEEP, /* and copy what is there, changed or not: then it can be gone back to */
+    RELOAD_AND_KEEP, /* by itself: copy what is there, changed or not, so that it can be gone back
+                      * to; and do not believe at once that it is gone */
     RELOAD_LAST_TRY, /* and refuse a file that is still being written */
     RELOAD_FORCED,   /* make a new generation, of the same content too */
-    RELOAD_OPENING   /* the host is being opened: nothing is loaded */
+    RELOAD_OPENING   /* likewise, but load nothing: like at the start of the host */
 };
 
 /* What came of one file. */

@@ -227,18 +227,10 @@ int toolrack_reload(struct toolrack *host, const char *name, struct toolrack_tex
 
 /* ------------------------------------------------------------------- rollback */
 
-/* What serves now, in the stage so that its hash is known. */
-static int stage_serving(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
-    (void)pthread_mutex_lock(&plugin->lock);
-    int code = generation_stage(host, plugin, err);
-    (void)pthread_mutex_unlock(&plugin->lock);
-    return code;
-}
-
 static int find_previous(struct toolrack *host, struct plugin_file *file, struct plugin *plugin,
                          uint8_t ret_bad[STAGE_HASH_SIZE], struct staged *ret,
                          struct toolrack_error *err) {
-    int code = stage_serving(host, plugin, err);
+    int code = generation_stage(host, plugin, err); /* so that its hash is known */
     if (code == 0) {
         code = stage_hash(file->path, NULL, ret_bad, err);
     }

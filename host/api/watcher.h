@@ -11,7 +11,8 @@ struct watcher;
 
 #define WATCHER_THREADS_MAX 4u
 
-/* A file that is being written when it is looked at is looked at again so much later, so often. */
+/* A file that is being written when it is looked at is looked at again so much later, so often; one
+ * that is gone once more. */
 #define WATCHER_RETRY_MS  100u
 #define WATCHER_TRIES_MAX 50u
 

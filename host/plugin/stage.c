@@ -480,14 +480,15 @@ static bool put_path(const struct stage *stage, const char *name, struct staged 
     return length > 0 && length < (int)sizeof ret->path;
 }
 
-/* Whether the copy of this name has that content; `ret` is filled then. */
+/* Whether the copy of this name has that content; `ret` is filled then. One that has two names is
+ * just being given its final one, and its ctime, which belongs to its identity, is not final. */
 static bool take_copy(const struct stage *stage, const char *name,
                       const uint8_t sha256[STAGE_HASH_SIZE], struct staged *ret) {
     CLEANUP(closep)
     int fd = openat(stage->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     struct staged found = {.is_old = true};
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
         pass_over(fd, -1, (uint64_t)st.st_size, found.sha256) != PASS_DONE ||
         memcmp(found.sha256, sha256, STAGE_HASH_SIZE) != 0 || !put_path(stage, name, &found)) {
         return false;

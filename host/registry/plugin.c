@@ -84,9 +84,8 @@ static int load_here(struct plugin *plugin, struct toolrack_error *err) {
 
 static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
     const struct plugin_services *services = plugin->services;
-    int code = plugin->image_path != NULL
-                       ? 0
-                       : services->stage(plugin->services_user, plugin, err);
+    int code = atomic_load(&plugin->staged) ? 0
+                                            : services->stage(plugin->services_user, plugin, err);
     if (code < 0) {
         return code;
     }
