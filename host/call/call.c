@@ -433,7 +433,8 @@ static int run_isolated(struct call *call, const struct prepared *prepared, stru
                              .user = call,
                              .progress = relay_progress,
                              .log = relay_log,
-                             .arena = &run->arena};
+                             .arena = &run->arena,
+                             .wants_json = prepared->result_schema != NULL};
     if (run->arguments_filled) {
         with.arguments = run_arguments(run, &with.arguments_length);
         if (with.arguments == NULL) {

@@ -158,6 +158,7 @@ struct crew_call {
     int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
 
     struct arena *arena; /* for the parsed result */
+    bool wants_json;     /* somebody will look at it */
 
     /* crew.c's own: zero at the beginning. */
     atomic_bool interrupted;
@@ -167,7 +168,7 @@ struct crew_call {
 
 struct crew_reply {
     struct buf out;     /* the result, as result_begin() and result_end() have it */
-    yyjson_val *json;   /* the same parsed, in the arena */
+    yyjson_val *json;   /* the same parsed, in the arena; NULL unless the call wants it */
     bool is_structured; /* the tool gave a JSON reply (`json`, or its structuredContent) */
 };
 
