@@ -155,20 +155,20 @@ static int greet(struct worker *worker, struct toolrack_error *err) {
     return 0;
 }
 
+/* The process first: while it is being loaded, the rest is made for it. */
 static int start_process(struct worker *worker, struct toolrack_error *err) {
     struct crew *crew = worker->crew;
     struct supervisor *supervisor = crew->supervisor;
-    worker->lanes[0].channel = channel_create(err);
-    if (worker->lanes[0].channel == NULL) {
-        return err->code;
-    }
     int code = process_spawn(supervisor_options_of(supervisor)->worker_program, crew->environment,
                              &worker->process, err);
     if (code < 0) {
         return code;
     }
     output_set_streams(&worker->output, worker->process.streams);
-    if (!supervisor_watch(supervisor, worker)) {
+    worker->lanes[0].channel = channel_create(err);
+    if (worker->lanes[0].channel == NULL) {
+        code = err->code;
+    } else if (!supervisor_watch(supervisor, worker)) {
         code = error_set(err, TOOLRACK_E_IO, "a worker that was started cannot be watched: %s",
                          strerror(errno));
     }
@@ -184,7 +184,7 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
 void worker_start(struct crew *crew, uint64_t now_ns) {
     struct toolrack_error err = {0};
     struct worker *worker = worker_create(crew, now_ns, &err);
-    int code = worker != NULL ? start_process(worker, &err) : err.code;
+    int code = worker != NULL ? start_process(worker, &err) : TOOLRACK_E_NO_MEMORY;
     (void)pthread_mutex_lock(&crew->lock);
     if (code < 0) {
         refuse_start(crew, &err, now_ns);
