@@ -146,8 +146,9 @@ static int greet(struct worker *worker, struct toolrack_error *err) {
                                       .log_level_min = log != NULL ? log->level_min : LOG_ERROR};
     struct lane *lane = &worker->lanes[0];
     lane->state = LANE_STARTING;
-    if (!protocol_send_fd(worker->process.socket, channel_fd(lane->channel)) ||
-        !send_start(lane->channel, &start)) {
+    /* One that cannot be sent to is dead already: what it died of, its pidfd will tell. */
+    (void)protocol_send_fd(worker->process.socket, channel_fd(lane->channel));
+    if (!send_start(lane->channel, &start)) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the settings and grants of plugin '%s' are more than a worker takes, or "
                          "there is no memory",
