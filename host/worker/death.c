@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/sanitizer.h"
 #include "base/utf8.h"
 #include "worker/child.h"
 #include "worker/crash.h"
@@ -23,7 +24,8 @@ static uint64_t memory_limit(const struct worker *worker) {
 
 static bool is_memory_full(const struct worker *worker, const struct crash_record *record) {
     uint64_t limit = memory_limit(worker);
-    return limit != UINT64_MAX && record->memory_bytes >= limit / 100 * MEMORY_FULL_PERCENT;
+    bool is_limited = limit != UINT64_MAX && !SANITIZER_ADDRESS && !SANITIZER_THREAD; /* child.c */
+    return is_limited && record->memory_bytes >= limit / 100 * MEMORY_FULL_PERCENT;
 }
 
 /* "#0  null_deref+0x14 (zoo.so)" and so on, without the numbers. */
