@@ -100,7 +100,11 @@ static const char *real_path(const struct making *making, const char *text, bool
     if (path.failed || !known || path.length == 0 || path.data[0] != '/') {
         return NULL;
     }
-    const char *kept = arena_copy(making->arena, path.data, path.length);
+    /* Without links, or whoever may change one would decide what is granted. What does not exist
+     * grants nothing. */
+    CLEANUP(freep) char *resolved = realpath(path.data, NULL);
+    const char *found = resolved != NULL ? resolved : path.data;
+    const char *kept = arena_copy(making->arena, found, strlen(found));
     *ret_failed = kept == NULL;
     return kept;
 }
@@ -234,7 +238,12 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
                            .limits = {.workers_max = asked.workers,
                                       .queue_max = asked.queue,
                                       .start_ms = asked.start_ms,
-                                      .idle_ms = asked.idle_ms},
+                                      .idle_ms = asked.idle_ms,
+                                      .grace_ms = asked.grace_ms,
+                                      .backoff_ms = asked.backoff_ms,
+                                      .backoff_ms_max = asked.backoff_max_ms,
+                                      .crashes_max = asked.crashes,
+                                      .crashes_window_ms = asked.crashes_window_ms},
                            .sandbox.network_namespace = asked.network_namespace,
                            .sandbox.limits = {.memory_bytes = (uint64_t)asked.memory_mb << 20,
                                               .file_size_bytes = (uint64_t)asked.file_mb << 20,

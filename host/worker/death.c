@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/sanitizer.h"
 #include "base/utf8.h"
 #include "worker/child.h"
 #include "worker/crash.h"
@@ -23,7 +24,8 @@ static uint64_t memory_limit(const struct worker *worker) {
 
 static bool is_memory_full(const struct worker *worker, const struct crash_record *record) {
     uint64_t limit = memory_limit(worker);
-    return limit != UINT64_MAX && record->memory_bytes >= limit / 100 * MEMORY_FULL_PERCENT;
+    bool is_limited = limit != UINT64_MAX && !SANITIZER_ADDRESS && !SANITIZER_THREAD; /* child.c */
+    return is_limited && record->memory_bytes >= limit / 100 * MEMORY_FULL_PERCENT;
 }
 
 /* "#0  null_deref+0x14 (zoo.so)" and so on, without the numbers. */
@@ -79,8 +81,8 @@ static void add_end(struct worker *worker, const struct crash_record *record, st
         buf_add_text(out, "lost its process; another part of this program took its exit status");
     } else if (death->signal == 0) {
         buf_printf(out, "ended its process with exit status %d", death->exit_status);
-    } else if (record != NULL && record->signal == death->signal &&
-               death->signal != SIGXCPU && death->signal != SIGXFSZ) {
+    } else if (record != NULL && record->signal == death->signal && death->signal != SIGXCPU &&
+               death->signal != SIGXFSZ) {
         add_crash(worker, record, &death->backtrace, out);
     } else {
         add_signal(worker, death->signal, out);
@@ -150,6 +152,6 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
     add_end(worker, has_record ? &record : NULL, &text);
     add_moment(state, &text);
     buf_printf(&text, " (worker %d)", (int)worker->process.pid);
-    set_reason(death, text.failed ? "a worker died, and there is no memory to say of what"
-                                  : text.data);
+    set_reason(death,
+               text.failed ? "a worker died, and there is no memory to say of what" : text.data);
 }
