@@ -125,7 +125,6 @@ static void refuse_start(struct crew *crew, const struct toolrack_error *err, ui
  * became of the plugin. */
 static void tell_refused(const struct crew *crew, const char *reason) {
     const struct supervisor_options *options = supervisor_options_of(crew->supervisor);
-    log_line(options->log, LOG_ERROR, crew->id, "%s", reason);
     if (options->refused != NULL) {
         options->refused(options->user, crew->user, reason);
     }
@@ -519,8 +518,9 @@ static void tell_host(const struct worker *worker, const struct obituary *obitua
     if (obituary->is_refused || (!death->crashed && end != END_KILLED)) {
         return;
     }
-    log_line(options->log, death->crashed ? LOG_ERROR : LOG_WARNING, worker->crew->id, "%s",
-             death->reason);
+    if (!death->crashed) { /* a crash is told by who is told of it */
+        log_line(options->log, LOG_WARNING, worker->crew->id, "%s", death->reason);
+    }
     if (options->died != NULL) {
         options->died(options->user, crew_user, death);
     }
