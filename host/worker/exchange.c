@@ -51,8 +51,8 @@ static enum exchange_end leave(struct exchange *exchange, int code) {
 /* -------------------------------------------------------------------- result */
 
 /* A string with nothing to unescape: then it is JSON, on one line, for read_result() has found it
- * to be UTF-8. A large result is a string most often, and to parse it as well would take three
- * times as long as all else that is done with it here. */
+ * to be UTF-8. To parse a large one, such as base64, would take as long as all else that is done
+ * with it here. */
 static bool is_plain_string(const struct frame_result *result) {
     const char *json = result->json;
     size_t length = result->json_length;
