@@ -55,7 +55,7 @@ struct lane_run {
     struct channel *channel;
 };
 
-static _Noreturn void give_up(void) {
+__attribute__((noreturn)) static void give_up(void) {
     _exit(WORKER_EXIT_PROTOCOL);
 }
 
