@@ -247,9 +247,26 @@ static void when_started(void *user, void *crew_user, int pid, uint32_t layers) 
     plugin_set_state(plugin, TOOLRACK_LOADED, "");
 }
 
+/* What a plugin may not do may be why it could not open, and it cannot say so itself. */
+static void tell_not_allowed(const struct log *log, const struct generation *generation) {
+    for (size_t i = 0; i < generation->policy.capability_count; i++) {
+        const struct policy_capability *capability = &generation->policy.capabilities[i];
+        const char *id = generation->desc->plugin->id;
+        const char *kind = policy_capability_name(capability->declared->kind);
+        if (!capability->allowed) {
+            log_line(log, LOG_WARNING, id,
+                     "it asks for '%s:%s', which is not allowed; \"policies\": {\"%s\": "
+                     "{\"allow\": [\"%s\"]}} in the configuration would allow it",
+                     kind, capability->declared->value, id, kind);
+        }
+    }
+}
+
 static void when_refused(void *user, void *crew_user, const char *reason) {
     CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
     if (plugin != NULL) {
+        const struct toolrack *host = user;
+        tell_not_allowed(&host->log, crew_user);
         plugin_set_state(plugin, TOOLRACK_FAILED, reason);
         host_plugin_event(user, TOOLRACK_EVENT_FAILED, plugin, reason);
     }

@@ -100,7 +100,11 @@ static const char *real_path(const struct making *making, const char *text, bool
     if (path.failed || !known || path.length == 0 || path.data[0] != '/') {
         return NULL;
     }
-    const char *kept = arena_copy(making->arena, path.data, path.length);
+    /* Without links, or whoever may change one would decide what is granted. What does not exist
+     * grants nothing. */
+    CLEANUP(freep) char *resolved = realpath(path.data, NULL);
+    const char *text = resolved != NULL ? resolved : path.data;
+    const char *kept = arena_copy(making->arena, text, strlen(text));
     *ret_failed = kept == NULL;
     return kept;
 }

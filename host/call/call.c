@@ -142,18 +142,23 @@ static int answer_of(int answer) {
     }
 }
 
-static int ask_person(struct run *run, const char *message, const char *schema,
-                      const char **ret_content) {
-    struct call *call = call_of(run);
+/* enum tr_answer; the content by malloc. */
+static int ask_app(struct call *call, const char *message, const char *schema, char **ret_content) {
     if (call->options.ask == NULL) {
         return TR_ANSWER_NOBODY;
     }
     if (!gate_enter(call)) {
         return TR_ANSWER_DISMISSED;
     }
-    CLEANUP(freep) char *content = NULL;
-    int answer = answer_of(call->options.ask(call->options.user, message, schema, &content));
+    int answer = answer_of(call->options.ask(call->options.user, message, schema, ret_content));
     gate_leave(call);
+    return answer;
+}
+
+static int ask_person(struct run *run, const char *message, const char *schema,
+                      const char **ret_content) {
+    CLEANUP(freep) char *content = NULL;
+    int answer = ask_app(call_of(run), message, schema, &content);
     if (answer == TR_ANSWER_ACCEPTED && content != NULL) {
         *ret_content = arena_copy(&run->arena, content, strlen(content));
         if (*ret_content == NULL) {
@@ -366,6 +371,11 @@ static void relay_log(void *user, int level, const char *message) {
     log_message(user, level, message);
 }
 
+static int relay_question(void *user, const char *message, const char *schema,
+                          char **ret_content) {
+    return ask_app(user, message, schema, ret_content);
+}
+
 /* What the schema of the result is about: the JSON reply, alone or beside other blocks. */
 static yyjson_val *structured_of(const struct crew_reply *reply) {
     yyjson_val *structured = yyjson_obj_get(reply->json, "structuredContent");
@@ -394,6 +404,10 @@ static int run_with_crew(struct call *call, struct crew_call *with, const struct
     note_crew_call(call, with);
     int code = crew_run(atomic_load(&call->tool->reg->plugin->crew), with, &reply, err);
     note_crew_call(call, NULL);
+    if (code == TOOLRACK_E_REFUSED || code == TOOLRACK_E_IO) {
+        /* To the caller of a tool it is the tool that cannot run. */
+        code = err->code = TOOLRACK_E_EXECUTION_FAILED;
+    }
     code = judge(call, code, err);
     if (code == 0 && prepared->result_schema != NULL) {
         code = check_reply(prepared->result_schema, &reply, err);
@@ -429,6 +443,7 @@ static int run_isolated(struct call *call, const struct prepared *prepared, stru
                              .user = call,
                              .progress = relay_progress,
                              .log = relay_log,
+                             .ask = call->options.ask != NULL ? relay_question : NULL,
                              .arena = &run->arena};
     if (run->arguments_filled) {
         with.arguments = run_arguments(run, &with.arguments_length);

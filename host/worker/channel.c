@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,7 +91,20 @@ static struct control *control_of(const struct channel *channel) {
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
 #endif
 
+/* Making the file larger than the process may make files ends the process with a signal. */
+static bool may_be_made(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur >= MEMORY_SIZE;
+}
+
 static int make_memory(struct toolrack_error *err) {
+    if (!may_be_made()) {
+        (void)error_set(err, TOOLRACK_E_IO,
+                        "memory to share with a worker cannot be made: files of %zu MiB are not "
+                        "allowed in this process; raise the limit (ulimit -f)",
+                        MEMORY_SIZE >> 20);
+        return -1;
+    }
     CLEANUP(closep)
     int fd = memfd_create("toolrack-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -63,6 +64,12 @@ static struct frame_in receive(struct channel *channel) {
         give_up();
     }
     return frame;
+}
+
+/* While no call runs nobody waits on the channel: the supervisor has many workers to look after,
+ * and looks when something comes over the socket. What it is says the channel. */
+static void ring(void) {
+    (void)send(WORKER_SOCKET, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void receive_go_on(struct channel *channel) {
@@ -256,6 +263,7 @@ static void *lane_main(void *argument) {
         give_up();
     }
     serve(lane.child, lane.channel);
+    crash_thread_end();
     return NULL;
 }
 
@@ -297,6 +305,7 @@ static void serve(struct child *child, struct channel *channel) {
             if (!send_plain(channel, FRAME_READY)) {
                 give_up();
             }
+            ring();
             break;
         case FRAME_END: end(child);
         default: give_up();
@@ -318,6 +327,7 @@ static void send_line(void *user, int level, const char *source, const char *lin
     struct child *child = user;
     (void)source;
     if (send_log(child->channel, &(struct frame_log){.level = level, .message = line})) {
+        ring();
         receive_go_on(child->channel);
     }
 }
@@ -399,6 +409,7 @@ static void read_settings(struct child *child) {
 static _Noreturn void refuse(struct child *child, const struct toolrack_error *err) {
     const struct frame_failure failure = {.code = err->code, .message = err->message};
     (void)send_failure(child->channel, FRAME_REFUSED, &failure);
+    ring();
     _exit(WORKER_EXIT_REFUSED);
 }
 
@@ -422,6 +433,7 @@ static void start(struct child *child) {
         give_up();
     }
     if (code == 0) {
+        ring();
         receive_go_on(child->channel);
         code = load_plugin(child, &err);
     }
@@ -431,6 +443,7 @@ static void start(struct child *child) {
     if (!send_plain(child->channel, FRAME_READY)) {
         give_up();
     }
+    ring();
 }
 
 _Noreturn void child_main(void) {

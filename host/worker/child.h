@@ -3,7 +3,8 @@
  * Descriptors: 0 is /dev/null, 1 and 2 go to the host's log, WORKER_SOCKET is the inherited
  * socket over which the channel's memory comes first. Nothing else is open. The environment holds
  * what was granted. All that the worker is to do comes as frames; it is single-threaded until
- * the plugin is open.
+ * the plugin is open. While no call runs it writes a byte to the socket after each frame, for the
+ * supervisor, which waits for many workers at once.
  *
  *     start: die with the host (PR_SET_PDEATHSIG, set before anything can go wrong)
  *            take the channel, read FRAME_START

@@ -23,6 +23,8 @@
 #include <yyjson.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "plugin/descriptor.h"
 #include "plugin/scan.h"
@@ -43,7 +45,8 @@ struct crew;
 #define CREW_GRACE_MS          250u
 /* How long a worker may take to close its plugin. */
 #define CREW_CLOSE_MS          1000u
-/* How long an idle worker is kept. */
+/* How long an idle worker is kept, at least; twice as long at most, for nobody looks at the clock
+ * when a call ends. */
 #define CREW_IDLE_MS_DEFAULT   30000u
 /* A death within this time of the start is quick. */
 #define CREW_QUICK_MS          5000u
@@ -52,6 +55,8 @@ struct crew;
 /* So many crashes in so long are too many. */
 #define CREW_CRASHES_MAX       3u
 #define CREW_CRASHES_WINDOW_MS 60000u
+/* Most that may be configured for CREW_CRASHES_MAX. */
+#define CREW_CRASHES_KEPT      16u
 /* Lines that a worker printed or logged, kept for its crash bundle; and what one worker may print
  * a second before lines are counted instead of passed on. */
 #define CREW_LAST_LINES        16u
@@ -76,12 +81,13 @@ struct supervisor_options {
     const struct log *log;
     const char *worker_program; /* path; copied */
     void *user;
-    /* On the supervisor's thread, no lock held. `crew_user` is that of the crew's options, which
-     * holds still until crew_unref() of the last reference returned and `gone` was called. */
+    /* All may be NULL. On the supervisor's thread, no lock held. `crew_user` is that of the crew's
+     * options, which holds still until crew_unref() of the last reference returned and `gone` was
+     * called. A worker that ended as it was asked to, or that refused to start, did not die. */
     void (*died)(void *user, void *crew_user, const struct crew_death *death);
     void (*quarantined)(void *user, void *crew_user, const char *reason, unsigned crashes);
     void (*started)(void *user, void *crew_user, int pid, uint32_t layers);
-    /* A worker could not start its plugin: the file, or its open(), refused. */
+    /* A start that failed other than by a crash; calls in line were told the same. */
     void (*refused)(void *user, void *crew_user, const char *reason);
     void (*gone)(void *user, void *crew_user); /* the crew's last worker has ended after its last
                                                 * reference: nothing will be told of it again */
@@ -91,15 +97,23 @@ struct supervisor_options {
 struct supervisor *supervisor_create(const struct supervisor_options *options,
                                      struct toolrack_error *err);
 /** End all workers, the idle ones by asking, the busy ones by killing, and the thread. No call is
- * in a crew any more. NULL is ignored. Afterwards no process of it is left. */
+ * in a crew any more. NULL is ignored. Afterwards no process of it is left; crews that are still
+ * referenced refuse every call. */
 void supervisor_destroy(struct supervisor *supervisor);
 
-/** Defaults where 0. */
+/** The values above where 0. */
 struct crew_limits {
     uint32_t workers_max;
     uint32_t queue_max;
     uint32_t start_ms;
+    uint32_t grace_ms;
+    uint32_t close_ms;
     uint32_t idle_ms;
+    uint32_t quick_ms;
+    uint32_t backoff_ms;
+    uint32_t backoff_ms_max;
+    uint32_t crashes_max; /* CREW_CRASHES_KEPT at most */
+    uint32_t crashes_window_ms;
 };
 
 struct crew_options {
@@ -119,11 +133,13 @@ struct crew_options {
  * (the system call filter). [any-thread] */
 int crew_create(struct supervisor *supervisor, const struct crew_options *options,
                 struct crew **ret, struct toolrack_error *err);
-/** Its workers close the plugin and end, in their own time. NULL is ignored. No call is running.
- * [any-thread] */
+struct crew *crew_ref(struct crew *crew);
+/** With the last reference its workers close the plugin and end, in their own time. NULL is ignored.
+ * No call is running then. [any-thread] */
 void crew_unref(struct crew *crew);
+CLEANUP_DEFINE(struct crew, crew_unref)
 
-/** One call. What it points to is borrowed until crew_call() returns. */
+/** One call. What it points to is borrowed until crew_run() returns. */
 struct crew_call {
     uint32_t tool; /* descriptor_tool.index */
     const char *tool_name;
@@ -134,18 +150,19 @@ struct crew_call {
     const char *channel;
     const char *conversation;
     const char *trace;
-    /* What the tool says meanwhile, on the thread of crew_call(); not NULL. */
+    /* What the tool says meanwhile, on the thread of crew_run(). */
     void *user;
     void (*progress)(void *user, double done, double total, const char *message);
     void (*log)(void *user, int level, const char *message);
-    /* enum toolrack_answer; TOOLRACK_DISMISSED when nobody can be asked. Content by malloc. */
+    /* enum toolrack_answer. Content by malloc. NULL: nobody can be asked. */
     int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
 
     struct arena *arena; /* for the parsed result */
 
     /* crew.c's own: zero at the beginning. */
     atomic_bool interrupted;
-    struct lane *lane;
+    struct lane *lane;     /* while it runs */
+    struct waiter *waiter; /* while it waits in line */
 };
 
 struct crew_reply {

@@ -1,8 +1,8 @@
 /* What this kernel can put into force, asked without doing it: by the host, which must stay as it
  * is and starts no process to find out. The answers do not change while it runs. */
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,19 +21,15 @@ static struct {
     bool possible;
 } network_namespace = {.once = PTHREAD_ONCE_INIT};
 
-static void closefilep(FILE **file) {
-    if (*file != NULL) {
-        (void)fclose(*file);
-    }
-}
-
 /* The number in a file of /proc/sys; `otherwise` where there is none. */
 static long setting(const char *path, long otherwise) {
-    CLEANUP(closefilep) FILE *file = fopen(path, "re");
     char text[32];
-    if (file == NULL || fgets(text, sizeof text, file) == NULL) {
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (length < 0) {
         return otherwise;
     }
+    text[length] = '\0';
     return strtol(text, NULL, 10);
 }
 

@@ -122,8 +122,8 @@ static int forbid_new_privileges(struct application *application) {
 }
 
 /* Lower a limit, never raise one. */
-static int set_limit(const struct application *application, int resource, uint64_t value,
-                     const char *what) {
+static int set_limit(const struct application *application, __rlimit_resource_t resource,
+                     uint64_t value, const char *what) {
     struct rlimit limit;
     if (prlimit(0, resource, NULL, &limit) < 0) {
         return failed(application, what);

@@ -135,6 +135,8 @@ static void show_tells_everything(void **state) {
            "plugin       kit\n"
            "file         */kit.so\n"
            "trust        community\n"
+           "isolation    process\n"
+           "sandbox      *\n"
            "\narguments\n{\n*\"a\": {*first addend*}\n"
            "\nresult\n{\n*number*}\n"
            "\nexamples\n{\"a\": 1, \"b\": 2} -> 3\n{\"a\": 1, \"b\": -1}\n",
@@ -155,7 +157,8 @@ static void show_as_json_is_one_object(void **state) {
                 "true", "/annotations/openWorldHint", "false", "/deadline_ms", "null", "/file",
                 "\"*/kit.so\"", "/examples/0", "{\"arguments\":{\"a\":1,\"b\":2},\"result\":3}",
                 "/examples/1", "{\"arguments\":{\"a\":1,\"b\":-1}}", "/examples/2", "", "/trust",
-                "\"community\"", "/versions", "[\"1.0.0\"]", "/statistics/calls", "0",
+                "\"community\"", "/isolation/isolation", "\"process\"", "/isolation/capabilities",
+                "[]", "/isolation/limits/memory_mb", "1024", "/versions", "[\"1.0.0\"]", "/statistics/calls", "0",
                 "/statistics/failures", "0");
     EXPECT_JSON(RUN("show", "stubborn", "--json"), 0, "/deadline_ms", "200", "/outputSchema",
                 "null", "/examples", "[]");

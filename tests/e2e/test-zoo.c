@@ -36,8 +36,8 @@
 #include "row.h"
 #include "toolrack/toolrack.h"
 
-/* What the host needs for its isolation, beside what it does by itself. */
-#define CONFIG "{}"
+/* All that it takes for isolation: no plugin is granted anything. */
+#define CONFIG "{\"isolation\": \"process\"}"
 
 /* How long a row without a deadline of its own may take, and how much later than its deadline one
  * may come back. */

@@ -62,6 +62,7 @@ static int open_on(const char *const *dirs, const char *state_dir, struct toolra
     options.config_file = "";
     options.state_dir = state_dir;
     options.plugin_dirs = dirs;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
     options.no_scan = dirs == NULL;
     host = NULL;
     return toolrack_open(&options, &host, err);

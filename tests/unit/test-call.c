@@ -1145,6 +1145,7 @@ static void a_plugin_that_does_not_open_in_time(void **state) {
     options.config_file = "";
     options.state_dir = "";
     options.plugin_dirs = dirs;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
     options.threads_max = 1;
     options.event = take_event;
     struct toolrack *before = host;

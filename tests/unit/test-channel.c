@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -332,6 +333,20 @@ static void memory_is_sealed(void **state) {
     assert_true(pages_of(host) <= 4 * CHANNEL_INLINE_MAX);
 }
 
+static void a_limit_of_file_size_is_an_error_and_no_signal(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit low = {.rlim_cur = MIB, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    struct channel *host = channel_create(&err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_null(host);
+    assert_int_equal(err.code, TOOLRACK_E_IO);
+    assert_non_null(strstr(err.message, "ulimit -f"));
+}
+
 static void foreign_memory_is_not_joined(void **state) {
     (void)state;
     struct toolrack_error err;
@@ -470,11 +485,16 @@ static void an_interrupt_is_kept_for_the_next_wait_or_forgotten(void **state) {
     CLEANUP(channel_destroyp) struct channel *host = create();
     CLEANUP(channel_destroyp) struct channel *worker = join(host);
     struct frame_in frame;
+    struct control *control = map_control(host);
     channel_interrupt(host);
     channel_interrupt(host);
+    /* The number is another one, so that the kernel lets nobody sleep who looked before. */
+    assert_int_equal(atomic_load(&control->worker.number), 0x80000000u);
     channel_send(host, FRAME_CALL, 0);
     assert_int_equal(channel_receive(host, LONG_AGO_NS, &frame), CHANNEL_INTERRUPTED);
+    assert_int_equal(atomic_load(&control->worker.number), 0);
     assert_int_equal(channel_receive(host, LONG_AGO_NS, &frame), CHANNEL_LATE);
+    unmap_control(control);
     /* A frame goes first, and is one in spite of it. */
     assert_int_equal(channel_receive(worker, 0, &frame), CHANNEL_FRAME);
     channel_send(worker, FRAME_LOG, 0);
@@ -644,7 +664,6 @@ static void waking_for_nothing_is_nonsense(void **state) {
 static void a_swallowed_wake_up_delays_no_more_than_a_slice(void **state) {
     (void)state;
     CLEANUP(channel_destroyp) struct channel *host = create();
-    CLEANUP(channel_destroyp) struct channel *worker = join(host);
     struct control *control = map_control(host);
     struct waiter waiter = {.host = host};
     pthread_t thread;
@@ -673,6 +692,7 @@ int main(int argc, char **argv) {
             cmocka_unit_test(arguments_stay_while_a_question_is_answered),
             cmocka_unit_test(bulks_leave_nothing_behind),
             cmocka_unit_test(memory_is_sealed),
+            cmocka_unit_test(a_limit_of_file_size_is_an_error_and_no_signal),
             cmocka_unit_test(foreign_memory_is_not_joined),
             cmocka_unit_test(want_of_memory_is_told),
             cmocka_unit_test(late_is_not_lost),

@@ -449,6 +449,7 @@ static void open_on_links(const char *name, const char *const *links, char *dir)
     options.config_file = "";
     options.state_dir = "";
     options.plugin_dirs = dirs;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
     options.event = take_event;
     events[0] = '\0';
     assert_int_equal(toolrack_open(&options, &host, NULL), 0);

@@ -1,0 +1,185 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "worker/crew-parts.h"
+
+/* Most that is read of a stream in one turn, so that a plugin that prints without end leaves time
+ * for the others; and of a dead process, whose pipes hold less. */
+#define READ_TURN_MAX (64u * 1024)
+#define READ_END_MAX  (1024u * 1024)
+
+void output_init(struct output *output, const struct log *log, const char *source) {
+    output->log = log;
+    output->source = source;
+    for (unsigned i = 0; i < STREAM_COUNT; i++) {
+        output->streams[i].fd = -1;
+    }
+    (void)pthread_mutex_init(&output->lock, NULL);
+}
+
+void output_set_streams(struct output *output, int streams[STREAM_COUNT]) {
+    for (unsigned i = 0; i < STREAM_COUNT; i++) {
+        output->streams[i].fd = streams[i];
+        streams[i] = -1;
+    }
+}
+
+void output_finish(struct output *output) {
+    for (unsigned i = 0; i < STREAM_COUNT; i++) {
+        closep(&output->streams[i].fd);
+    }
+    (void)pthread_mutex_destroy(&output->lock);
+}
+
+/* -------------------------------------------------------------------- lines */
+
+void output_note(struct output *output, const char *line) {
+    (void)pthread_mutex_lock(&output->lock);
+    char *to = output->last[output->line_count++ % CREW_LAST_LINES];
+    size_t length = strlen(line);
+    if (length >= LOG_LINE_MAX) {
+        length = utf8_cut(line, LOG_LINE_MAX - 1);
+    }
+    memcpy(to, line, length);
+    to[length] = '\0';
+    utf8_make_line(to);
+    (void)pthread_mutex_unlock(&output->lock);
+}
+
+size_t output_last_lines(const struct output *output, const char *ret[CREW_LAST_LINES]) {
+    uint64_t end = output->line_count;
+    uint64_t at = end > CREW_LAST_LINES ? end - CREW_LAST_LINES : 0;
+    size_t count = 0;
+    for (; at < end; at++) {
+        ret[count++] = output->last[at % CREW_LAST_LINES];
+    }
+    return count;
+}
+
+uint64_t output_due(const struct output *output) {
+    return output->dropped > 0 ? output->window_ns + CLOCK_NS_PER_S : 0;
+}
+
+void output_tell_dropped(struct output *output, uint64_t now_ns) {
+    if (output->dropped > 0) {
+        log_line(output->log, LOG_WARNING, output->source,
+                 "%u more lines were dropped: it printed more than %u within a second",
+                 output->dropped, CREW_LINES_PER_S_MAX);
+    }
+    output->window_ns = now_ns;
+    output->passed = 0;
+    output->dropped = 0;
+}
+
+/* Whether one more line may be passed on. */
+static bool is_counted(struct output *output, uint64_t now_ns) {
+    if (now_ns - output->window_ns >= CLOCK_NS_PER_S) {
+        output_tell_dropped(output, now_ns);
+    }
+    if (output->passed == CREW_LINES_PER_S_MAX) {
+        output->dropped++;
+        return false;
+    }
+    output->passed++;
+    return true;
+}
+
+void output_log(struct output *output, int level, const char *line, uint64_t now_ns) {
+    output_note(output, line);
+    if (is_counted(output, now_ns)) {
+        log_line(output->log, level, output->source, "%s", line);
+    }
+}
+
+/* An empty line says nothing to anybody. */
+static void end_line(struct output *output, struct stream *stream, uint64_t now_ns) {
+    size_t length = stream->length;
+    stream->length = 0;
+    stream->is_cut = false;
+    if (length == 0) {
+        return;
+    }
+    stream->line[length] = '\0';
+    output_log(output, LOG_INFO, stream->line, now_ns);
+}
+
+/* What has no line break and no zero in it. */
+static void add_bytes(struct stream *stream, const char *bytes, size_t length) {
+    size_t room = sizeof stream->line - 1 - stream->length;
+    if (stream->is_cut || length == 0) {
+        return;
+    }
+    if (length > room) {
+        stream->is_cut = true;
+        length = room;
+    }
+    memcpy(stream->line + stream->length, bytes, length);
+    stream->length += length;
+    if (stream->is_cut) { /* not in the middle of a character */
+        stream->length = utf8_cut(stream->line, stream->length);
+    }
+}
+
+static void add(struct output *output, struct stream *stream, char *bytes, size_t length,
+                uint64_t now_ns) {
+    for (char *zero = memchr(bytes, '\0', length); zero != NULL;
+         zero = memchr(zero, '\0', length - (size_t)(zero - bytes))) {
+        *zero = ' ';
+    }
+    const char *end = bytes + length;
+    for (const char *at = bytes; at < end;) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        add_bytes(stream, at, (size_t)((line_end != NULL ? line_end : end) - at));
+        if (line_end == NULL) {
+            return;
+        }
+        end_line(output, stream, now_ns);
+        at = line_end + 1;
+    }
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* False: there will be no more. */
+static bool read_some(struct output *output, struct stream *stream, size_t size_max,
+                      uint64_t now_ns) {
+    char bytes[4096];
+    for (size_t done = 0; done < size_max;) {
+        ssize_t got = read(stream->fd, bytes, sizeof bytes);
+        if (got > 0) {
+            add(output, stream, bytes, (size_t)got, now_ns);
+            done += (size_t)got;
+        } else if (got == 0 || errno != EINTR) {
+            return got < 0 && errno == EAGAIN;
+        }
+    }
+    return true;
+}
+
+bool output_read(struct output *output, unsigned stream, uint64_t now_ns) {
+    struct stream *from = &output->streams[stream];
+    if (read_some(output, from, READ_TURN_MAX, now_ns)) {
+        return true;
+    }
+    end_line(output, from, now_ns);
+    return false;
+}
+
+void output_close(struct output *output, unsigned stream) {
+    closep(&output->streams[stream].fd);
+    output->streams[stream].fd = -1;
+}
+
+void output_end(struct output *output, uint64_t now_ns) {
+    for (unsigned i = 0; i < STREAM_COUNT; i++) {
+        struct stream *stream = &output->streams[i];
+        if (stream->fd >= 0) {
+            (void)read_some(output, stream, READ_END_MAX, now_ns);
+            end_line(output, stream, now_ns);
+        }
+    }
+    output_tell_dropped(output, now_ns);
+}

@@ -1,0 +1,220 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "worker/child.h"
+#include "worker/crew-parts.h"
+
+/* -------------------------------------------------------------- environment */
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+        __has_feature(memory_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+/* What every program expects; a grant of the same name stands before it. */
+static const char *const usual[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8"};
+
+/* How the worker program's sanitizers behave, where it was built with them. */
+static const char *const sanitizer_names[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS",
+                                              "LSAN_OPTIONS"};
+
+static bool has_name(char *const *list, size_t count, const char *entry) {
+    size_t length = strcspn(entry, "=") + 1;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(list[i], entry, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char *const *process_environment(struct arena *arena, const char *const *granted) {
+    size_t granted_count = 0;
+    while (granted != NULL && granted[granted_count] != NULL) {
+        granted_count++;
+    }
+    size_t count = 0;
+    char **list = arena_alloc(arena, (granted_count + ARRAY_LENGTH(usual) +
+                                      ARRAY_LENGTH(sanitizer_names) + 1) *
+                                             sizeof *list);
+    bool failed = list == NULL;
+    for (size_t i = 0; !failed && i < granted_count; i++) {
+        list[count] = arena_copy(arena, granted[i], strlen(granted[i]));
+        failed = list[count++] == NULL;
+    }
+    for (size_t i = 0; !failed && i < ARRAY_LENGTH(usual); i++) {
+        if (!has_name(list, count, usual[i])) {
+            list[count] = arena_copy(arena, usual[i], strlen(usual[i]));
+            failed = list[count++] == NULL;
+        }
+    }
+    for (size_t i = 0; IS_SANITIZED && !failed && i < ARRAY_LENGTH(sanitizer_names); i++) {
+        const char *value = getenv(sanitizer_names[i]);
+        if (value != NULL) {
+            list[count] = arena_printf(arena, "%s=%s", sanitizer_names[i], value);
+            failed = list[count++] == NULL;
+        }
+    }
+    if (failed) {
+        return NULL;
+    }
+    list[count] = NULL;
+    return list;
+}
+
+/* -------------------------------------------------------------- descriptors */
+
+/* Where the worker has its ends; the host's own of them must lie above, or one would be lost while
+ * they are put into place. */
+enum { CHILD_INPUT, CHILD_OUTPUT, CHILD_ERROR, CHILD_SOCKET, CHILD_END_COUNT };
+_Static_assert(CHILD_SOCKET == WORKER_SOCKET, "ends are numbered as the worker has them");
+
+/* The worker's ends in the host. */
+struct ends {
+    int fds[CHILD_END_COUNT];
+};
+
+static void ends_finish(struct ends *ends) {
+    for (size_t i = 0; i < ARRAY_LENGTH(ends->fds); i++) {
+        closep(&ends->fds[i]);
+    }
+}
+
+static void process_finish(struct process *process) {
+    closep(&process->pidfd);
+    closep(&process->socket);
+    for (unsigned i = 0; i < STREAM_COUNT; i++) {
+        closep(&process->streams[i]);
+    }
+}
+
+/* The same file under a number above the worker's; -1 as with errors. Takes `fd`. */
+static int move_up(int fd) {
+    if (fd < 0 || fd >= CHILD_END_COUNT) {
+        return fd;
+    }
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, CHILD_END_COUNT);
+    (void)close(fd);
+    return moved;
+}
+
+static bool make_pipe(int *ret_host, int *ret_child) {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0) {
+        return false;
+    }
+    *ret_host = fds[0];
+    *ret_child = move_up(fds[1]);
+    return *ret_child >= 0 && fcntl(*ret_host, F_SETFL, O_NONBLOCK) == 0;
+}
+
+static bool make_ends(struct process *process, struct ends *ends) {
+    int pair[2];
+    ends->fds[CHILD_INPUT] = move_up(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (ends->fds[CHILD_INPUT] < 0 ||
+        !make_pipe(&process->streams[0], &ends->fds[CHILD_OUTPUT]) ||
+        !make_pipe(&process->streams[1], &ends->fds[CHILD_ERROR]) ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        return false;
+    }
+    process->socket = pair[0];
+    ends->fds[CHILD_SOCKET] = move_up(pair[1]);
+    return ends->fds[CHILD_SOCKET] >= 0;
+}
+
+/* -------------------------------------------------------------------- spawn */
+
+static int set_attributes(posix_spawnattr_t *attributes) {
+    sigset_t none;
+    sigset_t all;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    (void)posix_spawnattr_setsigmask(attributes, &none);
+    (void)posix_spawnattr_setsigdefault(attributes, &all);
+    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+                                                        POSIX_SPAWN_SETSIGDEF);
+}
+
+static int set_actions(posix_spawn_file_actions_t *actions, const struct ends *ends) {
+    int failed = 0;
+    for (int i = 0; i < CHILD_END_COUNT && failed == 0; i++) {
+        failed = posix_spawn_file_actions_adddup2(actions, ends->fds[i], i);
+    }
+    return failed != 0 ? failed
+                       : posix_spawn_file_actions_addclosefrom_np(actions, CHILD_END_COUNT);
+}
+
+static int spawn(const char *program, char *const *environment, const struct ends *ends,
+                 pid_t *ret) {
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    int failed = posix_spawnattr_init(&attributes);
+    if (failed != 0) {
+        return failed;
+    }
+    failed = posix_spawn_file_actions_init(&actions);
+    if (failed == 0) {
+        failed = set_attributes(&attributes);
+        failed = failed != 0 ? failed : set_actions(&actions, ends);
+        char name[] = "toolrack-worker";
+        char *const arguments[] = {name, NULL};
+        if (failed == 0) {
+            failed = posix_spawn(ret, program, &actions, &attributes, arguments, environment);
+        }
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+/* Without a pidfd nobody would learn of its end. The number is its own until it is reaped, which
+ * only an app that waits for children it did not start could have done by now. */
+static int open_pidfd(struct process *process, struct toolrack_error *err) {
+    process->pidfd = pidfd_open(process->pid, 0);
+    if (process->pidfd >= 0) {
+        return 0;
+    }
+    int code = error_set(err, TOOLRACK_E_IO, "a worker that was started cannot be watched: %s",
+                         strerror(errno));
+    (void)kill(process->pid, SIGKILL);
+    (void)waitpid(process->pid, NULL, 0);
+    return code;
+}
+
+int process_spawn(const char *program, char *const *environment, struct process *ret,
+                  struct toolrack_error *err) {
+    CLEANUP(process_finish) struct process process = PROCESS_NONE;
+    CLEANUP(ends_finish) struct ends ends = {.fds = {-1, -1, -1, -1}};
+    if (!make_ends(&process, &ends)) {
+        return error_set(err, TOOLRACK_E_IO, "no descriptors for a worker: %s%s", strerror(errno),
+                         errno == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
+    }
+    int failed = spawn(program, environment, &ends, &process.pid);
+    if (failed != 0) {
+        return error_set(err, TOOLRACK_E_IO, "the worker program %s cannot be started: %s", program,
+                         strerror(failed));
+    }
+    int code = open_pidfd(&process, err);
+    if (code == 0) {
+        *ret = process;
+        process = PROCESS_NONE;
+    }
+    return code;
+}

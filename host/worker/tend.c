@@ -1,0 +1,234 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "worker/crew-parts.h"
+
+/* What the supervisor's thread does for a crew. It looks at all there is and does what is due, so
+ * that who wants something of it need not say what. */
+
+/* Longest pause between two looks at a lane that lingers, whose tool tells nobody that it ended. */
+#define LINGER_PAUSE_NS_MAX (64u * (uint64_t)CLOCK_NS_PER_MS)
+
+static uint64_t after(uint64_t now_ns, uint32_t ms) {
+    return now_ns + (uint64_t)ms * CLOCK_NS_PER_MS;
+}
+
+static void note_due(struct crew *crew, uint64_t due_ns) {
+    if (due_ns != 0 && (crew->due_ns == 0 || due_ns < crew->due_ns)) {
+        crew->due_ns = due_ns;
+    }
+}
+
+/* ------------------------------------------------------------------ lingering */
+
+/* Called with the lock held, which it gives away for a moment: the lane and its worker stay, as
+ * this thread alone takes them away. */
+static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns) {
+    struct worker *worker = lane->worker;
+    if (now_ns < lane->look_ns) {
+        return;
+    }
+    (void)pthread_mutex_unlock(&crew->lock);
+    enum lingering linger = exchange_linger(lane);
+    (void)pthread_mutex_lock(&crew->lock);
+    const char *tool = crew_tool_name(crew, lane->tool);
+    if (worker->state != WORKER_READY) {
+        return;
+    }
+    if (linger == LINGER_OVER) {
+        crew_offer(crew, lane);
+    } else if (linger == LINGER_NONSENSE) {
+        worker_kill(worker, END_NONSENSE,
+                    "the worker of plugin '%s' sent nonsense instead of the end of '%s', and was "
+                    "ended",
+                    crew->id, tool);
+    } else if (now_ns >= lane->until_ns) {
+        worker_kill(worker, END_KILLED,
+                    "a worker of plugin '%s' was ended, because '%s' went on for %u ms after %s",
+                    crew->id, tool, crew->limits.grace_ms,
+                    lane->was_cancelled ? "it was cancelled" : "its deadline");
+    } else {
+        lane->look_ns = now_ns + lane->pause_ns;
+        lane->look_ns = lane->look_ns < lane->until_ns ? lane->look_ns : lane->until_ns;
+        lane->pause_ns *= 2;
+        lane->pause_ns = lane->pause_ns < LINGER_PAUSE_NS_MAX ? lane->pause_ns
+                                                              : LINGER_PAUSE_NS_MAX;
+    }
+}
+
+static void tend_lanes(struct crew *crew, struct worker *worker, uint64_t now_ns) {
+    for (unsigned i = 0; i < CREW_LANES_MAX && worker->state == WORKER_READY; i++) {
+        if (worker->lanes[i].state == LANE_LINGERING) {
+            tend_lingering(crew, &worker->lanes[i], now_ns);
+        }
+    }
+}
+
+/* -------------------------------------------------------------------- workers */
+
+/* No call is in it, and none is on its way. */
+static bool is_free(const struct worker *worker) {
+    for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
+        enum lane_state state = worker->lanes[i].state;
+        if (state == LANE_BUSY || state == LANE_LINGERING || state == LANE_STARTING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void tend_ready(struct crew *crew, struct worker *worker, uint64_t now_ns) {
+    tend_lanes(crew, worker, now_ns);
+    if (worker->state != WORKER_READY || now_ns < worker->idle_at_ns) {
+        return;
+    }
+    if (worker->is_used || !is_free(worker)) {
+        worker->is_used = false;
+        worker->idle_at_ns = after(now_ns, crew->limits.idle_ms);
+    } else {
+        worker_dismiss(worker, now_ns);
+    }
+}
+
+static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_ns) {
+    bool is_late = worker->until_ns != 0 && now_ns >= worker->until_ns;
+    if (worker->state == WORKER_READY) {
+        tend_ready(crew, worker, now_ns);
+    } else if (worker->state == WORKER_STARTING && is_late) {
+        worker_kill(worker, END_KILLED,
+                    "plugin '%s' was not loaded and open within %u ms; its worker was ended",
+                    crew->id, crew->limits.start_ms);
+    } else if (worker->state == WORKER_ENDING && is_late) {
+        worker_kill(worker, END_KILLED,
+                    "a worker of plugin '%s' did not end within %u ms of being asked to, and was "
+                    "killed",
+                    crew->id, crew->limits.close_ms);
+    }
+    uint64_t output_ns = output_due(&worker->output);
+    if (output_ns != 0 && now_ns >= output_ns) {
+        output_tell_dropped(&worker->output, now_ns);
+    }
+}
+
+/* Nobody will call again, or not before it is released. */
+static void dismiss_workers(struct crew *crew, bool kills, uint64_t now_ns) {
+    for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        if (worker->state == WORKER_READY && is_free(worker)) {
+            worker_dismiss(worker, now_ns);
+        } else if (kills && worker->state != WORKER_ENDING) {
+            worker_kill(worker, END_KILLED,
+                        "a worker of plugin '%s' was ended, because the plugin is not in use any "
+                        "more",
+                        crew->id);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------------- line */
+
+static bool ends_before_start(const struct crew *crew, const struct crew_call *call) {
+    return call->deadline_ns != 0 && call->deadline_ns <= crew->start_after_ns;
+}
+
+/* Calls that no start can help in time. */
+static void fail_hopeless(struct crew *crew, uint64_t now_ns) {
+    if (crew->live > 0 || crew->waiting == 0 || crew->start_after_ns <= now_ns) {
+        return;
+    }
+    struct toolrack_error err;
+    (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED,
+                    "plugin '%s' is started again in %.1f s, after the deadline of this call: %s",
+                    crew->id,
+                    (double)(crew->start_after_ns - now_ns) / (double)CLOCK_NS_PER_S,
+                    crew->refusal.code != 0 ? crew->refusal.message : crew->last_death);
+    crew_fail_line(crew, &err, ends_before_start);
+}
+
+/* Lanes that are being made, whoever gets them. */
+static uint32_t lanes_begun(const struct crew *crew) {
+    uint32_t count = 0;
+    for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        if (worker->state == WORKER_STARTING) {
+            count += worker->lanes_max;
+        } else if (worker->state == WORKER_READY && worker->lanes[0].state == LANE_STARTING) {
+            count++;
+        }
+    }
+    return count;
+}
+
+static void open_lanes(struct crew *crew) {
+    uint32_t begun = lanes_begun(crew);
+    for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        if (crew->waiting > begun && worker->state == WORKER_READY &&
+            worker->lanes[0].state == LANE_OPENER) {
+            worker_open_lane(worker);
+            begun++;
+        }
+    }
+}
+
+/* How many workers to start now. */
+static uint32_t count_starts(const struct crew *crew, uint64_t now_ns) {
+    uint32_t lanes = crew->is_shared ? CREW_LANES_MAX : 1;
+    uint32_t coming = crew_lanes_coming(crew);
+    uint32_t count = 0;
+    while (now_ns >= crew->start_after_ns && crew->waiting > coming &&
+           crew->live + count < crew->limits.workers_max) {
+        coming += lanes;
+        count++;
+    }
+    return count;
+}
+
+/* ------------------------------------------------------------------------ due */
+
+static void note_worker_due(struct crew *crew, const struct worker *worker) {
+    note_due(crew, output_due(&worker->output));
+    if (worker->state != WORKER_READY) {
+        note_due(crew, worker->until_ns);
+        return;
+    }
+    note_due(crew, worker->idle_at_ns);
+    for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
+        if (worker->lanes[i].state == LANE_LINGERING) {
+            note_due(crew, worker->lanes[i].look_ns);
+        }
+    }
+}
+
+/* Caller holds the lock. */
+static void find_due(struct crew *crew, uint64_t now_ns) {
+    crew->due_ns = 0;
+    for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        note_worker_due(crew, worker);
+    }
+    if (crew->waiting > 0 && crew->start_after_ns > now_ns) {
+        note_due(crew, crew->start_after_ns);
+    }
+}
+
+bool crew_tend(struct crew *crew, uint64_t now_ns) {
+    uint32_t starts = 0;
+    (void)pthread_mutex_lock(&crew->lock);
+    for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        tend_worker(crew, worker, now_ns);
+    }
+    bool is_over = crew->is_left || supervisor_is_stopping(crew->supervisor);
+    if (is_over || crew->is_quarantined) {
+        dismiss_workers(crew, is_over, now_ns);
+    } else {
+        fail_hopeless(crew, now_ns);
+        open_lanes(crew);
+        starts = count_starts(crew, now_ns);
+    }
+    (void)pthread_mutex_unlock(&crew->lock);
+    for (; starts > 0; starts--) {
+        worker_start(crew, now_ns);
+    }
+    (void)pthread_mutex_lock(&crew->lock);
+    find_due(crew, now_ns);
+    bool goes_on = !crew->is_left || crew->workers != NULL;
+    (void)pthread_mutex_unlock(&crew->lock);
+    return goes_on;
+}
