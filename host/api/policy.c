@@ -103,8 +103,8 @@ static const char *real_path(const struct making *making, const char *text, bool
     /* Without links, or whoever may change one would decide what is granted. What does not exist
      * grants nothing. */
     CLEANUP(freep) char *resolved = realpath(path.data, NULL);
-    const char *text = resolved != NULL ? resolved : path.data;
-    const char *kept = arena_copy(making->arena, text, strlen(text));
+    const char *found = resolved != NULL ? resolved : path.data;
+    const char *kept = arena_copy(making->arena, found, strlen(found));
     *ret_failed = kept == NULL;
     return kept;
 }

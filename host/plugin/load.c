@@ -10,21 +10,13 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sanitizer.h"
 #include "base/utf8.h"
 #include "plugin/threads.h"
 
 /* Under AddressSanitizer images stay mapped: its reports come at the end, and could not name what
  * has been unmapped, nor see what its data point to. */
-#if defined(__SANITIZE_ADDRESS__)
-#define KEEP_MAPPED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define KEEP_MAPPED true
-#endif
-#endif
-#ifndef KEEP_MAPPED
-#define KEEP_MAPPED false
-#endif
+#define KEEP_MAPPED (SANITIZER_ADDRESS != 0)
 
 struct image {
     void *handle;                       /* from dlopen; NULL for memory of the app */

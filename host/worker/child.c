@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sanitizer.h"
 #include "plugin/load.h"
 #include "run/run.h"
 #include "worker/crash.h"
@@ -388,8 +389,11 @@ static int enter_sandbox(struct child *child, uint32_t *ret_layers, struct toolr
     }
     paths[count++] = start->path;
     paths[count] = NULL;
-    int code = sandbox_apply(&start->policy, paths, start->filter, start->filter_size, ret_layers,
-                             err);
+    struct sandbox_policy policy = start->policy;
+    if (SANITIZER_ADDRESS || SANITIZER_THREAD) {
+        policy.limits.memory_bytes = UINT64_MAX; /* its shadow takes terabytes of addresses */
+    }
+    int code = sandbox_apply(&policy, paths, start->filter, start->filter_size, ret_layers, err);
     uint32_t missing = start->layers_required & ~*ret_layers;
     if (code == 0 && missing != 0) {
         CLEANUP(buf_finish) struct buf words = BUF_INIT;

@@ -1,0 +1,24 @@
+/* sanitizer.h - whether this is a build to find bugs, and which one. */
+#pragma once
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZER_ADDRESS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZER_ADDRESS 1
+#endif
+#endif
+#ifndef SANITIZER_ADDRESS
+#define SANITIZER_ADDRESS 0
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define SANITIZER_THREAD 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SANITIZER_THREAD 1
+#endif
+#endif
+#ifndef SANITIZER_THREAD
+#define SANITIZER_THREAD 0
+#endif
