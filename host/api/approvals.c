@@ -125,8 +125,8 @@ static int resolve(struct toolrack *host, struct waiting *waiting, enum store_an
     if (code == 0 && is_lasting(answer) && tool != NULL) {
         /* What holds for more than the one call is an approval of the tool as it is now. */
         code = permission_approve(
-                host, tool, answer == STORE_ANSWER_ALLOW_ALWAYS ? NULL : waiting->conversation,
-                who, err);
+                host, tool, answer == STORE_ANSWER_ALLOW_ALWAYS ? NULL : waiting->conversation, who,
+                err);
     }
     return code;
 }
@@ -142,20 +142,20 @@ int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approv
     }
     who = who != NULL && who[0] != '\0' ? who : "api";
     int code = host->store == NULL ? no_state(err)
-                                   : store_pending_read(host->store, consent_now_s(),
-                                                        find_waiting, &waiting, err);
+                                   : store_pending_read(host->store, consent_now_s(), find_waiting,
+                                                        &waiting, err);
     if (code == 0) {
         code = resolve(host, &waiting, answer, who, err);
     }
     if (code == 0 && !is_lasting(answer)) {
-        decisions_note(host, &(struct store_decision){
-                                     .tool = waiting.tool,
-                                     .version = waiting.version,
-                                     .conversation = waiting.conversation,
-                                     .decision = answer == STORE_ANSWER_DENY ? "denied"
-                                                                            : "approved",
-                                     .who = who,
-                                     .why = "the call that waited"});
+        decisions_note(host, &(struct store_decision){.tool = waiting.tool,
+                                                      .version = waiting.version,
+                                                      .conversation = waiting.conversation,
+                                                      .decision = answer == STORE_ANSWER_DENY
+                                                                          ? "denied"
+                                                                          : "approved",
+                                                      .who = who,
+                                                      .why = "the call that waited"});
     }
     return code;
 }

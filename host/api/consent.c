@@ -134,8 +134,8 @@ static size_t approval_place(const struct consents *consents, const struct store
             high = middle;
         }
     }
-    *ret_found = low < consents->approval_count &&
-                 approval_compare(&consents->approvals[low], key) == 0;
+    *ret_found =
+            low < consents->approval_count && approval_compare(&consents->approvals[low], key) == 0;
     return low;
 }
 
@@ -252,8 +252,8 @@ bool consent_is_approved(struct toolrack *host, const struct toolrack_tool *tool
         key.conversation = conversation;
         at = approval_place(consents, &key, &approved);
     }
-    approved = approved && find_pin(consents, toolrack_tool_plugin(tool), key.tool,
-                                    key.version) != NULL;
+    approved = approved &&
+               find_pin(consents, toolrack_tool_plugin(tool), key.tool, key.version) != NULL;
     if (approved) {
         copy_who(consents->approvals[at].who, ret_who);
     }
@@ -395,7 +395,7 @@ static void remove_selected(struct consents *consents, const char *selector) {
 struct addition {
     struct store_pin *pins;
     size_t pin_count;
-    struct store_grant grant; /* selector NULL: none */
+    struct store_grant grant;       /* selector NULL: none */
     struct store_approval approval; /* tool NULL: none */
 };
 
@@ -452,16 +452,15 @@ static bool reserve_for(struct consents *consents, const struct addition *additi
 
 static int keep_addition(struct toolrack *host, struct addition *addition,
                          struct toolrack_error *err) {
-    const struct store_grant *grant =
-            addition->grant.selector != NULL ? &addition->grant : NULL;
+    const struct store_grant *grant = addition->grant.selector != NULL ? &addition->grant : NULL;
     const struct store_approval *approval =
             addition->approval.tool != NULL ? &addition->approval : NULL;
     if (!reserve_for(&host->consents, addition)) {
         return error_oom(err);
     }
     int code = host->store == NULL ? 0
-                                   : store_consent(host->store, addition->pins,
-                                                   addition->pin_count, grant, approval, err);
+                                   : store_consent(host->store, addition->pins, addition->pin_count,
+                                                   grant, approval, err);
     if (code == 0) {
         addition_apply(addition, &host->consents);
     }
@@ -499,12 +498,11 @@ static bool is_anything(struct consents *consents, const char *selector) {
 int consent_withdraw(struct toolrack *host, const char *selector, struct toolrack_error *err) {
     struct consents *consents = &host->consents;
     (void)pthread_mutex_lock(&consents->writer);
-    int code = host->store != NULL
-                       ? store_withdraw(host->store, selector, consent_now_s(), err)
-               : is_anything(consents, selector)
-                       ? 0
-                       : error_set(err, TOOLRACK_E_NOT_FOUND, "there is no grant for '%s'",
-                                   selector);
+    int code =
+            host->store != NULL ? store_withdraw(host->store, selector, consent_now_s(), err)
+            : is_anything(consents, selector)
+                    ? 0
+                    : error_set(err, TOOLRACK_E_NOT_FOUND, "there is no grant for '%s'", selector);
     if (code == 0) {
         (void)pthread_mutex_lock(&consents->lock);
         remove_selected(consents, selector);

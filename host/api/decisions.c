@@ -44,9 +44,9 @@ static const char *move_text(char **at, const char *text) {
 
 /* One block, to be released by free(). NULL: out of memory. */
 static struct store_decision *copy_row(const struct store_decision *row) {
-    const char *const texts[] = {row->tool,         row->version,  row->plugin, row->caller,
-                                 row->channel,      row->conversation, row->decision,
-                                 row->who,          row->why};
+    const char *const texts[] = {row->tool,     row->version, row->plugin,
+                                 row->caller,   row->channel, row->conversation,
+                                 row->decision, row->who,     row->why};
     size_t size = 0;
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         size += size_of(texts[i]);
@@ -131,8 +131,7 @@ void decisions_flush(struct toolrack *host) {
 static bool wait_for_rows(struct decisions *decisions) {
     (void)pthread_mutex_lock(&decisions->lock);
     while (!decisions->closing && decisions->count < DECISIONS_BATCH) {
-        uint64_t until_ns =
-                decisions->first_ns + (uint64_t)DECISIONS_DELAY_MS * CLOCK_NS_PER_MS;
+        uint64_t until_ns = decisions->first_ns + (uint64_t)DECISIONS_DELAY_MS * CLOCK_NS_PER_MS;
         struct timespec until = clock_timespec(until_ns);
         if (decisions->count == 0) {
             (void)pthread_cond_wait(&decisions->changed, &decisions->lock);

@@ -21,9 +21,9 @@
 #define DECISIONS_ROWS_MAX 4096u
 
 struct decisions {
-    pthread_mutex_t write_lock; /* held by who writes a batch: they are written in their order */
-    pthread_mutex_t lock;       /* guards what follows; the order is write_lock, then lock */
-    pthread_cond_t changed;     /* there are rows, or it is over */
+    pthread_mutex_t write_lock;   /* held by who writes a batch: they are written in their order */
+    pthread_mutex_t lock;         /* guards what follows; the order is write_lock, then lock */
+    pthread_cond_t changed;       /* there are rows, or it is over */
     struct store_decision **rows; /* each one block with its texts; NULL before the first */
     size_t count;
     size_t lost;

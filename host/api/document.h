@@ -5,8 +5,8 @@
 
 #include "toolrack/toolrack.h"
 
-/** A document whose root is an empty object, or array. Adding to it need not be checked:
- * document_end() knows when memory ran out. */
+/** A document whose root is an empty object, or array. That something was added is not checked: who
+ * has no memory for a part has none for the text of the whole, and document_end() says so. */
 yyjson_mut_doc *document_begin(yyjson_mut_val **ret_root);
 yyjson_mut_doc *document_begin_list(yyjson_mut_val **ret_root);
 

@@ -66,8 +66,8 @@ static int select_tools(struct toolrack *host, const char *text, struct selected
     for (size_t i = 0; tool != NULL && i < toolrack_tools_count(ret->tools); i++) {
         if (toolrack_tools_get(ret->tools, i)->reg == tool->reg) {
             ret->items[ret->count++] = toolrack_tools_get(ret->tools, i);
-            ret->selector = arena_printf(&ret->arena, "%s@%s", ret->name,
-                                         toolrack_tool_version(tool));
+            ret->selector =
+                    arena_printf(&ret->arena, "%s@%s", ret->name, toolrack_tool_version(tool));
         }
     }
     return ret->selector != NULL ? 0 : error_oom(err);
@@ -78,15 +78,15 @@ static int select_tools(struct toolrack *host, const char *text, struct selected
 static void note(struct toolrack *host, const struct selected *selected, const char *decision,
                  const char *who, const char *why) {
     const char *at = strchr(selected->selector, '@');
-    decisions_note(host, &(struct store_decision){
-                                 .tool = selected->name,
-                                 .version = at != NULL ? at + 1 : NULL,
-                                 .plugin = selected->count > 0
-                                                   ? toolrack_tool_plugin(selected->items[0])
-                                                   : NULL,
-                                 .decision = decision,
-                                 .who = who,
-                                 .why = why});
+    decisions_note(
+            host,
+            &(struct store_decision){
+                    .tool = selected->name,
+                    .version = at != NULL ? at + 1 : NULL,
+                    .plugin = selected->count > 0 ? toolrack_tool_plugin(selected->items[0]) : NULL,
+                    .decision = decision,
+                    .who = who,
+                    .why = why});
 }
 
 static void note_granted(struct toolrack *host, const struct selected *selected, uint64_t seconds,
@@ -95,13 +95,13 @@ static void note_granted(struct toolrack *host, const struct selected *selected,
     (void)snprintf(why, sizeof why, "for %llu s", (unsigned long long)seconds);
     note(host, selected, "granted", who, seconds != 0 ? why : "until it is revoked");
     for (size_t i = 0; i < selected->count; i++) {
-        decisions_note(host, &(struct store_decision){
-                                     .tool = selected->name,
-                                     .version = toolrack_tool_version(selected->items[i]),
-                                     .plugin = toolrack_tool_plugin(selected->items[i]),
-                                     .decision = "pinned",
-                                     .who = who,
-                                     .why = "granted as it is now"});
+        decisions_note(
+                host, &(struct store_decision){.tool = selected->name,
+                                               .version = toolrack_tool_version(selected->items[i]),
+                                               .plugin = toolrack_tool_plugin(selected->items[i]),
+                                               .decision = "pinned",
+                                               .who = who,
+                                               .why = "granted as it is now"});
     }
 }
 
@@ -175,8 +175,8 @@ static void add_moment(const struct listing *listing, yyjson_mut_val *row, const
 static void add_grant(const struct listing *listing, const struct store_grant *grant) {
     const char *at = strchr(grant->selector, '@');
     size_t length = at != NULL ? (size_t)(at - grant->selector) : strlen(grant->selector);
-    yyjson_mut_val *row = add_row(listing, "grant", grant->selector, length,
-                                  at != NULL ? at + 1 : NULL);
+    yyjson_mut_val *row =
+            add_row(listing, "grant", grant->selector, length, at != NULL ? at + 1 : NULL);
     document_add_text(listing->doc, row, "conversation", NULL);
     document_add_text(listing->doc, row, "who", grant->who);
     add_moment(listing, row, "since_s", grant->granted_s);
@@ -184,8 +184,8 @@ static void add_grant(const struct listing *listing, const struct store_grant *g
 }
 
 static void add_approval(const struct listing *listing, const struct store_approval *approval) {
-    yyjson_mut_val *row = add_row(listing, "approval", approval->tool, strlen(approval->tool),
-                                  approval->version);
+    yyjson_mut_val *row =
+            add_row(listing, "approval", approval->tool, strlen(approval->tool), approval->version);
     document_add_text(listing->doc, row, "conversation", approval->conversation);
     document_add_text(listing->doc, row, "who", approval->who);
     add_moment(listing, row, "since_s", approval->approved_s);
@@ -197,8 +197,8 @@ static void add_configured(const struct listing *listing, const struct config *c
     size_t count;
     yyjson_val *name;
     yyjson_arr_foreach (config->grants, at, count, name) {
-        yyjson_mut_val *row = add_row(listing, "grant", yyjson_get_str(name),
-                                      yyjson_get_len(name), NULL);
+        yyjson_mut_val *row =
+                add_row(listing, "grant", yyjson_get_str(name), yyjson_get_len(name), NULL);
         document_add_text(listing->doc, row, "conversation", NULL);
         document_add_text(listing->doc, row, "who", "configuration");
         add_moment(listing, row, "since_s", 0);
@@ -206,8 +206,7 @@ static void add_configured(const struct listing *listing, const struct config *c
     }
 }
 
-int toolrack_grants(struct toolrack *host, struct toolrack_text **ret,
-                    struct toolrack_error *err) {
+int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
     struct consents *consents = &host->consents;
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);

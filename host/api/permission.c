@@ -30,17 +30,17 @@ struct deciding {
 static void note(const struct deciding *deciding, const char *decision, const char *who,
                  const char *why) {
     const struct toolrack_call_options *options = deciding->options;
-    decisions_note(deciding->host,
-                   &(struct store_decision){
-                           .tool = toolrack_tool_name(deciding->tool),
-                           .version = toolrack_tool_version(deciding->tool),
-                           .plugin = toolrack_tool_plugin(deciding->tool),
-                           .caller = options->caller,
-                           .channel = options->channel != NULL ? options->channel : "api",
-                           .conversation = options->conversation,
-                           .decision = decision,
-                           .who = who,
-                           .why = why});
+    decisions_note(
+            deciding->host,
+            &(struct store_decision){.tool = toolrack_tool_name(deciding->tool),
+                                     .version = toolrack_tool_version(deciding->tool),
+                                     .plugin = toolrack_tool_plugin(deciding->tool),
+                                     .caller = options->caller,
+                                     .channel = options->channel != NULL ? options->channel : "api",
+                                     .conversation = options->conversation,
+                                     .decision = decision,
+                                     .who = who,
+                                     .why = why});
 }
 
 static int allow(const struct deciding *deciding, const char *who, const char *why) {
@@ -163,10 +163,9 @@ static int read_arguments(struct deciding *deciding, const char *text, size_t le
     }
     yyjson_read_err why = {0};
     CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = length == 0
-                              ? yyjson_read("{}", 2, 0)
-                              : yyjson_read_opts((char *)(uintptr_t)text, length,
-                                                 YYJSON_READ_NUMBER_AS_RAW, NULL, &why);
+    yyjson_doc *doc = length == 0 ? yyjson_read("{}", 2, 0)
+                                  : yyjson_read_opts((char *)(uintptr_t)text, length,
+                                                     YYJSON_READ_NUMBER_AS_RAW, NULL, &why);
     if (doc == NULL && length > 0 && why.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                          "the arguments are not JSON: %s at byte %zu", why.msg, why.pos);
@@ -288,8 +287,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
     }
 }
 
-static int ask_nobody(const struct deciding *deciding, const char *id,
-                      struct toolrack_error *err) {
+static int ask_nobody(const struct deciding *deciding, const char *id, struct toolrack_error *err) {
     if (id[0] != '\0') {
         return wait_for_answer(deciding, id, err);
     }

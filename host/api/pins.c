@@ -38,7 +38,7 @@ void pin_make(const struct registration *reg, struct store_pin *ret) {
 /* What became of a descriptor of the app is its own doing. */
 static enum pin_policy policy_of(const struct toolrack *host, const struct plugin *plugin) {
     const struct generation *generation = generation_of(plugin);
-    return generation != NULL                ? generation->policy.pin
+    return generation != NULL                 ? generation->policy.pin
            : host->config.pin != PIN_UNSTATED ? host->config.pin
                                               : PIN_WARN;
 }

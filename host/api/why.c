@@ -187,8 +187,7 @@ static void add_tool(struct toolrack *host, const struct toolrack_tool *tool, yy
                      yyjson_mut_val *root) {
     document_add_text(doc, root, "tool", toolrack_tool_name(tool));
     document_add_text(doc, root, "tool_version", toolrack_tool_version(tool));
-    document_add_text(doc, root, "permission",
-                      permission_name(toolrack_tool_permission(tool)));
+    document_add_text(doc, root, "permission", permission_name(toolrack_tool_permission(tool)));
     add_changes(host, tool->reg, doc, root);
 }
 

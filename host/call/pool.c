@@ -234,11 +234,10 @@ static bool is_in_plugin(const struct job *job) {
 
 /* READY, LOADING or RUNNING, unless it was given up or cancelled meanwhile. */
 static bool take_step(void *user, enum call_step step) {
-    static const enum job_state states[] = {
-            [CALL_LOADS] = JOB_LOADING,
-                                             [CALL_PREPARES] = JOB_READY,
-                                             [CALL_RUNS] = JOB_RUNNING,
-                                             [CALL_WAITS] = JOB_AWAY};
+    static const enum job_state states[] = {[CALL_LOADS] = JOB_LOADING,
+                                            [CALL_PREPARES] = JOB_READY,
+                                            [CALL_RUNS] = JOB_RUNNING,
+                                            [CALL_WAITS] = JOB_AWAY};
     struct job *job = user;
     (void)pthread_mutex_lock(&job->gate.lock);
     bool goes_on = !is_over(job);
@@ -708,8 +707,7 @@ static int refuse_job(struct toolrack_error *err, struct job *job, int code, con
     return code;
 }
 
-static const char no_thread[] =
-        "the host cannot start a thread; the process may have too many";
+static const char no_thread[] = "the host cannot start a thread; the process may have too many";
 
 /* Why a job is not queued, or NULL. Caller holds pool->lock. */
 static const char *reason_to_refuse(struct pool *pool, const struct job *job, int *ret_code) {

@@ -48,7 +48,8 @@ struct job;
 struct pool *pool_create(const struct call_host *host, uint32_t threads_max);
 
 /** Cancel all, wait up to POOL_CLOSE_GRACE_MS, give up the rest; NULL is ignored. Who is being
- * asked is waited for, however long that takes. What a given-up call uses is left to it for the rest of the process.
+ * asked is waited for, however long that takes. What a given-up call uses is left to it for the
+ * rest of the process.
  * @return whether no call is left that may still look at the pool and its host */
 bool pool_destroy(struct pool *pool);
 
