@@ -14,12 +14,12 @@ struct generation {
     struct generation *next; /* of host->generations; guarded by host->generations_lock */
     struct generation *prev;
     struct toolrack *host;
-    struct plugin *plugin; /* NULL once its last reference is gone; guarded likewise */
+    struct plugin *plugin;   /* NULL once its last reference is gone; guarded likewise */
     struct descriptor *desc; /* a reference */
     struct arena arena;      /* of the policy */
     struct policy policy;
-    struct crew *crew;     /* or NULL; guarded likewise */
-    uint64_t mark;         /* of a load in this process that runs */
+    struct crew *crew; /* or NULL; guarded likewise */
+    uint64_t mark;     /* of a load in this process that runs */
     bool marked;
 };
 

@@ -84,6 +84,11 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct p
             {"queue", or_default(crew->queue_max, CREW_QUEUE_DEFAULT)},
             {"start_ms", or_default(crew->start_ms, CREW_START_MS_DEFAULT)},
             {"idle_ms", or_default(crew->idle_ms, CREW_IDLE_MS_DEFAULT)},
+            {"grace_ms", or_default(crew->grace_ms, CREW_GRACE_MS)},
+            {"backoff_ms", or_default(crew->backoff_ms, CREW_BACKOFF_MS)},
+            {"backoff_max_ms", or_default(crew->backoff_ms_max, CREW_BACKOFF_MS_MAX)},
+            {"crashes", or_default(crew->crashes_max, CREW_CRASHES_MAX)},
+            {"crashes_window_ms", or_default(crew->crashes_window_ms, CREW_CRASHES_WINDOW_MS)},
     };
     yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "limits");
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {

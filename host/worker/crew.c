@@ -524,7 +524,7 @@ void crew_status(struct crew *crew, struct crew_status *ret) {
     ret->layers = crew->layers;
     ret->quarantined = crew->is_quarantined;
     (void)snprintf(ret->reason, sizeof ret->reason, "%s",
-                   crew->is_quarantined        ? crew->reason
+                   crew->is_quarantined      ? crew->reason
                    : crew->refusal.code != 0 ? crew->refusal.message
                                              : "");
     (void)pthread_mutex_unlock(&crew->lock);

@@ -79,8 +79,8 @@ static void add_end(struct worker *worker, const struct crash_record *record, st
         buf_add_text(out, "lost its process; another part of this program took its exit status");
     } else if (death->signal == 0) {
         buf_printf(out, "ended its process with exit status %d", death->exit_status);
-    } else if (record != NULL && record->signal == death->signal &&
-               death->signal != SIGXCPU && death->signal != SIGXFSZ) {
+    } else if (record != NULL && record->signal == death->signal && death->signal != SIGXCPU &&
+               death->signal != SIGXFSZ) {
         add_crash(worker, record, &death->backtrace, out);
     } else {
         add_signal(worker, death->signal, out);
@@ -150,6 +150,6 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
     add_end(worker, has_record ? &record : NULL, &text);
     add_moment(state, &text);
     buf_printf(&text, " (worker %d)", (int)worker->process.pid);
-    set_reason(death, text.failed ? "a worker died, and there is no memory to say of what"
-                                  : text.data);
+    set_reason(death,
+               text.failed ? "a worker died, and there is no memory to say of what" : text.data);
 }

@@ -146,8 +146,7 @@ static const char *take_progress(struct exchange *exchange, const struct frame_i
     if (!read_progress(frame, &progress)) {
         return "an unreadable progress";
     }
-    exchange->call->progress(exchange->call->user, progress.done, progress.total,
-                             progress.message);
+    exchange->call->progress(exchange->call->user, progress.done, progress.total, progress.message);
     return send_plain(exchange->channel, FRAME_GO_ON) ? NULL : "a progress that was not answered";
 }
 
@@ -163,8 +162,8 @@ static const char *take_question(struct exchange *exchange, const struct frame_i
     CLEANUP(freep) char *content = NULL;
     struct frame_answer answer = {.action = TR_ANSWER_NOBODY};
     if (exchange->call->ask != NULL) {
-        answer.action = exchange->call->ask(exchange->call->user, question.message,
-                                            question.schema, &content);
+        answer.action = exchange->call->ask(exchange->call->user, question.message, question.schema,
+                                            &content);
     }
     answer.content = content;
     /* An answer that is too long for a frame is no answer. */

@@ -51,9 +51,9 @@ char *const *process_environment(struct arena *arena, const char *const *granted
         granted_count++;
     }
     size_t count = 0;
-    char **list = arena_alloc(arena, (granted_count + ARRAY_LENGTH(usual) +
-                                      ARRAY_LENGTH(sanitizer_names) + 1) *
-                                             sizeof *list);
+    char **list = arena_alloc(
+            arena, (granted_count + ARRAY_LENGTH(usual) + ARRAY_LENGTH(sanitizer_names) + 1) *
+                           sizeof *list);
     bool failed = list == NULL;
     for (size_t i = 0; !failed && i < granted_count; i++) {
         list[count] = arena_copy(arena, granted[i], strlen(granted[i]));
@@ -128,8 +128,7 @@ static bool make_pipe(int *ret_host, int *ret_child) {
 static bool make_ends(struct process *process, struct ends *ends) {
     int pair[2];
     ends->fds[CHILD_INPUT] = move_up(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (ends->fds[CHILD_INPUT] < 0 ||
-        !make_pipe(&process->streams[0], &ends->fds[CHILD_OUTPUT]) ||
+    if (ends->fds[CHILD_INPUT] < 0 || !make_pipe(&process->streams[0], &ends->fds[CHILD_OUTPUT]) ||
         !make_pipe(&process->streams[1], &ends->fds[CHILD_ERROR]) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         return false;
