@@ -7,8 +7,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
-
 /* Longest validity: a hundred years, beyond which it is meant for ever. */
 #define GRANT_SECONDS_MAX (UINT64_C(100) * 366 * 86400)
 

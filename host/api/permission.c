@@ -267,7 +267,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
             .tool = toolrack_tool_name(deciding->tool),
             .version = toolrack_tool_version(deciding->tool),
             .plugin = toolrack_tool_plugin(deciding->tool),
-            .permission = toolrack_tool_permission(deciding->tool),
+            .permission = (int)toolrack_tool_permission(deciding->tool),
             .arguments = deciding->arguments,
             .caller = deciding->options->caller,
             .channel = deciding->options->channel != NULL ? deciding->options->channel : "api",

@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "api/host.h"
-#include "base/cleanup.h"
 
 static_assert(STORE_SHA256_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");
-
-CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 
 static const char *or_empty(const char *text) {
     return text != NULL ? text : "";
@@ -95,18 +92,20 @@ void pins_tell(struct toolrack *host, const struct toolrack_tool *tool) {
                                              .message = message});
 }
 
+struct checking {
+    struct toolrack *host;
+    const char *name;
+};
+
+static bool check_named(void *user, struct toolrack_tool *tool) {
+    const struct checking *checking = user;
+    if (strcmp(toolrack_tool_name(tool), checking->name) == 0) {
+        pins_check(checking->host, tool->reg);
+    }
+    return true;
+}
+
 void pins_check_name(struct toolrack *host, const char *name) {
-    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
-    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
-    filter.all = true;
-    filter.name = name;
-    struct toolrack_error err;
-    if (toolrack_list(host, &filter, &tools, &err) < 0) {
-        log_line(&host->log, LOG_ERROR, "permission",
-                 "the pins of '%s' are in effect at the next start: %s", name, err.message);
-        return;
-    }
-    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
-        pins_check(host, toolrack_tools_get(tools, i)->reg);
-    }
+    struct checking checking = {.host = host, .name = name};
+    registry_visit(host->registry, check_named, &checking);
 }
