@@ -16,6 +16,9 @@ struct generation {
     struct toolrack *host;
     struct plugin *plugin;   /* NULL once its last reference is gone; guarded likewise */
     struct descriptor *desc; /* a reference */
+    uint32_t number;         /* 1 for the first of its file; this and the next two as in `plugin` */
+    char *image_path;        /* of an isolated one that is up; or NULL */
+    uint8_t sha256[32];
     struct arena arena;      /* of the policy */
     struct policy policy;
     struct crew *crew; /* or NULL; guarded likewise */

@@ -438,25 +438,32 @@ static int give_back(struct crew *crew, struct crew_call *call, enum exchange_en
     return code;
 }
 
-int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
-             struct toolrack_error *err) {
-    struct toolrack_error own;
-    struct toolrack_error *error = err != NULL ? err : &own;
+static int run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
+               struct toolrack_error *err) {
     bool has_waited = false;
-    int code = take_lane(crew, call, &has_waited, error);
+    int code = take_lane(crew, call, &has_waited, err);
     if (code == 0) {
         enum exchange_end end = EXCHANGE_DONE;
         if (has_waited && is_late(call)) {
-            code = late_error(call, "", error);
+            code = late_error(call, "", err);
         } else {
-            end = exchange_run(call, ret, &code, error);
+            end = exchange_run(call, ret, &code, err);
         }
-        code = give_back(crew, call, end, code, error);
+        code = give_back(crew, call, end, code, err);
     }
     if (code < 0) {
-        error_set_tool(error, call->tool_name);
+        error_set_tool(err, call->tool_name);
     }
     return code;
+}
+
+int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
+             struct toolrack_error *err) {
+    if (err != NULL) {
+        return run(crew, call, ret, err);
+    }
+    struct toolrack_error own = {0};
+    return run(crew, call, ret, &own);
 }
 
 void crew_interrupt(struct crew *crew, struct crew_call *call) {

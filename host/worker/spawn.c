@@ -10,23 +10,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/sanitizer.h"
 #include "worker/child.h"
 #include "worker/crew-parts.h"
 
 /* -------------------------------------------------------------- environment */
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-        __has_feature(memory_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
 
 /* What every program expects; a grant of the same name stands before it. */
 static const char *const usual[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8"};
@@ -65,7 +53,9 @@ char *const *process_environment(struct arena *arena, const char *const *granted
             failed = list[count++] == NULL;
         }
     }
-    for (size_t i = 0; IS_SANITIZED && !failed && i < ARRAY_LENGTH(sanitizer_names); i++) {
+    for (size_t i = 0;
+         (SANITIZER_ADDRESS || SANITIZER_THREAD) && !failed && i < ARRAY_LENGTH(sanitizer_names);
+         i++) {
         const char *value = getenv(sanitizer_names[i]);
         if (value != NULL) {
             list[count] = arena_printf(arena, "%s=%s", sanitizer_names[i], value);

@@ -125,7 +125,6 @@ static void refuse_start(struct crew *crew, const struct toolrack_error *err, ui
  * became of the plugin. */
 static void tell_refused(const struct crew *crew, const char *reason) {
     const struct supervisor_options *options = supervisor_options_of(crew->supervisor);
-    log_line(options->log, LOG_ERROR, crew->id, "%s", reason);
     if (options->refused != NULL) {
         options->refused(options->user, crew->user, reason);
     }
@@ -354,45 +353,63 @@ static bool is_expected(struct worker *worker, bool *ret_starts) {
     return is && channel_has_turn(worker->lanes[0].channel);
 }
 
-void worker_hear(struct worker *worker, uint64_t now_ns) {
+static void stop_hearing(struct worker *worker, bool is_nonsense) {
     struct crew *crew = worker->crew;
+    (void)pthread_mutex_lock(&crew->lock);
+    worker->lanes[0].state = LANE_NONE;
+    worker_kill(worker, is_nonsense ? END_NONSENSE : END_KILLED,
+                is_nonsense ? "the worker of plugin '%s' sent nonsense while it was starting, and "
+                              "was ended"
+                            : "there is no memory for what the worker of plugin '%s' says",
+                crew->id);
+    (void)pthread_mutex_unlock(&crew->lock);
+}
+
+void worker_hear(struct worker *worker, uint64_t now_ns) {
     bool starts = false;
-    bool is_sense = true;
     empty_socket(worker);
-    for (unsigned i = 0; is_sense && i < HEAR_FRAMES_MAX && is_expected(worker, &starts); i++) {
+    for (unsigned i = 0; i < HEAR_FRAMES_MAX && is_expected(worker, &starts); i++) {
         struct frame_in frame;
         enum channel_wait came = channel_receive(worker->lanes[0].channel, 1, &frame);
+        bool is_sense = came != CHANNEL_NONSENSE;
         if (came == CHANNEL_FRAME) {
             is_sense = starts ? hear_start(worker, &frame, now_ns) : hear_lane(worker, &frame);
-        } else {
-            is_sense = came != CHANNEL_NONSENSE;
         }
-    }
-    if (!is_sense) {
-        (void)pthread_mutex_lock(&crew->lock);
-        worker->lanes[0].state = LANE_NONE;
-        worker_kill(worker, END_NONSENSE,
-                    "the worker of plugin '%s' sent nonsense while it was starting, and was ended",
-                    crew->id);
-        (void)pthread_mutex_unlock(&crew->lock);
+        if (!is_sense || came == CHANNEL_NO_MEMORY) {
+            stop_hearing(worker, !is_sense);
+            return;
+        }
     }
 }
 
 /* --------------------------------------------------------------------- burial */
 
-/* Returns whether it is dead; *ret_known: and `ret` says of what. The process's own children die
- * with it: they are of its group, which nobody else can have before it is reaped. */
+#ifndef PIDFD_SIGNAL_PROCESS_GROUP
+#define PIDFD_SIGNAL_PROCESS_GROUP (1u << 2) /* Linux 6.9 */
+#endif
+
+/* The process's own children die with it: they are of its group, which they cannot leave. Where
+ * the kernel does not know the group by the pidfd, its number is good only until it is reaped. */
+static void kill_group(const struct worker *worker, bool is_reaped) {
+    if (pidfd_send_signal(worker->process.pidfd, SIGKILL, NULL, PIDFD_SIGNAL_PROCESS_GROUP) < 0 &&
+        errno == EINVAL && !is_reaped) {
+        (void)kill(-worker->process.pid, SIGKILL);
+    }
+}
+
+/* Returns whether it is dead; *ret_known: and `ret` says of what. */
 static bool reap(const struct worker *worker, siginfo_t *ret, bool *ret_known) {
     id_t pidfd = (id_t)worker->process.pidfd;
     *ret = (siginfo_t){0};
     *ret_known = false;
     if (waitid(P_PIDFD, pidfd, ret, WEXITED | WNOHANG | WNOWAIT) < 0) {
-        return true; /* the app reaped it */
+        kill_group(worker, true); /* the app reaped it, or ignores SIGCHLD */
+        return true;
     }
     if (ret->si_pid == 0) {
         return false;
     }
-    (void)kill(-worker->process.pid, SIGKILL);
+    kill_group(worker, false);
     *ret_known = waitid(P_PIDFD, pidfd, ret, WEXITED | WNOHANG) == 0 && ret->si_pid != 0;
     return true;
 }
@@ -501,8 +518,9 @@ static void tell_host(const struct worker *worker, const struct obituary *obitua
     if (obituary->is_refused || (!death->crashed && end != END_KILLED)) {
         return;
     }
-    log_line(options->log, death->crashed ? LOG_ERROR : LOG_WARNING, worker->crew->id, "%s",
-             death->reason);
+    if (!death->crashed) { /* a crash is told by who is told of it */
+        log_line(options->log, LOG_WARNING, worker->crew->id, "%s", death->reason);
+    }
     if (options->died != NULL) {
         options->died(options->user, crew_user, death);
     }

@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "failing-malloc.h"
 #include "run/run.h"
 #include "toolrack/plugin.h"
 #include "worker/crew.h"
@@ -863,8 +864,7 @@ static bool is_alive(pid_t pid) {
 }
 
 /* What a worker started ends with it. */
-static void its_children_end_with_it(void **state) {
-    (void)state;
+static void expect_children_to_end(void) {
     struct stage stage;
     open_stage(&stage, &plain, false);
     struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"spawn\"}");
@@ -872,9 +872,58 @@ static void its_children_end_with_it(void **state) {
     pid_t pid = atoi(outcome.json);
     assert_true(is_alive(pid));
     outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"exit\"}");
-    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "exit status 3");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "exit status");
     while (is_alive(pid)) { /* somebody else's to reap; killed it is already */
         (void)sched_yield();
+    }
+    close_stage(&stage);
+    assert_int_equal(read_count(&told.crashed), 1);
+}
+
+static void its_children_end_with_it(void **state) {
+    (void)state;
+    expect_children_to_end();
+}
+
+/* An app that ignores SIGCHLD takes the exit status away. */
+static void an_app_that_reaps(void **state) {
+    (void)state;
+    void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+    expect_children_to_end();
+    assert_non_null(strstr(told.reason, "another part of this program took its exit status"));
+    (void)signal(SIGCHLD, before);
+}
+
+/* However little memory there is: what failed says so, and nothing is left behind. */
+static void without_memory(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &plain, false);
+    bool has_failed = true;
+    for (unsigned n = 1; has_failed; n++) {
+        struct crew *crew = NULL;
+        struct caller caller = {0};
+        int code = TOOLRACK_E_NO_MEMORY;
+        failing_malloc_set(n);
+        struct supervisor *supervisor = supervisor_create(
+                &(struct supervisor_options){.worker_program = STAND_IN_WORKER}, NULL);
+        if (supervisor != NULL) {
+            code = crew_create(supervisor,
+                               &(struct crew_options){.desc = stage.desc, .path = "/nowhere.so"},
+                               &crew, NULL);
+        }
+        if (code == 0) {
+            prepare(&caller, crew, DEADLINE_MS, "{\"do\":\"text\"}");
+            (void)run_caller(&caller);
+            code = caller.outcome.code;
+        }
+        crew_unref(crew);
+        supervisor_destroy(supervisor);
+        has_failed = failing_malloc_hit();
+        failing_malloc_set(0);
+        assert_true(code == 0 || has_failed);
+        assert_true(code != TOOLRACK_E_TIMEOUT);
+        assert_true(caller.outcome.ms < CREW_START_MS_DEFAULT); /* and not by waiting */
     }
     close_stage(&stage);
 }
@@ -1043,6 +1092,8 @@ int main(void) {
             cmocka_unit_test(one_that_does_not_close),
             cmocka_unit_test(what_it_prints),
             cmocka_unit_test(its_children_end_with_it),
+            cmocka_unit_test(an_app_that_reaps),
+            cmocka_unit_test(without_memory),
             cmocka_unit_test(killed_at_random),
             cmocka_unit_test(killed_at_random_with_lanes),
     };
