@@ -59,7 +59,7 @@ struct call {
     /* Asked before each step; false is: do not take it, nobody waits any more. NULL: always. */
     bool (*step)(void *user, enum call_step step);
     void *step_user;
-    pthread_mutex_t *crew_lock;  /* guards the next where another thread may cancel; else NULL */
+    pthread_mutex_t *crew_lock; /* guards the next where another thread may cancel; else NULL */
     struct crew_call *crew_call; /* while it is with a crew */
 };
 
@@ -72,8 +72,7 @@ void call_finish(struct call *call);
 /** Tell the tool of its call what the options say, after their texts were moved. */
 void call_take_context(struct call *call);
 
-/** Whether it may run as it is: enabled and safe. All other calls ask call_permit(). [any-thread]
- */
+/** Whether it may run as it is: enabled and safe. Others ask call_permit(). [any-thread] */
 static inline bool call_is_free(const struct toolrack_tool *tool) {
     return tool->enabled && registration_is_free(tool->reg);
 }
