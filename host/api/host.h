@@ -7,11 +7,15 @@
  *   calls.c     call, submit, cancel
  *   generation.c  one generation of a plugin file: policy, image, crew
  *   quarantine.c  plugins that crashed too often
- *   why.c       how a plugin is isolated, and why it is as it is */
+ *   why.c       how a plugin is isolated, and why it is as it is
+ *   permission.h  whether a call may run, and what was decided about that: six files
+ *   document.c  JSON as the API gives it */
 #pragma once
 
 #include "api/config.h"
+#include "api/decisions.h"
 #include "api/generation.h"
+#include "api/permission.h"
 #include "api/quarantine.h"
 #include "base/log.h"
 #include "call/pool.h"
@@ -40,11 +44,14 @@ struct toolrack {
     pthread_mutex_t generations_lock;
     struct generation *generations;
     struct quarantines quarantines;
+    struct consents consents;
+    struct decisions decisions;
 
     atomic_bool closed; /* only calls that were given up look at it: the app hears no more */
 };
 
-/** Tell the app of a tool, or of a plugin. */
+/** Tell the app of something; of a tool, or of a plugin. */
+void host_tell(const struct toolrack *host, const struct toolrack_event *event);
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);

@@ -367,6 +367,9 @@ static bool add_plugin(struct registry *registry, struct plugin *plugin, struct 
         if (reg == NULL) {
             return false;
         }
+        if (registry->options.registering != NULL) {
+            registry->options.registering(registry->options.user, reg);
+        }
         bool enabled;
         int32_t priority;
         effective(registry, reg, &enabled, &priority);
