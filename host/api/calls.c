@@ -35,6 +35,13 @@ int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const 
     struct toolrack_error unheard;
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
+    if (!call_is_free(tool)) {
+        int code = call_permit(&host->calls, tool, options, arguments, length, err);
+        if (code < 0) {
+            registration_record(tool->reg, true, 0);
+            return code;
+        }
+    }
     uint32_t deadline_ms = call_deadline_ms(&host->calls, tool, options);
     return deadline_ms == 0 || call_is_isolated(tool)
                    ? call_here(host, tool, arguments, length, options, deadline_ms, ret, err)

@@ -4,6 +4,7 @@
 #include "api/config-reading.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "worker/crew.h"
 
 int config_read_isolation(const struct reading *reading, const char *pointer, yyjson_val *value,
                           enum isolation *ret) {
@@ -82,6 +83,11 @@ static const struct number {
         {"queue", offsetof(struct config_policy, queue), 65536},
         {"start_ms", offsetof(struct config_policy, start_ms), 3600000},
         {"idle_ms", offsetof(struct config_policy, idle_ms), 86400000},
+        {"grace_ms", offsetof(struct config_policy, grace_ms), 3600000},
+        {"backoff_ms", offsetof(struct config_policy, backoff_ms), CREW_BACKOFF_MS_MAX},
+        {"backoff_max_ms", offsetof(struct config_policy, backoff_max_ms), CREW_BACKOFF_MS_MAX},
+        {"crashes", offsetof(struct config_policy, crashes), CREW_CRASHES_KEPT},
+        {"crashes_window_ms", offsetof(struct config_policy, crashes_window_ms), 86400000},
         {"memory_mb", offsetof(struct config_policy, memory_mb), 1u << 24},
         {"file_mb", offsetof(struct config_policy, file_mb), 1u << 24},
         {"cpu_s", offsetof(struct config_policy, cpu_s), 86400},

@@ -17,6 +17,8 @@
  *                 "isolation": "process",
  *                 "allow": ["read", "network:example.org:443", "env:LANG"], // capabilities
  *                 "workers": 4, "queue": 256, "start_ms": 10000, "idle_ms": 30000,
+ *                 "grace_ms": 250, "backoff_ms": 1000, "backoff_max_ms": 60000,
+ *                 "crashes": 3, "crashes_window_ms": 60000,
  *                 "memory_mb": 1024, "file_mb": 256, "cpu_s": 60, "files": 64, "processes": 32,
  *                 "network_namespace": false
  *             }
@@ -74,6 +76,11 @@ struct config_policy {
     uint32_t queue;
     uint32_t start_ms;
     uint32_t idle_ms;
+    uint32_t grace_ms;
+    uint32_t backoff_ms;
+    uint32_t backoff_max_ms;
+    uint32_t crashes;
+    uint32_t crashes_window_ms;
     uint32_t memory_mb;
     uint32_t file_mb;
     uint32_t cpu_s;

@@ -139,12 +139,14 @@ static bool is_path_taken(const struct toolrack *host, const struct plugin *plug
 
 /* Have this path for the plugin's image. False: an image in this process has it; workers are each a
  * process of their own. */
-static bool claim_path(struct toolrack *host, struct plugin *plugin, char **own_path) {
+static bool claim_path(struct toolrack *host, struct plugin *plugin, const struct staged *staged,
+                       char **own_path) {
     struct generation *generation = plugin->context;
     (void)pthread_mutex_lock(&host->generations_lock);
     bool claimed = plugin->isolated || !is_path_taken(host, plugin, *own_path);
     if (claimed) {
         generation->image_path = STEAL(*own_path);
+        memcpy(generation->sha256, staged->sha256, sizeof generation->sha256);
     }
     (void)pthread_mutex_unlock(&host->generations_lock);
     return claimed;
@@ -157,7 +159,7 @@ int generation_set_copy(struct toolrack *host, struct plugin *plugin, const stru
         return error_oom(err);
     }
     struct staged renewed;
-    if (!claim_path(host, plugin, &own_path)) {
+    if (!claim_path(host, plugin, staged, &own_path)) {
         int code = stage_renew(host->stage, staged, &renewed, err);
         return code < 0 ? code : generation_set_copy(host, plugin, &renewed, err);
     }
@@ -357,19 +359,19 @@ static const char *tool_name(const struct descriptor *desc, uint32_t index) {
     return NULL;
 }
 
-static void write_bundle(const struct plugin *plugin, const struct crew_death *death,
+static void write_bundle(const struct generation *generation, const struct crew_death *death,
                          int64_t time_s, struct buf *out) {
-    const struct tr_plugin *about = plugin->desc->plugin;
+    const struct tr_plugin *about = generation->desc->plugin;
     char hash[CRASH_HASH_ROOM];
     struct crash_bundle bundle = {
             .plugin_id = about->id,
             .version = about->version,
-            .tool = tool_name(plugin->desc, death->tool),
+            .tool = tool_name(generation->desc, death->tool),
             .signal = death->signal,
             .exit_status = death->exit_status,
             .reason = death->reason,
             .backtrace = death->backtrace,
-            .generation = plugin->generation,
+            .generation = generation->number,
             .arguments_hash =
                     death->arguments == NULL
                             ? NULL
@@ -377,20 +379,21 @@ static void write_bundle(const struct plugin *plugin, const struct crew_death *d
             .time_s = time_s,
             .last_lines = death->last_lines,
             .last_line_count = death->last_line_count};
-    CLEANUP(closep) int fd = open(plugin->image_path, O_RDONLY | O_CLOEXEC);
+    CLEANUP(closep) int fd = open(generation->image_path, O_RDONLY | O_CLOEXEC);
     bundle.build_id_length = build_id_read(fd, bundle.build_id);
     crash_bundle_write(&bundle, out);
 }
 
-static void keep_bundle(struct toolrack *host, const struct plugin *plugin,
+static void keep_bundle(struct toolrack *host, const struct generation *generation,
                         const struct crew_death *death) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct toolrack_error err;
-    struct store_crash crash = {.plugin = plugin->desc->plugin->id, .time_s = (int64_t)time(NULL)};
+    struct store_crash crash = {.plugin = generation->desc->plugin->id,
+                                .time_s = (int64_t)time(NULL)};
     if (host->store == NULL) {
         return;
     }
-    write_bundle(plugin, death, crash.time_s, &text);
+    write_bundle(generation, death, crash.time_s, &text);
     crash.bundle = text.data;
     int code = text.failed ? error_oom(&err) : store_crash_add(host->store, &crash, NULL, &err);
     if (code < 0) {
@@ -398,29 +401,33 @@ static void keep_bundle(struct toolrack *host, const struct plugin *plugin,
     }
 }
 
+/* A death is kept also when nobody holds the plugin any more: the host may be closing. */
 static void when_died(void *user, void *crew_user, const struct crew_death *death) {
     struct toolrack *host = user;
-    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
-    if (plugin == NULL || !death->crashed) {
+    if (!death->crashed) {
         return;
     }
-    host_plugin_event(host, TOOLRACK_EVENT_CRASHED, plugin, death->reason);
-    keep_bundle(host, plugin, death);
+    keep_bundle(host, crew_user, death);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin != NULL) {
+        host_plugin_event(host, TOOLRACK_EVENT_CRASHED, plugin, death->reason);
+    }
 }
 
 static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes) {
     struct toolrack *host = user;
-    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
-    if (plugin == NULL) {
-        return;
-    }
-    plugin_set_state(plugin, TOOLRACK_QUARANTINED, reason);
+    const struct generation *generation = crew_user;
+    const char *id = generation->desc->plugin->id;
     struct toolrack_error err;
-    if (quarantines_add(host, plugin, reason, crashes, &err) < 0) {
-        log_line(&host->log, LOG_ERROR, "store", "the quarantine of '%s' is not kept: %s",
-                 plugin->desc->plugin->id, err.message);
+    if (quarantines_add(host, id, generation->sha256, reason, crashes, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, "store", "the quarantine of '%s' is not kept: %s", id,
+                 err.message);
     }
-    host_plugin_event(host, TOOLRACK_EVENT_QUARANTINED, plugin, reason);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin != NULL) {
+        plugin_set_state(plugin, TOOLRACK_QUARANTINED, reason);
+        host_plugin_event(host, TOOLRACK_EVENT_QUARANTINED, plugin, reason);
+    }
 }
 
 /* --------------------------------------------------------------- in process */

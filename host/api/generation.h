@@ -17,16 +17,17 @@ struct generation {
     struct generation *prev;
     struct toolrack *host;
     struct plugin_file *file;
-    uint32_t number;       /* plugin->generation */
-    bool is_isolated;      /* plugin->isolated */
-    struct plugin *plugin; /* NULL once its last reference is gone; guarded likewise */
+    struct plugin *plugin;   /* NULL once its last reference is gone; guarded likewise */
     struct descriptor *desc; /* a reference */
+    uint32_t number;         /* 1 for the first of its file; this and the next as in `plugin` */
+    bool is_isolated;
+    char *image_path;        /* the copy of its file, once there is one; guarded likewise */
+    uint8_t sha256[32];      /* of that */
     struct arena arena;      /* of the policy */
     struct policy policy;
-    struct crew *crew;     /* or NULL; guarded likewise */
-    uint64_t mark;         /* of a load in this process that runs */
+    struct crew *crew; /* or NULL; guarded likewise */
+    uint64_t mark;     /* of a load in this process that runs */
     bool marked;
-    char *image_path; /* as that of the plugin, whom it outlives; guarded likewise */
     pthread_mutex_t stage_lock; /* held while its file is copied */
 
     struct generation *next_end; /* retire.c's, while it ends */

@@ -15,17 +15,22 @@ const char *toolrack_version(void) {
 
 /* ------------------------------------------------------------------ events */
 
-static void tell(const struct toolrack *host, const struct toolrack_event *event) {
+void host_tell(const struct toolrack *host, const struct toolrack_event *event) {
     if (host->options.event != NULL && !atomic_load(&host->closed)) {
         host->options.event(host->options.user, event);
     }
 }
 
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool) {
-    tell(user, &(struct toolrack_event){.kind = kind,
-                                        .tool = toolrack_tool_name(tool),
-                                        .version = toolrack_tool_version(tool),
-                                        .plugin = toolrack_tool_plugin(tool)});
+    host_tell(user, &(struct toolrack_event){.kind = kind,
+                                             .tool = toolrack_tool_name(tool),
+                                             .version = toolrack_tool_version(tool),
+                                             .plugin = toolrack_tool_plugin(tool)});
+    if (kind == TOOLRACK_EVENT_ADDED) {
+        /* Again: it may have been approved between the check before it was listed and now. */
+        pins_check(user, tool->reg);
+        pins_tell(user, tool);
+    }
 }
 
 static int level_of(enum toolrack_event_kind kind) {
@@ -51,7 +56,7 @@ void host_event(const struct toolrack *host, enum toolrack_event_kind kind, cons
              : kind == TOOLRACK_EVENT_RELEASED  ? "released from quarantine"
              : kind == TOOLRACK_EVENT_RECOVERED ? "the last call that was given up has returned"
                                                 : "");
-    tell(host, &(struct toolrack_event){.kind = kind, .plugin = plugin_id, .message = message});
+    host_tell(host, &(struct toolrack_event){.kind = kind, .plugin = plugin_id, .message = message});
 }
 
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
@@ -64,11 +69,6 @@ static void host_log(void *user, int level, const char *source, const char *line
     if (!atomic_load(&host->closed)) {
         host->options.log(host->options.user, (enum toolrack_log_level)level, source, line);
     }
-}
-
-static bool host_granted(void *user, const struct toolrack_tool *tool) {
-    const struct toolrack *host = user;
-    return config_grants(&host->config, toolrack_tool_name(tool));
 }
 
 static const char *host_plugin_setting(void *user, const char *plugin_id, const char *path) {
@@ -106,6 +106,8 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     files_init(&host->files);
     retire_init(&host->retirement);
     contents_init(&host->contents);
+    consents_init(&host->consents);
+    decisions_init(&host->decisions);
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
                              .level_min = (int)host->options.log_level};
@@ -127,7 +129,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
     host->calls =
             (struct call_host){.log = &host->log,
                                .deadline_ms = deadline_ms != 0 ? deadline_ms : DEADLINE_MS_DEFAULT,
-                               .granted = host_granted,
+                               .permit = permission_check,
                                .event = host_plugin_event,
                                .user = host};
     host->isolation =
@@ -137,6 +139,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
             registry_create(&(struct registry_options){.duplicates = host->config.duplicates,
                                                        .log = &host->log,
                                                        .event = host_tool_event,
+                                                       .registering = pins_check,
                                                        .user = host});
     host->pool = pool_create(&host->calls, host->options.threads_max);
     return host->registry == NULL || host->pool == NULL ? error_oom(err) : 0;
@@ -175,6 +178,9 @@ static int open_store(struct toolrack *host, const struct places *places,
     }
     if (reason.code == 0) {
         (void)contents_read(host, &reason);
+    }
+    if (reason.code == 0) {
+        (void)consents_read(host, &reason);
     }
     if (reason.code != 0) {
         log_line(&host->log, LOG_ERROR, "store", "settings made earlier are not in effect: %s",
@@ -246,6 +252,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 static void host_free(struct toolrack *host) {
     config_finish(&host->config);
     quarantines_finish(&host->quarantines);
+    consents_finish(&host->consents);
     files_finish(host);
     retire_finish(&host->retirement);
     contents_finish(&host->contents);
@@ -270,6 +277,7 @@ void toolrack_close(struct toolrack *host) {
     registry_destroy(host->registry);
     retire_stop(host);
     generations_end(host, quiet);
+    decisions_finish(host);
     atomic_store(&host->closed, true);
     if (quiet) {
         store_close(host->store);

@@ -14,13 +14,17 @@
  *   reload.c    one file has changed
  *   report.c    reload and rollback as the app asks for them
  *   watcher.c   the threads that notice changes
- *   retire.c    generations end */
+ *   retire.c    generations end
+ *   permission.h  whether a call may run, and what was decided about that: six files
+ *   document.c  JSON as the API gives it */
 #pragma once
 
 #include "api/config.h"
 #include "api/content.h"
+#include "api/decisions.h"
 #include "api/files.h"
 #include "api/generation.h"
+#include "api/permission.h"
 #include "api/quarantine.h"
 #include "api/retire.h"
 #include "api/trial.h"
@@ -73,11 +77,14 @@ struct toolrack {
     struct watcher *watcher; /* NULL: nobody watches */
     atomic_uint rounds;      /* of looking through folders */
     struct quarantines quarantines;
+    struct consents consents;
+    struct decisions decisions;
 
     atomic_bool closed; /* only calls that were given up look at it: the app hears no more */
 };
 
-/** Tell the app of a tool, or of a plugin. */
+/** Tell the app of something; of a tool, or of a plugin. */
+void host_tell(const struct toolrack *host, const struct toolrack_event *event);
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);

@@ -97,18 +97,19 @@ bool quarantines_find(struct quarantines *quarantines, const struct plugin *plug
     return found;
 }
 
-int quarantines_add(struct toolrack *host, const struct plugin *plugin, const char *reason,
-                    unsigned crashes, struct toolrack_error *err) {
-    const char *id = plugin->desc->plugin->id;
-    if (!add(&host->quarantines, id, plugin->sha256, reason)) {
+int quarantines_add(struct toolrack *host, const char *plugin_id, const uint8_t sha256[32],
+                    const char *reason, unsigned crashes, struct toolrack_error *err) {
+    if (!add(&host->quarantines, plugin_id, sha256, reason)) {
         return error_oom(err);
     }
     if (host->store == NULL) {
         return 0;
     }
-    struct store_quarantine kept = {
-            .plugin = id, .reason = reason, .since_s = (int64_t)time(NULL), .crash_count = crashes};
-    memcpy(kept.sha256, plugin->sha256, sizeof kept.sha256);
+    struct store_quarantine kept = {.plugin = plugin_id,
+                                    .reason = reason,
+                                    .since_s = (int64_t)time(NULL),
+                                    .crash_count = crashes};
+    memcpy(kept.sha256, sha256, sizeof kept.sha256);
     return store_quarantine_set(host->store, &kept, err);
 }
 
@@ -176,5 +177,9 @@ int toolrack_release(struct toolrack *host, const char *name, struct toolrack_er
     }
     forget(&host->quarantines, plugin);
     release_crews(host, plugin);
+    decisions_note(host, &(struct store_decision){.plugin = plugin,
+                                                  .decision = "released",
+                                                  .who = "api",
+                                                  .why = "from quarantine"});
     return 0;
 }

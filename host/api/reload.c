@@ -33,11 +33,6 @@ void reload_row_finish(struct reload_row *row) {
     row->desc = NULL;
 }
 
-void host_check_pins(struct toolrack *host, struct plugin *plugin) {
-    (void)host;
-    (void)plugin; /* no pins are checked yet */
-}
-
 /* --------------------------------------------------------------------- rows */
 
 static void name_row(struct reload_row *row, struct descriptor *desc) {
@@ -222,6 +217,24 @@ static void clear_marks(const struct reload *reload) {
     }
 }
 
+/* What was exchanged was compared with what is approved before anybody could call it. Again: it may
+ * have been approved meanwhile; and what differs is told. New tools are seen to as they are told.
+ */
+static void check_pins(const struct reload *reload) {
+    const struct descriptor *desc = reload->old != NULL ? reload->old->desc : NULL;
+    for (uint32_t i = 0; desc != NULL && i < desc->tool_count; i++) {
+        char selector[2 * TOOLRACK_ERROR_FIELD_MAX];
+        (void)snprintf(selector, sizeof selector, "%s@%s", desc->tools[i].tool->name,
+                       desc->tools[i].version);
+        CLEANUP(toolrack_tool_unrefp)
+        struct toolrack_tool *tool = registry_get(reload->host->registry, selector);
+        if (tool != NULL && tool->reg->plugin == reload->new) {
+            pins_check(reload->host, tool->reg);
+            pins_tell(reload->host, tool);
+        }
+    }
+}
+
 static void tell_reloaded(const struct reload *reload) {
     char words[TOOLRACK_ERROR_FIELD_MAX];
     (void)snprintf(words, sizeof words, "generation %u of content %.16s%s", reload->row->generation,
@@ -242,7 +255,7 @@ static void publish(struct reload *reload) {
         refuse_for_now(reload, &err);
         return;
     }
-    host_check_pins(reload->host, reload->new);
+    check_pins(reload);
     clear_marks(reload);
     file->is_refused = count > 0;
     row->outcome = reload->old != NULL ? RELOAD_RELOADED : RELOAD_ADDED;

@@ -72,6 +72,3 @@ bool reload_if_stale(struct toolrack *host, const struct plugin *plugin, uint64_
  * none. */
 struct toolrack_refusal *reload_refusals(const char *file, const struct descriptor *desc,
                                          size_t *ret_count);
-
-/** Compare the tools of a plugin that has just been registered with what was approved. */
-void host_check_pins(struct toolrack *host, struct plugin *plugin);

@@ -3,12 +3,12 @@
 #include <time.h>
 #include <yyjson.h>
 
+#include "api/document.h"
 #include "api/host.h"
 #include "api/reload.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "plugin/folder.h"
-#include "registry/text.h"
 
 /* ----------------------------------------------------------------- which file */
 
@@ -86,13 +86,10 @@ static const char *outcome_name(enum reload_outcome outcome) {
     return "refused";
 }
 
+/* "" is nothing. */
 static void add_text(struct report *report, yyjson_mut_val *row, const char *key,
                      const char *text) {
-    if (text != NULL && text[0] != '\0') {
-        (void)yyjson_mut_obj_add_strcpy(report->doc, row, key, text);
-    } else {
-        (void)yyjson_mut_obj_add_null(report->doc, row, key);
-    }
+    document_add_text(report->doc, row, key, text != NULL && text[0] != '\0' ? text : NULL);
 }
 
 static void add_old(struct report *report, yyjson_mut_val *object, struct plugin_file *file,
@@ -182,23 +179,6 @@ static int report_all(struct report *report, struct toolrack_error *err) {
     return code < 0 ? error_oom(err) : 0;
 }
 
-static int end_report(struct report *report, struct toolrack_text **ret,
-                      struct toolrack_error *err) {
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    size_t length = 0;
-    CLEANUP(freep) char *text = yyjson_mut_write(report->doc, 0, &length);
-    if (text == NULL) {
-        return error_oom(err);
-    }
-    buf_add(&out, text, length);
-    struct toolrack_text *made = text_create(&out);
-    if (made == NULL) {
-        return error_oom(err);
-    }
-    *ret = made;
-    return 0;
-}
-
 static int fill_report(struct report *report, const char *name, struct toolrack_error *err) {
     if (name == NULL) {
         return report_all(report, err);
@@ -214,15 +194,14 @@ static int fill_report(struct report *report, const char *name, struct toolrack_
 
 int toolrack_reload(struct toolrack *host, const char *name, struct toolrack_text **ret_report,
                     struct toolrack_error *err) {
-    struct report report = {.host = host, .doc = yyjson_mut_doc_new(NULL)};
-    report.rows = yyjson_mut_arr(report.doc);
-    yyjson_mut_doc_set_root(report.doc, report.rows);
+    struct report report = {.host = host};
+    report.doc = document_begin_list(&report.rows);
     int code = fill_report(&report, name, err);
-    if (code == 0 && ret_report != NULL) {
-        code = end_report(&report, ret_report, err);
+    if (code < 0 || ret_report == NULL) {
+        yyjson_mut_doc_free(report.doc);
+        return code;
     }
-    yyjson_mut_doc_free(report.doc);
-    return code;
+    return document_end(report.doc, ret_report, err);
 }
 
 /* ------------------------------------------------------------------- rollback */

@@ -2,9 +2,9 @@
 #include <string.h>
 #include <yyjson.h>
 
+#include "api/document.h"
 #include "api/host.h"
 #include "base/error.h"
-#include "registry/text.h"
 #include "store/crashes.h"
 
 /* ------------------------------------------------------------------- names */
@@ -24,44 +24,6 @@ struct plugin *host_find_plugin(struct toolrack *host, const char *name,
         (void)registry_not_found(host->registry, name, err);
     }
     return plugin;
-}
-
-/* -------------------------------------------------------------------- JSON */
-
-/* Texts live as long as what they are about, or are copied. */
-static void add_copy(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
-                     const char *text) {
-    (void)yyjson_mut_obj_add_strcpy(doc, object, key, text);
-}
-
-static void add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
-                     const char *text) {
-    if (text != NULL) {
-        add_copy(doc, object, key, text);
-    } else {
-        (void)yyjson_mut_obj_add_null(doc, object, key);
-    }
-}
-
-static int end_document(yyjson_mut_doc *doc, struct toolrack_text **ret,
-                        struct toolrack_error *err) {
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    size_t length = 0;
-    CLEANUP(freep) char *text = doc == NULL ? NULL : yyjson_mut_write(doc, 0, &length);
-    yyjson_mut_doc_free(doc);
-    if (text == NULL) {
-        return error_oom(err);
-    }
-    buf_add(&out, text, length);
-    *ret = text_create(&out);
-    return *ret != NULL ? 0 : error_oom(err);
-}
-
-static yyjson_mut_doc *begin_document(yyjson_mut_val **ret_root) {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    *ret_root = yyjson_mut_obj(doc);
-    yyjson_mut_doc_set_root(doc, *ret_root);
-    return doc;
 }
 
 /* --------------------------------------------------------------- isolation */
@@ -93,12 +55,12 @@ static void add_capabilities(yyjson_mut_doc *doc, yyjson_mut_val *root,
     for (size_t i = 0; i < policy->capability_count; i++) {
         const struct policy_capability *capability = &policy->capabilities[i];
         yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
-        add_text(doc, row, "kind", policy_capability_name(capability->declared->kind));
-        add_text(doc, row, "value", capability->declared->value);
+        document_add_text(doc, row, "kind", policy_capability_name(capability->declared->kind));
+        document_add_text(doc, row, "value", capability->declared->value);
         (void)yyjson_mut_obj_add_bool(doc, row, "allowed", capability->allowed);
         if (capability->declared->kind == TR_CAP_READ ||
             capability->declared->kind == TR_CAP_WRITE) {
-            add_text(doc, row, "path", capability->path);
+            document_add_text(doc, row, "path", capability->path);
         }
     }
 }
@@ -123,6 +85,11 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct p
             {"queue", or_default(crew->queue_max, CREW_QUEUE_DEFAULT)},
             {"start_ms", or_default(crew->start_ms, CREW_START_MS_DEFAULT)},
             {"idle_ms", or_default(crew->idle_ms, CREW_IDLE_MS_DEFAULT)},
+            {"grace_ms", or_default(crew->grace_ms, CREW_GRACE_MS)},
+            {"backoff_ms", or_default(crew->backoff_ms, CREW_BACKOFF_MS)},
+            {"backoff_max_ms", or_default(crew->backoff_ms_max, CREW_BACKOFF_MS_MAX)},
+            {"crashes", or_default(crew->crashes_max, CREW_CRASHES_MAX)},
+            {"crashes_window_ms", or_default(crew->crashes_window_ms, CREW_CRASHES_WINDOW_MS)},
     };
     yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "limits");
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
@@ -148,8 +115,8 @@ int toolrack_describe_isolation(struct toolrack *host, const char *name, struct 
         return registry_not_found(host->registry, name, err);
     }
     yyjson_mut_val *root;
-    yyjson_mut_doc *doc = begin_document(&root);
-    add_text(doc, root, "isolation", plugin->isolated ? "process" : "none");
+    yyjson_mut_doc *doc = document_begin(&root);
+    document_add_text(doc, root, "isolation", plugin->isolated ? "process" : "none");
     const struct generation *generation = generation_of(plugin);
     if (generation != NULL) {
         add_capabilities(doc, root, &generation->policy);
@@ -159,10 +126,10 @@ int toolrack_describe_isolation(struct toolrack *host, const char *name, struct 
         add_limits(doc, root, &generation->policy);
         add_crew(doc, root, atomic_load(&plugin->crew));
     }
-    return end_document(doc, ret, err);
+    return document_end(doc, ret, err);
 }
 
-/* -------------------------------------------------------------------- why */
+/* ----------------------------------------------------------------- crashes */
 
 struct crash_list {
     yyjson_mut_doc *doc;
@@ -208,7 +175,7 @@ static void add_content(struct toolrack *host, const struct plugin *plugin, yyjs
     if (known) {
         (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
     }
-    add_text(doc, root, "sha256", known ? digits : NULL);
+    document_add_text(doc, root, "sha256", known ? digits : NULL);
     (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back",
                                   plugin->path != NULL &&
                                           content_is_rolled_back(host, plugin->path));
@@ -228,10 +195,10 @@ static int add_refused(struct toolrack *host, const struct plugin *plugin, yyjso
             continue;
         }
         yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
-        add_text(doc, object, "tool", row->tool);
-        add_text(doc, object, "rule", row->rule);
-        add_text(doc, object, "reason", row->reason);
-        add_text(doc, object, "fix", row->fix);
+        document_add_text(doc, object, "tool", row->tool);
+        document_add_text(doc, object, "rule", row->rule);
+        document_add_text(doc, object, "reason", row->reason);
+        document_add_text(doc, object, "fix", row->fix);
     }
     toolrack_refusals_free(refusals);
     return 0;
@@ -248,10 +215,72 @@ static void add_retired(struct toolrack *host, const struct plugin *plugin, yyjs
     for (const struct retired *note = generation->file->retired; note != NULL; note = note->next) {
         yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
         (void)yyjson_mut_obj_add_uint(doc, object, "generation", note->generation);
-        add_text(doc, object, "state", retired_state_name(note->state));
-        add_text(doc, object, "cause", note->cause[0] != '\0' ? note->cause : NULL);
+        document_add_text(doc, object, "state", retired_state_name(note->state));
+        document_add_text(doc, object, "cause", note->cause[0] != '\0' ? note->cause : NULL);
     }
     (void)pthread_mutex_unlock(&host->generations_lock);
+}
+
+/* -------------------------------------------------------------------- tool */
+
+static void add_change(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *field,
+                       const char *approved, const char *now) {
+    if (strcmp(approved, now) != 0) {
+        yyjson_mut_val *change = yyjson_mut_obj_add_obj(doc, object, field);
+        document_add_text(doc, change, "approved", approved);
+        document_add_text(doc, change, "now", now);
+    }
+}
+
+/* What a tool says otherwise than when it was approved. */
+static void add_changes(struct toolrack *host, const struct registration *reg, yyjson_mut_doc *doc,
+                        yyjson_mut_val *root) {
+    struct store_pin now;
+    pin_make(reg, &now);
+    (void)pthread_mutex_lock(&host->consents.lock);
+    const struct store_pin *pin = consent_find_pin(&host->consents, reg);
+    if (pin != NULL && memcmp(pin->sha256, now.sha256, sizeof now.sha256) != 0) {
+        yyjson_mut_val *changed = yyjson_mut_obj_add_obj(doc, root, "changed");
+        add_change(doc, changed, "description", pin->description, now.description);
+        add_change(doc, changed, "schema", pin->schema, now.schema);
+    }
+    (void)pthread_mutex_unlock(&host->consents.lock);
+}
+
+static const char *permission_name(enum toolrack_permission permission) {
+    switch (permission) {
+    case TOOLRACK_SAFE: return "safe";
+    case TOOLRACK_CONFIRM: return "confirm";
+    case TOOLRACK_DANGEROUS: return "dangerous";
+    }
+    return "unknown";
+}
+
+static void add_tool(struct toolrack *host, const struct toolrack_tool *tool, yyjson_mut_doc *doc,
+                     yyjson_mut_val *root) {
+    document_add_text(doc, root, "tool", toolrack_tool_name(tool));
+    document_add_text(doc, root, "tool_version", toolrack_tool_version(tool));
+    document_add_text(doc, root, "permission", permission_name(toolrack_tool_permission(tool)));
+    add_changes(host, tool->reg, doc, root);
+}
+
+/* -------------------------------------------------------------------- why */
+
+/* The state of the plugin, or of the tool that was asked about. */
+static enum toolrack_tool_state state_of(struct toolrack *host, struct plugin *plugin,
+                                         const struct toolrack_tool *tool,
+                                         char reason[TOOLRACK_ERROR_MESSAGE_MAX]) {
+    enum toolrack_tool_state state = plugin_state(plugin);
+    plugin_reason(plugin, reason, TOOLRACK_ERROR_MESSAGE_MAX);
+    /* One that was not called yet does not know it. */
+    if (state == TOOLRACK_LISTED && quarantines_find(&host->quarantines, plugin, reason)) {
+        return TOOLRACK_QUARANTINED;
+    }
+    if (tool != NULL && toolrack_tool_state(tool) == TOOLRACK_CHANGED) {
+        toolrack_tool_reason(tool, reason, TOOLRACK_ERROR_MESSAGE_MAX);
+        return TOOLRACK_CHANGED;
+    }
+    return state;
 }
 
 int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
@@ -261,20 +290,19 @@ int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text *
         return TOOLRACK_E_NOT_FOUND;
     }
     const struct tr_plugin *about = plugin->desc->plugin;
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     char reason[TOOLRACK_ERROR_MESSAGE_MAX] = "";
-    enum toolrack_tool_state state = plugin_state(plugin);
-    plugin_reason(plugin, reason, sizeof reason);
-    /* One that was not called yet does not know it. */
-    if (state == TOOLRACK_LISTED && quarantines_find(&host->quarantines, plugin, reason)) {
-        state = TOOLRACK_QUARANTINED;
-    }
+    enum toolrack_tool_state state = state_of(host, plugin, tool, reason);
     yyjson_mut_val *root;
-    yyjson_mut_doc *doc = begin_document(&root);
-    add_text(doc, root, "plugin", about->id);
-    add_text(doc, root, "version", about->version);
-    add_text(doc, root, "file", plugin->path);
-    add_text(doc, root, "state", tool_state_name(state));
-    add_text(doc, root, "reason", reason[0] != '\0' ? reason : NULL);
+    yyjson_mut_doc *doc = document_begin(&root);
+    document_add_text(doc, root, "plugin", about->id);
+    document_add_text(doc, root, "version", about->version);
+    document_add_text(doc, root, "file", plugin->path);
+    document_add_text(doc, root, "state", tool_state_name(state));
+    document_add_text(doc, root, "reason", reason[0] != '\0' ? reason : NULL);
+    if (tool != NULL) {
+        add_tool(host, tool, doc, root);
+    }
     add_content(host, plugin, doc, root);
     add_retired(host, plugin, doc, root);
     int code = add_refused(host, plugin, doc, root, err);
@@ -285,5 +313,5 @@ int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text *
         yyjson_mut_doc_free(doc);
         return code;
     }
-    return end_document(doc, ret, err);
+    return document_end(doc, ret, err);
 }

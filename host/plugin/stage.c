@@ -812,3 +812,13 @@ size_t stage_collect(struct stage *stage, const char *const *in_use, size_t coun
     (void)set_lock(stage->lock, F_RDLCK); /* from exclusive to shared: nobody can be in the way */
     return removed;
 }
+
+const char *stage_original_name(const char *name) {
+    size_t digits = strspn(name, "0123456789abcdef");
+    if (digits != STAGE_HASH_SIZE || strncmp(name + digits, "-g", 2) != 0) {
+        return name;
+    }
+    const char *number = name + digits + 2;
+    size_t length = strspn(number, "0123456789");
+    return length > 0 && number[length] == '-' ? number + length + 1 : name;
+}

@@ -105,6 +105,10 @@ int stage_hash(const char *source_path, const struct file_identity *expected,
 int stage_find(struct stage *stage, const uint8_t sha256[STAGE_HASH_SIZE], const char *name,
                struct staged *ret, struct toolrack_error *err);
 
+/** The name of the file that a copy was made of, given the name of the copy without its folder, of
+ * which it is the end; any other name is given back as it is. [any-thread] */
+const char *stage_original_name(const char *name);
+
 /** Remove copies that are not needed: neither in use, nor among the last STAGE_CONTENTS_KEPT
  * contents of their name. Nothing happens while another process has the stage open; what cannot
  * be removed stays.

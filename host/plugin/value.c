@@ -27,8 +27,10 @@ bool kind_range(uint32_t kind, long double *ret_min, long double *ret_max) {
     }
     bool is_signed = kind <= TR_KIND_I64;
     unsigned bits = 8u << (kind - (is_signed ? TR_KIND_I8 : TR_KIND_U8));
-    *ret_min = is_signed ? -ldexpl(1, (int)bits - 1) : 0;
-    *ret_max = ldexpl(1, (int)(is_signed ? bits - 1 : bits)) - 1;
+    /* Without ldexpl(): for that alone each worker would load the mathematics library. */
+    uint64_t max = UINT64_MAX >> (is_signed ? 65 - bits : 64 - bits);
+    *ret_min = is_signed ? -(long double)max - 1 : 0;
+    *ret_max = (long double)max;
     return true;
 }
 

@@ -364,13 +364,8 @@ static int compare_arrival(const void *a, const void *b) {
 }
 
 /* The view of a new registration; NULL when out of memory. Caller holds `writer`. */
-static struct toolrack_tool *create_view(const struct registry *registry, struct plugin *plugin,
-                                         uint32_t index, uint64_t uid) {
-    CLEANUP(registration_unrefp)
-    struct registration *reg = registration_create(plugin, index, uid);
-    if (reg == NULL) {
-        return NULL;
-    }
+static struct toolrack_tool *create_view(const struct registry *registry,
+                                         struct registration *reg) {
     bool enabled;
     int32_t priority;
     effective(registry, reg, &enabled, &priority);
@@ -379,7 +374,15 @@ static struct toolrack_tool *create_view(const struct registry *registry, struct
 
 static bool add_tool(struct registry *registry, struct plugin *plugin, uint32_t index,
                      struct change *change) {
-    struct toolrack_tool *tool = create_view(registry, plugin, index, ++registry->uid_last);
+    CLEANUP(registration_unrefp)
+    struct registration *reg = registration_create(plugin, index, ++registry->uid_last);
+    if (reg == NULL) {
+        return false;
+    }
+    if (registry->options.registering != NULL) {
+        registry->options.registering(registry->options.user, reg);
+    }
+    struct toolrack_tool *tool = create_view(registry, reg);
     if (tool != NULL) {
         change->tools[change->count++] = tool;
     }
@@ -396,8 +399,12 @@ static bool add_plugin(struct registry *registry, struct plugin *plugin, struct 
 
 struct toolrack_tool *registry_preview(struct registry *registry, struct plugin *plugin,
                                        uint32_t index) {
+    CLEANUP(registration_unrefp) struct registration *reg = registration_create(plugin, index, 0);
+    if (reg == NULL) {
+        return NULL;
+    }
     (void)pthread_mutex_lock(&registry->writer);
-    struct toolrack_tool *tool = create_view(registry, plugin, index, 0);
+    struct toolrack_tool *tool = create_view(registry, reg);
     (void)pthread_mutex_unlock(&registry->writer);
     return tool;
 }

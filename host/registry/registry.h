@@ -27,6 +27,9 @@ struct registry_options {
     const struct log *log;
     /* After a change took effect, once for each tool; on the writer's thread, no lock held. */
     void (*event)(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
+    /* For each new registration, before anybody can call it; may be NULL. Under the lock of the
+     * writers: it must not call back. */
+    void (*registering)(void *user, struct registration *reg);
     void *user;
 };
 

@@ -91,12 +91,12 @@ char *const *process_environment(struct arena *arena, const char *const *granted
 /* ------------------------------------------------------------------- worker */
 
 enum lane_state {
-    LANE_NONE,      /* no channel yet, or no use any more */
-    LANE_STARTING,  /* START or OPEN is under way on it: the worker has the turn */
-    LANE_OPENER,    /* waits until another lane is to be opened, for which it is kept free */
-    LANE_IDLE,      /* in crew->idle */
-    LANE_BUSY,      /* a caller's */
-    LANE_LINGERING  /* its caller has left, its tool was asked to end */
+    LANE_NONE,     /* no channel yet, or no use any more */
+    LANE_STARTING, /* START or OPEN is under way on it: the worker has the turn */
+    LANE_OPENER,   /* waits until another lane is to be opened, for which it is kept free */
+    LANE_IDLE,     /* in crew->idle */
+    LANE_BUSY,     /* a caller's */
+    LANE_LINGERING /* its caller has left, its tool was asked to end */
 };
 
 /** One channel of a worker. Guarded by crew->lock; a BUSY lane's channel is its caller's, any other
@@ -162,9 +162,9 @@ struct worker {
     uint32_t lanes_max;
     struct death death; /* set before GONE */
 
-    bool is_listening; /* supervisor: the socket is in its epoll set */
-    bool is_buried;    /* supervisor */
-    uint32_t layers;   /* supervisor */
+    bool is_listening;               /* supervisor: the socket is in its epoll set */
+    bool is_buried;                  /* supervisor */
+    uint32_t layers;                 /* supervisor */
     _Atomic uint64_t cpu_renewed_ns; /* by the coarse clock; see worker_renew_cpu() */
 };
 #define WORKER_MAGIC 0x776f726bu
@@ -260,9 +260,9 @@ struct crew {
     uint32_t starting; /* of those */
     bool is_left;      /* nobody has a reference any more */
 
-    uint32_t failures;       /* quick deaths and failed starts in a row */
-    uint64_t start_after_ns; /* no start before this */
-    struct toolrack_error refusal; /* of the last start; code 0: it was none */
+    uint32_t failures;                      /* quick deaths and failed starts in a row */
+    uint64_t start_after_ns;                /* no start before this */
+    struct toolrack_error refusal;          /* of the last start; code 0: it was none */
     uint64_t crashes_ns[CREW_CRASHES_KEPT]; /* when; crash n lies at n % CREW_CRASHES_KEPT */
     uint32_t crashes_counted;               /* since the last release */
     uint32_t crashes;                       /* ever */
@@ -275,7 +275,8 @@ struct crew {
 
 /** Have the supervisor look at it. Caller holds crew->lock. [any-thread] */
 void crew_attend(struct crew *crew);
-/** Give a lane that is free to who is first in line, or keep it as idle. Caller holds crew->lock. */
+/** Give a lane that is free to who is first in line, or keep it as idle. Caller holds crew->lock.
+ */
 void crew_offer(struct crew *crew, struct lane *lane);
 /** Take all idle lanes of a worker away. Caller holds crew->lock. */
 void crew_withdraw(struct crew *crew, const struct worker *worker);

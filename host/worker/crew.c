@@ -438,38 +438,51 @@ static int give_back(struct crew *crew, struct crew_call *call, enum exchange_en
     return code;
 }
 
-int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
-             struct toolrack_error *err) {
-    struct toolrack_error own;
-    struct toolrack_error *error = err != NULL ? err : &own;
+static int run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
+               struct toolrack_error *err) {
     bool has_waited = false;
-    int code = take_lane(crew, call, &has_waited, error);
+    int code = take_lane(crew, call, &has_waited, err);
     if (code == 0) {
         enum exchange_end end = EXCHANGE_DONE;
         if (has_waited && is_late(call)) {
-            code = late_error(call, "", error);
+            code = late_error(call, "", err);
         } else {
-            end = exchange_run(call, ret, &code, error);
+            end = exchange_run(call, ret, &code, err);
         }
-        code = give_back(crew, call, end, code, error);
+        code = give_back(crew, call, end, code, err);
     }
     if (code < 0) {
-        error_set_tool(error, call->tool_name);
+        error_set_tool(err, call->tool_name);
     }
     return code;
 }
 
 /* A call that begins has a worker that is ready: so wait in line like one, and leave at once. */
-int crew_start(struct crew *crew, uint64_t until_ns, struct toolrack_error *err) {
+static int start(struct crew *crew, uint64_t until_ns, struct toolrack_error *err) {
     struct crew_call call = {.tool_name = crew->id, .deadline_ns = until_ns};
-    struct toolrack_error own;
-    struct toolrack_error *error = err != NULL ? err : &own;
     bool has_waited = false;
-    int code = take_lane(crew, &call, &has_waited, error);
+    int code = take_lane(crew, &call, &has_waited, err);
     if (code == TOOLRACK_E_TIMEOUT) {
-        return error_set(error, code, "plugin '%s' did not start in time", crew->id);
+        return error_set(err, code, "plugin '%s' did not start in time", crew->id);
     }
-    return code < 0 ? code : give_back(crew, &call, EXCHANGE_DONE, 0, error);
+    return code < 0 ? code : give_back(crew, &call, EXCHANGE_DONE, 0, err);
+}
+
+int crew_start(struct crew *crew, uint64_t until_ns, struct toolrack_error *err) {
+    if (err != NULL) {
+        return start(crew, until_ns, err);
+    }
+    struct toolrack_error own = {0};
+    return start(crew, until_ns, &own);
+}
+
+int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
+             struct toolrack_error *err) {
+    if (err != NULL) {
+        return run(crew, call, ret, err);
+    }
+    struct toolrack_error own = {0};
+    return run(crew, call, ret, &own);
 }
 
 void crew_interrupt(struct crew *crew, struct crew_call *call) {
@@ -537,7 +550,7 @@ void crew_status(struct crew *crew, struct crew_status *ret) {
     ret->layers = crew->layers;
     ret->quarantined = crew->is_quarantined;
     (void)snprintf(ret->reason, sizeof ret->reason, "%s",
-                   crew->is_quarantined        ? crew->reason
+                   crew->is_quarantined      ? crew->reason
                    : crew->refusal.code != 0 ? crew->refusal.message
                                              : "");
     (void)pthread_mutex_unlock(&crew->lock);

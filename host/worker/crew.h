@@ -26,6 +26,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/sanitizer.h"
 #include "plugin/descriptor.h"
 #include "plugin/scan.h"
 #include "toolrack/toolrack.h"
@@ -43,8 +44,8 @@ struct crew;
 #define CREW_START_MS_DEFAULT  10000u
 /* How long a call that was asked to end may go on before its worker is killed. */
 #define CREW_GRACE_MS          250u
-/* How long a worker may take to close its plugin. */
-#define CREW_CLOSE_MS          1000u
+/* How long a worker may take to close its plugin; a sanitizer's runtime has much to do then. */
+#define CREW_CLOSE_MS          (SANITIZER_ADDRESS || SANITIZER_THREAD ? 20000u : 1000u)
 /* How long an idle worker is kept, at least; twice as long at most, for nobody looks at the clock
  * when a call ends. */
 #define CREW_IDLE_MS_DEFAULT   30000u
@@ -87,7 +88,7 @@ struct supervisor_options {
     void (*died)(void *user, void *crew_user, const struct crew_death *death);
     void (*quarantined)(void *user, void *crew_user, const char *reason, unsigned crashes);
     void (*started)(void *user, void *crew_user, int pid, uint32_t layers);
-    /* A start that failed other than by a crash; calls in line were told the same. */
+    /* A start that failed other than by a crash; calls in line are told the same afterwards. */
     void (*refused)(void *user, void *crew_user, const char *reason);
     void (*gone)(void *user, void *crew_user); /* the crew's last worker has ended after its last
                                                 * reference: nothing will be told of it again */
@@ -120,7 +121,7 @@ struct crew_options {
     const struct descriptor *desc; /* borrowed for the crew's life */
     const char *path;              /* of the image, copied; likewise what follows */
     struct file_identity identity;
-    const char *settings;          /* JSON object */
+    const char *settings; /* JSON object */
     struct sandbox_policy policy;
     const char *const *environment; /* "NAME=value", NULL-terminated; granted ones only */
     bool sandbox_required;          /* rather refuse than run without a wanted layer */
@@ -134,8 +135,8 @@ struct crew_options {
 int crew_create(struct supervisor *supervisor, const struct crew_options *options,
                 struct crew **ret, struct toolrack_error *err);
 struct crew *crew_ref(struct crew *crew);
-/** With the last reference its workers close the plugin and end, in their own time. NULL is ignored.
- * No call is running then. [any-thread] */
+/** With the last reference its workers close the plugin and end, in their own time. NULL is
+ * ignored. No call is running then. [any-thread] */
 void crew_unref(struct crew *crew);
 CLEANUP_DEFINE(struct crew, crew_unref)
 
@@ -158,6 +159,7 @@ struct crew_call {
     int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
 
     struct arena *arena; /* for the parsed result */
+    bool wants_json;     /* somebody will look at it */
 
     /* crew.c's own: zero at the beginning. */
     atomic_bool interrupted;
@@ -167,16 +169,17 @@ struct crew_call {
 
 struct crew_reply {
     struct buf out;     /* the result, as result_begin() and result_end() have it */
-    yyjson_val *json;   /* the same parsed, in the arena */
+    yyjson_val *json;   /* the same parsed, in the arena; NULL unless the call wants it */
     bool is_structured; /* the tool gave a JSON reply (`json`, or its structuredContent) */
 };
 
 /** Run a call in a worker and wait for its end: at the deadline at the latest.
  *
  * @param ret  reply->out to be finished by the caller
- * @return 0; what the tool failed with; TOOLRACK_E_EXECUTION_FAILED with err->signal when its worker
- *         died, could not start, or the crew is in quarantine; TOOLRACK_E_TIMEOUT;
- *         TOOLRACK_E_CANCELLED; TOOLRACK_E_LIMIT_EXCEEDED when too many wait; TOOLRACK_E_NO_MEMORY.
+ * @return 0; what the tool failed with; what its worker refused to start with, or could not be
+ *         started for; TOOLRACK_E_EXECUTION_FAILED when its worker died (with err->signal), or the
+ *         crew is in quarantine; TOOLRACK_E_TIMEOUT; TOOLRACK_E_CANCELLED;
+ *         TOOLRACK_E_LIMIT_EXCEEDED when too many wait; TOOLRACK_E_NO_MEMORY.
  * [any-thread] */
 int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
              struct toolrack_error *err);
@@ -203,6 +206,7 @@ struct crew_status {
     bool started;     /* a worker has been ready: the plugin loads */
     uint32_t layers;  /* of the sandbox, of the worker that started last; 0 before that */
     bool quarantined;
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX]; /* of the quarantine, or of the last start that failed */
+    /* Of the quarantine, or of the last start that failed. */
+    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
 };
 void crew_status(struct crew *crew, struct crew_status *ret);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/sanitizer.h"
 #include "base/utf8.h"
 #include "worker/child.h"
 #include "worker/crash.h"
@@ -23,7 +24,15 @@ static uint64_t memory_limit(const struct worker *worker) {
 
 static bool is_memory_full(const struct worker *worker, const struct crash_record *record) {
     uint64_t limit = memory_limit(worker);
-    return limit != UINT64_MAX && record->memory_bytes >= limit / 100 * MEMORY_FULL_PERCENT;
+    bool is_limited = limit != UINT64_MAX && !SANITIZER_ADDRESS && !SANITIZER_THREAD; /* child.c */
+    return is_limited && record->memory_bytes >= limit / 100 * MEMORY_FULL_PERCENT;
+}
+
+/* Where the worker's own code begins, which is nobody's fault. */
+static bool is_own(const char *frame, size_t length) {
+    static const char own[] = "(toolrack-worker)";
+    size_t size = sizeof own - 1;
+    return length >= size && memcmp(frame + length - size, own, size) == 0;
 }
 
 /* "#0  null_deref+0x14 (zoo.so)" and so on, without the numbers. */
@@ -31,6 +40,9 @@ static void add_frames(const char *backtrace, struct buf *out) {
     const char *at = backtrace;
     for (unsigned i = 0; i < REASON_FRAMES && *at == '#'; i++) {
         size_t length = strcspn(at, "\n");
+        if (is_own(at, length)) {
+            return;
+        }
         size_t skipped = strcspn(at, " ");
         skipped += strspn(at + skipped, " ");
         buf_add_text(out, i == 0 ? ", in " : i == 1 ? ", called from " : ", ");
@@ -79,8 +91,8 @@ static void add_end(struct worker *worker, const struct crash_record *record, st
         buf_add_text(out, "lost its process; another part of this program took its exit status");
     } else if (death->signal == 0) {
         buf_printf(out, "ended its process with exit status %d", death->exit_status);
-    } else if (record != NULL && record->signal == death->signal &&
-               death->signal != SIGXCPU && death->signal != SIGXFSZ) {
+    } else if (record != NULL && record->signal == death->signal && death->signal != SIGXCPU &&
+               death->signal != SIGXFSZ) {
         add_crash(worker, record, &death->backtrace, out);
     } else {
         add_signal(worker, death->signal, out);
@@ -150,6 +162,6 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
     add_end(worker, has_record ? &record : NULL, &text);
     add_moment(state, &text);
     buf_printf(&text, " (worker %d)", (int)worker->process.pid);
-    set_reason(death, text.failed ? "a worker died, and there is no memory to say of what"
-                                  : text.data);
+    set_reason(death,
+               text.failed ? "a worker died, and there is no memory to say of what" : text.data);
 }

@@ -3,9 +3,10 @@
 #include "worker/child.h"
 
 #if SANITIZER_ADDRESS
-/* To look for leaks at its end it would trace itself, which the sandbox refuses. */
-const char *__lsan_default_options(void);
-__attribute__((visibility("default"))) const char *__lsan_default_options(void) {
+/* To look for leaks at its end it would trace itself, which the sandbox refuses. The runtime asks
+ * for this by its name. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void) {
     return "detect_leaks=0";
 }
 #endif

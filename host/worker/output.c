@@ -95,31 +95,33 @@ void output_log(struct output *output, int level, const char *line, uint64_t now
 }
 
 /* An empty line says nothing to anybody. */
-static void end_line(struct output *output, struct stream *stream, uint64_t now_ns) {
-    size_t length = stream->length;
-    stream->length = 0;
-    stream->is_cut = false;
-    if (length == 0) {
-        return;
+static void log_stream(struct output *output, struct stream *stream, uint64_t now_ns) {
+    stream->line[stream->length] = '\0';
+    if (stream->length > 0) {
+        output_log(output, LOG_INFO, stream->line, now_ns);
     }
-    stream->line[length] = '\0';
-    output_log(output, LOG_INFO, stream->line, now_ns);
+    stream->length = 0;
 }
 
-/* What has no line break and no zero in it. */
-static void add_bytes(struct stream *stream, const char *bytes, size_t length) {
+static void end_line(struct output *output, struct stream *stream, uint64_t now_ns) {
+    log_stream(output, stream, now_ns);
+    stream->is_cut = false;
+}
+
+/* What has no line break and no zero in it. A line that is too long is told as far as it goes, for
+ * it may never end; the rest of it is left out. */
+static void add_bytes(struct output *output, struct stream *stream, const char *bytes,
+                      size_t length, uint64_t now_ns) {
     size_t room = sizeof stream->line - 1 - stream->length;
     if (stream->is_cut || length == 0) {
         return;
     }
+    memcpy(stream->line + stream->length, bytes, length < room ? length : room);
+    stream->length += length < room ? length : room;
     if (length > room) {
         stream->is_cut = true;
-        length = room;
-    }
-    memcpy(stream->line + stream->length, bytes, length);
-    stream->length += length;
-    if (stream->is_cut) { /* not in the middle of a character */
-        stream->length = utf8_cut(stream->line, stream->length);
+        stream->length = utf8_cut(stream->line, stream->length); /* not inside a character */
+        log_stream(output, stream, now_ns);
     }
 }
 
@@ -132,7 +134,7 @@ static void add(struct output *output, struct stream *stream, char *bytes, size_
     const char *end = bytes + length;
     for (const char *at = bytes; at < end;) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        add_bytes(stream, at, (size_t)((line_end != NULL ? line_end : end) - at));
+        add_bytes(output, stream, at, (size_t)((line_end != NULL ? line_end : end) - at), now_ns);
         if (line_end == NULL) {
             return;
         }

@@ -53,7 +53,6 @@
 static const char *const always[] = {
         /* memory */
         "brk",
-        "madvise",
         "membarrier",
         "memfd_create",
         "mlock",
@@ -280,6 +279,14 @@ static const struct use always_uses[] = {
         USE1("fcntl", INT(1, F_OFD_SETLK)), USE1("fcntl", INT(1, F_OFD_SETLKW)),
         USE1("fcntl", INT(1, F_GETPIPE_SZ)), USE1("fcntl", INT(1, F_SETPIPE_SZ)),
         USE1("fcntl", INT(1, F_GET_SEALS)), USE1("fcntl", INT(1, F_ADD_SEALS)),
+
+        /* Not MADV_REMOVE: it would take pages of shared memory away under the host. */
+        USE1("madvise", INT(2, MADV_NORMAL)), USE1("madvise", INT(2, MADV_RANDOM)),
+        USE1("madvise", INT(2, MADV_SEQUENTIAL)), USE1("madvise", INT(2, MADV_WILLNEED)),
+        USE1("madvise", INT(2, MADV_DONTNEED)), USE1("madvise", INT(2, MADV_FREE)),
+        USE1("madvise", INT(2, MADV_HUGEPAGE)), USE1("madvise", INT(2, MADV_NOHUGEPAGE)),
+        USE1("madvise", INT(2, MADV_DONTDUMP)), USE1("madvise", INT(2, MADV_DODUMP)),
+        USE1("madvise", INT(2, MADV_DONTFORK)), USE1("madvise", INT(2, MADV_DOFORK)),
 
         USE1("ioctl", INT(1, FIOCLEX)), USE1("ioctl", INT(1, FIONCLEX)),
         USE1("ioctl", INT(1, FIONBIO)), USE1("ioctl", INT(1, FIONREAD)),

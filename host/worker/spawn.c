@@ -10,23 +10,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/sanitizer.h"
 #include "worker/child.h"
 #include "worker/crew-parts.h"
 
 /* -------------------------------------------------------------- environment */
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-        __has_feature(memory_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
 
 /* What every program expects; a grant of the same name stands before it. */
 static const char *const usual[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8"};
@@ -51,9 +39,9 @@ char *const *process_environment(struct arena *arena, const char *const *granted
         granted_count++;
     }
     size_t count = 0;
-    char **list = arena_alloc(arena, (granted_count + ARRAY_LENGTH(usual) +
-                                      ARRAY_LENGTH(sanitizer_names) + 1) *
-                                             sizeof *list);
+    char **list = arena_alloc(
+            arena, (granted_count + ARRAY_LENGTH(usual) + ARRAY_LENGTH(sanitizer_names) + 1) *
+                           sizeof *list);
     bool failed = list == NULL;
     for (size_t i = 0; !failed && i < granted_count; i++) {
         list[count] = arena_copy(arena, granted[i], strlen(granted[i]));
@@ -65,7 +53,9 @@ char *const *process_environment(struct arena *arena, const char *const *granted
             failed = list[count++] == NULL;
         }
     }
-    for (size_t i = 0; IS_SANITIZED && !failed && i < ARRAY_LENGTH(sanitizer_names); i++) {
+    for (size_t i = 0;
+         (SANITIZER_ADDRESS || SANITIZER_THREAD) && !failed && i < ARRAY_LENGTH(sanitizer_names);
+         i++) {
         const char *value = getenv(sanitizer_names[i]);
         if (value != NULL) {
             list[count] = arena_printf(arena, "%s=%s", sanitizer_names[i], value);
@@ -128,8 +118,7 @@ static bool make_pipe(int *ret_host, int *ret_child) {
 static bool make_ends(struct process *process, struct ends *ends) {
     int pair[2];
     ends->fds[CHILD_INPUT] = move_up(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (ends->fds[CHILD_INPUT] < 0 ||
-        !make_pipe(&process->streams[0], &ends->fds[CHILD_OUTPUT]) ||
+    if (ends->fds[CHILD_INPUT] < 0 || !make_pipe(&process->streams[0], &ends->fds[CHILD_OUTPUT]) ||
         !make_pipe(&process->streams[1], &ends->fds[CHILD_ERROR]) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         return false;

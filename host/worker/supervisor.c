@@ -264,8 +264,8 @@ static void handle_events(struct supervisor *supervisor, const struct epoll_even
             continue;
         }
         uintptr_t named = (uintptr_t)events[i].data.u64;
-        handle(supervisor, (struct worker *)(named & ~SOURCE_MASK),
-               (unsigned)(named & SOURCE_MASK), now_ns);
+        handle(supervisor, (struct worker *)(named & ~SOURCE_MASK), (unsigned)(named & SOURCE_MASK),
+               now_ns);
     }
 }
 

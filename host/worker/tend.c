@@ -51,8 +51,8 @@ static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns
         lane->look_ns = now_ns + lane->pause_ns;
         lane->look_ns = lane->look_ns < lane->until_ns ? lane->look_ns : lane->until_ns;
         lane->pause_ns *= 2;
-        lane->pause_ns = lane->pause_ns < LINGER_PAUSE_NS_MAX ? lane->pause_ns
-                                                              : LINGER_PAUSE_NS_MAX;
+        lane->pause_ns =
+                lane->pause_ns < LINGER_PAUSE_NS_MAX ? lane->pause_ns : LINGER_PAUSE_NS_MAX;
     }
 }
 
@@ -138,8 +138,7 @@ static void fail_hopeless(struct crew *crew, uint64_t now_ns) {
     struct toolrack_error err;
     (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED,
                     "plugin '%s' is started again in %.1f s, after the deadline of this call: %s",
-                    crew->id,
-                    (double)(crew->start_after_ns - now_ns) / (double)CLOCK_NS_PER_S,
+                    crew->id, (double)(crew->start_after_ns - now_ns) / (double)CLOCK_NS_PER_S,
                     crew->refusal.code != 0 ? crew->refusal.message : crew->last_death);
     crew_fail_line(crew, &err, ends_before_start);
 }
@@ -168,8 +167,21 @@ static void open_lanes(struct crew *crew) {
     }
 }
 
+/* Whether a worker that failed is still to be buried: only then is it known how long to wait. */
+static bool is_verdict_open(const struct crew *crew) {
+    for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        if (worker->end == END_NONSENSE || (worker->end == END_KILLED && worker->was_starting)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* How many workers to start now. */
 static uint32_t count_starts(const struct crew *crew, uint64_t now_ns) {
+    if (is_verdict_open(crew)) {
+        return 0;
+    }
     uint32_t lanes = crew->is_shared ? CREW_LANES_MAX : 1;
     uint32_t coming = crew_lanes_coming(crew);
     uint32_t count = 0;

@@ -121,10 +121,10 @@ static void refuse_start(struct crew *crew, const struct toolrack_error *err, ui
     }
 }
 
-/* With no lock held. */
+/* With no lock held, and before the calls in line are told: who is refused may look at once what
+ * became of the plugin. */
 static void tell_refused(const struct crew *crew, const char *reason) {
     const struct supervisor_options *options = supervisor_options_of(crew->supervisor);
-    log_line(options->log, LOG_ERROR, crew->id, "%s", reason);
     if (options->refused != NULL) {
         options->refused(options->user, crew->user, reason);
     }
@@ -133,20 +133,21 @@ static void tell_refused(const struct crew *crew, const char *reason) {
 static int greet(struct worker *worker, struct toolrack_error *err) {
     const struct crew *crew = worker->crew;
     const struct log *log = worker->output.log;
-    const struct frame_start start = {
-            .plugin_id = crew->id,
-            .path = crew->path,
-            .identity = crew->identity,
-            .settings = crew->settings,
-            .policy = crew->policy,
-            .filter = crew->filter->data,
-            .filter_size = crew->filter->length,
-            .layers_required = crew->sandbox_required ? crew->layers_wanted : 0,
-            .log_level_min = log != NULL ? log->level_min : LOG_ERROR};
+    const struct frame_start start = {.plugin_id = crew->id,
+                                      .path = crew->path,
+                                      .identity = crew->identity,
+                                      .settings = crew->settings,
+                                      .policy = crew->policy,
+                                      .filter = crew->filter->data,
+                                      .filter_size = crew->filter->length,
+                                      .layers_required =
+                                              crew->sandbox_required ? crew->layers_wanted : 0,
+                                      .log_level_min = log != NULL ? log->level_min : LOG_ERROR};
     struct lane *lane = &worker->lanes[0];
     lane->state = LANE_STARTING;
-    if (!protocol_send_fd(worker->process.socket, channel_fd(lane->channel)) ||
-        !send_start(lane->channel, &start)) {
+    /* One that cannot be sent to is dead already: what it died of, its pidfd will tell. */
+    (void)protocol_send_fd(worker->process.socket, channel_fd(lane->channel));
+    if (!send_start(lane->channel, &start)) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the settings and grants of plugin '%s' are more than a worker takes, or "
                          "there is no memory",
@@ -155,20 +156,20 @@ static int greet(struct worker *worker, struct toolrack_error *err) {
     return 0;
 }
 
+/* The process first: while it is being loaded, the rest is made for it. */
 static int start_process(struct worker *worker, struct toolrack_error *err) {
     struct crew *crew = worker->crew;
     struct supervisor *supervisor = crew->supervisor;
-    worker->lanes[0].channel = channel_create(err);
-    if (worker->lanes[0].channel == NULL) {
-        return err->code;
-    }
     int code = process_spawn(supervisor_options_of(supervisor)->worker_program, crew->environment,
                              &worker->process, err);
     if (code < 0) {
         return code;
     }
     output_set_streams(&worker->output, worker->process.streams);
-    if (!supervisor_watch(supervisor, worker)) {
+    worker->lanes[0].channel = channel_create(err);
+    if (worker->lanes[0].channel == NULL) {
+        code = err->code;
+    } else if (!supervisor_watch(supervisor, worker)) {
         code = error_set(err, TOOLRACK_E_IO, "a worker that was started cannot be watched: %s",
                          strerror(errno));
     }
@@ -184,7 +185,10 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
 void worker_start(struct crew *crew, uint64_t now_ns) {
     struct toolrack_error err = {0};
     struct worker *worker = worker_create(crew, now_ns, &err);
-    int code = worker != NULL ? start_process(worker, &err) : err.code;
+    int code = worker != NULL ? start_process(worker, &err) : TOOLRACK_E_NO_MEMORY;
+    if (code < 0) {
+        tell_refused(crew, err.message);
+    }
     (void)pthread_mutex_lock(&crew->lock);
     if (code < 0) {
         refuse_start(crew, &err, now_ns);
@@ -195,11 +199,8 @@ void worker_start(struct crew *crew, uint64_t now_ns) {
         crew->starting++;
     }
     (void)pthread_mutex_unlock(&crew->lock);
-    if (code < 0) {
-        tell_refused(crew, err.message);
-        if (worker != NULL) {
-            worker_free(worker);
-        }
+    if (code < 0 && worker != NULL) {
+        worker_free(worker);
     }
 }
 
@@ -223,9 +224,11 @@ static void begin_ready(struct worker *worker, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     const struct supervisor_options *options = supervisor_options_of(crew->supervisor);
     supervisor_listen(crew->supervisor, worker, false);
+    if (options->started != NULL) { /* before any call that it serves can be over */
+        options->started(options->user, crew->user, (int)worker->process.pid, worker->layers);
+    }
     (void)pthread_mutex_lock(&crew->lock);
-    bool is_ready = worker->state == WORKER_STARTING;
-    if (is_ready) {
+    if (worker->state == WORKER_STARTING) {
         worker->state = WORKER_READY;
         worker->idle_at_ns = now_ns + (uint64_t)crew->limits.idle_ms * CLOCK_NS_PER_MS;
         crew->starting--;
@@ -236,9 +239,6 @@ static void begin_ready(struct worker *worker, uint64_t now_ns) {
     free_first_lane(worker);
     atomic_store(&crew->wants_attention, true); /* its clock is another now */
     (void)pthread_mutex_unlock(&crew->lock);
-    if (is_ready && options->started != NULL) {
-        options->started(options->user, crew->user, (int)worker->process.pid, worker->layers);
-    }
 }
 
 static void begin_refused(struct worker *worker, const struct frame_failure *failure,
@@ -246,10 +246,10 @@ static void begin_refused(struct worker *worker, const struct frame_failure *fai
     struct crew *crew = worker->crew;
     struct toolrack_error err;
     (void)error_set(&err, failure->code, "%s", failure->message);
+    tell_refused(crew, err.message);
     (void)pthread_mutex_lock(&crew->lock);
     worker->lanes[0].state = LANE_NONE;
-    bool is_news = worker->state == WORKER_STARTING;
-    if (is_news) {
+    if (worker->state == WORKER_STARTING) {
         leave_ranks(worker);
         worker->state = WORKER_ENDING;
         worker->end = END_REFUSED;
@@ -257,9 +257,6 @@ static void begin_refused(struct worker *worker, const struct frame_failure *fai
         refuse_start(crew, &err, now_ns);
     }
     (void)pthread_mutex_unlock(&crew->lock);
-    if (is_news) {
-        tell_refused(crew, err.message);
-    }
 }
 
 /* False: it is nonsense. */
@@ -315,8 +312,8 @@ void worker_open_lane(struct worker *worker) {
     opener->state = LANE_STARTING;
     supervisor_listen(worker->crew->supervisor, worker, true);
     if (!worker->is_listening || !send_plain(opener->channel, FRAME_OPEN)) {
-        worker_kill(worker, END_KILLED, "the worker of plugin '%s' could not be told to open a lane",
-                    worker->crew->id);
+        worker_kill(worker, END_KILLED,
+                    "the worker of plugin '%s' could not be told to open a lane", worker->crew->id);
     }
 }
 
@@ -356,44 +353,63 @@ static bool is_expected(struct worker *worker, bool *ret_starts) {
     return is && channel_has_turn(worker->lanes[0].channel);
 }
 
-void worker_hear(struct worker *worker, uint64_t now_ns) {
+static void stop_hearing(struct worker *worker, bool is_nonsense) {
     struct crew *crew = worker->crew;
+    (void)pthread_mutex_lock(&crew->lock);
+    worker->lanes[0].state = LANE_NONE;
+    worker_kill(worker, is_nonsense ? END_NONSENSE : END_KILLED,
+                is_nonsense ? "the worker of plugin '%s' sent nonsense while it was starting, and "
+                              "was ended"
+                            : "there is no memory for what the worker of plugin '%s' says",
+                crew->id);
+    (void)pthread_mutex_unlock(&crew->lock);
+}
+
+void worker_hear(struct worker *worker, uint64_t now_ns) {
     bool starts = false;
-    bool is_sense = true;
     empty_socket(worker);
-    for (unsigned i = 0; is_sense && i < HEAR_FRAMES_MAX && is_expected(worker, &starts); i++) {
+    for (unsigned i = 0; i < HEAR_FRAMES_MAX && is_expected(worker, &starts); i++) {
         struct frame_in frame;
         enum channel_wait came = channel_receive(worker->lanes[0].channel, 1, &frame);
+        bool is_sense = came != CHANNEL_NONSENSE;
         if (came == CHANNEL_FRAME) {
             is_sense = starts ? hear_start(worker, &frame, now_ns) : hear_lane(worker, &frame);
-        } else {
-            is_sense = came != CHANNEL_NONSENSE;
         }
-    }
-    if (!is_sense) {
-        (void)pthread_mutex_lock(&crew->lock);
-        worker_kill(worker, END_NONSENSE,
-                    "the worker of plugin '%s' sent nonsense while it was starting, and was ended",
-                    crew->id);
-        (void)pthread_mutex_unlock(&crew->lock);
+        if (!is_sense || came == CHANNEL_NO_MEMORY) {
+            stop_hearing(worker, !is_sense);
+            return;
+        }
     }
 }
 
 /* --------------------------------------------------------------------- burial */
 
-/* Returns whether it is dead; *ret_known: and `ret` says of what. The process's own children die
- * with it: they are of its group, which nobody else can have before it is reaped. */
+#ifndef PIDFD_SIGNAL_PROCESS_GROUP
+#define PIDFD_SIGNAL_PROCESS_GROUP (1u << 2) /* Linux 6.9 */
+#endif
+
+/* The process's own children die with it: they are of its group, which they cannot leave. Where
+ * the kernel does not know the group by the pidfd, its number is good only until it is reaped. */
+static void kill_group(const struct worker *worker, bool is_reaped) {
+    if (pidfd_send_signal(worker->process.pidfd, SIGKILL, NULL, PIDFD_SIGNAL_PROCESS_GROUP) < 0 &&
+        errno == EINVAL && !is_reaped) {
+        (void)kill(-worker->process.pid, SIGKILL);
+    }
+}
+
+/* Returns whether it is dead; *ret_known: and `ret` says of what. */
 static bool reap(const struct worker *worker, siginfo_t *ret, bool *ret_known) {
     id_t pidfd = (id_t)worker->process.pidfd;
     *ret = (siginfo_t){0};
     *ret_known = false;
     if (waitid(P_PIDFD, pidfd, ret, WEXITED | WNOHANG | WNOWAIT) < 0) {
-        return true; /* the app reaped it */
+        kill_group(worker, true); /* the app reaped it, or ignores SIGCHLD */
+        return true;
     }
     if (ret->si_pid == 0) {
         return false;
     }
-    (void)kill(-worker->process.pid, SIGKILL);
+    kill_group(worker, false);
     *ret_known = waitid(P_PIDFD, pidfd, ret, WEXITED | WNOHANG) == 0 && ret->si_pid != 0;
     return true;
 }
@@ -447,18 +463,23 @@ static void note_call(const struct worker *worker, struct obituary *obituary) {
     }
 }
 
+/* Nobody ended its workers for no fault of theirs. */
+static bool is_wanted(struct crew *crew) {
+    (void)pthread_mutex_lock(&crew->lock);
+    bool is = !crew->is_left && !supervisor_is_stopping(crew->supervisor);
+    (void)pthread_mutex_unlock(&crew->lock);
+    return is;
+}
+
 /* What the death means for those who wait. Caller holds crew->lock. */
-static void draw_consequences(struct worker *worker, enum worker_state state, enum worker_end end,
+static void draw_consequences(struct worker *worker, enum worker_state state,
                               struct obituary *obituary, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     const struct death *death = &worker->death;
     struct toolrack_error err;
     (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED, "%s", death->reason);
     err.signal = death->signal;
-    bool is_quick = now_ns - worker->started_ns <
-                    (uint64_t)crew->limits.quick_ms * CLOCK_NS_PER_MS;
-    obituary->is_refused = state == WORKER_STARTING && end == END_KILLED && !crew->is_left &&
-                           !supervisor_is_stopping(crew->supervisor);
+    bool is_quick = now_ns - worker->started_ns < (uint64_t)crew->limits.quick_ms * CLOCK_NS_PER_MS;
     if (obituary->is_refused) {
         refuse_start(crew, &err, now_ns);
     }
@@ -494,21 +515,17 @@ static void tell_host(const struct worker *worker, const struct obituary *obitua
     const struct supervisor_options *options = supervisor_options_of(worker->crew->supervisor);
     const struct crew_death *death = &obituary->death;
     void *crew_user = worker->crew->user;
-    if (obituary->is_refused) {
-        tell_refused(worker->crew, death->reason);
+    if (obituary->is_refused || (!death->crashed && end != END_KILLED)) {
         return;
     }
-    if (!death->crashed && end != END_KILLED) {
-        return;
+    if (!death->crashed) { /* a crash is told by who is told of it */
+        log_line(options->log, LOG_WARNING, worker->crew->id, "%s", death->reason);
     }
-    log_line(options->log, death->crashed ? LOG_ERROR : LOG_WARNING, worker->crew->id, "%s",
-             death->reason);
     if (options->died != NULL) {
         options->died(options->user, crew_user, death);
     }
     if (obituary->is_quarantined && options->quarantined != NULL) {
-        options->quarantined(options->user, crew_user, obituary->quarantine,
-                             obituary->crashes);
+        options->quarantined(options->user, crew_user, obituary->quarantine, obituary->crashes);
     }
 }
 
@@ -537,9 +554,13 @@ void worker_bury(struct worker *worker, uint64_t now_ns) {
                       .last_lines = obituary.lines,
                       .last_line_count = output_last_lines(&worker->output, obituary.lines),
                       .since_start_ms = (now_ns - worker->started_ns) / CLOCK_NS_PER_MS}};
+    obituary.is_refused = state == WORKER_STARTING && end == END_KILLED && is_wanted(crew);
+    if (obituary.is_refused) {
+        tell_refused(crew, death->reason);
+    }
     (void)pthread_mutex_lock(&crew->lock);
     note_call(worker, &obituary);
-    draw_consequences(worker, state, end, &obituary, now_ns);
+    draw_consequences(worker, state, &obituary, now_ns);
     obituary.crashes = crew->crashes;
     tell_callers(worker);
     atomic_store(&crew->wants_attention, true);
@@ -581,12 +602,12 @@ void worker_renew_cpu(struct worker *worker) {
     clockid_t clock;
     struct timespec used;
     struct rlimit limit;
-    if (clock_getcpuclockid(worker->process.pid, &clock) != 0 ||
-        clock_gettime(clock, &used) < 0 ||
+    if (clock_getcpuclockid(worker->process.pid, &clock) != 0 || clock_gettime(clock, &used) < 0 ||
         prlimit(worker->process.pid, RLIMIT_CPU, NULL, &limit) < 0) {
         return; /* it has just died, which its caller will be told */
     }
-    rlim_t until_s = (rlim_t)used.tv_sec + ((rlim_t)cpu_s + CPU_MORE_S) * (worker->crew->is_shared ? CREW_LANES_MAX : 1);
+    rlim_t until_s = (rlim_t)used.tv_sec +
+                     ((rlim_t)cpu_s + CPU_MORE_S) * (worker->crew->is_shared ? CREW_LANES_MAX : 1);
     limit.rlim_cur = until_s < limit.rlim_max ? until_s : limit.rlim_max;
     (void)prlimit(worker->process.pid, RLIMIT_CPU, &limit, NULL);
 }

@@ -74,6 +74,7 @@ enum toolrack_event_kind {
     TOOLRACK_EVENT_CRASHED,   /**< a worker of the plugin crashed; another takes its place */
     TOOLRACK_EVENT_QUARANTINED, /**< a plugin crashed too often and runs no more */
     TOOLRACK_EVENT_RELEASED,    /**< it may run again */
+    TOOLRACK_EVENT_CHANGED_TEXT, /**< a tool was registered that is not as it was approved */
     TOOLRACK_EVENT_RELOADED, /**< another generation of a plugin serves; the message says which */
     TOOLRACK_EVENT_REFUSED,  /**< a plugin file is new or has changed, and cannot be used; what it
                               * had before goes on serving. The message says why */
@@ -96,6 +97,32 @@ enum toolrack_isolation {
     TOOLRACK_ISOLATION_DEFAULT, /**< as PROCESS */
     TOOLRACK_ISOLATION_PROCESS, /**< each in worker processes of its own, in a sandbox */
     TOOLRACK_ISOLATION_NONE     /**< in this process, with all its rights */
+};
+
+/** What a person, or who speaks for one, says about a call. The first is 0: who forgets to answer
+ * allows nothing. */
+enum toolrack_approval {
+    TOOLRACK_DENY,
+    TOOLRACK_ALLOW_ONCE,         /**< this call */
+    TOOLRACK_ALLOW_CONVERSATION, /**< this version of the tool, in this conversation */
+    TOOLRACK_ALLOW_ALWAYS,       /**< this version of the tool */
+    TOOLRACK_ASK_LATER           /**< nobody is here: keep the call, see toolrack_pending() */
+};
+
+/** A call that somebody must allow. Its texts end with the callback. */
+struct toolrack_approval_request {
+    size_t size; /**< of this struct as the host knows it */
+    const char *tool;
+    const char *version;
+    const char *plugin;
+    int permission;           /**< enum toolrack_permission */
+    const char *arguments;    /**< the text of a JSON value, as the tool will get it */
+    const char *caller;       /**< or NULL */
+    const char *channel;
+    const char *conversation; /**< or NULL */
+    const char *reason;       /**< one line: why it is asked */
+    char *who;                /**< who answers may write a name here, for the log: "approver" */
+    size_t who_room;
 };
 
 struct toolrack_options {
@@ -139,6 +166,12 @@ struct toolrack_options {
     uint32_t watch_debounce_ms;
     /** Only plugins of the installed folder, whatever else is said: to start at all, and look. */
     bool safe_mode;
+    /** Whether a call of a `confirm` tool may run that nothing allows yet; NULL: it may not. It may
+     * wait for a person: the call's time begins with the answer, and other calls go on. On the
+     * thread of toolrack_call() and toolrack_tool_call(), for a submitted call on one of the host;
+     * it may call back, but not toolrack_close(), which waits for it.
+     * @return enum toolrack_approval */
+    int (*approve)(void *user, const struct toolrack_approval_request *request);
 };
 #define TOOLRACK_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_options) }
@@ -198,8 +231,8 @@ TOOLRACK_API char *toolrack_suggest(struct toolrack *host, const char *name);
 
 enum toolrack_permission {
     TOOLRACK_SAFE,     /**< runs when called */
-    TOOLRACK_CONFIRM,  /**< runs when the caller says that a person agreed */
-    TOOLRACK_DANGEROUS /**< runs when the configuration grants it */
+    TOOLRACK_CONFIRM,  /**< runs when a person agreed, to the call or beforehand */
+    TOOLRACK_DANGEROUS /**< runs when an administrator grants it */
 };
 
 enum toolrack_tool_state {
@@ -208,7 +241,8 @@ enum toolrack_tool_state {
     TOOLRACK_FAILED, /**< its plugin could not be loaded; toolrack_tool_reason() says why */
     TOOLRACK_STUCK,  /**< a call of its plugin was given up and still runs */
     TOOLRACK_QUARANTINED, /**< its plugin crashed too often; toolrack_release() lets it go on */
-    TOOLRACK_CHANGED,     /**< its text is not the one that was approved */
+    TOOLRACK_CHANGED,     /**< it says otherwise than when it was approved; toolrack_grant() lets it
+                               run again */
     TOOLRACK_LEFT_OUT     /**< its plugin was being loaded when the host last ended uncleanly */
 };
 
@@ -346,6 +380,8 @@ TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
  * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
  * fix), retired (earlier generations: generation, state, cause), crashes (the bundles kept, the
  * newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
+ * Asked about a tool: also tool, permission and, when it is not as it was approved, changed: by
+ * "description" or "schema" an object of the texts "approved" and "now".
  * @param name  of the plugin, or of one of its tools
  * @return as above. */
 TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
@@ -381,6 +417,71 @@ TOOLRACK_API int toolrack_reload(struct toolrack *host, const char *name,
  *         TOOLRACK_E_NO_MEMORY. On failure what serves goes on serving. */
 TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
                                    struct toolrack_error *err);
+/* ------------------------------------------------------------- permissions */
+
+/** Let a tool run: a dangerous one, or one that would ask. What is granted is the tool of the plugin
+ * that has it now, as it says it is: should that change, the tool's state is `changed`, where the
+ * configuration wants that, until it is granted again. Durable when the function returns.
+ *
+ * @param name     "name" (all versions, those to come too) or "name@version"
+ * @param seconds  how long; 0 is until it is revoked
+ * @param who      for the log; NULL is "api"
+ * @return 0; TOOLRACK_E_NOT_FOUND (the message names the nearest); TOOLRACK_E_INVALID for more than
+ *         a hundred years; TOOLRACK_E_IO, TOOLRACK_E_LIMIT_EXCEEDED: nothing changed;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds,
+                                const char *who, struct toolrack_error *err);
+
+/** Take back what was granted or approved, for good; of a tool that is gone as well. What the
+ * configuration grants stays.
+ * @return 0; TOOLRACK_E_NOT_FOUND when there is nothing to take back; TOOLRACK_E_IO: nothing
+ *         changed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
+                                 struct toolrack_error *err);
+
+/** What is granted and approved now, as a JSON array of objects: kind ("grant" or "approval"), tool,
+ * version (null: all), conversation (null: all), who, since_s, expires_s (null: never).
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_grants(struct toolrack *host, struct toolrack_text **ret,
+                                 struct toolrack_error *err);
+
+/** The calls that wait for somebody to allow them, the oldest first, as a JSON array of objects: id,
+ * tool, version, arguments, caller, channel, conversation, reason, since_s, expires_s. They wait for
+ * an hour.
+ * @return as above; TOOLRACK_E_IO. */
+TOOLRACK_API int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
+                                  struct toolrack_error *err);
+
+/** Answer for such a call: when it is called again, with the same arguments by the same caller in
+ * the same conversation, it runs once, or always. Durable when the function returns.
+ *
+ * @param approval  not TOOLRACK_ASK_LATER
+ * @return 0; TOOLRACK_E_NOT_FOUND when it expired, was answered already or is unknown, which the
+ *         message tells apart; TOOLRACK_E_INVALID for an answer it cannot be given; TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_resolve(struct toolrack *host, const char *id,
+                                  enum toolrack_approval approval, const char *who,
+                                  struct toolrack_error *err);
+
+/** Which decisions to read. */
+struct toolrack_decisions_filter {
+    size_t size;      /**< sizeof(struct toolrack_decisions_filter) */
+    const char *tool; /**< only about this tool */
+    int64_t since_ms; /**< not older than this, in milliseconds since 1970 */
+    uint32_t limit;   /**< at most so many, the newest; 0 is all that are kept */
+};
+#define TOOLRACK_DECISIONS_FILTER_INIT \
+    { .size = sizeof(struct toolrack_decisions_filter) }
+
+/** What was decided about calls and tools, the newest first, as a JSON array of objects: time_ms,
+ * tool, version, plugin, caller, channel, conversation, decision, who, why. Calls of `safe` tools are
+ * no decisions. They are written in batches: a host that does not come to close loses those of the
+ * last second.
+ * @param filter  NULL is all
+ * @return as above; TOOLRACK_E_IO. */
+TOOLRACK_API int toolrack_decisions(struct toolrack *host,
+                                    const struct toolrack_decisions_filter *filter,
+                                    struct toolrack_text **ret, struct toolrack_error *err);
 
 /* ------------------------------------------------------------------- calls */
 

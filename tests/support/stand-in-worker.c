@@ -1,0 +1,327 @@
+/* A worker without a plugin, for test-crew: it does at once what a plugin would have to be loaded
+ * and broken for. Settings say how it starts ({"start": "crash"}), arguments what a call does
+ * ({"do": "echo"}). */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include "toolrack/plugin.h"
+#include "worker/child.h"
+#include "worker/crash.h"
+#include "worker/protocol.h"
+
+static _Noreturn void give_up(void) {
+    _exit(WORKER_EXIT_PROTOCOL);
+}
+
+static struct frame_in receive(struct channel *channel) {
+    struct frame_in frame;
+    if (channel_receive(channel, 0, &frame) != CHANNEL_FRAME) {
+        give_up();
+    }
+    return frame;
+}
+
+static void receive_type(struct channel *channel, enum frame_type type) {
+    if (receive(channel).type != type) {
+        give_up();
+    }
+}
+
+static void ring(void) {
+    ssize_t written = write(WORKER_SOCKET, "", 1);
+    (void)written;
+}
+
+static void pause_ms(long ms) {
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+static _Noreturn void hang(void) {
+    for (;;) {
+        (void)pause();
+    }
+}
+
+/* No sanitizer knows better than the kernel that there is nothing. */
+__attribute__((noinline)) static void follow_null(void) {
+    volatile int *volatile nowhere = (volatile int *)(uintptr_t)64;
+    *nowhere = 1;
+}
+
+/* Returns only where `how` is nothing of this. */
+static void die_of(const char *how) {
+    if (strcmp(how, "crash") == 0) {
+        follow_null();
+    } else if (strcmp(how, "exit") == 0) {
+        _exit(3);
+    } else if (strcmp(how, "kill") == 0) {
+        (void)raise(SIGKILL);
+    } else if (strcmp(how, "hang") == 0) {
+        hang();
+    } else if (strcmp(how, "burn") == 0) {
+        /* A loop that calls nothing is where ThreadSanitizer keeps signals from handlers. */
+        (void)signal(SIGXCPU, SIG_DFL);
+        for (volatile unsigned i = 0;; i++) {
+        }
+    }
+}
+
+/* -------------------------------------------------------------------- calls */
+
+static void reply(struct channel *channel, const char *json, const char *text) {
+    const struct frame_result result = {.json = json,
+                                        .json_length = strlen(json),
+                                        .text = text,
+                                        .text_length = text != NULL ? strlen(text) : 0};
+    if (!send_result(channel, &result)) {
+        give_up();
+    }
+}
+
+static void fail_call(struct channel *channel, int code, const char *message) {
+    if (!send_failure(channel, FRAME_FAILURE,
+                      &(struct frame_failure){.code = code, .field = "/do", .message = message})) {
+        give_up();
+    }
+}
+
+static void say(struct channel *channel, const char *message) {
+    if (!send_log(channel, &(struct frame_log){.level = 1, .message = message})) {
+        give_up();
+    }
+    receive_type(channel, FRAME_GO_ON);
+}
+
+static void ask(struct channel *channel) {
+    const struct frame_question question = {.message = "who?", .schema = "{\"type\":\"object\"}"};
+    struct frame_answer answer;
+    if (!send_question(channel, &question)) {
+        give_up();
+    }
+    struct frame_in frame = receive(channel);
+    if (frame.type != FRAME_ANSWER || !read_answer(&frame, &answer)) {
+        give_up();
+    }
+    char json[100];
+    (void)snprintf(json, sizeof json, "[%d,%s]", (int)answer.action,
+                   answer.content != NULL ? answer.content : "null");
+    reply(channel, json, NULL);
+}
+
+/* A child that would outlive its parent. */
+static void spawn_forever(struct channel *channel) {
+    char json[20];
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, 0);
+        hang();
+    }
+    (void)snprintf(json, sizeof json, "%d", (int)pid);
+    reply(channel, json, NULL);
+}
+
+static void send_nonsense(struct channel *channel, const char *which) {
+    if (strcmp(which, "frame") == 0) {
+        (void)send_plain(channel, FRAME_READY);
+    } else if (strcmp(which, "json") == 0) {
+        reply(channel, "{", NULL);
+    } else if (strcmp(which, "lines") == 0) {
+        reply(channel, "[1,\n2]", NULL);
+    } else if (strcmp(which, "open string") == 0) {
+        reply(channel, "\"", NULL);
+    } else if (strcmp(which, "two strings") == 0) {
+        reply(channel, "\"a\" \"b\"", NULL);
+    } else if (strcmp(which, "control") == 0) {
+        reply(channel, "\"a\x01\"", NULL);
+    } else if (strcmp(which, "text") == 0) {
+        reply(channel, "\"a\"", "b");
+    } else if (strcmp(which, "longer text") == 0) {
+        reply(channel, "\"a\"", "ab");
+    } else if (strcmp(which, "escaped text") == 0) {
+        reply(channel, "\"a\\u00e9\"", "a\\u00e9");
+    } else {
+        channel_send(channel, (enum frame_type)99, 0);
+    }
+    hang();
+}
+
+static void wait_for_cancel(struct channel *channel) {
+    while (!channel_is_cancelled(channel)) {
+        pause_ms(1);
+    }
+    say(channel, "I was asked to end");
+    fail_call(channel, TOOLRACK_E_CANCELLED, "cancelled");
+}
+
+static void wait_for_file(struct channel *channel, const char *path) {
+    while (access(path, F_OK) != 0) {
+        pause_ms(1);
+    }
+    reply(channel, "\"held\"", "held");
+}
+
+static void print_lines(struct channel *channel, int count) {
+    for (int i = 0; i < count; i++) {
+        printf("line %d\n", i);
+    }
+    (void)fputs("half \xff a line", stderr);
+    (void)fflush(stdout);
+    (void)fflush(stderr);
+    reply(channel, "null", NULL);
+}
+
+static void talk(struct channel *channel, int count) {
+    for (int i = 0; count == 0 || i < count; i++) {
+        const struct frame_progress progress = {.done = i, .total = count, .message = "on"};
+        say(channel, "said");
+        if (!send_progress(channel, &progress)) {
+            give_up();
+        }
+        receive_type(channel, FRAME_GO_ON);
+    }
+    reply(channel, "true", NULL);
+}
+
+static void run(struct channel *channel, const struct frame_call *call) {
+    yyjson_doc *doc = yyjson_read(call->arguments, call->arguments_length, 0);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    const char *what = yyjson_get_str(yyjson_obj_get(root, "do"));
+    const char *with = yyjson_get_str(yyjson_obj_get(root, "with"));
+    int count = yyjson_get_int(yyjson_obj_get(root, "count"));
+    what = what != NULL ? what : "echo";
+    die_of(what);
+    if (strcmp(what, "text") == 0) {
+        reply(channel, "\"a \\u00e9\"", "a \xc3\xa9");
+    } else if (strcmp(what, "fail") == 0) {
+        fail_call(channel, TOOLRACK_E_INVALID_ARGUMENTS, "I do not want to");
+    } else if (strcmp(what, "ask") == 0) {
+        ask(channel);
+    } else if (strcmp(what, "pid") == 0) {
+        char json[20];
+        (void)snprintf(json, sizeof json, "%d", (int)getpid());
+        reply(channel, json, NULL);
+    } else if (strcmp(what, "spawn") == 0) {
+        spawn_forever(channel);
+    } else if (strcmp(what, "nonsense") == 0) {
+        send_nonsense(channel, with);
+    } else if (strcmp(what, "listen") == 0) {
+        wait_for_cancel(channel);
+    } else if (strcmp(what, "hold") == 0) {
+        wait_for_file(channel, with);
+    } else if (strcmp(what, "print") == 0) {
+        print_lines(channel, count);
+    } else if (strcmp(what, "talk") == 0) {
+        talk(channel, count);
+    } else if (strcmp(what, "environment") == 0) {
+        const char *value = getenv(with);
+        char json[200];
+        (void)snprintf(json, sizeof json, "\"%s\"", value != NULL ? value : "");
+        reply(channel, json, NULL);
+    } else {
+        reply(channel, call->arguments, NULL);
+    }
+    yyjson_doc_free(doc);
+}
+
+/* -------------------------------------------------------------------- lanes */
+
+static void serve(struct channel *channel);
+
+static void *lane_main(void *channel) {
+    serve(channel);
+    return NULL;
+}
+
+static void open_lane(struct channel *channel) {
+    pthread_t thread;
+    struct channel *lane = channel_join(protocol_receive_fd(WORKER_SOCKET), NULL);
+    if (lane == NULL || pthread_create(&thread, NULL, lane_main, lane) != 0) {
+        give_up();
+    }
+    (void)pthread_detach(thread);
+    (void)send_plain(channel, FRAME_READY);
+    ring();
+}
+
+static const char *when_ended = "";
+
+static void serve(struct channel *channel) {
+    for (;;) {
+        struct frame_in frame = receive(channel);
+        struct frame_call call;
+        if (frame.type == FRAME_CALL && read_call(&frame, &call)) {
+            run(channel, &call);
+        } else if (frame.type == FRAME_OPEN) {
+            open_lane(channel);
+        } else if (frame.type == FRAME_END) {
+            die_of(when_ended);
+            _exit(WORKER_EXIT_DONE);
+        } else {
+            give_up();
+        }
+    }
+}
+
+static void begin(struct channel *channel, const char *how) {
+    if (!send_number(channel, FRAME_DESCRIBE, 64)) {
+        give_up();
+    }
+    ring();
+    receive_type(channel, FRAME_GO_ON);
+    die_of(how);
+    if (strcmp(how, "refuse") == 0) {
+        (void)send_failure(channel, FRAME_REFUSED,
+                           &(struct frame_failure){.code = TOOLRACK_E_REFUSED,
+                                                   .message = "it needs libmissing.so"});
+        _exit(WORKER_EXIT_REFUSED); /* so fast that its end is seen first */
+    } else if (strcmp(how, "nonsense") == 0) {
+        reply(channel, "1", NULL);
+        ring();
+        hang();
+    } else if (strcmp(how, "log") == 0) {
+        if (!send_log(channel, &(struct frame_log){.level = 2, .message = "opening"})) {
+            give_up();
+        }
+        ring();
+        receive_type(channel, FRAME_GO_ON);
+    }
+    (void)send_plain(channel, FRAME_READY);
+    ring();
+}
+
+static const char *setting(yyjson_val *settings, const char *key) {
+    const char *value = yyjson_get_str(yyjson_obj_get(settings, key));
+    return value != NULL ? value : "";
+}
+
+int main(void) {
+    struct arena arena;
+    struct frame_start start;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) {
+        give_up();
+    }
+    arena_init(&arena, NULL, 0);
+    struct channel *channel = channel_join(protocol_receive_fd(WORKER_SOCKET), NULL);
+    if (channel == NULL || !crash_install(channel_crash_area(channel)) || !crash_thread_begin()) {
+        give_up();
+    }
+    struct frame_in frame = receive(channel);
+    if (frame.type != FRAME_START || !read_start(&frame, &arena, &start)) {
+        give_up();
+    }
+    yyjson_doc *doc = yyjson_read(start.settings, strlen(start.settings), 0);
+    yyjson_val *settings = yyjson_doc_get_root(doc);
+    when_ended = setting(settings, "end");
+    begin(channel, setting(settings, "start"));
+    serve(channel);
+}

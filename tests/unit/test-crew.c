@@ -1,0 +1,1106 @@
+/* Crews of a stand-in for the worker program, which dies and hangs as it is told. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "failing-malloc.h"
+#include "run/run.h"
+#include "toolrack/plugin.h"
+#include "worker/crew.h"
+
+/* Long enough for a machine that does much else. */
+#define DEADLINE_MS 20000u
+
+/* ------------------------------------------------------------------ what it runs */
+
+static tr_status work(struct tr_call *call) {
+    return tr_reply_text(call, "never run here");
+}
+TR_JSON_TOOL(work, "Does as it is told", TR_SCHEMA({"type" : "object"}))
+static const struct tr_tool *const tools[] = {&tr_tool_work};
+
+static struct descriptor *describe(bool is_shared) {
+    const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                     .size = sizeof plugin,
+                                     .abi_major = TR_ABI_MAJOR,
+                                     .abi_minor = TR_ABI_MINOR,
+                                     .id = "stand-in",
+                                     .version = "1.0.0",
+                                     .flags = is_shared ? TR_THREAD_SAFE : 0,
+                                     .tool_count = 1,
+                                     .tool_size = sizeof(struct tr_tool),
+                                     .tools = tools};
+    struct descriptor *desc = NULL;
+    assert_int_equal(descriptor_copy(&plugin, &(struct descriptor_options){0}, &desc, NULL), 0);
+    return desc;
+}
+
+/* -------------------------------------------------------------------- the stage */
+
+/* What the supervisor told, and how to wait for it. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned started, died, crashed, quarantined, refused, gone;
+    struct crew_death death; /* the last one; without its texts */
+    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    char backtrace[4096];
+    char arguments[200];
+    char last_line[200];
+    unsigned lines; /* logged */
+    char logged[64 * 1024];
+} told = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void tell(unsigned *count) {
+    (*count)++;
+    (void)pthread_cond_broadcast(&told.changed);
+    (void)pthread_mutex_unlock(&told.lock);
+}
+
+static void copy(char *to, size_t room, const char *from) {
+    (void)snprintf(to, room, "%s", from != NULL ? from : "");
+}
+
+static void when_died(void *user, void *crew_user, const struct crew_death *death) {
+    (void)user;
+    (void)crew_user;
+    (void)pthread_mutex_lock(&told.lock);
+    told.death = *death;
+    copy(told.reason, sizeof told.reason, death->reason);
+    copy(told.backtrace, sizeof told.backtrace, death->backtrace);
+    copy(told.arguments, sizeof told.arguments, death->arguments);
+    copy(told.last_line, sizeof told.last_line,
+         death->last_line_count > 0 ? death->last_lines[death->last_line_count - 1] : NULL);
+    told.crashed += death->crashed;
+    tell(&told.died);
+}
+
+static void when_started(void *user, void *crew_user, int pid, uint32_t layers) {
+    (void)user;
+    (void)crew_user;
+    (void)pid;
+    (void)layers;
+    (void)pthread_mutex_lock(&told.lock);
+    tell(&told.started);
+}
+
+static void when_refused(void *user, void *crew_user, const char *reason) {
+    (void)user;
+    (void)crew_user;
+    (void)pthread_mutex_lock(&told.lock);
+    copy(told.reason, sizeof told.reason, reason);
+    tell(&told.refused);
+}
+
+static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes) {
+    (void)user;
+    (void)crew_user;
+    (void)reason;
+    (void)crashes;
+    (void)pthread_mutex_lock(&told.lock);
+    tell(&told.quarantined);
+}
+
+static void when_gone(void *user, void *crew_user) {
+    (void)user;
+    (void)crew_user;
+    (void)pthread_mutex_lock(&told.lock);
+    tell(&told.gone);
+}
+
+static void log_to_buffer(void *user, int level, const char *source, const char *line) {
+    (void)user;
+    (void)level;
+    (void)pthread_mutex_lock(&told.lock);
+    size_t length = strlen(told.logged);
+    (void)snprintf(told.logged + length, sizeof told.logged - length, "%s: %s\n", source, line);
+    tell(&told.lines);
+}
+
+static unsigned read_count(const unsigned *count) {
+    (void)pthread_mutex_lock(&told.lock);
+    unsigned value = *count;
+    (void)pthread_mutex_unlock(&told.lock);
+    return value;
+}
+
+static void wait_until_told(const unsigned *count, unsigned times) {
+    (void)pthread_mutex_lock(&told.lock);
+    while (*count < times) {
+        (void)pthread_cond_wait(&told.changed, &told.lock);
+    }
+    (void)pthread_mutex_unlock(&told.lock);
+}
+
+static void wait_until_logged(const char *text) {
+    (void)pthread_mutex_lock(&told.lock);
+    while (strstr(told.logged, text) == NULL) {
+        (void)pthread_cond_wait(&told.changed, &told.lock);
+    }
+    (void)pthread_mutex_unlock(&told.lock);
+}
+
+/* A supervisor with one crew. */
+struct stage {
+    struct supervisor *supervisor;
+    struct crew *crew;
+    struct descriptor *desc;
+    struct log log;
+    unsigned descriptors; /* open before */
+    unsigned threads;     /* running before */
+    char folder[64];
+};
+
+static unsigned count_entries(const char *path) {
+    unsigned count = 0;
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+static void open_stage(struct stage *stage, const struct crew_options *given, bool is_shared) {
+    (void)pthread_mutex_lock(&told.lock);
+    told.started = told.died = told.crashed = told.quarantined = told.refused = told.gone = 0;
+    told.lines = 0;
+    told.logged[0] = '\0';
+    told.reason[0] = '\0';
+    (void)pthread_mutex_unlock(&told.lock);
+    *stage = (struct stage){.log = {.write = log_to_buffer}};
+    (void)snprintf(stage->folder, sizeof stage->folder, "/tmp/test-crew-XXXXXX");
+    assert_non_null(mkdtemp(stage->folder));
+    stage->desc = describe(is_shared);
+    stage->descriptors = count_entries("/proc/self/fd");
+    stage->threads = count_entries("/proc/self/task");
+    struct toolrack_error err;
+    stage->supervisor =
+            supervisor_create(&(struct supervisor_options){.log = &stage->log,
+                                                           .worker_program = STAND_IN_WORKER,
+                                                           .died = when_died,
+                                                           .quarantined = when_quarantined,
+                                                           .started = when_started,
+                                                           .refused = when_refused,
+                                                           .gone = when_gone},
+                              &err);
+    assert_non_null(stage->supervisor);
+    struct crew_options options = *given;
+    options.desc = stage->desc;
+    options.path = "/nowhere.so";
+    options.policy.limits.memory_bytes = UINT64_MAX; /* a sanitizer takes what there is */
+    assert_int_equal(crew_create(stage->supervisor, &options, &stage->crew, &err), 0);
+}
+
+static void expect_no_children(void) {
+    siginfo_t info = {0};
+    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void close_stage(struct stage *stage) {
+    crew_unref(stage->crew);
+    supervisor_destroy(stage->supervisor);
+    assert_int_equal(read_count(&told.gone), 1);
+    assert_int_equal(count_entries("/proc/self/fd"), stage->descriptors);
+    while (count_entries("/proc/self/task") != stage->threads) {
+        (void)sched_yield(); /* one that was joined may take a moment to go */
+    }
+    expect_no_children();
+    descriptor_unref(stage->desc);
+    (void)rmdir(stage->folder);
+}
+
+/* ------------------------------------------------------------------------ calls */
+
+struct outcome {
+    int code;
+    struct toolrack_error error;
+    char json[300];
+    bool has_text;
+    double ms;
+};
+
+/* One call, on its own thread where it is begun and awaited. */
+struct caller {
+    struct crew *crew;
+    struct crew_call call;
+    char arguments[300];
+    unsigned logs, progresses;
+    pthread_t thread;
+    struct outcome outcome;
+};
+
+static void hear_log(void *user, int level, const char *message) {
+    (void)level;
+    (void)message;
+    ((struct caller *)user)->logs++;
+}
+
+static void hear_progress(void *user, double done, double total, const char *message) {
+    (void)done;
+    (void)total;
+    (void)message;
+    ((struct caller *)user)->progresses++;
+}
+
+static int answer_ann(void *user, const char *message, const char *schema, char **ret_content) {
+    (void)user;
+    (void)schema;
+    *ret_content = strcmp(message, "who?") == 0 ? strdup("{\"name\":\"Ann\"}") : NULL;
+    return TR_ANSWER_ACCEPTED;
+}
+
+static void prepare(struct caller *caller, struct crew *crew, uint32_t deadline_ms,
+                    const char *arguments) {
+    *caller = (struct caller){.crew = crew};
+    copy(caller->arguments, sizeof caller->arguments, arguments);
+    caller->call = (struct crew_call){.tool_name = "work",
+                                      .arguments = caller->arguments,
+                                      .arguments_length = strlen(caller->arguments),
+                                      .deadline_ns = clock_now_ns() +
+                                                     (uint64_t)deadline_ms * CLOCK_NS_PER_MS,
+                                      .user = caller,
+                                      .log = hear_log,
+                                      .progress = hear_progress,
+                                      .ask = answer_ann};
+}
+
+static void *run_caller(void *argument) {
+    struct caller *caller = argument;
+    struct arena arena;
+    arena_init(&arena, NULL, 0);
+    caller->call.arena = &arena;
+    struct crew_reply reply = {.out = BUF_INIT};
+    struct toolrack_result *result = NULL;
+    uint64_t begun_ns = clock_now_ns();
+    caller->outcome.code = crew_run(caller->crew, &caller->call, &reply, &caller->outcome.error);
+    caller->outcome.ms = (double)(clock_now_ns() - begun_ns) / CLOCK_NS_PER_MS;
+    if (caller->outcome.code == 0) {
+        caller->outcome.code = result_end(&reply.out, &result, NULL);
+        copy(caller->outcome.json, sizeof caller->outcome.json, toolrack_result_json(result, NULL));
+        caller->outcome.has_text = toolrack_result_text(result, NULL) != NULL;
+    }
+    toolrack_result_free(result);
+    buf_finish(&reply.out);
+    arena_finish(&arena);
+    return NULL;
+}
+
+static void begin(struct caller *caller, struct crew *crew, uint32_t deadline_ms,
+                  const char *arguments) {
+    prepare(caller, crew, deadline_ms, arguments);
+    assert_int_equal(pthread_create(&caller->thread, NULL, run_caller, caller), 0);
+}
+
+static void end(struct caller *caller) {
+    assert_int_equal(pthread_join(caller->thread, NULL), 0);
+}
+
+static struct outcome call(struct crew *crew, uint32_t deadline_ms, const char *arguments) {
+    struct caller caller;
+    prepare(&caller, crew, deadline_ms, arguments);
+    (void)run_caller(&caller);
+    return caller.outcome;
+}
+
+static void expect_json(const struct outcome *outcome, const char *json) {
+    if (outcome->code != 0) {
+        print_error("%s\n", outcome->error.message);
+    }
+    assert_int_equal(outcome->code, 0);
+    assert_string_equal(outcome->json, json);
+}
+
+static void expect_error(const struct outcome *outcome, int code, const char *words) {
+    assert_int_equal(outcome->code, code);
+    assert_int_equal(outcome->error.code, code);
+    if (strstr(outcome->error.message, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", outcome->error.message, words);
+    }
+    assert_string_equal(outcome->error.tool, "work");
+}
+
+static void expect_works(struct crew *crew) {
+    struct outcome outcome = call(crew, DEADLINE_MS, "{\"n\":1}");
+    expect_json(&outcome, "{\"n\":1}");
+}
+
+static struct crew_status status_of(struct crew *crew) {
+    struct crew_status status;
+    crew_status(crew, &status);
+    return status;
+}
+
+/* Wait for what no callback tells. */
+static void wait_for(struct crew *crew, uint32_t workers, uint32_t busy, uint32_t waiting) {
+    for (;;) {
+        struct crew_status status = status_of(crew);
+        if (status.workers == workers && status.busy == busy && status.waiting == waiting) {
+            return;
+        }
+        (void)sched_yield();
+    }
+}
+
+static char *hold_arguments(const struct stage *stage, const char *name, char *arguments,
+                            size_t room) {
+    (void)snprintf(arguments, room, "{\"do\":\"hold\",\"with\":\"%s/%s\"}", stage->folder, name);
+    return arguments;
+}
+
+static void path_of(const struct stage *stage, const char *name, char *path, size_t room) {
+    (void)snprintf(path, room, "%s/%s", stage->folder, name);
+}
+
+static void let_go(const struct stage *stage, const char *name) {
+    char path[128];
+    path_of(stage, name, path, sizeof path);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)close(fd);
+}
+
+static void clear(const struct stage *stage, const char *name) {
+    char path[128];
+    path_of(stage, name, path, sizeof path);
+    (void)unlink(path);
+}
+
+static const struct crew_options plain = {.settings = "{}"};
+
+/* ------------------------------------------------------------------------ tests */
+
+static void a_call_and_its_reply(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller caller;
+    open_stage(&stage, &plain, false);
+    assert_int_equal(status_of(stage.crew).workers, 0);
+    expect_works(stage.crew);
+    assert_true(status_of(stage.crew).started);
+    assert_int_equal(status_of(stage.crew).layers, 64);
+    assert_int_equal(status_of(stage.crew).workers, 1);
+
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"text\"}");
+    expect_json(&outcome, "\"a \\u00e9\"");
+    assert_true(outcome.has_text);
+    outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"fail\"}");
+    expect_error(&outcome, TOOLRACK_E_INVALID_ARGUMENTS, "I do not want to");
+    assert_string_equal(outcome.error.field, "/do");
+    outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"ask\"}");
+    expect_json(&outcome, "[1,{\"name\":\"Ann\"}]");
+    prepare(&caller, stage.crew, DEADLINE_MS, "{\"do\":\"ask\"}");
+    caller.call.ask = NULL;
+    (void)run_caller(&caller);
+    expect_json(&caller.outcome, "[0,null]");
+    prepare(&caller, stage.crew, DEADLINE_MS, "{\"do\":\"talk\",\"count\":5}");
+    (void)run_caller(&caller);
+    expect_json(&caller.outcome, "true");
+    assert_int_equal(caller.logs, 5);
+    assert_int_equal(caller.progresses, 5);
+    prepare(&caller, stage.crew, 0, "{}");
+    caller.call.deadline_ns = 0;
+    (void)run_caller(&caller);
+    expect_json(&caller.outcome, "{}");
+    assert_int_equal(read_count(&told.started), 1);
+    close_stage(&stage);
+    assert_int_equal(read_count(&told.died), 0);
+}
+
+static void an_environment_of_its_own(void **state) {
+    (void)state;
+    struct stage stage;
+    const char *const granted[] = {"COLOR=blue", "LANG=de_DE.UTF-8", NULL};
+    assert_int_equal(setenv("SECRET", "1", 1), 0);
+    open_stage(&stage, &(struct crew_options){.settings = "{}", .environment = granted}, false);
+    static const char *const expected[][2] = {{"COLOR", "\"blue\""},
+                                              {"LANG", "\"de_DE.UTF-8\""},
+                                              {"PATH", "\"/usr/bin:/bin\""},
+                                              {"SECRET", "\"\""},
+                                              {"HOME", "\"\""}};
+    for (size_t i = 0; i < ARRAY_LENGTH(expected); i++) {
+        char arguments[100];
+        (void)snprintf(arguments, sizeof arguments, "{\"do\":\"environment\",\"with\":\"%s\"}",
+                       expected[i][0]);
+        struct outcome outcome = call(stage.crew, DEADLINE_MS, arguments);
+        expect_json(&outcome, expected[i][1]);
+    }
+    close_stage(&stage);
+}
+
+/* Calls that wait bring workers up to the maximum; the next waits in line, the one after it is too
+ * many; and workers that nobody needs go. */
+static void grows_and_shrinks(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller callers[4];
+    char arguments[200];
+    open_stage(&stage,
+               &(struct crew_options){.limits = {.workers_max = 3, .queue_max = 1, .idle_ms = 20}},
+               false);
+    for (int i = 0; i < 3; i++) {
+        begin(&callers[i], stage.crew, DEADLINE_MS,
+              hold_arguments(&stage, "go", arguments, sizeof arguments));
+        wait_for(stage.crew, (uint32_t)i + 1, (uint32_t)i + 1, 0);
+    }
+    begin(&callers[3], stage.crew, DEADLINE_MS, "{\"n\":4}");
+    wait_for(stage.crew, 3, 3, 1);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_LIMIT_EXCEEDED,
+                 "plugin 'stand-in' has 1 calls waiting already; try again later");
+    let_go(&stage, "go");
+    for (int i = 0; i < 4; i++) {
+        end(&callers[i]);
+        assert_int_equal(callers[i].outcome.code, 0);
+    }
+    assert_string_equal(callers[3].outcome.json, "{\"n\":4}");
+    wait_for(stage.crew, 0, 0, 0);
+    assert_int_equal(read_count(&told.died), 0);
+    expect_works(stage.crew);
+    assert_int_equal(read_count(&told.started), 4);
+    clear(&stage, "go");
+    close_stage(&stage);
+}
+
+/* A plugin that is thread safe gets lanes before it gets processes. */
+static void lanes_before_workers(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller callers[CREW_LANES_MAX + 1];
+    char arguments[200];
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 2}}, true);
+    for (unsigned i = 0; i <= CREW_LANES_MAX; i++) {
+        begin(&callers[i], stage.crew, DEADLINE_MS,
+              hold_arguments(&stage, "go", arguments, sizeof arguments));
+        wait_for(stage.crew, i < CREW_LANES_MAX ? 1 : 2, i + 1, 0);
+    }
+    let_go(&stage, "go");
+    for (unsigned i = 0; i <= CREW_LANES_MAX; i++) {
+        end(&callers[i]);
+        expect_json(&callers[i].outcome, "\"held\"");
+    }
+    assert_int_equal(read_count(&told.started), 2);
+    clear(&stage, "go");
+    close_stage(&stage);
+}
+
+static void first_come_first_served(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller holder;
+    struct caller waiters[4];
+    char arguments[200];
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 1}}, false);
+    begin(&holder, stage.crew, DEADLINE_MS,
+          hold_arguments(&stage, "0", arguments, sizeof arguments));
+    wait_for(stage.crew, 1, 1, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        char name[2] = {(char)('1' + i), '\0'};
+        begin(&waiters[i], stage.crew, DEADLINE_MS,
+              hold_arguments(&stage, name, arguments, sizeof arguments));
+        wait_for(stage.crew, 1, 1, i + 1);
+    }
+    let_go(&stage, "0");
+    end(&holder);
+    for (unsigned i = 0; i < 4; i++) {
+        char name[2] = {(char)('1' + i), '\0'};
+        wait_for(stage.crew, 1, 1, 3 - i); /* the next one holds the lane now */
+        let_go(&stage, name);              /* only the i-th waits for this */
+        end(&waiters[i]);
+        expect_json(&waiters[i].outcome, "\"held\"");
+        clear(&stage, name);
+    }
+    clear(&stage, "0");
+    close_stage(&stage);
+}
+
+static void expect_in_time(const struct outcome *outcome, double ms) {
+    assert_true(outcome->ms >= ms - 1);
+    assert_true(outcome->ms < ms + 5000); /* of a busy machine; a wait for ever would be 20000 */
+}
+
+/* At the deadline, and with the same worker afterwards where the tool listens. */
+static void a_deadline_that_is_heard(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 1, .grace_ms = 10000}},
+               false);
+    expect_works(stage.crew);
+    struct outcome outcome = call(stage.crew, 50, "{\"do\":\"listen\"}");
+    expect_error(&outcome, TOOLRACK_E_TIMEOUT, "Tool 'work' did not finish within its deadline");
+    expect_in_time(&outcome, 50);
+    expect_works(stage.crew);
+    outcome = call(stage.crew, 50, "{\"do\":\"talk\"}"); /* for ever */
+    expect_error(&outcome, TOOLRACK_E_TIMEOUT, "deadline");
+    assert_int_equal(read_count(&told.started), 1);
+    assert_int_equal(read_count(&told.died), 0);
+    close_stage(&stage);
+}
+
+/* Where it does not listen, its worker is killed, which is no crash; the next call gets another. */
+static void a_deadline_that_is_ignored(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 1, .grace_ms = 20}}, false);
+    struct outcome outcome = call(stage.crew, 500, "{\"do\":\"hang\"}");
+    expect_error(&outcome, TOOLRACK_E_TIMEOUT, "deadline");
+    expect_works(stage.crew);
+    wait_until_told(&told.died, 1);
+    assert_int_equal(read_count(&told.started), 2);
+    assert_int_equal(read_count(&told.crashed), 0);
+    assert_non_null(strstr(told.reason, "'work' went on for 20 ms after its deadline"));
+    outcome = call(stage.crew, 100, "{\"do\":\"talk\"}");
+    expect_error(&outcome, TOOLRACK_E_TIMEOUT, "deadline");
+    wait_until_told(&told.died, 2);
+    assert_int_equal(status_of(stage.crew).crashes, 0);
+    close_stage(&stage);
+}
+
+/* Of a thread-safe plugin the other calls in the worker learn why it is ended. */
+static void a_neighbour_of_one_that_hangs(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller neighbour;
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 1, .grace_ms = 20}}, true);
+    begin(&neighbour, stage.crew, DEADLINE_MS, "{\"do\":\"hang\"}");
+    wait_for(stage.crew, 1, 1, 0);
+    struct outcome outcome = call(stage.crew, 100, "{\"do\":\"hang\"}");
+    expect_error(&outcome, TOOLRACK_E_TIMEOUT, "deadline");
+    end(&neighbour);
+    expect_error(&neighbour.outcome, TOOLRACK_E_EXECUTION_FAILED,
+                 "a worker of plugin 'stand-in' was ended, because 'work' went on");
+    close_stage(&stage);
+}
+
+static void interrupted(void **state) {
+    (void)state;
+    struct stage stage;
+    struct caller running;
+    struct caller waiting;
+    open_stage(&stage, &(struct crew_options){.limits = {.workers_max = 1, .grace_ms = 10000}},
+               false);
+    begin(&running, stage.crew, DEADLINE_MS, "{\"do\":\"listen\"}");
+    wait_for(stage.crew, 1, 1, 0);
+    begin(&waiting, stage.crew, DEADLINE_MS, "{}");
+    wait_for(stage.crew, 1, 1, 1);
+    crew_interrupt(stage.crew, &waiting.call);
+    end(&waiting);
+    expect_error(&waiting.outcome, TOOLRACK_E_CANCELLED, "the call of 'work' was cancelled");
+    crew_interrupt(stage.crew, &running.call);
+    end(&running);
+    expect_error(&running.outcome, TOOLRACK_E_CANCELLED, "the call of 'work' was cancelled");
+    expect_works(stage.crew);
+    assert_int_equal(read_count(&told.started), 1);
+
+    prepare(&running, stage.crew, DEADLINE_MS, "{}");
+    crew_interrupt(stage.crew, &running.call); /* before it began */
+    (void)run_caller(&running);
+    expect_error(&running.outcome, TOOLRACK_E_CANCELLED, "cancelled");
+    close_stage(&stage);
+}
+
+static void a_crash_in_a_call(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.limits = {.backoff_ms = 1, .crashes_max = 16}},
+               false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"crash\"}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "plugin 'stand-in' crashed: SIGSEGV");
+    assert_int_equal(outcome.error.signal, SIGSEGV);
+    wait_until_told(&told.died, 1);
+    assert_true(told.death.crashed);
+    assert_int_equal(told.death.signal, SIGSEGV);
+    assert_int_equal(told.death.exit_status, -1);
+    assert_int_equal(told.death.tool, 0);
+    assert_string_equal(told.arguments, "{\"do\":\"crash\"}");
+    assert_string_equal(told.reason, outcome.error.message);
+    assert_non_null(strstr(told.backtrace, "follow_null"));
+    assert_non_null(strstr(outcome.error.message, "in follow_null+0x"));
+
+    outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"exit\"}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED,
+                 "plugin 'stand-in' ended its process with exit status 3");
+    assert_int_equal(outcome.error.signal, 0);
+    outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"kill\"}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "was killed by SIGKILL from outside");
+    assert_int_equal(outcome.error.signal, SIGKILL);
+    expect_works(stage.crew);
+    assert_int_equal(status_of(stage.crew).crashes, 3);
+    close_stage(&stage);
+}
+
+static void too_much_cpu_time(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.policy.limits.cpu_s = 1}, false);
+    struct outcome outcome = call(stage.crew, 60000, "{\"do\":\"burn\"}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED,
+                 "used more than the 1 s of CPU time allowed (SIGXCPU)");
+    assert_int_equal(outcome.error.signal, SIGXCPU);
+    close_stage(&stage);
+}
+
+static void nonsense(void **state) {
+    (void)state;
+    static const char *const kinds[][2] = {{"frame", "a frame that is none of a call's"},
+                                           {"json", "a result that is no JSON"},
+                                           {"lines", "a result of several lines"},
+                                           {"open string", "a result that is no JSON"},
+                                           {"two strings", "a result that is no JSON"},
+                                           {"control", "a result that is no JSON"},
+                                           {"text", "a text beside a result"},
+                                           {"longer text", "a text beside a result"},
+                                           {"escaped text", "a text beside a result"},
+                                           {"type", "something that is no frame"}};
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.limits = {.backoff_ms = 1, .crashes_max = 16}},
+               false);
+    for (unsigned i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        char arguments[100];
+        (void)snprintf(arguments, sizeof arguments, "{\"do\":\"nonsense\",\"with\":\"%s\"}",
+                       kinds[i][0]);
+        struct outcome outcome = call(stage.crew, DEADLINE_MS, arguments);
+        expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, kinds[i][1]);
+        wait_until_told(&told.died, i + 1);
+        assert_true(told.death.crashed);
+    }
+    expect_works(stage.crew);
+    close_stage(&stage);
+}
+
+static void a_crash_between_calls(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.limits.backoff_ms = 1}, false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"pid\"}");
+    assert_int_equal(kill(atoi(outcome.json), SIGSEGV), 0);
+    wait_until_told(&told.died, 1);
+    assert_true(told.death.crashed);
+    assert_true(told.death.tool == UINT32_MAX);
+    expect_works(stage.crew);
+    close_stage(&stage);
+}
+
+/* Calls fail with the crash, the next start waits, and the third crash is one too many. */
+static void a_crash_while_starting(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage,
+               &(struct crew_options){.settings = "{\"start\":\"crash\"}",
+                                      .limits = {.backoff_ms = 300}},
+               false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "while it was being loaded");
+    assert_int_equal(outcome.error.signal, SIGSEGV);
+    outcome = call(stage.crew, 100, "{}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "after the deadline of this call");
+    assert_true(outcome.ms < 100); /* at once: it would not help to wait */
+    outcome = call(stage.crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "while it was being loaded");
+    assert_true(outcome.ms > 100);
+    outcome = call(stage.crew, DEADLINE_MS, "{}");
+    assert_true(outcome.ms > 400); /* twice as long */
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED,
+                 "plugin 'stand-in' is in quarantine until it is released: 3 crashes within 60 s");
+    wait_until_told(&told.quarantined, 1);
+    assert_true(status_of(stage.crew).quarantined);
+    outcome = call(stage.crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "is in quarantine");
+    assert_int_equal(read_count(&told.died), 3);
+    crew_release(stage.crew);
+    assert_false(status_of(stage.crew).quarantined);
+    outcome = call(stage.crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "while it was being loaded");
+    wait_until_told(&told.died, 4);
+    close_stage(&stage);
+}
+
+static void in_quarantine_from_the_beginning(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.quarantined = "it was bad yesterday"}, false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "released: it was bad yesterday");
+    crew_release(stage.crew);
+    expect_works(stage.crew);
+    close_stage(&stage);
+}
+
+static void a_start_that_is_refused(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage,
+               &(struct crew_options){.settings = "{\"start\":\"refuse\"}",
+                                      .limits.backoff_ms = 60000},
+               false);
+    for (int i = 0; i < 2; i++) { /* the second time, without trying again */
+        struct outcome outcome = call(stage.crew, DEADLINE_MS, "{}");
+        expect_error(&outcome, TOOLRACK_E_REFUSED, "it needs libmissing.so");
+    }
+    assert_int_equal(read_count(&told.refused), 1);
+    assert_string_equal(status_of(stage.crew).reason, "it needs libmissing.so");
+    assert_int_equal(read_count(&told.crashed), 0);
+    close_stage(&stage);
+}
+
+static void a_start_that_does_not_end(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage,
+               &(struct crew_options){.settings = "{\"start\":\"hang\"}", .limits.start_ms = 50},
+               false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED,
+                 "plugin 'stand-in' was not loaded and open within 50 ms");
+    assert_int_equal(read_count(&told.refused), 1);
+    close_stage(&stage);
+    assert_int_equal(read_count(&told.crashed), 0);
+}
+
+static void a_start_of_nonsense(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.settings = "{\"start\":\"nonsense\"}"}, false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "sent nonsense while it was starting");
+    wait_until_told(&told.died, 1);
+    assert_int_equal(read_count(&told.crashed), 1);
+    close_stage(&stage);
+}
+
+static void no_worker_program(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &plain, false);
+    struct toolrack_error err;
+    struct supervisor *other = supervisor_create(
+            &(struct supervisor_options){.worker_program = "/nowhere/worker"}, &err);
+    assert_non_null(other);
+    struct crew *crew = NULL;
+    assert_int_equal(crew_create(other,
+                                 &(struct crew_options){.desc = stage.desc, .path = "/nowhere.so"},
+                                 &crew, &err),
+                     0);
+    struct outcome outcome = call(crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_IO,
+                 "the worker program /nowhere/worker cannot be started: No such file");
+    supervisor_destroy(other); /* before its crew */
+    outcome = call(crew, DEADLINE_MS, "{}");
+    expect_error(&outcome, TOOLRACK_E_CANCELLED, "the host is being closed");
+    crew_unref(crew);
+    close_stage(&stage);
+}
+
+static void a_crash_while_closing(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.settings = "{\"start\":\"log\",\"end\":\"crash\"}"},
+               false);
+    expect_works(stage.crew);
+    wait_until_logged("stand-in: opening");
+    close_stage(&stage);
+    assert_int_equal(read_count(&told.crashed), 1);
+    assert_non_null(strstr(told.reason, "while it was being closed"));
+}
+
+static void one_that_does_not_close(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage,
+               &(struct crew_options){.settings = "{\"end\":\"hang\"}", .limits.close_ms = 20},
+               false);
+    expect_works(stage.crew);
+    close_stage(&stage);
+    assert_int_equal(read_count(&told.died), 1);
+    assert_int_equal(read_count(&told.crashed), 0);
+    assert_non_null(strstr(told.reason, "did not end within 20 ms"));
+}
+
+static void what_it_prints(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.limits = {.backoff_ms = 1}}, false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"print\",\"count\":3}");
+    expect_json(&outcome, "null");
+    wait_until_logged("stand-in: line 2\n");
+    outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"exit\"}"); /* ends the half line */
+    wait_until_logged("stand-in: half ? a line\n");
+    wait_until_told(&told.died, 1);
+    assert_string_equal(told.last_line, "half ? a line");
+
+    outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"print\",\"count\":5000}");
+    expect_json(&outcome, "null");
+    wait_until_logged("4800 more lines were dropped");
+    close_stage(&stage);
+}
+
+static bool is_alive(pid_t pid) {
+    char path[40];
+    char text[300] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    (void)!fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    const char *name_end = strrchr(text, ')');
+    return name_end != NULL && name_end[2] != 'Z' && name_end[2] != 'X';
+}
+
+/* What a worker started ends with it. */
+static void expect_children_to_end(void) {
+    struct stage stage;
+    open_stage(&stage, &plain, false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"spawn\"}");
+    assert_int_equal(outcome.code, 0);
+    pid_t pid = atoi(outcome.json);
+    assert_true(is_alive(pid));
+    outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"exit\"}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "exit status");
+    while (is_alive(pid)) { /* somebody else's to reap; killed it is already */
+        (void)sched_yield();
+    }
+    close_stage(&stage);
+    assert_int_equal(read_count(&told.crashed), 1);
+}
+
+static void its_children_end_with_it(void **state) {
+    (void)state;
+    expect_children_to_end();
+}
+
+/* An app that ignores SIGCHLD takes the exit status away. */
+static void an_app_that_reaps(void **state) {
+    (void)state;
+    void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+    expect_children_to_end();
+    assert_non_null(strstr(told.reason, "another part of this program took its exit status"));
+    (void)signal(SIGCHLD, before);
+}
+
+/* However little memory there is: what failed says so, and nothing is left behind. */
+static void without_memory(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &plain, false);
+    bool has_failed = true;
+    for (unsigned n = 1; has_failed; n++) {
+        struct crew *crew = NULL;
+        struct caller caller = {0};
+        int code = TOOLRACK_E_NO_MEMORY;
+        failing_malloc_set(n);
+        struct supervisor *supervisor = supervisor_create(
+                &(struct supervisor_options){.worker_program = STAND_IN_WORKER}, NULL);
+        if (supervisor != NULL) {
+            code = crew_create(supervisor,
+                               &(struct crew_options){.desc = stage.desc, .path = "/nowhere.so"},
+                               &crew, NULL);
+        }
+        if (code == 0) {
+            prepare(&caller, crew, DEADLINE_MS, "{\"do\":\"text\"}");
+            (void)run_caller(&caller);
+            code = caller.outcome.code;
+        }
+        crew_unref(crew);
+        supervisor_destroy(supervisor);
+        has_failed = failing_malloc_hit();
+        failing_malloc_set(0);
+        assert_true(code == 0 || has_failed);
+        assert_true(code != TOOLRACK_E_TIMEOUT);
+        assert_true(caller.outcome.ms < CREW_START_MS_DEFAULT); /* and not by waiting */
+    }
+    close_stage(&stage);
+}
+
+/* ------------------------------------------------------------------------ chaos */
+
+#define CHAOS_CALLERS      8
+#define CHAOS_CALLS        1250 /* each */
+#define CHAOS_CALLS_A_KILL 50
+
+static struct {
+    struct crew *crew;
+    atomic_int pids[64];
+    atomic_uint allowed, done, results, failures, wrong;
+    atomic_bool over;
+} chaos;
+
+/* Each answer is the number that was asked for; so one given twice or to another would show. */
+static void *call_again_and_again(void *number) {
+    unsigned base = (unsigned)(uintptr_t)number * CHAOS_CALLS;
+    for (unsigned i = 0; i < CHAOS_CALLS; i++) {
+        while (atomic_load(&chaos.done) >= atomic_load(&chaos.allowed)) {
+            (void)sched_yield();
+        }
+        char arguments[40];
+        (void)snprintf(arguments, sizeof arguments, "{\"n\":%u}", base + i);
+        struct outcome outcome = call(chaos.crew, DEADLINE_MS, arguments);
+        if (outcome.code == 0 && strcmp(outcome.json, arguments) == 0) {
+            atomic_fetch_add(&chaos.results, 1);
+        } else if (outcome.code == TOOLRACK_E_EXECUTION_FAILED) {
+            atomic_fetch_add(&chaos.failures, 1);
+        } else {
+            print_error("%d %s\n", outcome.code, outcome.error.message);
+            atomic_fetch_add(&chaos.wrong, 1);
+        }
+        if (outcome.ms > DEADLINE_MS + 1000) {
+            atomic_fetch_add(&chaos.wrong, 1);
+        }
+        atomic_fetch_add(&chaos.done, 1);
+    }
+    return NULL;
+}
+
+static void note_pid(void *user, void *crew_user, int pid, uint32_t layers) {
+    (void)user;
+    (void)crew_user;
+    (void)layers;
+    atomic_store(&chaos.pids[(unsigned)pid % ARRAY_LENGTH(chaos.pids)], pid);
+}
+
+/* Kill a worker, if there is one. A process of ours that is not reaped keeps its number; one that
+ * is may have lost it, so that only own children are killed. */
+static bool kill_one(unsigned at) {
+    int pid = atomic_exchange(&chaos.pids[at % ARRAY_LENGTH(chaos.pids)], 0);
+    siginfo_t info = {0};
+    return pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           kill(pid, SIGKILL) == 0;
+}
+
+/* Nobody to kill, and nobody who could make that change. */
+static bool is_at_rest(void) {
+    struct crew_status status = status_of(chaos.crew);
+    return status.workers == 0 && status.waiting == 0 &&
+           atomic_load(&chaos.done) >= atomic_load(&chaos.allowed);
+}
+
+/* One in CHAOS_CALLS_A_KILL calls, while the second half of them runs: the callers do not get
+ * further ahead than that. */
+static void *kill_again_and_again(void *unused) {
+    (void)unused;
+    for (unsigned at = 0; !atomic_load(&chaos.over); at++) {
+        if (atomic_load(&chaos.done) + CHAOS_CALLS_A_KILL / 2 < atomic_load(&chaos.allowed)) {
+            (void)sched_yield();
+        } else if (kill_one(at) || is_at_rest()) {
+            atomic_fetch_add(&chaos.allowed, CHAOS_CALLS_A_KILL);
+        }
+    }
+    return NULL;
+}
+
+static void workers_killed_at_random(struct stage *stage, bool is_shared) {
+    pthread_t threads[CHAOS_CALLERS + 1];
+    open_stage(stage, &plain, is_shared);
+    struct supervisor *supervisor = supervisor_create(
+            &(struct supervisor_options){.worker_program = STAND_IN_WORKER, .started = note_pid},
+            NULL);
+    assert_non_null(supervisor);
+    memset(&chaos, 0, sizeof chaos);
+    atomic_store(&chaos.allowed, CHAOS_CALLS_A_KILL);
+    assert_int_equal(crew_create(supervisor,
+                                 &(struct crew_options){.desc = stage->desc,
+                                                        .path = "/nowhere.so",
+                                                        .limits = {.backoff_ms = 1,
+                                                                   .backoff_ms_max = 2,
+                                                                   .crashes_max = CREW_CRASHES_KEPT,
+                                                                   .crashes_window_ms = 1}},
+                                 &chaos.crew, NULL),
+                     0);
+    for (uintptr_t i = 0; i <= CHAOS_CALLERS; i++) {
+        assert_int_equal(
+                pthread_create(&threads[i], NULL,
+                               i < CHAOS_CALLERS ? call_again_and_again : kill_again_and_again,
+                               (void *)i),
+                0);
+    }
+    for (unsigned i = 0; i < CHAOS_CALLERS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    atomic_store(&chaos.over, true);
+    assert_int_equal(pthread_join(threads[CHAOS_CALLERS], NULL), 0);
+    assert_int_equal(atomic_load(&chaos.wrong), 0);
+    assert_int_equal(atomic_load(&chaos.results) + atomic_load(&chaos.failures),
+                     CHAOS_CALLERS * CHAOS_CALLS);
+    assert_true(status_of(chaos.crew).crashes >= 50);
+    assert_true(atomic_load(&chaos.results) > CHAOS_CALLERS * CHAOS_CALLS / 2);
+    crew_unref(chaos.crew);
+    supervisor_destroy(supervisor);
+    close_stage(stage);
+}
+
+static void killed_at_random(void **state) {
+    (void)state;
+    struct stage stage;
+    workers_killed_at_random(&stage, false);
+}
+
+static void killed_at_random_with_lanes(void **state) {
+    (void)state;
+    struct stage stage;
+    workers_killed_at_random(&stage, true);
+}
+
+static void *do_nothing(void *unused) {
+    return unused;
+}
+
+/* With the first thread a sanitizer starts one of its own, which stays. */
+static int start_sanitizer(void **state) {
+    pthread_t thread;
+    (void)state;
+    return pthread_create(&thread, NULL, do_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_call_and_its_reply),
+            cmocka_unit_test(an_environment_of_its_own),
+            cmocka_unit_test(grows_and_shrinks),
+            cmocka_unit_test(lanes_before_workers),
+            cmocka_unit_test(first_come_first_served),
+            cmocka_unit_test(a_deadline_that_is_heard),
+            cmocka_unit_test(a_deadline_that_is_ignored),
+            cmocka_unit_test(a_neighbour_of_one_that_hangs),
+            cmocka_unit_test(interrupted),
+            cmocka_unit_test(a_crash_in_a_call),
+            cmocka_unit_test(too_much_cpu_time),
+            cmocka_unit_test(nonsense),
+            cmocka_unit_test(a_crash_between_calls),
+            cmocka_unit_test(a_crash_while_starting),
+            cmocka_unit_test(in_quarantine_from_the_beginning),
+            cmocka_unit_test(a_start_that_is_refused),
+            cmocka_unit_test(a_start_that_does_not_end),
+            cmocka_unit_test(a_start_of_nonsense),
+            cmocka_unit_test(no_worker_program),
+            cmocka_unit_test(a_crash_while_closing),
+            cmocka_unit_test(one_that_does_not_close),
+            cmocka_unit_test(what_it_prints),
+            cmocka_unit_test(its_children_end_with_it),
+            cmocka_unit_test(an_app_that_reaps),
+            cmocka_unit_test(without_memory),
+            cmocka_unit_test(killed_at_random),
+            cmocka_unit_test(killed_at_random_with_lanes),
+    };
+    return cmocka_run_group_tests(tests, start_sanitizer, NULL);
+}
