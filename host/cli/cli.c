@@ -155,13 +155,18 @@ static void print_log(void *user, enum toolrack_log_level level, const char *sou
     output_note("%s: %s: %s", names[level], source, line);
 }
 
-static int open_host(struct cli *cli, struct toolrack_error *err) {
+int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event),
+             struct toolrack_error *err) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     options.config_file = cli->options.config_file;
     options.state_dir = cli->options.state_dir;
     options.plugin_dirs =
             cli->options.plugin_dirs.count > 0 ? cli->options.plugin_dirs.items : NULL;
     options.require_sandbox = cli->options.require_sandbox;
+    options.safe_mode = cli->options.safe_mode;
+    options.watch = event != NULL;
+    options.event = event;
+    options.user = cli;
     options.approve = cli->options.json || !ask_possible() ? NULL : cli_approve;
     options.log = print_log;
     options.log_level = cli->options.verbose ? TOOLRACK_LOG_DEBUG : TOOLRACK_LOG_WARNING;
@@ -171,7 +176,7 @@ static int open_host(struct cli *cli, struct toolrack_error *err) {
 static int run_verb(struct cli *cli) {
     const struct verb *verb = cli->options.verb;
     struct toolrack_error err;
-    if (verb->host && open_host(cli, &err) < 0) {
+    if (verb->host && cli_open(cli, NULL, &err) < 0) {
         return cli_fail(cli, &err);
     }
     return verb->run(cli);

@@ -51,6 +51,9 @@ int verb_grants(struct cli *cli);
 int verb_approvals(struct cli *cli);
 int verb_why(struct cli *cli);
 int verb_release(struct cli *cli);
+int verb_reload(struct cli *cli);
+int verb_rollback(struct cli *cli);
+int verb_watch(struct cli *cli);
 int verb_check(struct cli *cli);
 int verb_version(struct cli *cli);
 int verb_help(struct cli *cli);
@@ -58,6 +61,12 @@ int verb_help(struct cli *cli);
 /** Run a command line and give the exit code of the process. Standard input, output and error are
  * open then, perhaps to nothing. `ret_signal` is the signal to end of, or 0. */
 int cli_main(int argc, char **argv, int *ret_signal);
+
+/** Open the host as the command line says. With `event` it watches its folders and tells that of all
+ * that happens, with `cli` as its user; else NULL.
+ * @return 0; or the code of the failure. */
+int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event),
+             struct toolrack_error *err);
 
 /** Report a failure: what was printed so far is dropped with --json, whose output is then the
  * error alone. @return the exit code for it. */

@@ -21,6 +21,8 @@ const struct option_spec options_global[] = {
          MEMBER(plugin_dirs)},
         {"require-sandbox", NULL, "rather fail a call than run it in less than its whole sandbox",
          OPTION_FLAG, MEMBER(require_sandbox)},
+        {"safe-mode", NULL, "look for plugins in the installed folder only", OPTION_FLAG,
+         MEMBER(safe_mode)},
         {"json", NULL, "print JSON, errors too", OPTION_FLAG, MEMBER(json)},
         {"verbose", NULL, "say on standard error what happens", OPTION_FLAG, MEMBER(verbose)},
         {"help", NULL, "print help", OPTION_FLAG, MEMBER(help)},

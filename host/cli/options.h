@@ -32,6 +32,7 @@ struct options {
     const char *state_dir;
     struct texts plugin_dirs; /**< items[count] is NULL */
     bool require_sandbox;
+    bool safe_mode;
     bool json;
     bool verbose;
     bool help;

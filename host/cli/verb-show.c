@@ -111,6 +111,23 @@ static yyjson_doc *read_isolation(struct cli *cli, const struct toolrack_tool *t
     return doc;
 }
 
+/* Which generation of its plugin serves, and of what content. */
+static void add_json_content(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
+                             const struct toolrack_tool *tool) {
+    struct toolrack_text *text = NULL;
+    if (toolrack_why(cli->host, toolrack_tool_name(tool), &text, NULL) < 0) {
+        return;
+    }
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *why = yyjson_read(json, length, 0);
+    yyjson_val *object = yyjson_doc_get_root(why);
+    (void)yyjson_mut_obj_add_uint(doc, root, "generation",
+                                  yyjson_get_uint(yyjson_obj_get(object, "generation")));
+    json_add_text(doc, root, "sha256", yyjson_get_str(yyjson_obj_get(object, "sha256")));
+    toolrack_text_unref(text);
+}
+
 static void add_words(struct buf *out, const char *label, yyjson_val *list) {
     CLEANUP(buf_finish) struct buf words = BUF_INIT;
     size_t at;
@@ -259,6 +276,7 @@ static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
     json_add_text(doc, root, "title", toolrack_tool_title(tool));
     json_add_text(doc, root, "file", toolrack_tool_file(tool));
     json_add_text(doc, root, "trust", toolrack_tool_trust(tool));
+    add_json_content(cli, doc, root, tool);
     yyjson_mut_val *hints = yyjson_mut_obj_add_obj(doc, root, "annotations");
     for (size_t i = 0; i < ARRAY_LENGTH(annotations); i++) {
         (void)yyjson_mut_obj_add_bool(doc, hints, annotations[i].key, annotations[i].holds(tool));

@@ -1,4 +1,5 @@
 /* why, release: what happened to a plugin, and letting it go on. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,20 +160,59 @@ static void add_changes(struct buf *out, yyjson_val *changed) {
 
 /* -------------------------------------------------------------------- whole */
 
+/* Digits of a content's hash that tell it from others, for people. */
+#define HASH_SHOWN 16
+
+/* Which generation serves, and of what. */
+static void add_content(struct buf *out, yyjson_val *root) {
+    char text[64];
+    const char *sha256 = member(root, "sha256");
+    (void)snprintf(text, sizeof text, "%llu%s%.*s%s",
+                   (unsigned long long)yyjson_get_uint(yyjson_obj_get(root, "generation")),
+                   sha256 != NULL ? ", content " : "", HASH_SHOWN, sha256 != NULL ? sha256 : "",
+                   yyjson_get_bool(yyjson_obj_get(root, "rolled_back")) ? " (gone back to)" : "");
+    add_line(out, "generation", text);
+}
+
+static void add_retired(struct buf *out, yyjson_val *retired) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    const char *cause = member(retired, "cause");
+    buf_printf(&text, "%llu, %s%s%s",
+               (unsigned long long)yyjson_get_uint(yyjson_obj_get(retired, "generation")),
+               member(retired, "state"), cause != NULL ? ": " : "", cause != NULL ? cause : "");
+    add_line(out, "earlier", text.data);
+}
+
+static void add_refused(struct buf *out, yyjson_val *refused) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    const char *fix = member(refused, "fix");
+    buf_printf(&text, "%s%s%s", member(refused, "reason"), fix != NULL ? "; " : "",
+               fix != NULL ? fix : "");
+    add_line(out, "refused", text.data);
+}
+
+static void for_each(struct buf *out, yyjson_val *list,
+                     void (*add)(struct buf *out, yyjson_val *item)) {
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (list, at, count, item) {
+        add(out, item);
+    }
+}
+
 static void print_text(struct buf *out, yyjson_val *root) {
     buf_printf(out, "%s %s\n\n", member(root, "plugin"), member(root, "version"));
     add_line(out, "state", member(root, "state"));
     add_line(out, "reason", member(root, "reason"));
     add_line(out, "file", member(root, "file"));
+    add_content(out, root);
+    for_each(out, yyjson_obj_get(root, "retired"), add_retired);
+    for_each(out, yyjson_obj_get(root, "refused"), add_refused);
     add_line(out, "tool", member(root, "tool"));
     add_line(out, "permission", member(root, "permission"));
     add_changes(out, yyjson_obj_get(root, "changed"));
-    size_t at;
-    size_t count;
-    yyjson_val *crash;
-    yyjson_arr_foreach (yyjson_obj_get(root, "crashes"), at, count, crash) {
-        add_crash(out, crash);
-    }
+    for_each(out, yyjson_obj_get(root, "crashes"), add_crash);
 }
 
 int verb_why(struct cli *cli) {

@@ -69,7 +69,23 @@ static const char approvals_details[] =
 
 static const char release_details[] =
         "A plugin that crashes three times within a minute is put into quarantine: its\n"
-        "tools are refused, over restarts, until someone releases it.\n";
+        "tools are refused, over restarts, until someone releases it. So is one in the\n"
+        "middle of whose loading the host ended: it is left out.\n";
+
+static const char reload_details[] =
+        "NAME is a plugin's id, one of its tools, or the path of its file: that one is made\n"
+        "ready anew, also when its file is the same; without it, all files are looked at.\n"
+        "Whatever is wrong with a file, what it had before goes on serving; exit code 1 when\n"
+        "a file was refused. A plugin that was left out since it ended a process is tried\n"
+        "again.\n";
+
+static const char rollback_details[] =
+        "Goes back to the content that the plugin's file had before. That is remembered\n"
+        "for as long as the file stays as it is: put another one there to end it.\n";
+
+static const char watch_details[] =
+        "Runs until it is told to end (Ctrl-C, SIGTERM), and prints a line for each thing\n"
+        "that happens; with --json an object each. SIGHUP makes it look at all files.\n";
 
 const struct verb cli_verbs[] = {
         {"list", "", "list the tools, highest priority first", NULL, list_options, 0, 0, true,
@@ -96,6 +112,12 @@ const struct verb cli_verbs[] = {
          true, verb_why},
         {"release", "NAME", "let a plugin in quarantine run again", release_details, NULL, 1, 1,
          true, verb_release},
+        {"reload", "[NAME]", "look at the plugin files again", reload_details, NULL, 0, 1, true,
+         verb_reload},
+        {"rollback", "NAME", "go back to what a plugin's file had before", rollback_details, NULL,
+         1, 1, true, verb_rollback},
+        {"watch", "", "reload plugins as their files change", watch_details, NULL, 0, 0, false,
+         verb_watch},
         {"check", "FILE.so ...", "say what is wrong with a plugin, and the fix", check_details,
          NULL, 1, MANY_WORDS, false, verb_check},
         {"version", "", "print the version", NULL, NULL, 0, 0, false, verb_version},

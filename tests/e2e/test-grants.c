@@ -125,6 +125,7 @@ static void why_shows_what_changed(void **state) {
            "state        changed\n"
            "reason       its description changed since it was approved\n"
            "file         */leash.so\n"
+           "generation   1, content *\n"
            "tool         erase\n"
            "permission   confirm\n"
            "\nits description since it was approved\n"

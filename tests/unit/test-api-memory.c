@@ -144,6 +144,46 @@ static void opening(void **state) {
     for_every_allocation(open_and_close, check_nothing);
 }
 
+static int reload_again(struct toolrack_error *err) {
+    struct toolrack_text *report = NULL;
+    int code = toolrack_reload(host, "org.example.good", &report, err);
+    toolrack_text_unref(report);
+    return code;
+}
+
+static void check_serving(void) {
+    struct toolrack_result *result = NULL;
+    assert_int_equal(toolrack_call(host, "add", "{\"a\":1,\"b\":2}", NULL, &result, NULL), 0);
+    toolrack_result_free(result);
+}
+
+/* What there was no memory for is told in the report, or is the error; either way what served
+ * before goes on serving. */
+static bool reload_fails_at(unsigned n) {
+    struct toolrack_error err = {0};
+    failing_malloc_set(n);
+    int code = reload_again(&err);
+    bool hit = failing_malloc_hit();
+    failing_malloc_set(0);
+    assert_true(n < ALLOCATIONS_MAX);
+    assert_true(code == 0 || (hit && code == TOOLRACK_E_NO_MEMORY));
+    check_serving();
+    return hit;
+}
+
+static void reloading(void **state) {
+    (void)state;
+    const char *const dirs[] = {dir, NULL};
+    char own_state[64];
+    (void)snprintf(own_state, sizeof own_state, "%s/reload", dir);
+    assert_int_equal(open_on(dirs, own_state, NULL), 0);
+    check_serving();
+    for (unsigned n = 1; reload_fails_at(n); n++) {
+    }
+    toolrack_close(host);
+    host = NULL;
+}
+
 static int register_again(struct toolrack_error *err) {
     struct tr_plugin other = toolrack_plugin;
     other.version = "3.0.0";
@@ -473,6 +513,7 @@ int main(void) {
             cmocka_unit_test(approving),
             cmocka_unit_test(loading),
             IN_HOST(submitting),
+            cmocka_unit_test(reloading),
     };
     return cmocka_run_group_tests_name("api-memory", tests, make_folder, remove_folder);
 }

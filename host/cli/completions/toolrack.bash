@@ -30,7 +30,7 @@ _toolrack_reply() {
 
 _toolrack() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local globals verb verb_at options='--config --state --plugins --require-sandbox --json --verbose --help'
+    local globals verb verb_at options='--config --state --plugins --require-sandbox --safe-mode --json --verbose --help'
     _toolrack_globals
     COMPREPLY=()
 
@@ -48,8 +48,8 @@ _toolrack() {
         --tag | --category | --arg | --timeout | --for) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release check version help
-            --config --state --plugins --require-sandbox --json --verbose --help' -- "$cur"
+        _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+            --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
     case $verb in
@@ -65,9 +65,9 @@ _toolrack() {
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.so' -- "$cur")
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
-            show | call | enable | disable | priority | grant | revoke | why | release) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            show | call | enable | disable | priority | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
         esac
     fi
 }

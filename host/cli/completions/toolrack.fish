@@ -19,13 +19,14 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call enable disable priority grant revoke grants approvals why release check version help
+set -l verbs list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l state -r -a '(__fish_complete_directories)' -d 'Keep state in this folder'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l plugins -r -a '(__fish_complete_directories)' -d 'Look for plugins only here'
 complete -c toolrack -l json -d 'Print JSON'
+complete -c toolrack -l safe-mode -d 'Look only at installed plugins'
 complete -c toolrack -l require-sandbox -d 'Fail rather than run in less than the whole sandbox'
 complete -c toolrack -l verbose -d 'Say what happens'
 complete -c toolrack -l help -d 'Print help'
@@ -42,6 +43,9 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grants -d 'L
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a approvals -d 'List the calls that wait for an answer, or give it'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a why -d 'Say why a plugin is as it is'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d 'Let a plugin in quarantine run again'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Look at the plugin files again'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 'Go back to what a file had before'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins as their files change'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin would be accepted'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print a summary of the verbs'
@@ -52,8 +56,8 @@ complete -c toolrack -n '__fish_seen_subcommand_from list' -l category -x -d 'On
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l arg -x -d 'One argument, name=value'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Give up after so many milliseconds'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l yes -d 'Agree to what the tool does'
-complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke why release' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke why release reload rollback' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority grant revoke grants approvals why release check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version'

@@ -1,0 +1,94 @@
+/* reload, rollback: plugin files that have changed, and going back from a change. */
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/text.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+static const char *member(yyjson_val *object, const char *key) {
+    const char *text = yyjson_get_str(yyjson_obj_get(object, key));
+    return text != NULL ? text : "";
+}
+
+/* FILE: reloaded, test.build, generation 2; the one before is gone */
+static void add_row(struct buf *out, yyjson_val *row) {
+    const char *file = member(row, "file");
+    const char *reason = member(row, "reason");
+    const char *cause = member(row, "cause");
+    uint64_t generation = yyjson_get_uint(yyjson_obj_get(row, "generation"));
+    text_add_line(out, file, strlen(file));
+    buf_printf(out, ": %s", member(row, "outcome"));
+    if (member(row, "plugin")[0] != '\0') {
+        buf_printf(out, ", %s", member(row, "plugin"));
+    }
+    if (generation != 0) {
+        buf_printf(out, ", generation %llu", (unsigned long long)generation);
+    }
+    if (member(row, "old")[0] != '\0') {
+        buf_printf(out, "; the one before is %s%s%s", member(row, "old"),
+                   cause[0] != '\0' ? ": " : "", cause);
+    }
+    if (reason[0] != '\0') {
+        buf_add_text(out, ": ");
+        text_add_line(out, reason, strlen(reason));
+    }
+    buf_add_char(out, '\n');
+}
+
+/* Returns whether a file was refused. */
+static bool add_rows(struct buf *out, yyjson_val *rows, bool all) {
+    bool refused = false;
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (rows, at, count, row) {
+        const char *outcome = member(row, "outcome");
+        refused = strcmp(outcome, "refused") == 0 || refused;
+        if (all || strcmp(outcome, "unchanged") != 0) {
+            add_row(out, row);
+        }
+    }
+    return refused;
+}
+
+int verb_reload(struct cli *cli) {
+    const char *name = cli->options.words.count > 0 ? cli->options.words.items[0] : NULL;
+    struct toolrack_error err;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (toolrack_reload(cli->host, name, &text, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    yyjson_val *rows = yyjson_doc_get_root(doc);
+    CLEANUP(buf_finish) struct buf lines = BUF_INIT;
+    bool refused = add_rows(&lines, rows, name != NULL);
+    if (cli->options.json) {
+        int code = json_print_text(cli, text);
+        return code == CLI_OK && refused ? CLI_FAILED : code;
+    }
+    buf_add_text(&cli->out, lines.length > 0 ? lines.data : "nothing has changed\n");
+    cli->out.failed = cli->out.failed || lines.failed;
+    return refused ? CLI_FAILED : CLI_OK;
+}
+
+int verb_rollback(struct cli *cli) {
+    const char *name = cli->options.words.items[0];
+    struct toolrack_error err;
+    if (toolrack_rollback(cli->host, name, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (!cli->options.json) {
+        buf_printf(&cli->out, "%s has its earlier content again\n", name);
+        return CLI_OK;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "name", name);
+    (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", true);
+    return json_print(cli, doc, root);
+}

@@ -1,0 +1,200 @@
+/* reload, rollback, watch, safe mode: plugin files change between runs, and during one. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+extern char **environ;
+
+/* A test that would wait for ever ends here. */
+#define BLOCKED_AFTER_S 60
+
+#define OUTPUT_MAX 16384
+
+static int setup(void **state) {
+    (void)alarm(BLOCKED_AFTER_S);
+    return e2e_setup(state) | mkdir("plugins", 0700);
+}
+
+static int teardown(void **state) {
+    (void)alarm(0);
+    return e2e_teardown(state);
+}
+
+/* Put another of the two builds of one plugin there, as one should. */
+static void put(const char *name) {
+    char from[256];
+    (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_BUILDS"), name);
+    e2e_copy(from, "plugins/new", 0);
+    assert_int_equal(rename("plugins/new", "plugins/build.so"), 0);
+}
+
+#define PLUGINS HOW(.plugins = "plugins")
+
+static void a_content_is_gone_back_to(void **state) {
+    (void)state;
+    put("build");
+    EXPECT(RUN_WITH(PLUGINS, "rollback", "build"), 3, "",
+           "toolrack: NotFound: there is no earlier content of *\n");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
+    put("build-other");
+    EXPECT(RUN_WITH(PLUGINS, "call", "hold@2.0.0"), 0, "1\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "rollback", "test.build"), 0,
+           "test.build has its earlier content again\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "call", "hold@2.0.0"), 3, "", "toolrack: NotFound: *1.0.0*\n");
+    EXPECT(RUN_WITH(PLUGINS, "why", "build"), 0, "*(gone back to)\n*", "");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "show", "hold", "--json"), 0, "/version", "\"1.0.0\"",
+                "/generation", "1", "/sha256", "\"*\"");
+    put("build-tried");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "why", "build", "--json"), 0, "/rolled_back", "false");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "rollback", "nothing", "--json"), 3, "/error/type",
+                "\"NotFound\"");
+}
+
+static void a_reload_reports_each_file(void **state) {
+    (void)state;
+    put("build");
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 0, "nothing has changed\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "reload", "build"), 0,
+           "plugins/build.so: reloaded, test.build, generation 2; the one before is gone\n", "");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "reload", "test.build", "--json"), 0, "/0/outcome",
+                "\"reloaded\"", "/0/plugin", "\"test.build\"", "/0/generation", "2", "/1", "");
+    e2e_write("plugins/broken.so", "no plugin\n");
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 1, "plugins/broken.so: refused: *\n", "*broken.so*\n");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "reload", "--json"), 1, "/0/outcome", "\"refused\"", "/1/outcome",
+                "\"unchanged\"");
+    EXPECT(RUN_WITH(PLUGINS, "reload", "bild"), 3, "", "toolrack: NotFound: *'build'?\n");
+}
+
+static void safe_mode_looks_nowhere_else(void **state) {
+    (void)state;
+    put("build");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build", "--safe-mode"), 3, "", "toolrack: NotFound: *\n");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
+}
+
+/* -------------------------------------------------------------------- watch */
+
+/* The command, with its output and errors in one pipe. */
+struct watching {
+    pid_t pid;
+    int output;
+    char seen[OUTPUT_MAX];
+    size_t length;
+};
+
+static void watch_begin(struct watching *watching, const char *option) {
+    const char *argv[] = {getenv("E2E_TOOLRACK"),
+                          "watch",
+                          "--config",
+                          "",
+                          "--state",
+                          "state",
+                          "--plugins",
+                          "plugins",
+                          option,
+                          NULL};
+    int ends[2];
+    posix_spawn_file_actions_t actions;
+    *watching = (struct watching){0};
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    assert_int_equal(posix_spawn_file_actions_adddup2(&actions, ends[1], 1), 0);
+    assert_int_equal(posix_spawn_file_actions_adddup2(&actions, ends[1], 2), 0);
+    assert_int_equal(posix_spawn(&watching->pid, argv[0], &actions, NULL,
+                                 (char *const *)(uintptr_t)argv, environ),
+                     0);
+    assert_int_equal(posix_spawn_file_actions_destroy(&actions), 0);
+    (void)close(ends[1]);
+    watching->output = ends[0];
+}
+
+/* Read until a text has come that begins behind what the last one ended with. */
+static void watch_until(struct watching *watching, const char *text) {
+    char *found;
+    while ((found = strstr(watching->seen, text)) == NULL) {
+        ssize_t n = read(watching->output, watching->seen + watching->length,
+                         sizeof watching->seen - 1 - watching->length);
+        if (n <= 0) {
+            fail_msg("\"%s\" did not come; \"%s\" did", text, watching->seen);
+        }
+        watching->length += (size_t)n;
+        watching->seen[watching->length] = '\0';
+    }
+    size_t end = (size_t)(found - watching->seen) + strlen(text);
+    memmove(watching->seen, watching->seen + end, watching->length - end + 1);
+    watching->length -= end;
+}
+
+static void watch_end(struct watching *watching, int signal) {
+    int status = -1;
+    assert_int_equal(kill(watching->pid, signal), 0);
+    assert_int_equal(waitpid(watching->pid, &status, 0), watching->pid);
+    (void)close(watching->output);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        fail_msg("it ended with status %#x", status);
+    }
+}
+
+static void a_watch_tells_what_happens(void **state) {
+    (void)state;
+    struct watching watching;
+    put("build");
+    watch_begin(&watching, NULL);
+    watch_until(&watching, "watching; Ctrl-C ends it\n");
+    put("build-other");
+    watch_until(&watching, "changed test.build build 1.0.0\n");
+    watch_until(&watching, "removed test.build hold 1.0.0\n");
+    watch_until(&watching, "reloaded test.build generation 2 of content ");
+    e2e_write("plugins/broken.so", "no plugin\n");
+    watch_until(&watching, "refused ");
+    assert_int_equal(unlink("plugins/build.so"), 0);
+    watch_until(&watching, "removed test.build build 1.0.0\n");
+    watch_end(&watching, SIGTERM);
+}
+
+static void a_watch_speaks_json(void **state) {
+    (void)state;
+    struct watching watching;
+    watch_begin(&watching, "--json");
+    watch_until(&watching, "watching");
+    put("build");
+    watch_until(&watching, "{\"event\":\"added\",\"plugin\":\"test.build\",\"tool\":\"build\","
+                           "\"version\":\"1.0.0\",\"message\":null}\n");
+    watch_end(&watching, SIGINT);
+}
+
+static void a_hangup_makes_it_look(void **state) {
+    (void)state;
+    struct watching watching;
+    e2e_write("plugins/broken.so", "no plugin\n");
+    watch_begin(&watching, NULL);
+    watch_until(&watching, "refused "); /* at its first look */
+    assert_int_equal(kill(watching.pid, SIGHUP), 0);
+    watch_until(&watching, "refused ");
+    watch_end(&watching, SIGTERM);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(a_content_is_gone_back_to),    TEST(a_reload_reports_each_file),
+            TEST(safe_mode_looks_nowhere_else), TEST(a_watch_tells_what_happens),
+            TEST(a_watch_speaks_json),          TEST(a_hangup_makes_it_look),
+    };
+    return cmocka_run_group_tests_name("reload-verbs", tests, NULL, NULL);
+}
