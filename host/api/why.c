@@ -77,10 +77,12 @@ static void add_layers(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *
     }
 }
 
-static void add_sandbox(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct policy *policy) {
+/* A worker that has started knows better than anybody what is in force. */
+static void add_sandbox(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct policy *policy,
+                        const struct crew_status *status) {
     yyjson_mut_val *sandbox = yyjson_mut_obj_add_obj(doc, root, "sandbox");
     uint32_t wanted = sandbox_wanted(&policy->sandbox);
-    uint32_t available = sandbox_available(&policy->sandbox);
+    uint32_t available = status->started ? status->layers : sandbox_available(&policy->sandbox);
     add_layers(doc, sandbox, "wanted", wanted);
     add_layers(doc, sandbox, "in_force", wanted & available);
     add_layers(doc, sandbox, "missing", wanted & ~available);
@@ -134,15 +136,11 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct p
     }
 }
 
-static void add_crew(yyjson_mut_doc *doc, yyjson_mut_val *root, struct crew *crew) {
-    struct crew_status status = {0};
-    if (crew != NULL) {
-        crew_status(crew, &status);
-    }
-    (void)yyjson_mut_obj_add_uint(doc, root, "workers", status.workers);
-    (void)yyjson_mut_obj_add_uint(doc, root, "busy", status.busy);
-    (void)yyjson_mut_obj_add_uint(doc, root, "waiting", status.waiting);
-    (void)yyjson_mut_obj_add_uint(doc, root, "crashes", status.crashes);
+static void add_crew(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct crew_status *status) {
+    (void)yyjson_mut_obj_add_uint(doc, root, "workers", status->workers);
+    (void)yyjson_mut_obj_add_uint(doc, root, "busy", status->busy);
+    (void)yyjson_mut_obj_add_uint(doc, root, "waiting", status->waiting);
+    (void)yyjson_mut_obj_add_uint(doc, root, "crashes", status->crashes);
 }
 
 int toolrack_describe_isolation(struct toolrack *host, const char *name, struct toolrack_text **ret,
@@ -159,9 +157,14 @@ int toolrack_describe_isolation(struct toolrack *host, const char *name, struct 
         add_capabilities(doc, root, &generation->policy);
     }
     if (generation != NULL && plugin->isolated) {
-        add_sandbox(doc, root, &generation->policy);
+        struct crew *crew = atomic_load(&plugin->crew);
+        struct crew_status status = {0};
+        if (crew != NULL) {
+            crew_status(crew, &status);
+        }
+        add_sandbox(doc, root, &generation->policy, &status);
         add_limits(doc, root, &generation->policy);
-        add_crew(doc, root, atomic_load(&plugin->crew));
+        add_crew(doc, root, &status);
     }
     return end_document(doc, ret, err);
 }
@@ -201,10 +204,6 @@ int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text *
     char reason[TOOLRACK_ERROR_MESSAGE_MAX] = "";
     enum toolrack_tool_state state = plugin_state(plugin);
     plugin_reason(plugin, reason, sizeof reason);
-    /* One that was not called yet does not know it. */
-    if (state == TOOLRACK_LISTED && quarantines_find(&host->quarantines, plugin, reason)) {
-        state = TOOLRACK_QUARANTINED;
-    }
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = begin_document(&root);
     add_text(doc, root, "plugin", about->id);
