@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "api/host.h"
+#include "api/reload.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -34,6 +35,13 @@ int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const 
     struct toolrack_error unheard;
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
+    if (!call_is_free(tool)) {
+        int code = call_permit(&host->calls, tool, options, arguments, length, err);
+        if (code < 0) {
+            registration_record(tool->reg, true, 0);
+            return code;
+        }
+    }
     uint32_t deadline_ms = call_deadline_ms(&host->calls, tool, options);
     return deadline_ms == 0 || call_is_isolated(tool)
                    ? call_here(host, tool, arguments, length, options, deadline_ms, ret, err)
@@ -44,10 +52,36 @@ static size_t length_of(const char *arguments) {
     return arguments != NULL ? strlen(arguments) : 0;
 }
 
+/* Nothing of a plugin's file is copied before it is called. If the file was exchanged until then,
+ * what was read cannot be called any more, but what is there now can. */
+static struct toolrack_tool *get_again(struct toolrack *host, const char *name,
+                                       struct toolrack_tool *tool,
+                                       const struct toolrack_call_options *options) {
+    const struct plugin *plugin = tool->reg->plugin;
+    uint32_t most_ms = call_deadline_ms(&host->calls, tool, options);
+    uint64_t until_ns = most_ms != 0 ? clock_now_ns() + (uint64_t)most_ms * CLOCK_NS_PER_MS : 0;
+    struct toolrack_tool *again =
+            reload_if_stale(host, plugin, until_ns) ? registry_get(host->registry, name) : NULL;
+    if (again == NULL) {
+        return tool;
+    }
+    toolrack_tool_unref(tool);
+    return again;
+}
+
+static struct toolrack_tool *get_tool(struct toolrack *host, const char *name,
+                                      const struct toolrack_call_options *options) {
+    struct toolrack_tool *tool = registry_get(host->registry, name);
+    return tool == NULL || plugin_is_up(tool->reg->plugin) ||
+                           !plugin_may_be_stale(tool->reg->plugin)
+                   ? tool
+                   : get_again(host, name, tool, options);
+}
+
 int toolrack_call(struct toolrack *host, const char *name, const char *arguments,
                   const struct toolrack_call_options *options, struct toolrack_result **ret,
                   struct toolrack_error *err) {
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(host, name, options);
     if (tool == NULL) {
         int code = registry_not_found(host->registry, name, err);
         error_set_tool(err, name);
@@ -59,7 +93,7 @@ int toolrack_call(struct toolrack *host, const char *name, const char *arguments
 int toolrack_submit(struct toolrack *host, const char *name, const char *arguments,
                     const struct toolrack_call_options *options, toolrack_done *done, void *user,
                     struct toolrack_call **ret, struct toolrack_error *err) {
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(host, name, options);
     if (tool == NULL) {
         int code = registry_not_found(host->registry, name, err);
         error_set_tool(err, name);

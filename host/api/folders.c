@@ -81,8 +81,22 @@ static size_t count_dirs(const char *const *dirs) {
     return count;
 }
 
+/* Nothing that somebody has put there after the installation. */
+static int add_builtin_alone(struct arena *arena, struct places *places,
+                             struct toolrack_error *err) {
+    places->folders = arena_zalloc(arena, sizeof *places->folders);
+    if (places->folders == NULL) {
+        return error_oom(err);
+    }
+    add_folder(places, copy(arena, builtin_dir()), TRUST_BUILTIN, true);
+    return 0;
+}
+
 int places_add_folders(const struct toolrack_options *options, const struct config *config,
                        struct arena *arena, struct places *places, struct toolrack_error *err) {
+    if (options->safe_mode) {
+        return add_builtin_alone(arena, places, err);
+    }
     size_t given = count_dirs(options->plugin_dirs);
     size_t most = given + config->folder_count + PLUGIN_PATH_MAX + 2;
     places->folders = arena_zalloc(arena, most * sizeof *places->folders);
@@ -91,7 +105,7 @@ int places_add_folders(const struct toolrack_options *options, const struct conf
     }
     if (options->plugin_dirs != NULL) {
         for (size_t i = 0; i < given; i++) {
-            add_folder(places, options->plugin_dirs[i], TRUST_COMMUNITY, false);
+            add_folder(places, copy(arena, options->plugin_dirs[i]), TRUST_COMMUNITY, false);
         }
         return 0;
     }
@@ -101,6 +115,6 @@ int places_add_folders(const struct toolrack_options *options, const struct conf
     add_plugin_path(places, arena);
     add_folder(places, xdg_path(arena, "XDG_DATA_HOME", ".local/share", "toolrack/plugins"),
                TRUST_COMMUNITY, true);
-    add_folder(places, builtin_dir(), TRUST_BUILTIN, true);
+    add_folder(places, copy(arena, builtin_dir()), TRUST_BUILTIN, true);
     return 0;
 }

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/content.h"
 #include "api/host.h"
+#include "api/retire.h"
 #include "base/error.h"
 #include "store/crashes.h"
 #include "store/loading.h"
@@ -38,10 +40,12 @@ static void list_remove(struct toolrack *host, struct generation *generation) {
     (void)pthread_mutex_unlock(&host->generations_lock);
 }
 
-static void generation_destroy(struct generation *generation) {
+void generation_destroy(struct generation *generation) {
     list_remove(generation->host, generation);
     descriptor_unref(generation->desc);
     arena_finish(&generation->arena);
+    (void)pthread_mutex_destroy(&generation->stage_lock);
+    free(generation->image_path);
     free(generation);
 }
 
@@ -70,10 +74,23 @@ struct plugin *generations_hold(struct toolrack *host, const char *plugin_id, si
     return found;
 }
 
+struct plugin *generations_hold_serving(struct toolrack *host, const char *plugin_id) {
+    struct plugin *found = NULL;
+    (void)pthread_mutex_lock(&host->generations_lock);
+    for (struct generation *at = host->generations; at != NULL && found == NULL; at = at->next) {
+        bool fits = at->file->serving == at && at->plugin != NULL &&
+                    strcmp(at->desc->plugin->id, plugin_id) == 0;
+        if (fits && plugin_ref_unless_gone(at->plugin)) {
+            found = at->plugin;
+        }
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    return found;
+}
+
 /* ------------------------------------------------------------------- stage */
 
-/* The store of images is opened at the first use: who only lists has none. */
-static int open_stage(struct toolrack *host, struct toolrack_error *err) {
+int generation_open_stage(struct toolrack *host, struct toolrack_error *err) {
     int code = 0;
     (void)pthread_mutex_lock(&host->stage_lock);
     if (host->stage == NULL) {
@@ -107,24 +124,63 @@ static int check_copy(const struct plugin *plugin, const struct staged *staged,
                                "%s has changed since it was read; reload it", plugin->path);
 }
 
-static int keep_copy(struct plugin *plugin, const struct staged *staged,
-                     struct toolrack_error *err) {
-    plugin->image_path = strdup(staged->path);
-    plugin->image_identity = staged->identity;
-    memcpy(plugin->sha256, staged->sha256, sizeof plugin->sha256);
-    return plugin->image_path != NULL ? 0 : error_oom(err);
+/* Whether the loader may give back the image of another generation for this path, with all that is
+ * in its variables. Caller holds the lock. */
+static bool is_path_taken(const struct toolrack *host, const struct plugin *plugin,
+                          const char *path) {
+    for (const struct generation *at = host->generations; at != NULL; at = at->next) {
+        if (at != plugin->context && !at->is_isolated && at->image_path != NULL &&
+            strcmp(at->image_path, path) == 0) {
+            return true;
+        }
+    }
+    return !plugin->isolated && image_is_mapped(path);
 }
 
-int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
+/* Have this path for the plugin's image. False: an image in this process has it; workers are each a
+ * process of their own. */
+static bool claim_path(struct toolrack *host, struct plugin *plugin, const struct staged *staged,
+                       char **own_path) {
+    struct generation *generation = plugin->context;
+    (void)pthread_mutex_lock(&host->generations_lock);
+    bool claimed = plugin->isolated || !is_path_taken(host, plugin, *own_path);
+    if (claimed) {
+        generation->image_path = STEAL(*own_path);
+        memcpy(generation->sha256, staged->sha256, sizeof generation->sha256);
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+    return claimed;
+}
+
+int generation_set_copy(struct toolrack *host, struct plugin *plugin, const struct staged *staged,
+                        struct toolrack_error *err) {
+    CLEANUP(freep) char *own_path = strdup(staged->path);
+    if (own_path == NULL) {
+        return error_oom(err);
+    }
+    struct staged renewed;
+    if (!claim_path(host, plugin, staged, &own_path)) {
+        int code = stage_renew(host->stage, staged, &renewed, err);
+        return code < 0 ? code : generation_set_copy(host, plugin, &renewed, err);
+    }
+    plugin->image_path = strdup(staged->path);
+    if (plugin->image_path == NULL) {
+        return error_oom(err);
+    }
+    plugin->image_identity = staged->identity;
+    memcpy(plugin->sha256, staged->sha256, sizeof plugin->sha256);
+    atomic_store(&plugin->staged, true);
+    return 0;
+}
+
+static int stage_as_scanned(struct toolrack *host, struct plugin *plugin,
+                            struct toolrack_error *err) {
     struct staged staged;
-    int code = open_stage(host, err);
+    int code = generation_open_stage(host, err);
     if (code < 0) {
         return code;
     }
-    /* A later generation in this process must not get the image of an earlier one, which may still
-     * be mapped. A worker is new in any case. */
-    enum stage_mode mode = plugin->isolated || plugin->generation == 1 ? STAGE_REUSE : STAGE_NEW;
-    code = stage_copy(host->stage, plugin->path, &plugin->identity, mode, &staged, err);
+    code = stage_copy(host->stage, plugin->path, &plugin->identity, STAGE_REUSE, &staged, err);
     if (code == STAGE_CHANGING) {
         return error_set(err, TOOLRACK_E_REFUSED, "%s has changed since it was read; reload it",
                          plugin->path);
@@ -132,7 +188,30 @@ int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolra
     if (code == 0) {
         code = check_copy(plugin, &staged, err);
     }
-    return code < 0 ? code : keep_copy(plugin, &staged, err);
+    return code < 0 ? code : generation_set_copy(host, plugin, &staged, err);
+}
+
+static int stage_unless_done(struct toolrack *host, struct plugin *plugin,
+                             struct toolrack_error *err) {
+    struct generation *generation = plugin->context;
+    if (atomic_load(&plugin->staged)) {
+        return 0;
+    }
+    (void)pthread_rwlock_rdlock(&host->stage_use);
+    int code = stage_as_scanned(host, plugin, err);
+    (void)pthread_rwlock_unlock(&host->stage_use);
+    if (code == 0) {
+        content_note(host, generation->file, plugin);
+    }
+    return code;
+}
+
+int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
+    struct generation *generation = plugin->context;
+    (void)pthread_mutex_lock(&generation->stage_lock);
+    int code = stage_unless_done(host, plugin, err);
+    (void)pthread_mutex_unlock(&generation->stage_lock);
+    return code;
 }
 
 static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) {
@@ -155,8 +234,7 @@ static void when_quarantined(void *user, void *crew_user, const char *reason, un
 
 /* The last worker of a generation that nobody calls any more has ended. */
 static void when_gone(void *user, void *crew_user) {
-    (void)user;
-    generation_destroy(crew_user);
+    retire_workers_gone(user, crew_user);
 }
 
 /* The supervisor is started with the first crew. */
@@ -285,19 +363,19 @@ static const char *tool_name(const struct descriptor *desc, uint32_t index) {
     return NULL;
 }
 
-static void write_bundle(const struct plugin *plugin, const struct crew_death *death,
+static void write_bundle(const struct generation *generation, const struct crew_death *death,
                          int64_t time_s, struct buf *out) {
-    const struct tr_plugin *about = plugin->desc->plugin;
+    const struct tr_plugin *about = generation->desc->plugin;
     char hash[CRASH_HASH_ROOM];
     struct crash_bundle bundle = {
             .plugin_id = about->id,
             .version = about->version,
-            .tool = tool_name(plugin->desc, death->tool),
+            .tool = tool_name(generation->desc, death->tool),
             .signal = death->signal,
             .exit_status = death->exit_status,
             .reason = death->reason,
             .backtrace = death->backtrace,
-            .generation = plugin->generation,
+            .generation = generation->number,
             .arguments_hash =
                     death->arguments == NULL
                             ? NULL
@@ -305,20 +383,21 @@ static void write_bundle(const struct plugin *plugin, const struct crew_death *d
             .time_s = time_s,
             .last_lines = death->last_lines,
             .last_line_count = death->last_line_count};
-    CLEANUP(closep) int fd = open(plugin->image_path, O_RDONLY | O_CLOEXEC);
+    CLEANUP(closep) int fd = open(generation->image_path, O_RDONLY | O_CLOEXEC);
     bundle.build_id_length = build_id_read(fd, bundle.build_id);
     crash_bundle_write(&bundle, out);
 }
 
-static void keep_bundle(struct toolrack *host, const struct plugin *plugin,
+static void keep_bundle(struct toolrack *host, const struct generation *generation,
                         const struct crew_death *death) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct toolrack_error err;
-    struct store_crash crash = {.plugin = plugin->desc->plugin->id, .time_s = (int64_t)time(NULL)};
+    struct store_crash crash = {.plugin = generation->desc->plugin->id,
+                                .time_s = (int64_t)time(NULL)};
     if (host->store == NULL) {
         return;
     }
-    write_bundle(plugin, death, crash.time_s, &text);
+    write_bundle(generation, death, crash.time_s, &text);
     crash.bundle = text.data;
     int code = text.failed ? error_oom(&err) : store_crash_add(host->store, &crash, NULL, &err);
     if (code < 0) {
@@ -326,29 +405,33 @@ static void keep_bundle(struct toolrack *host, const struct plugin *plugin,
     }
 }
 
+/* A death is kept also when nobody holds the plugin any more: the host may be closing. */
 static void when_died(void *user, void *crew_user, const struct crew_death *death) {
     struct toolrack *host = user;
-    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
-    if (plugin == NULL || !death->crashed) {
+    if (!death->crashed) {
         return;
     }
-    host_plugin_event(host, TOOLRACK_EVENT_CRASHED, plugin, death->reason);
-    keep_bundle(host, plugin, death);
+    keep_bundle(host, crew_user, death);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin != NULL) {
+        host_plugin_event(host, TOOLRACK_EVENT_CRASHED, plugin, death->reason);
+    }
 }
 
 static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes) {
     struct toolrack *host = user;
-    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
-    if (plugin == NULL) {
-        return;
-    }
-    plugin_set_state(plugin, TOOLRACK_QUARANTINED, reason);
+    const struct generation *generation = crew_user;
+    const char *id = generation->desc->plugin->id;
     struct toolrack_error err;
-    if (quarantines_add(host, plugin, reason, crashes, &err) < 0) {
-        log_line(&host->log, LOG_ERROR, "store", "the quarantine of '%s' is not kept: %s",
-                 plugin->desc->plugin->id, err.message);
+    if (quarantines_add(host, id, generation->sha256, reason, crashes, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, "store", "the quarantine of '%s' is not kept: %s", id,
+                 err.message);
     }
-    host_plugin_event(host, TOOLRACK_EVENT_QUARANTINED, plugin, reason);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
+    if (plugin != NULL) {
+        plugin_set_state(plugin, TOOLRACK_QUARANTINED, reason);
+        host_plugin_event(host, TOOLRACK_EVENT_QUARANTINED, plugin, reason);
+    }
 }
 
 /* --------------------------------------------------------------- in process */
@@ -380,30 +463,34 @@ static void loading(void *user, struct plugin *plugin, bool begins) {
 /* --------------------------------------------------------------------- life */
 
 /* The last reference on the plugin is gone: its workers end in their own time. */
-static void release(void *user, struct plugin *plugin) {
+static void release(void *user, struct plugin *plugin, struct image *image) {
     struct toolrack *host = user;
     struct generation *generation = plugin->context;
     (void)pthread_mutex_lock(&host->generations_lock);
     generation->plugin = NULL;
+    if (generation->file->serving == generation) {
+        generation->file->serving = NULL;
+    }
     struct crew *crew = generation->crew;
     (void)pthread_mutex_unlock(&host->generations_lock);
     if (crew != NULL) {
         crew_unref(crew);
     } else {
-        generation_destroy(generation);
+        retire_end(host, generation, image);
     }
 }
 
 static const struct plugin_services services = {
         .stage = stage, .isolate = isolate, .loading = loading, .release = release};
 
-static int make_policy(struct toolrack *host, const struct scan_file *file,
+static int make_policy(struct toolrack *host, const struct generation_source *source,
                        struct generation *generation, struct toolrack_error *err) {
+    const struct scan_folder *folder = source->file->folder;
     const struct policy_options options = {.config = &host->config,
-                                           .desc = file->descriptor,
-                                           .trust = file->trust,
-                                           .isolation = file->isolation,
-                                           .pin = file->pin,
+                                           .desc = source->desc,
+                                           .trust = folder->trust,
+                                           .isolation = folder->isolation,
+                                           .pin = folder->pin,
                                            .app_isolation = host->isolation};
     arena_init(&generation->arena, NULL, 0);
     return policy_make(&options, &generation->arena, &generation->policy, err);
@@ -428,30 +515,42 @@ static void recall_quarantine(struct toolrack *host, struct plugin *plugin) {
     }
 }
 
-int generation_create(struct toolrack *host, const struct scan_file *file, struct plugin **ret,
-                      struct toolrack_error *err) {
-    CLEANUP(freep) struct generation *generation = calloc(1, sizeof *generation);
-    if (generation == NULL) {
-        return error_oom(err);
-    }
-    int code = make_policy(host, file, generation, err);
-    struct plugin *plugin = code < 0 ? NULL
-                                     : plugin_create(file->path, file->trust, &file->identity,
-                                                     file->descriptor, &host->images);
-    if (plugin == NULL) {
-        arena_finish(&generation->arena);
-        return code < 0 ? code : error_oom(err);
-    }
+/* Give the generation its plugin, which keeps it from now on. */
+static void join(struct toolrack *host, struct generation *generation, struct plugin *plugin,
+                 const struct generation_source *source) {
+    (void)pthread_mutex_init(&generation->stage_lock, NULL);
     generation->host = host;
+    generation->file = source->file;
+    generation->number = ++source->file->newest;
     generation->plugin = plugin;
-    generation->desc = descriptor_ref(file->descriptor);
-    plugin->isolated = generation->policy.isolation == ISOLATION_PROCESS;
+    generation->desc = descriptor_ref(source->desc);
+    plugin->generation = generation->number;
+    plugin->isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
+    generation->is_isolated = plugin->isolated;
     plugin->calls_max =
             plugin->isolated ? calls_max(generation, plugin->serial) : plugin->calls_max;
     plugin->services = &services;
     plugin->services_user = host;
     plugin->context = generation;
-    list_add(host, STEAL(generation));
+    list_add(host, generation);
+}
+
+int generation_create(struct toolrack *host, const struct generation_source *source,
+                      struct plugin **ret, struct toolrack_error *err) {
+    CLEANUP(freep) struct generation *generation = calloc(1, sizeof *generation);
+    if (generation == NULL) {
+        return error_oom(err);
+    }
+    int code = make_policy(host, source, generation, err);
+    struct plugin *plugin = code < 0
+                                    ? NULL
+                                    : plugin_create(source->file->path, source->file->folder->trust,
+                                                    &source->identity, source->desc, &host->images);
+    if (plugin == NULL) {
+        arena_finish(&generation->arena);
+        return code < 0 ? code : error_oom(err);
+    }
+    join(host, STEAL(generation), plugin, source);
     recall_quarantine(host, plugin);
     *ret = plugin;
     return 0;
@@ -474,9 +573,9 @@ static struct generation *detach_one(struct toolrack *host) {
     return generation;
 }
 
-void generations_end(struct toolrack *host) {
+void generations_end(struct toolrack *host, bool quiet) {
     struct generation *generation;
-    while ((generation = detach_one(host)) != NULL) {
+    while (quiet && (generation = detach_one(host)) != NULL) {
         if (generation->crew != NULL) {
             crew_unref(generation->crew);
         } else {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/opening.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -14,33 +15,53 @@ const char *toolrack_version(void) {
 
 /* ------------------------------------------------------------------ events */
 
-static void tell(const struct toolrack *host, const struct toolrack_event *event) {
+void host_tell(const struct toolrack *host, const struct toolrack_event *event) {
     if (host->options.event != NULL && !atomic_load(&host->closed)) {
         host->options.event(host->options.user, event);
     }
 }
 
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool) {
-    tell(user, &(struct toolrack_event){.kind = kind,
-                                        .tool = toolrack_tool_name(tool),
-                                        .version = toolrack_tool_version(tool),
-                                        .plugin = toolrack_tool_plugin(tool)});
+    host_tell(user, &(struct toolrack_event){.kind = kind,
+                                             .tool = toolrack_tool_name(tool),
+                                             .version = toolrack_tool_version(tool),
+                                             .plugin = toolrack_tool_plugin(tool)});
+    if (kind == TOOLRACK_EVENT_ADDED) {
+        /* Again: it may have been approved between the check before it was listed and now. */
+        pins_check(user, tool->reg);
+        pins_tell(user, tool);
+    }
 }
 
-void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
-                       const char *message) {
-    const struct toolrack *host = user;
-    const char *id = plugin->desc->plugin->id;
-    int level = kind == TOOLRACK_EVENT_FAILED || kind == TOOLRACK_EVENT_QUARANTINED ? LOG_ERROR
-                : kind == TOOLRACK_EVENT_STUCK || kind == TOOLRACK_EVENT_CRASHED    ? LOG_WARNING
-                                                                                    : LOG_DEBUG;
-    log_line(&host->log, level, id, "%s",
+static int level_of(enum toolrack_event_kind kind) {
+    switch (kind) {
+    case TOOLRACK_EVENT_FAILED:
+    case TOOLRACK_EVENT_QUARANTINED: return LOG_ERROR;
+    case TOOLRACK_EVENT_STUCK:
+    case TOOLRACK_EVENT_CRASHED:
+    case TOOLRACK_EVENT_REFUSED: return LOG_WARNING;
+    case TOOLRACK_EVENT_RELOADED: return LOG_INFO;
+    default: return LOG_DEBUG;
+    }
+}
+
+void host_event(const struct toolrack *host, enum toolrack_event_kind kind, const char *plugin_id,
+                const char *message) {
+    log_line(&host->log, level_of(kind), plugin_id != NULL ? plugin_id : "reload", "%s%s",
+             kind == TOOLRACK_EVENT_RELOADED   ? "reloaded: "
+             : kind == TOOLRACK_EVENT_UNLOADED ? "unloaded: "
+                                               : "",
              message != NULL                    ? message
              : kind == TOOLRACK_EVENT_LOADED    ? "loaded"
              : kind == TOOLRACK_EVENT_RELEASED  ? "released from quarantine"
              : kind == TOOLRACK_EVENT_RECOVERED ? "the last call that was given up has returned"
                                                 : "");
-    tell(host, &(struct toolrack_event){.kind = kind, .plugin = id, .message = message});
+    host_tell(host, &(struct toolrack_event){.kind = kind, .plugin = plugin_id, .message = message});
+}
+
+void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
+                       const char *message) {
+    host_event(user, kind, plugin->desc->plugin->id, message);
 }
 
 static void host_log(void *user, int level, const char *source, const char *line) {
@@ -48,11 +69,6 @@ static void host_log(void *user, int level, const char *source, const char *line
     if (!atomic_load(&host->closed)) {
         host->options.log(host->options.user, (enum toolrack_log_level)level, source, line);
     }
-}
-
-static bool host_granted(void *user, const struct toolrack_tool *tool) {
-    const struct toolrack *host = user;
-    return config_grants(&host->config, toolrack_tool_name(tool));
 }
 
 static const char *host_plugin_setting(void *user, const char *plugin_id, const char *path) {
@@ -84,7 +100,14 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     (void)pthread_mutex_init(&host->config_lock, NULL);
     (void)pthread_mutex_init(&host->stage_lock, NULL);
     (void)pthread_mutex_init(&host->generations_lock, NULL);
+    (void)pthread_rwlock_init(&host->stage_use, NULL);
+    arena_init(&host->arena, NULL, 0);
     quarantines_init(&host->quarantines);
+    files_init(&host->files);
+    retire_init(&host->retirement);
+    contents_init(&host->contents);
+    consents_init(&host->consents);
+    decisions_init(&host->decisions);
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
                              .level_min = (int)host->options.log_level};
@@ -106,7 +129,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
     host->calls =
             (struct call_host){.log = &host->log,
                                .deadline_ms = deadline_ms != 0 ? deadline_ms : DEADLINE_MS_DEFAULT,
-                               .granted = host_granted,
+                               .permit = permission_check,
                                .event = host_plugin_event,
                                .user = host};
     host->isolation =
@@ -116,6 +139,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
             registry_create(&(struct registry_options){.duplicates = host->config.duplicates,
                                                        .log = &host->log,
                                                        .event = host_tool_event,
+                                                       .registering = pins_check,
                                                        .user = host});
     host->pool = pool_create(&host->calls, host->options.threads_max);
     return host->registry == NULL || host->pool == NULL ? error_oom(err) : 0;
@@ -152,82 +176,17 @@ static int open_store(struct toolrack *host, const struct places *places,
     if (reason.code == 0) {
         (void)quarantines_read(host, &reason);
     }
+    if (reason.code == 0) {
+        (void)contents_read(host, &reason);
+    }
+    if (reason.code == 0) {
+        (void)consents_read(host, &reason);
+    }
     if (reason.code != 0) {
         log_line(&host->log, LOG_ERROR, "store", "settings made earlier are not in effect: %s",
                  reason.message);
     }
     return 0;
-}
-
-/* -------------------------------------------------------------------- scan */
-
-static void refuse_file(struct toolrack *host, const struct scan_file *file) {
-    const struct descriptor *desc = file->descriptor;
-    for (uint32_t i = 0; i < desc->finding_count; i++) {
-        const struct finding *finding = &desc->findings[i];
-        if (finding->severity == FINDING_ERROR) {
-            registry_refuse(host->registry,
-                            &(struct toolrack_refusal){
-                                    .file = file->path,
-                                    .plugin = desc->plugin != NULL ? desc->plugin->id : NULL,
-                                    .tool = finding->tool,
-                                    .rule = finding->rule,
-                                    .reason = finding->cause,
-                                    .fix = finding->fix});
-        }
-    }
-}
-
-static void refuse_folders(struct toolrack *host, const struct scan *scan) {
-    for (size_t i = 0; i < scan->trouble_count; i++) {
-        const struct scan_trouble *trouble = &scan->troubles[i];
-        log_line(&host->log, LOG_WARNING, "scan", "%s: %s", trouble->path, trouble->reason);
-    }
-}
-
-static int register_files(struct toolrack *host, const struct scan *scan,
-                          struct toolrack_error *err) {
-    struct plugin **plugins = calloc(scan->file_count + 1, sizeof(struct plugin *));
-    size_t count = 0;
-    int code = plugins == NULL ? error_oom(err) : 0;
-    for (size_t i = 0; code == 0 && i < scan->file_count; i++) {
-        const struct scan_file *file = &scan->files[i];
-        refuse_file(host, file);
-        if (file->descriptor->plugin == NULL) {
-            continue;
-        }
-        code = generation_create(host, file, &plugins[count], err);
-        count += code == 0;
-    }
-    if (code == 0) {
-        code = registry_add(host->registry, plugins, count, err);
-    }
-    for (size_t i = 0; i < count; i++) {
-        plugin_unref(plugins[i]);
-    }
-    free(plugins);
-    return code;
-}
-
-static int scan_folders(struct toolrack *host, const struct places *places,
-                        struct toolrack_error *err) {
-    struct scan *scan = NULL;
-    bool no_memory;
-    int code = scan_run(&(struct scan_options){.folders = places->folders,
-                                               .folder_count = places->folder_count,
-                                               .cache_path = places->cache_path,
-                                               .descriptor = host_descriptor_options(&no_memory),
-                                               .log = &host->log},
-                        &scan, err);
-    if (code == 0 && no_memory) {
-        code = error_oom(err);
-    }
-    if (code == 0) {
-        refuse_folders(host, scan);
-        code = register_files(host, scan, err);
-    }
-    scan_destroy(scan);
-    return code;
 }
 
 /* What is needed of them later. */
@@ -245,26 +204,28 @@ static int keep_paths(struct toolrack *host, const struct places *places,
     return 0;
 }
 
-static int open_with(struct toolrack *host, struct arena *arena, struct toolrack_error *err) {
-    struct places places;
-    int code = places_find(&host->options, arena, &places, err);
+static int open_with(struct toolrack *host, struct toolrack_error *err) {
+    int code = places_find(&host->options, &host->arena, &host->places, err);
     if (code == 0) {
-        code = keep_paths(host, &places, err);
+        code = keep_paths(host, &host->places, err);
     }
     if (code == 0) {
-        code = read_config(host, &places, err);
+        code = read_config(host, &host->places, err);
     }
     if (code == 0) {
         code = make_parts(host, err);
     }
     if (code == 0) {
-        code = open_store(host, &places, err);
+        code = open_store(host, &host->places, err);
     }
     if (code < 0 || host->options.no_scan) {
         return code;
     }
-    code = places_add_folders(&host->options, &host->config, arena, &places, err);
-    return code < 0 ? code : scan_folders(host, &places, err);
+    code = places_add_folders(&host->options, &host->config, &host->arena, &host->places, err);
+    if (code == 0) {
+        code = opening_scan(host, err);
+    }
+    return code == 0 && host->options.watch ? watcher_start(host, err) : code;
 }
 
 int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
@@ -273,10 +234,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     if (host == NULL) {
         return error_oom(err);
     }
-    struct arena arena;
-    arena_init(&arena, NULL, 0);
-    int code = open_with(host, &arena, err);
-    arena_finish(&arena);
+    int code = open_with(host, err);
     if (code < 0) {
         toolrack_close(host);
         return code;
@@ -290,24 +248,39 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     return 0;
 }
 
+/* What is left when nobody uses it any more. */
+static void host_free(struct toolrack *host) {
+    config_finish(&host->config);
+    quarantines_finish(&host->quarantines);
+    consents_finish(&host->consents);
+    files_finish(host);
+    retire_finish(&host->retirement);
+    contents_finish(&host->contents);
+    arena_finish(&host->arena);
+    (void)pthread_mutex_destroy(&host->config_lock);
+    (void)pthread_mutex_destroy(&host->stage_lock);
+    (void)pthread_mutex_destroy(&host->generations_lock);
+    (void)pthread_rwlock_destroy(&host->stage_use);
+    free(host->stage_dir);
+    free(host->worker_program);
+    free(host);
+}
+
 void toolrack_close(struct toolrack *host) {
     if (host == NULL) {
         return;
     }
+    trials_stop(host);
+    watcher_stop(host->watcher);
     bool quiet = pool_destroy(host->pool);
+    quiet = atomic_load(&host->trials.lost) == 0 && quiet;
     registry_destroy(host->registry);
-    generations_end(host);
-    store_close(host->store);
+    retire_stop(host);
+    generations_end(host, quiet);
+    decisions_finish(host);
     atomic_store(&host->closed, true);
-    if (!quiet) {
-        return; /* a plugin that is still being loaded asks it for settings, and tells it things */
-    }
-    config_finish(&host->config);
-    quarantines_finish(&host->quarantines);
-    (void)pthread_mutex_destroy(&host->config_lock);
-    (void)pthread_mutex_destroy(&host->stage_lock);
-    (void)pthread_mutex_destroy(&host->generations_lock);
-    free(host->stage_dir);
-    free(host->worker_program);
-    free(host);
+    if (quiet) {
+        store_close(host->store);
+        host_free(host);
+    } /* else a plugin that is still being loaded asks it for settings, and tells it things */
 }

@@ -7,17 +7,43 @@
  *   calls.c     call, submit, cancel
  *   generation.c  one generation of a plugin file: policy, image, crew
  *   quarantine.c  plugins that crashed too often
- *   why.c       how a plugin is isolated, and why it is as it is */
+ *   why.c       how a plugin is isolated, and why it is as it is
+ *   files.c     the plugin files and what is known of each
+ *   content.c   which content of a file is used; rollbacks
+ *   trial.c     a generation is tried out before it serves
+ *   reload.c    one file has changed
+ *   report.c    reload and rollback as the app asks for them
+ *   watcher.c   the threads that notice changes
+ *   retire.c    generations end
+ *   permission.h  whether a call may run, and what was decided about that: six files
+ *   document.c  JSON as the API gives it */
 #pragma once
 
 #include "api/config.h"
+#include "api/content.h"
+#include "api/decisions.h"
+#include "api/files.h"
 #include "api/generation.h"
+#include "api/permission.h"
 #include "api/quarantine.h"
+#include "api/retire.h"
+#include "api/trial.h"
+#include "api/watcher.h"
 #include "base/log.h"
 #include "call/pool.h"
 #include "registry/registry.h"
 #include "store/store.h"
 #include "toolrack/toolrack.h"
+
+/* Folders and files; texts in the arena. */
+struct places {
+    struct scan_folder *folders;
+    size_t folder_count;
+    const char *config_file; /* NULL: none */
+    bool config_optional;
+    const char *state_dir;  /* NULL: none */
+    const char *cache_path; /* NULL: none */
+};
 
 struct toolrack {
     struct toolrack_options options; /* its pointers: only the callbacks and `user` are kept */
@@ -33,21 +59,39 @@ struct toolrack {
     bool require_sandbox;
     char *worker_program; /* NULL: the default one */
 
-    pthread_mutex_t stage_lock; /* held while the next two are made */
+    struct arena arena; /* of the places */
+    struct places places;
+
+    pthread_mutex_t stage_lock; /* held while the next three are made */
     char *stage_dir;            /* NULL: a temporary one */
     struct stage *stage;
     struct supervisor *supervisor;
+    pthread_rwlock_t stage_use; /* read: copies are made or found; write: unneeded ones are removed
+                                 */
     pthread_mutex_t generations_lock;
     struct generation *generations;
+    struct plugin_files files;
+    struct retirement retirement;
+    struct trials trials;
+    struct contents contents;
+    struct watcher *watcher; /* NULL: nobody watches */
+    atomic_uint rounds;      /* of looking through folders */
     struct quarantines quarantines;
+    struct consents consents;
+    struct decisions decisions;
 
     atomic_bool closed; /* only calls that were given up look at it: the app hears no more */
 };
 
-/** Tell the app of a tool, or of a plugin. */
+/** Tell the app of something; of a tool, or of a plugin. */
+void host_tell(const struct toolrack *host, const struct toolrack_event *event);
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);
+
+/** Tell the app of a plugin by its id, which may be NULL, and log it. */
+void host_event(const struct toolrack *host, enum toolrack_event_kind kind, const char *plugin_id,
+                const char *message);
 
 /** The plugin that is called so, or has a tool that is called so, with a reference; NULL with err
  * set. */
@@ -57,16 +101,6 @@ struct plugin *host_find_plugin(struct toolrack *host, const char *name,
 /** How descriptors are read: with the schema check. `no_memory` is set when a tool was refused
  * because there was none for that. */
 struct descriptor_options host_descriptor_options(bool *no_memory);
-
-/* Folders and files; texts in the arena. */
-struct places {
-    struct scan_folder *folders;
-    size_t folder_count;
-    const char *config_file; /* NULL: none */
-    bool config_optional;
-    const char *state_dir;  /* NULL: none */
-    const char *cache_path; /* NULL: none */
-};
 
 /** What the options and the environment say, but for the folders. */
 int places_find(const struct toolrack_options *options, struct arena *arena, struct places *ret,

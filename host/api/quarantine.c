@@ -7,6 +7,7 @@
 
 #include "api/host.h"
 #include "base/error.h"
+#include "store/loading.h"
 #include "store/quarantine.h"
 
 void quarantines_init(struct quarantines *quarantines) {
@@ -103,18 +104,19 @@ bool quarantines_find(struct quarantines *quarantines, const struct plugin *plug
     return found;
 }
 
-int quarantines_add(struct toolrack *host, const struct plugin *plugin, const char *reason,
-                    unsigned crashes, struct toolrack_error *err) {
-    const char *id = plugin->desc->plugin->id;
-    if (!add(&host->quarantines, id, plugin->sha256, reason)) {
+int quarantines_add(struct toolrack *host, const char *plugin_id, const uint8_t sha256[32],
+                    const char *reason, unsigned crashes, struct toolrack_error *err) {
+    if (!add(&host->quarantines, plugin_id, sha256, reason)) {
         return error_oom(err);
     }
     if (host->store == NULL) {
         return 0;
     }
-    struct store_quarantine kept = {
-            .plugin = id, .reason = reason, .since_s = (int64_t)time(NULL), .crash_count = crashes};
-    memcpy(kept.sha256, plugin->sha256, sizeof kept.sha256);
+    struct store_quarantine kept = {.plugin = plugin_id,
+                                    .reason = reason,
+                                    .since_s = (int64_t)time(NULL),
+                                    .crash_count = crashes};
+    memcpy(kept.sha256, sha256, sizeof kept.sha256);
     return store_quarantine_set(host->store, &kept, err);
 }
 
@@ -146,14 +148,27 @@ static void release_crews(struct toolrack *host, const char *plugin) {
     }
 }
 
+/* One that was left out since a process died of it. */
+static int admit(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err) {
+    int code = store_loading_clear(host->store, plugin->path, err);
+    if (code == 0 && plugin_admit(plugin)) {
+        host_plugin_event(host, TOOLRACK_EVENT_RELEASED, plugin, NULL);
+    }
+    return code;
+}
+
 int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {
     CLEANUP(plugin_unrefp) struct plugin *held = host_find_plugin(host, name, err);
     if (held == NULL) {
         return TOOLRACK_E_NOT_FOUND;
     }
     const char *plugin = held->desc->plugin->id;
+    if (plugin_state(held) == TOOLRACK_LEFT_OUT) {
+        return admit(host, held, err);
+    }
     if (!quarantines_has(&host->quarantines, plugin)) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND, "plugin '%s' is not in quarantine", plugin);
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "plugin '%s' is neither in quarantine nor left out", plugin);
     }
     struct toolrack_error why;
     int code = host->store == NULL ? 0 : store_quarantine_remove(host->store, plugin, &why);
@@ -162,5 +177,9 @@ int toolrack_release(struct toolrack *host, const char *name, struct toolrack_er
     }
     forget(&host->quarantines, plugin);
     release_crews(host, plugin);
+    decisions_note(host, &(struct store_decision){.plugin = plugin,
+                                                  .decision = "released",
+                                                  .who = "api",
+                                                  .why = "from quarantine"});
     return 0;
 }

@@ -33,5 +33,5 @@ bool quarantines_find(struct quarantines *quarantines, const struct plugin *plug
                       char reason[TOOLRACK_ERROR_MESSAGE_MAX]);
 
 /** Put a plugin into quarantine, and keep that. It is in quarantine also when that fails. */
-int quarantines_add(struct toolrack *host, const struct plugin *plugin, const char *reason,
-                    unsigned crashes, struct toolrack_error *err);
+int quarantines_add(struct toolrack *host, const char *plugin_id, const uint8_t sha256[32],
+                    const char *reason, unsigned crashes, struct toolrack_error *err);

@@ -1,9 +1,10 @@
+#include <sodium.h>
 #include <string.h>
 #include <yyjson.h>
 
+#include "api/document.h"
 #include "api/host.h"
 #include "base/error.h"
-#include "registry/text.h"
 #include "store/crashes.h"
 
 /* ------------------------------------------------------------------- names */
@@ -17,50 +18,12 @@ struct plugin *host_find_plugin(struct toolrack *host, const char *name,
                                 struct toolrack_error *err) {
     struct plugin *plugin = plugin_of_tool(host, name);
     if (plugin == NULL) {
-        plugin = generations_hold(host, name, 0);
+        plugin = generations_hold_serving(host, name);
     }
     if (plugin == NULL) {
         (void)registry_not_found(host->registry, name, err);
     }
     return plugin;
-}
-
-/* -------------------------------------------------------------------- JSON */
-
-/* Texts live as long as what they are about, or are copied. */
-static void add_copy(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
-                     const char *text) {
-    (void)yyjson_mut_obj_add_strcpy(doc, object, key, text);
-}
-
-static void add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
-                     const char *text) {
-    if (text != NULL) {
-        add_copy(doc, object, key, text);
-    } else {
-        (void)yyjson_mut_obj_add_null(doc, object, key);
-    }
-}
-
-static int end_document(yyjson_mut_doc *doc, struct toolrack_text **ret,
-                        struct toolrack_error *err) {
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    size_t length = 0;
-    CLEANUP(freep) char *text = doc == NULL ? NULL : yyjson_mut_write(doc, 0, &length);
-    yyjson_mut_doc_free(doc);
-    if (text == NULL) {
-        return error_oom(err);
-    }
-    buf_add(&out, text, length);
-    *ret = text_create(&out);
-    return *ret != NULL ? 0 : error_oom(err);
-}
-
-static yyjson_mut_doc *begin_document(yyjson_mut_val **ret_root) {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    *ret_root = yyjson_mut_obj(doc);
-    yyjson_mut_doc_set_root(doc, *ret_root);
-    return doc;
 }
 
 /* --------------------------------------------------------------- isolation */
@@ -94,12 +57,12 @@ static void add_capabilities(yyjson_mut_doc *doc, yyjson_mut_val *root,
     for (size_t i = 0; i < policy->capability_count; i++) {
         const struct policy_capability *capability = &policy->capabilities[i];
         yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
-        add_text(doc, row, "kind", policy_capability_name(capability->declared->kind));
-        add_text(doc, row, "value", capability->declared->value);
+        document_add_text(doc, row, "kind", policy_capability_name(capability->declared->kind));
+        document_add_text(doc, row, "value", capability->declared->value);
         (void)yyjson_mut_obj_add_bool(doc, row, "allowed", capability->allowed);
         if (capability->declared->kind == TR_CAP_READ ||
             capability->declared->kind == TR_CAP_WRITE) {
-            add_text(doc, row, "path", capability->path);
+            document_add_text(doc, row, "path", capability->path);
         }
     }
 }
@@ -150,8 +113,8 @@ int toolrack_describe_isolation(struct toolrack *host, const char *name, struct 
         return registry_not_found(host->registry, name, err);
     }
     yyjson_mut_val *root;
-    yyjson_mut_doc *doc = begin_document(&root);
-    add_text(doc, root, "isolation", plugin->isolated ? "process" : "none");
+    yyjson_mut_doc *doc = document_begin(&root);
+    document_add_text(doc, root, "isolation", plugin->isolated ? "process" : "none");
     const struct generation *generation = generation_of(plugin);
     if (generation != NULL) {
         add_capabilities(doc, root, &generation->policy);
@@ -166,10 +129,10 @@ int toolrack_describe_isolation(struct toolrack *host, const char *name, struct 
         add_limits(doc, root, &generation->policy);
         add_crew(doc, root, &status);
     }
-    return end_document(doc, ret, err);
+    return document_end(doc, ret, err);
 }
 
-/* -------------------------------------------------------------------- why */
+/* ----------------------------------------------------------------- crashes */
 
 struct crash_list {
     yyjson_mut_doc *doc;
@@ -194,6 +157,130 @@ static int add_crashes(struct toolrack *host, const char *plugin_id, yyjson_mut_
                    : store_crashes_read(host->store, plugin_id, add_crash, &crashes, err);
 }
 
+/* -------------------------------------------------------------------- content */
+
+/* Of what serves: of its copy, or of the file as long as that is the one that was read. */
+static bool find_hash(const struct plugin *plugin, uint8_t ret_sha256[STAGE_HASH_SIZE]) {
+    if (atomic_load(&plugin->staged)) {
+        memcpy(ret_sha256, plugin->sha256, STAGE_HASH_SIZE);
+        return true;
+    }
+    return plugin->path != NULL &&
+           stage_hash(plugin->path, &plugin->identity, ret_sha256, NULL) == 0;
+}
+
+static void add_content(struct toolrack *host, const struct plugin *plugin, yyjson_mut_doc *doc,
+                        yyjson_mut_val *root) {
+    uint8_t sha256[STAGE_HASH_SIZE];
+    char digits[2 * STAGE_HASH_SIZE + 1];
+    (void)yyjson_mut_obj_add_uint(doc, root, "generation", plugin->generation);
+    bool known = find_hash(plugin, sha256);
+    if (known) {
+        (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
+    }
+    document_add_text(doc, root, "sha256", known ? digits : NULL);
+    (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back",
+                                  plugin->path != NULL &&
+                                          content_is_rolled_back(host, plugin->path));
+}
+
+/* What is wrong with the file, whatever serves. */
+static int add_refused(struct toolrack *host, const struct plugin *plugin, yyjson_mut_doc *doc,
+                       yyjson_mut_val *root, struct toolrack_error *err) {
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "refused");
+    struct toolrack_refusals *refusals = registry_refusals(host->registry);
+    if (refusals == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
+        if (row->file == NULL || plugin->path == NULL || strcmp(row->file, plugin->path) != 0) {
+            continue;
+        }
+        yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
+        document_add_text(doc, object, "tool", row->tool);
+        document_add_text(doc, object, "rule", row->rule);
+        document_add_text(doc, object, "reason", row->reason);
+        document_add_text(doc, object, "fix", row->fix);
+    }
+    toolrack_refusals_free(refusals);
+    return 0;
+}
+
+static void add_retired(struct toolrack *host, const struct plugin *plugin, yyjson_mut_doc *doc,
+                        yyjson_mut_val *root) {
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "retired");
+    const struct generation *generation = generation_of(plugin);
+    if (generation == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&host->generations_lock);
+    for (const struct retired *note = generation->file->retired; note != NULL; note = note->next) {
+        yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
+        (void)yyjson_mut_obj_add_uint(doc, object, "generation", note->generation);
+        document_add_text(doc, object, "state", retired_state_name(note->state));
+        document_add_text(doc, object, "cause", note->cause[0] != '\0' ? note->cause : NULL);
+    }
+    (void)pthread_mutex_unlock(&host->generations_lock);
+}
+
+/* -------------------------------------------------------------------- tool */
+
+static void add_change(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *field,
+                       const char *approved, const char *now) {
+    if (strcmp(approved, now) != 0) {
+        yyjson_mut_val *change = yyjson_mut_obj_add_obj(doc, object, field);
+        document_add_text(doc, change, "approved", approved);
+        document_add_text(doc, change, "now", now);
+    }
+}
+
+/* What a tool says otherwise than when it was approved. */
+static void add_changes(struct toolrack *host, const struct registration *reg, yyjson_mut_doc *doc,
+                        yyjson_mut_val *root) {
+    struct store_pin now;
+    pin_make(reg, &now);
+    (void)pthread_mutex_lock(&host->consents.lock);
+    const struct store_pin *pin = consent_find_pin(&host->consents, reg);
+    if (pin != NULL && memcmp(pin->sha256, now.sha256, sizeof now.sha256) != 0) {
+        yyjson_mut_val *changed = yyjson_mut_obj_add_obj(doc, root, "changed");
+        add_change(doc, changed, "description", pin->description, now.description);
+        add_change(doc, changed, "schema", pin->schema, now.schema);
+    }
+    (void)pthread_mutex_unlock(&host->consents.lock);
+}
+
+static const char *permission_name(enum toolrack_permission permission) {
+    switch (permission) {
+    case TOOLRACK_SAFE: return "safe";
+    case TOOLRACK_CONFIRM: return "confirm";
+    case TOOLRACK_DANGEROUS: return "dangerous";
+    }
+    return "unknown";
+}
+
+static void add_tool(struct toolrack *host, const struct toolrack_tool *tool, yyjson_mut_doc *doc,
+                     yyjson_mut_val *root) {
+    document_add_text(doc, root, "tool", toolrack_tool_name(tool));
+    document_add_text(doc, root, "tool_version", toolrack_tool_version(tool));
+    document_add_text(doc, root, "permission", permission_name(toolrack_tool_permission(tool)));
+    add_changes(host, tool->reg, doc, root);
+}
+
+/* -------------------------------------------------------------------- why */
+
+/* The state of the plugin, or of the tool that was asked about. */
+static enum toolrack_tool_state state_of(struct plugin *plugin, const struct toolrack_tool *tool,
+                                         char reason[TOOLRACK_ERROR_MESSAGE_MAX]) {
+    enum toolrack_tool_state state = plugin_state(plugin);
+    plugin_reason(plugin, reason, TOOLRACK_ERROR_MESSAGE_MAX);
+    if (tool != NULL && toolrack_tool_state(tool) == TOOLRACK_CHANGED) {
+        toolrack_tool_reason(tool, reason, TOOLRACK_ERROR_MESSAGE_MAX);
+        return TOOLRACK_CHANGED;
+    }
+    return state;
+}
+
 int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
                  struct toolrack_error *err) {
     CLEANUP(plugin_unrefp) struct plugin *plugin = host_find_plugin(host, name, err);
@@ -201,20 +288,28 @@ int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text *
         return TOOLRACK_E_NOT_FOUND;
     }
     const struct tr_plugin *about = plugin->desc->plugin;
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     char reason[TOOLRACK_ERROR_MESSAGE_MAX] = "";
-    enum toolrack_tool_state state = plugin_state(plugin);
-    plugin_reason(plugin, reason, sizeof reason);
+    enum toolrack_tool_state state = state_of(plugin, tool, reason);
     yyjson_mut_val *root;
-    yyjson_mut_doc *doc = begin_document(&root);
-    add_text(doc, root, "plugin", about->id);
-    add_text(doc, root, "version", about->version);
-    add_text(doc, root, "file", plugin->path);
-    add_text(doc, root, "state", tool_state_name(state));
-    add_text(doc, root, "reason", reason[0] != '\0' ? reason : NULL);
-    int code = add_crashes(host, about->id, doc, root, err);
+    yyjson_mut_doc *doc = document_begin(&root);
+    document_add_text(doc, root, "plugin", about->id);
+    document_add_text(doc, root, "version", about->version);
+    document_add_text(doc, root, "file", plugin->path);
+    document_add_text(doc, root, "state", tool_state_name(state));
+    document_add_text(doc, root, "reason", reason[0] != '\0' ? reason : NULL);
+    if (tool != NULL) {
+        add_tool(host, tool, doc, root);
+    }
+    add_content(host, plugin, doc, root);
+    add_retired(host, plugin, doc, root);
+    int code = add_refused(host, plugin, doc, root, err);
+    if (code == 0) {
+        code = add_crashes(host, about->id, doc, root, err);
+    }
     if (code < 0) {
         yyjson_mut_doc_free(doc);
         return code;
     }
-    return end_document(doc, ret, err);
+    return document_end(doc, ret, err);
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <yyjson.h>
 
+#include "base/json.h"
+
 #define BUF_FIRST_ROOM 256u
 
 void buf_finish(struct buf *buf) {
@@ -67,42 +69,6 @@ void buf_printf(struct buf *buf, const char *format, ...) {
 
 /* ----------------------------------------------------------- JSON strings */
 
-/* A word of eight bytes that are all `byte`. */
-#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/* The high bit of each byte that a string does not hold as it is, and perhaps of some above the
- * lowest of them. With 0x02 flipped, the quote follows upon the controls; without their high bit,
- * both differences borrow for what is sought alone. */
-static uint64_t special_bytes(uint64_t word) {
-    uint64_t control_or_quote = (word ^ EACH(0x02)) - EACH(0x21);
-    uint64_t backslash = (word ^ EACH('\\')) - EACH(1);
-    return (control_or_quote | backslash) & ~word & EACH(0x80);
-}
-
-static bool is_special(char c) {
-    return (unsigned char)c < 0x20 || c == '"' || c == '\\';
-}
-
-/* How many bytes at the start of a text a JSON string holds as they are.
- *
- * Eight bytes at a time: a result of a few hundred bytes spent a quarter of its call here when
- * they were looked at one by one. */
-static size_t plain_run(const char *text, size_t length) {
-    size_t at = 0;
-    for (; length - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, text + at, sizeof word);
-        uint64_t special = special_bytes(word);
-        if (special != 0) {
-            return at + (size_t)__builtin_ctzll(special) / 8; /* the first byte is the lowest */
-        }
-    }
-    while (at < length && !is_special(text[at])) {
-        at++;
-    }
-    return at;
-}
-
 /* The escape of a character that a JSON string cannot hold as it is. */
 static void add_escape(struct buf *buf, unsigned char c) {
     static const char hex[] = "0123456789abcdef";
@@ -123,7 +89,7 @@ void buf_add_json_string(struct buf *buf, const char *text, size_t length) {
     (void)buf_reserve(buf, length + 2); /* all that most strings need */
     buf_add_char(buf, '"');
     for (size_t at = 0; at < length; at++) {
-        size_t run = plain_run(text + at, length - at);
+        size_t run = json_plain_run(text + at, length - at);
         buf_add(buf, text + at, run);
         at += run;
         if (at < length) {

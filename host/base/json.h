@@ -1,4 +1,4 @@
-/* json.h - places in a JSON value. */
+/* json.h - places in a JSON value, and what a JSON string needs no escape for. */
 #pragma once
 
 #include <yyjson.h>
@@ -14,3 +14,7 @@ yyjson_val *json_at(yyjson_val *root, const char *path);
 /** A setting at a path as a plugin gets it: a string's text, or any other value's JSON, made with
  * `alc`. NULL where it is absent or null, or there is no memory. [any-thread] */
 const char *json_setting(yyjson_val *root, const char *path, const yyjson_alc *alc);
+
+/** How many bytes at the start of a text a JSON string holds as they are: up to the first control
+ * character, quote or backslash. Whether they are UTF-8 is another question. [any-thread] */
+size_t json_plain_run(const char *text, size_t length);

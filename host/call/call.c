@@ -12,19 +12,25 @@
 
 static const struct run_host run_host;
 
+/* Of an app that knows fewer options, or more. */
+static inline void take_options(struct toolrack_call_options *ret,
+                                const struct toolrack_call_options *options) {
+    if (options != NULL && options->size >= sizeof *ret) {
+        *ret = *options;
+        return;
+    }
+    memset(ret, 0, sizeof *ret);
+    if (options != NULL) {
+        memcpy(ret, options, options->size);
+    }
+}
+
 void call_init(struct call *call, const struct call_host *host, struct toolrack_tool *tool,
                const struct toolrack_call_options *options, void *memory, size_t size) {
     run_init(&call->run, &run_host, memory, size);
     call->host = host;
     call->tool = tool;
-    if (options != NULL && options->size >= sizeof call->options) {
-        call->options = *options;
-    } else {
-        memset(&call->options, 0, sizeof call->options);
-        if (options != NULL) {
-            memcpy(&call->options, options, options->size);
-        }
-    }
+    take_options(&call->options, options);
     call->started_ns = 0;
     atomic_init(&call->cancelled, false);
     call->gate = NULL;
@@ -61,28 +67,19 @@ uint32_t call_deadline_ms(const struct call_host *host, const struct toolrack_to
 
 /* ----------------------------------------------------------------- permit */
 
-int call_permit(const struct call *call, struct toolrack_error *err) {
-    const struct toolrack_tool *tool = call->tool;
+int call_permit(const struct call_host *host, struct toolrack_tool *tool,
+                const struct toolrack_call_options *options, const char *arguments, size_t length,
+                struct toolrack_error *err) {
     const char *name = toolrack_tool_name(tool);
-    if (!tool->enabled) {
-        return error_set(err, TOOLRACK_E_DISABLED, "Tool '%s' is disabled; enable it first", name);
+    struct toolrack_call_options taken;
+    take_options(&taken, options);
+    int code = tool->enabled ? host->permit(host->user, tool, &taken, arguments, length, err)
+                             : error_set(err, TOOLRACK_E_DISABLED,
+                                         "Tool '%s' is disabled; enable it first", name);
+    if (code < 0) {
+        error_set_tool(err, name);
     }
-    switch (toolrack_tool_permission(tool)) {
-    case TOOLRACK_SAFE: return 0;
-    case TOOLRACK_CONFIRM:
-        return call->options.confirmed
-                       ? 0
-                       : error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
-                                   "Tool '%s' runs only after a person agreed to this call", name);
-    case TOOLRACK_DANGEROUS:
-        return call->host->granted != NULL && call->host->granted(call->host->user, tool)
-                       ? 0
-                       : error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                                   "Tool '%s' is dangerous and nothing grants it; an administrator "
-                                   "can, by listing it in \"grants\" of the configuration",
-                                   name);
-    }
-    return error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' has no known permission", name);
+    return code;
 }
 
 /* ------------------------------------------------- what the tool says meanwhile */
@@ -444,7 +441,8 @@ static int run_isolated(struct call *call, const struct prepared *prepared, stru
                              .progress = relay_progress,
                              .log = relay_log,
                              .ask = call->options.ask != NULL ? relay_question : NULL,
-                             .arena = &run->arena};
+                             .arena = &run->arena,
+                             .wants_json = prepared->result_schema != NULL};
     if (run->arguments_filled) {
         with.arguments = run_arguments(run, &with.arguments_length);
         if (with.arguments == NULL) {
@@ -485,10 +483,7 @@ static int prepare(struct call *call, const struct prepared **ret, struct toolra
 static int run(struct call *call, const char *arguments, size_t length,
                struct toolrack_result **ret, struct toolrack_error *err) {
     const struct prepared *prepared = NULL;
-    int code = call_permit(call, err);
-    if (code == 0) {
-        code = prepare(call, &prepared, err);
-    }
+    int code = prepare(call, &prepared, err);
     if (code == 0) {
         code = run_parse(&call->run, arguments, length, err);
     }

@@ -2,7 +2,10 @@
  *
  * parse, check against the schema, fill defaults, run, check the result. What
  * comes before (is it enabled, may it run) and after (the record) stands here
- * too; on which thread it all happens, and until when, is pool.h. */
+ * too; on which thread it all happens, and until when, is pool.h.
+ *
+ * Whether a call may run is settled before its time begins to count: it may take
+ * a person to say so. */
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +19,12 @@
 struct call_host {
     const struct log *log;
     uint32_t deadline_ms; /* for calls and tools that say none */
-    bool (*granted)(void *user, const struct toolrack_tool *tool); /* may a dangerous one run? */
+    /* May an enabled tool run that is not free? It may ask a person and take any time.
+     * @param options  never NULL, of the full size
+     * @return 0, or the code of the refusal with err set */
+    int (*permit)(void *user, struct toolrack_tool *tool,
+                  const struct toolrack_call_options *options, const char *arguments, size_t length,
+                  struct toolrack_error *err);
     void (*event)(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                   const char *message);
     void *user;
@@ -64,10 +72,20 @@ void call_finish(struct call *call);
 /** Tell the tool of its call what the options say, after their texts were moved. */
 void call_take_context(struct call *call);
 
-/** Whether it may run: enabled, permitted, confirmed. */
-int call_permit(const struct call *call, struct toolrack_error *err);
+/** Whether it may run as it is: enabled and safe. Others ask call_permit(). [any-thread] */
+static inline bool call_is_free(const struct toolrack_tool *tool) {
+    return tool->enabled && registration_is_free(tool->reg);
+}
 
-/** Run it on this thread.
+/** Whether a call may run that is not free. No lock is held: it may ask a person.
+ * @param options  as the caller gave them
+ * @param err      never NULL here; names the tool
+ * @return 0; TOOLRACK_E_DISABLED; what call_host.permit says. [call-thread] */
+int call_permit(const struct call_host *host, struct toolrack_tool *tool,
+                const struct toolrack_call_options *options, const char *arguments, size_t length,
+                struct toolrack_error *err);
+
+/** Run it on this thread. It may run: that was settled before.
  * @param arguments  borrowed until call_finish()
  * @param err        never NULL here
  * @return 0 with a result; or the code of the failure. [call-thread] */

@@ -12,8 +12,9 @@
 
 /* Invariants:
  *
- *  (1) queue holds the QUEUED jobs, each with a reference; live holds the submitted jobs that are
- *      not DONE or GIVEN_UP, each with a reference.
+ *  (1) Two queues hold the QUEUED jobs, each with a reference: `asks` those that may not run yet,
+ *      `queue` all others. live holds the submitted jobs that are not DONE or GIVEN_UP, each with
+ *      a reference.
  *  (2) workers holds the threads that are to be joined; a thread that is given up inside a plugin
  *      leaves it, is detached, counts in `lost` until it returns, and then ends.
  *  (3) Locks are taken in the order pool->lock, then job->gate.lock; callbacks of the app are
@@ -21,7 +22,7 @@
  *  (4) A plugin's stuck count is the number of its LOADING and RUNNING jobs that became GIVEN_UP
  *      and whose function has not returned.
  *  (5) `runnable` is the number of queued jobs that dequeue() would give out one after the other;
- *      threads may be idle while others wait for a plugin that is busy.
+ *      threads may be idle while others wait for a plugin that is busy. To ask needs no plugin.
  *  (6) One idle thread at most spins, with `spinning` set; it looks at the queue under the lock
  *      after that and before it sleeps, so that one job needs no signal. */
 
@@ -31,6 +32,7 @@
 
 enum job_state {
     JOB_QUEUED,
+    JOB_ASKING, /* whether it may run */
     JOB_READY,
     JOB_LOADING,
     JOB_RUNNING,
@@ -64,6 +66,8 @@ struct job {
     uint64_t watch_ns; /* when the watch gives it up; 0 is never. Guarded by pool->lock */
 #define WATCH_NOW 1
 
+    bool asks;             /* it must be permitted before it runs */
+    uint32_t deadline_ms;  /* of its deadline from its beginning; 0 is none */
     struct worker *worker; /* who runs it; guarded by pool->lock */
     unsigned depth;        /* of calls that tools made, around this one */
     bool lost;             /* was given up while in its plugin; guarded by gate.lock */
@@ -81,6 +85,12 @@ struct worker {
     pthread_t thread;
 };
 
+/* First come, first served. */
+struct job_queue {
+    struct job *first;
+    struct job *last;
+};
+
 struct pool {
     const struct call_host *host;
     uint32_t threads_max;
@@ -92,15 +102,16 @@ struct pool {
     pthread_cond_t work;  /* a job was queued, or closing */
     pthread_cond_t watch; /* live changed, or closing */
     pthread_cond_t quiet; /* a thread became idle */
-    struct job *queue_first;
-    struct job *queue_last;
-    uint32_t queued;
-    uint32_t runnable; /* of those, whose plugins may hold a thread */
+    struct job_queue queue;
+    struct job_queue asks;
+    uint32_t queued;   /* in both */
+    uint32_t runnable; /* of those, whose plugins may hold a thread, and all that ask */
+    uint32_t asking;   /* jobs that ask, or wait for that */
     struct job *live;
     struct worker *workers;
     uint32_t threads; /* in workers */
     uint32_t idle;    /* of those */
-    uint32_t nesting; /* waits, on threads of the pool, for a call that a tool made */
+    uint32_t nesting; /* threads of the pool that wait: for a call that a tool made, for a person */
     bool spinning;    /* one of the idle ones does not sleep yet */
     uint32_t lost;
     uint32_t returning; /* were lost, and are on their way out */
@@ -168,6 +179,15 @@ static bool own_options(struct job *job) {
 
 static bool take_step(void *user, enum call_step step);
 
+/* Its time begins. */
+static void start_clock(struct job *job) {
+    job->call.started_ns = clock_now_ns();
+    if (job->deadline_ms != 0) {
+        job->call.run.deadline_ns =
+                job->call.started_ns + (uint64_t)job->deadline_ms * CLOCK_NS_PER_MS;
+    }
+}
+
 static struct job *job_create(struct pool *pool, struct toolrack_tool *tool, const char *arguments,
                               size_t length, const struct toolrack_call_options *options,
                               uint32_t deadline_ms) {
@@ -189,10 +209,8 @@ static struct job *job_create(struct pool *pool, struct toolrack_tool *tool, con
     job->call.crew_lock = &job->gate.lock;
     job->call.step = take_step;
     job->call.step_user = job;
-    job->call.started_ns = clock_now_ns();
-    if (deadline_ms != 0) {
-        job->call.run.deadline_ns = job->call.started_ns + (uint64_t)deadline_ms * CLOCK_NS_PER_MS;
-    }
+    job->deadline_ms = deadline_ms;
+    start_clock(job);
     job->arguments = malloc(length + 1);
     if (job->arguments == NULL || !own_options(job)) {
         job_unref(job);
@@ -216,11 +234,10 @@ static bool is_in_plugin(const struct job *job) {
 
 /* READY, LOADING or RUNNING, unless it was given up or cancelled meanwhile. */
 static bool take_step(void *user, enum call_step step) {
-    static const enum job_state states[] = {
-            [CALL_LOADS] = JOB_LOADING,
-                                             [CALL_PREPARES] = JOB_READY,
-                                             [CALL_RUNS] = JOB_RUNNING,
-                                             [CALL_WAITS] = JOB_AWAY};
+    static const enum job_state states[] = {[CALL_LOADS] = JOB_LOADING,
+                                            [CALL_PREPARES] = JOB_READY,
+                                            [CALL_RUNS] = JOB_RUNNING,
+                                            [CALL_WAITS] = JOB_AWAY};
     struct job *job = user;
     (void)pthread_mutex_lock(&job->gate.lock);
     bool goes_on = !is_over(job);
@@ -402,13 +419,21 @@ static void wait_until_left(struct call_gate *gate) {
     (void)pthread_mutex_unlock(&gate->lock);
 }
 
+/* Whether a job is one to give up now. Of a submitted one the time may have begun anew since the
+ * watch found it to be over. */
+static bool may_give_up(const struct job *job) {
+    bool is_due = job->done == NULL || atomic_load(&job->call.cancelled) ||
+                  (job->call.run.deadline_ns != 0 && clock_now_ns() >= job->call.run.deadline_ns);
+    return is_due && !is_over(job) && job->state != JOB_AWAY && job->state != JOB_ASKING;
+}
+
 /* End a job that is not over. Returns whether this call ended it: then its outcome is set, and
  * delivering it is the caller's. */
 static bool give_up(struct job *job) {
     struct pool *pool = job->pool;
     (void)pthread_mutex_lock(&pool->lock);
     (void)pthread_mutex_lock(&job->gate.lock);
-    bool ends = !is_over(job) && job->state != JOB_AWAY;
+    bool ends = may_give_up(job);
     if (ends) {
         atomic_store(&job->call.cancelled, true);
         describe_give_up(job);
@@ -423,8 +448,8 @@ static bool give_up(struct job *job) {
     bool lost = ends && job->lost;
     (void)pthread_mutex_unlock(&job->gate.lock);
     (void)pthread_mutex_unlock(&pool->lock);
-    atomic_store_explicit(&job->over, 1, memory_order_release);
     if (ends) {
+        atomic_store_explicit(&job->over, 1, memory_order_release);
         plugin_wake(job->tool->reg->plugin, &job->call, lost);
         wait_until_left(&job->gate);
     }
@@ -505,8 +530,14 @@ static void leave_plugin(struct pool *pool, struct job *job) {
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
+static void ask_for_job(struct pool *pool, struct job *job);
+
 /* Run a job; its reference is released. False: this thread was given up and is to end. */
 static bool run_job(struct pool *pool, struct job *job) {
+    if (job->asks) {
+        ask_for_job(pool, job);
+        return true;
+    }
     if (begin_job(job)) {
         struct toolrack_result *result = NULL;
         struct toolrack_error error = {0};
@@ -528,10 +559,33 @@ static bool run_job(struct pool *pool, struct job *job) {
     return true;
 }
 
+/* Take a job out of a queue, of which `before` is the one before it or NULL. */
+static void queue_remove(struct job_queue *queue, struct job *before, struct job *job) {
+    *(before != NULL ? &before->queue_next : &queue->first) = job->queue_next;
+    if (queue->last == job) {
+        queue->last = before;
+    }
+    job->queue_next = NULL;
+}
+
+/* A job that asks. Its thread will wait: another may take the place. Caller holds pool->lock. */
+static struct job *dequeue_asking(struct pool *pool) {
+    struct job *job = pool->asks.first;
+    queue_remove(&pool->asks, NULL, job);
+    pool->queued--;
+    pool->runnable--;
+    pool->nesting++;
+    start_worker(pool);
+    return job;
+}
+
 /* The first job whose plugin may hold one more thread. Caller holds pool->lock. */
 static struct job *dequeue(struct pool *pool) {
+    if (pool->asks.first != NULL) {
+        return dequeue_asking(pool);
+    }
     struct job *before = NULL;
-    struct job *job = pool->runnable == 0 ? NULL : pool->queue_first;
+    struct job *job = pool->runnable == 0 ? NULL : pool->queue.first;
     while (job != NULL && !may_hold_thread(job->tool->reg->plugin)) {
         before = job;
         job = job->queue_next;
@@ -539,10 +593,7 @@ static struct job *dequeue(struct pool *pool) {
     if (job == NULL) {
         return NULL;
     }
-    *(before != NULL ? &before->queue_next : &pool->queue_first) = job->queue_next;
-    if (pool->queue_last == job) {
-        pool->queue_last = before;
-    }
+    queue_remove(&pool->queue, before, job);
     count_jobs(pool, job->tool->reg->plugin, -1, +1);
     return job;
 }
@@ -656,51 +707,158 @@ static int refuse_job(struct toolrack_error *err, struct job *job, int code, con
     return code;
 }
 
-/* Queue a job, with a reference of the queue's own. */
-static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *err) {
-    const char *reason = NULL;
-    int code = TOOLRACK_E_LIMIT_EXCEEDED;
-    bool is_seen = false; /* by the thread that spins */
-    (void)pthread_mutex_lock(&pool->lock);
+static const char no_thread[] = "the host cannot start a thread; the process may have too many";
+
+/* Why a job is not queued, or NULL. Caller holds pool->lock. */
+static const char *reason_to_refuse(struct pool *pool, const struct job *job, int *ret_code) {
+    *ret_code = TOOLRACK_E_LIMIT_EXCEEDED;
     if (pool->stopping) {
-        code = TOOLRACK_E_CANCELLED;
-        reason = "the host is closing";
-    } else if (pool->queued >= TOOLRACK_QUEUE_MAX) {
-        reason = "too many calls wait for a thread of the host; try again later";
-    } else if (job->done != NULL && !start_watch(pool)) {
-        reason = "the host cannot start a thread; the process may have too many";
+        *ret_code = TOOLRACK_E_CANCELLED;
+        return "the host is closing";
     }
-    if (reason == NULL) {
-        count_jobs(pool, job->tool->reg->plugin, +1, 0);
-        start_worker(pool);
-        if (pool->threads == 0) {
-            count_jobs(pool, job->tool->reg->plugin, -1, 0);
-            reason = "the host cannot start a thread; the process may have too many";
-        }
+    if (pool->queued >= TOOLRACK_QUEUE_MAX) {
+        return "too many calls wait for a thread of the host; try again later";
     }
-    if (reason == NULL) {
-        (void)job_ref(job);
-        if (pool->queue_last != NULL) {
-            pool->queue_last->queue_next = job;
-        } else {
-            pool->queue_first = job;
-        }
-        pool->queue_last = job;
-        if (job->done != NULL) {
-            job->watch_ns = job->call.run.deadline_ns;
-            live_add(pool, job);
-            (void)pthread_cond_signal(&pool->watch);
-        }
-        is_seen = pool->spinning && pool->runnable == 1;
-        if (!is_seen) {
-            (void)pthread_cond_signal(&pool->work);
-        }
+    if (job->asks && pool->asking >= POOL_ASKING_MAX) {
+        return "too many calls wait for somebody to permit them; try again later";
     }
-    (void)pthread_mutex_unlock(&pool->lock);
+    return job->done != NULL && !start_watch(pool) ? no_thread : NULL;
+}
+
+/* Note a change in how many jobs wait in the queue of a job. Caller holds pool->lock. */
+static void count_queued(struct pool *pool, const struct job *job, int queued) {
+    if (job->asks) {
+        pool->queued += (uint32_t)queued;
+        pool->runnable += (uint32_t)queued;
+        pool->asking += (uint32_t)queued;
+    } else {
+        count_jobs(pool, job->tool->reg->plugin, queued, 0);
+    }
+}
+
+/* Put a job, with its reference, into its queue, where it is counted already. Returns whether the
+ * thread that spins sees it, once it is told. Caller holds pool->lock. */
+static bool queue_add(struct pool *pool, struct job *job) {
+    struct job_queue *queue = job->asks ? &pool->asks : &pool->queue;
+    *(queue->last != NULL ? &queue->last->queue_next : &queue->first) = job;
+    queue->last = job;
+    if (job->done != NULL) {
+        job->watch_ns = job->call.run.deadline_ns;
+        (void)pthread_cond_signal(&pool->watch);
+    }
+    bool is_seen = pool->spinning && pool->runnable == 1;
+    if (!is_seen) {
+        (void)pthread_cond_signal(&pool->work);
+    }
+    return is_seen;
+}
+
+static void tell_spinning(struct pool *pool, bool is_seen) {
     if (is_seen) {
         atomic_store_explicit(&pool->offered, 1, memory_order_release);
     }
+}
+
+/* Queue a job, with a reference of the queue's own. */
+static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *err) {
+    int code;
+    bool is_seen = false; /* by the thread that spins */
+    (void)pthread_mutex_lock(&pool->lock);
+    const char *reason = reason_to_refuse(pool, job, &code);
+    if (reason == NULL) {
+        count_queued(pool, job, +1);
+        start_worker(pool);
+        if (pool->threads == 0) {
+            count_queued(pool, job, -1);
+            reason = no_thread;
+        }
+    }
+    if (reason == NULL) {
+        if (job->done != NULL) {
+            live_add(pool, job);
+        }
+        is_seen = queue_add(pool, job_ref(job));
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    tell_spinning(pool, is_seen);
     return reason == NULL ? 0 : refuse_job(err, job, code, reason);
+}
+
+/* ------------------------------------------------------------------ asking */
+
+static bool begin_asking(struct job *job) {
+    (void)pthread_mutex_lock(&job->gate.lock);
+    bool begins = job->state == JOB_QUEUED;
+    if (begins) {
+        job->state = JOB_ASKING;
+    }
+    (void)pthread_mutex_unlock(&job->gate.lock);
+    return begins;
+}
+
+/* Queued again, as one that may run, with its reference; its time begins anew. */
+static void queue_permitted(struct pool *pool, struct job *job) {
+    (void)pthread_mutex_lock(&pool->lock);
+    (void)pthread_mutex_lock(&job->gate.lock);
+    bool cancelled = atomic_load(&job->call.cancelled);
+    job->state = JOB_QUEUED;
+    start_clock(job);
+    (void)pthread_mutex_unlock(&job->gate.lock);
+    job->asks = false;
+    count_queued(pool, job, +1);
+    bool is_seen = queue_add(pool, job);
+    if (cancelled) {
+        job->watch_ns = WATCH_NOW; /* just now */
+    }
+    start_worker(pool);
+    (void)pthread_mutex_unlock(&pool->lock);
+    tell_spinning(pool, is_seen);
+}
+
+/* This thread has not to wait for anybody any more. */
+static void leave_asking(struct pool *pool) {
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->nesting--;
+    pool->asking--;
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+/* End a job that was cancelled while somebody was asked about it. */
+static void end_cancelled(struct job *job) {
+    (void)pthread_mutex_lock(&job->gate.lock);
+    job->state = JOB_QUEUED;
+    (void)pthread_mutex_unlock(&job->gate.lock);
+    if (give_up(job)) {
+        deliver(job);
+    }
+    job_unref(job);
+}
+
+/* End a job that may not run. */
+static void end_refused(struct job *job, int code, const struct toolrack_error *error) {
+    if (end_job(job, code, NULL, error)) {
+        deliver(job);
+    }
+    job_unref(job);
+}
+
+/* Ask whether a job may run; its reference is released, or goes on with it. */
+static void ask_for_job(struct pool *pool, struct job *job) {
+    struct toolrack_error error = {0};
+    bool asks = begin_asking(job);
+    int code = asks ? call_permit(pool->host, job->tool, &job->call.options, job->arguments,
+                                  job->length, &error)
+                    : 0;
+    leave_asking(pool);
+    if (!asks) {
+        job_unref(job); /* it was given up before */
+    } else if (atomic_load(&job->call.cancelled)) {
+        end_cancelled(job);
+    } else if (code < 0) {
+        end_refused(job, code, &error);
+    } else {
+        queue_permitted(pool, job);
+    }
 }
 
 /* -------------------------------------------------------------------- life */
@@ -906,6 +1064,7 @@ int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *argum
     }
     job->done = done != NULL ? done : drop_outcome;
     job->user = user;
+    job->asks = !call_is_free(tool);
     int code = enqueue(pool, job, err);
     if (code == 0 && ret != NULL) {
         *ret = STEAL(job);

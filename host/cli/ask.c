@@ -485,3 +485,58 @@ int ask_person(const struct ask *ask, const char *tool, const char *message, con
     *ret_content = content;
     return answer;
 }
+
+/* ------------------------------------------------------------------- approval */
+
+static void add_request(struct buf *text, const struct toolrack_approval_request *request) {
+    size_t length = strlen(request->arguments);
+    size_t shown = length <= ASK_ARGUMENTS_SHOWN_MAX
+                           ? length
+                           : utf8_cut(request->arguments, ASK_ARGUMENTS_SHOWN_MAX);
+    text_add_line(text, request->tool, strlen(request->tool));
+    buf_add_char(text, ' ');
+    text_add_line(text, request->version, strlen(request->version));
+    buf_add_text(text, ", of plugin ");
+    text_add_line(text, request->plugin, strlen(request->plugin));
+    buf_add_text(text, ": ");
+    text_add_line(text, request->reason, strlen(request->reason));
+    buf_add_text(text, "\n  ");
+    /* As they are: of what is in a string no space may be left out. */
+    text_add_escaped(text, request->arguments, shown);
+    if (shown < length) {
+        buf_printf(text, "\n  and %zu bytes more, which are not shown", length - shown);
+    }
+    buf_add_char(text, '\n');
+}
+
+/* TOOLRACK_ASK_LATER for what is no answer. */
+static int take_approval(const struct buf *line) {
+    if (is_yes(line->data)) {
+        return TOOLRACK_ALLOW_ONCE;
+    }
+    if (strcasecmp(line->data, "a") == 0 || strcasecmp(line->data, "always") == 0) {
+        return TOOLRACK_ALLOW_ALWAYS;
+    }
+    return line->length == 0 || is_no(line->data) ? TOOLRACK_DENY : TOOLRACK_ASK_LATER;
+}
+
+int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request) {
+    static const char question[] = "Let it run? [y]es, [a]lways, [N]o: ";
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    add_request(&text, request);
+    buf_add_text(&text, question);
+    for (unsigned i = 0; i < ASK_TRIES_MAX && !text.failed; i++) {
+        if (!prompt(ask, &text, &line)) {
+            show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});
+            return TOOLRACK_DENY;
+        }
+        int answer = take_approval(&line);
+        if (answer != TOOLRACK_ASK_LATER) {
+            return answer;
+        }
+        buf_clear(&text);
+        buf_add_text(&text, question);
+    }
+    return TOOLRACK_DENY;
+}

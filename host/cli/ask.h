@@ -1,4 +1,4 @@
-/* ask.h - questions of a tool, put to the person at the terminal.
+/* ask.h - questions of a tool, or about it, put to the person at the terminal.
  *
  * A question comes with the schema of a flat object: each of its properties is one
  * line to fill in, and at the end the person agrees to send the answer or not. What
@@ -44,3 +44,11 @@ void ask_stop(const struct ask *ask);
  *         one line cannot give. [call-thread] */
 int ask_person(const struct ask *ask, const char *tool, const char *message, const char *schema,
                char **ret_content);
+
+/* Bytes of arguments that are shown; of longer ones it is said how many are not. */
+#define ASK_ARGUMENTS_SHOWN_MAX 4096u
+
+/** Ask whether a call may run: once, always, or not.
+ * @return enum toolrack_approval; DENY for whatever is no clear yes, and when the question is over
+ *         before it is answered. [call-thread] */
+int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request);

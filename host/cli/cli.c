@@ -1,12 +1,15 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/ask.h"
 #include "cli/json.h"
 #include "cli/output.h"
 
@@ -131,6 +134,17 @@ struct toolrack_tool *cli_find(struct cli *cli, const char *name, struct toolrac
     return tool;
 }
 
+void cli_who(char *who, size_t room) {
+    char memory[4096];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    if (getpwuid_r(getuid(), &entry, memory, sizeof memory, &found) == 0 && found != NULL) {
+        (void)snprintf(who, room, "%s", found->pw_name);
+    } else {
+        (void)snprintf(who, room, "uid %u", (unsigned)getuid());
+    }
+}
+
 /* --------------------------------------------------------- the whole command */
 
 /* On any thread. */
@@ -148,6 +162,7 @@ static int open_host(struct cli *cli, struct toolrack_error *err) {
     options.plugin_dirs =
             cli->options.plugin_dirs.count > 0 ? cli->options.plugin_dirs.items : NULL;
     options.require_sandbox = cli->options.require_sandbox;
+    options.approve = cli->options.json || !ask_possible() ? NULL : cli_approve;
     options.log = print_log;
     options.log_level = cli->options.verbose ? TOOLRACK_LOG_DEBUG : TOOLRACK_LOG_WARNING;
     return toolrack_open(&options, &cli->host, err);

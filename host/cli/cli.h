@@ -45,6 +45,10 @@ int verb_call(struct cli *cli);
 int verb_enable(struct cli *cli);
 int verb_disable(struct cli *cli);
 int verb_priority(struct cli *cli);
+int verb_grant(struct cli *cli);
+int verb_revoke(struct cli *cli);
+int verb_grants(struct cli *cli);
+int verb_approvals(struct cli *cli);
 int verb_why(struct cli *cli);
 int verb_release(struct cli *cli);
 int verb_check(struct cli *cli);
@@ -69,6 +73,16 @@ int cli_exit_of(int code);
  * @return a reference to be released with toolrack_tool_unref(); or NULL with `err` saying what
  *         there is instead: the nearest name, the versions, or why it was refused. */
 struct toolrack_tool *cli_find(struct cli *cli, const char *name, struct toolrack_error *err);
+
+/* Room for the name of a user, with its final zero. */
+#define CLI_WHO_ROOM 128u
+
+/** Who decides here: the user's login name, or "uid N". */
+void cli_who(char *who, size_t room);
+
+/** What the host asks before it runs a tool that needs a confirmation: the person at the terminal,
+ * while a call runs. (verb-call.c) */
+int cli_approve(void *user, const struct toolrack_approval_request *request);
 
 /** Print the help of one verb, or the overview for NULL. @return an exit code. */
 int help_print(struct cli *cli, const struct verb *verb);

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "cli/text.h"
 
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
 #define REASON_MAX 512u
 
 /* Whether any document of this process lacks something. */
@@ -124,4 +126,13 @@ int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     buf_add(&cli->out, text, length);
     buf_add_char(&cli->out, '\n');
     return CLI_OK;
+}
+
+int json_print_text(struct cli *cli, const struct toolrack_text *text) {
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_new();
+    return json_print(cli, copy, yyjson_val_mut_copy(copy, yyjson_doc_get_root(doc)));
 }

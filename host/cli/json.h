@@ -25,5 +25,8 @@ yyjson_mut_val *json_error(yyjson_mut_doc *doc, const struct toolrack_error *err
  * for a person, on a terminal, indented. @return an exit code. */
 int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);
 
+/** The same with JSON that the host gave. */
+int json_print_text(struct cli *cli, const struct toolrack_text *text);
+
 /** "safe", "confirm" or "dangerous". */
 const char *json_permission(enum toolrack_permission permission);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/name.h"
 
@@ -123,6 +124,38 @@ static int set_timeout(uint32_t *timeout_ms, const char *value, struct toolrack_
     return 0;
 }
 
+bool options_duration(const char *text, uint32_t *ret_s) {
+    static const struct {
+        const char *unit;
+        uint32_t seconds;
+    } units[] = {{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+    char digits[16];
+    size_t length = strspn(text, "0123456789");
+    long long number = 0;
+    if (length == 0 || length >= sizeof digits) {
+        return false;
+    }
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    for (size_t i = 0; i < ARRAY_LENGTH(units); i++) {
+        if (strcmp(text + length, units[i].unit) == 0 &&
+            options_number(digits, 1, OPTIONS_FOR_S_MAX / units[i].seconds, &number)) {
+            *ret_s = (uint32_t)number * units[i].seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int set_duration(uint32_t *seconds, const char *value, struct toolrack_error *err) {
+    return options_duration(value, seconds)
+                   ? 0
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "--for takes a duration such as 30s, 10m, 2h or 7d, of ten years at "
+                               "most, not \"%s\"",
+                               value);
+}
+
 static int set_option(struct options *options, const struct option_spec *spec, const char *value,
                       struct toolrack_error *err) {
     void *member = (char *)options + spec->offset;
@@ -135,6 +168,7 @@ static int set_option(struct options *options, const struct option_spec *spec, c
         return 0;
     }
     case OPTION_TIMEOUT: return set_timeout(member, value, err);
+    case OPTION_DURATION: return set_duration(member, value, err);
     }
     return 0;
 }

@@ -14,6 +14,8 @@
 
 /* Longest wait that --timeout takes: one day. */
 #define OPTIONS_TIMEOUT_MS_MAX 86400000u
+/* Longest validity that --for takes: ten years. */
+#define OPTIONS_FOR_S_MAX      315360000u
 
 /** Texts in the order of the command line, borrowed from it. */
 struct texts {
@@ -40,11 +42,12 @@ struct options {
     struct texts args;
     uint32_t timeout_ms; /**< 0 when not given */
     bool yes;
+    uint32_t for_s; /**< 0 when not given */
 
     const char **memory; /**< owned; what the texts stand in */
 };
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_TIMEOUT };
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_TIMEOUT, OPTION_DURATION };
 
 /** One option. A table of them ends with a name that is NULL. */
 struct option_spec {
@@ -56,6 +59,10 @@ struct option_spec {
 };
 
 struct cli;
+
+/** Read a duration such as 30s, 10m, 2h or 7d. False: it is none, or longer than
+ * OPTIONS_FOR_S_MAX. */
+bool options_duration(const char *text, uint32_t *ret_s);
 
 /** One verb. The table of them ends with a name that is NULL; all of help comes from it. */
 struct verb {

@@ -91,6 +91,7 @@ static volatile sig_atomic_t interrupted;
 
 /* The person at the terminal; nobody is there with `stop` below 0. */
 static struct ask person = {.stop = -1};
+static uint32_t call_deadline_ms; /* of the call about which it is asked; 0: not known */
 
 struct outcome {
     atomic_bool done;
@@ -137,18 +138,33 @@ static int put_question(void *user, const char *message, const char *schema, cha
 
 /* A question ends a little before the call does, where that is known: the tool can then still say
  * how it ended, and the call need not wait for the person. */
+static void begin_patience(void) {
+    if (call_deadline_ms != 0) {
+        uint64_t most_ns = (uint64_t)call_deadline_ms * CLOCK_NS_PER_MS;
+        person.deadline_ns = clock_now_ns() + most_ns - most_ns / ASK_RESERVE_PART;
+    }
+}
+
 static void prepare_questions(struct cli *cli, const struct toolrack_tool *tool,
                               struct toolrack_call_options *options) {
     if (cli->options.json || !ask_possible() || !ask_init(&person, STDIN_FILENO, STDERR_FILENO)) {
         return;
     }
-    uint32_t deadline_ms =
+    call_deadline_ms =
             options->deadline_ms != 0 ? options->deadline_ms : toolrack_tool_deadline_ms(tool);
-    if (deadline_ms != 0) {
-        uint64_t most_ns = (uint64_t)deadline_ms * CLOCK_NS_PER_MS;
-        person.deadline_ns = clock_now_ns() + most_ns - most_ns / ASK_RESERVE_PART;
-    }
+    begin_patience();
     options->ask = put_question;
+}
+
+/* On a thread of the host, before the tool runs. The call's time begins with the answer. */
+int cli_approve(void *user, const struct toolrack_approval_request *request) {
+    (void)user;
+    struct ask patient = person;
+    patient.deadline_ns = 0;
+    cli_who(request->who, request->who_room);
+    int answer = ask_approval(&patient, request);
+    begin_patience();
+    return answer;
 }
 
 /* Wait for the end of the call. The first Ctrl-C cancels it, the next one has its usual effect. */
@@ -250,9 +266,12 @@ int verb_call(struct cli *cli) {
     if (make_arguments(cli, tool, &arguments, &outcome.err) < 0) {
         return cli_fail_usage(cli, &outcome.err);
     }
+    char who[CLI_WHO_ROOM];
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    cli_who(who, sizeof who);
     options.deadline_ms = cli->options.timeout_ms;
     options.confirmed = cli->options.yes;
+    options.caller = who;
     options.channel = "cli";
     options.progress = cli->options.verbose ? print_progress : NULL;
     options.user = (void *)(uintptr_t)toolrack_tool_name(tool);

@@ -1,4 +1,5 @@
 /* why, release: what happened to a plugin, and letting it go on. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -58,11 +59,114 @@ static void add_crash(struct buf *out, yyjson_val *crash) {
     }
 }
 
+/* ------------------------------------------------------------------ changes */
+
+/* Bytes of the line at `text`, its end included. */
+static size_t line_length(const char *text) {
+    size_t length = strcspn(text, "\n");
+    return length + (text[length] == '\n');
+}
+
+static bool same_line(const char *a, const char *b) {
+    size_t length = strcspn(a, "\n");
+    return length == strcspn(b, "\n") && memcmp(a, b, length) == 0;
+}
+
+/* Where the last lines begin that two texts share, counted from their ends. */
+static void cut_shared_end(const char *a, size_t *a_length, const char *b, size_t *b_length) {
+    while (*a_length > 0 && *b_length > 0) {
+        size_t a_start = *a_length - 1;
+        size_t b_start = *b_length - 1;
+        while (a_start > 0 && a[a_start - 1] != '\n') {
+            a_start--;
+        }
+        while (b_start > 0 && b[b_start - 1] != '\n') {
+            b_start--;
+        }
+        if (*a_length - a_start != *b_length - b_start ||
+            memcmp(a + a_start, b + b_start, *a_length - a_start) != 0) {
+            return;
+        }
+        *a_length = a_start;
+        *b_length = b_start;
+    }
+}
+
+/* Some lines of a text, each behind its sign. */
+static void add_signed_lines(struct buf *out, char sign, const char *text, size_t length) {
+    while (length > 0) {
+        size_t line = strcspn(text, "\n");
+        line = line < length ? line : length;
+        buf_printf(out, "  %c ", sign);
+        text_add_escaped(out, text, line);
+        buf_add_char(out, '\n');
+        line += line < length;
+        text += line;
+        length -= line;
+    }
+}
+
+/* What is not in both: the lines between those at the beginning and at the end. */
+static void add_difference(struct buf *out, const char *approved, const char *now) {
+    while (*approved != '\0' && *now != '\0' && same_line(approved, now)) {
+        approved += line_length(approved);
+        now += line_length(now);
+    }
+    size_t approved_length = strlen(approved);
+    size_t now_length = strlen(now);
+    cut_shared_end(approved, &approved_length, now, &now_length);
+    add_signed_lines(out, '-', approved, approved_length);
+    add_signed_lines(out, '+', now, now_length);
+}
+
+/* A schema over several lines, so that a change in it stands alone; any other text as it is. To be
+ * freed. */
+static char *spread(const char *text) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
+    char *pretty = yyjson_is_ctn(yyjson_doc_get_root(doc))
+                           ? yyjson_write(doc, YYJSON_WRITE_PRETTY_TWO_SPACES, NULL)
+                           : NULL;
+    return pretty != NULL ? pretty : strdup(text);
+}
+
+static void add_change(struct buf *out, const char *field, yyjson_val *change) {
+    const char *approved = member(change, "approved");
+    const char *now = member(change, "now");
+    if (approved == NULL || now == NULL) {
+        return;
+    }
+    CLEANUP(freep) char *before = spread(approved);
+    CLEANUP(freep) char *after = spread(now);
+    if (before == NULL || after == NULL) {
+        out->failed = true;
+        return;
+    }
+    buf_printf(out, "\nits %s since it was approved\n", field);
+    /* The same values, written in another way. */
+    bool is_form = strcmp(before, after) == 0;
+    add_difference(out, is_form ? approved : before, is_form ? now : after);
+}
+
+static void add_changes(struct buf *out, yyjson_val *changed) {
+    size_t at;
+    size_t count;
+    yyjson_val *field;
+    yyjson_val *change;
+    yyjson_obj_foreach (changed, at, count, field, change) {
+        add_change(out, yyjson_get_str(field), change);
+    }
+}
+
+/* -------------------------------------------------------------------- whole */
+
 static void print_text(struct buf *out, yyjson_val *root) {
     buf_printf(out, "%s %s\n\n", member(root, "plugin"), member(root, "version"));
     add_line(out, "state", member(root, "state"));
     add_line(out, "reason", member(root, "reason"));
     add_line(out, "file", member(root, "file"));
+    add_line(out, "tool", member(root, "tool"));
+    add_line(out, "permission", member(root, "permission"));
+    add_changes(out, yyjson_obj_get(root, "changed"));
     size_t at;
     size_t count;
     yyjson_val *crash;
@@ -77,13 +181,12 @@ int verb_why(struct cli *cli) {
     if (toolrack_why(cli->host, cli->options.words.items[0], &text, &err) < 0) {
         return cli_fail(cli, &err);
     }
+    if (cli->options.json) {
+        return json_print_text(cli, text);
+    }
     size_t length = 0;
     const char *json = toolrack_text_data(text, &length);
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
-    if (cli->options.json) {
-        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_new();
-        return json_print(cli, copy, yyjson_val_mut_copy(copy, yyjson_doc_get_root(doc)));
-    }
     print_text(&cli->out, yyjson_doc_get_root(doc));
     return CLI_OK;
 }

@@ -21,6 +21,11 @@ static const struct option_spec call_options[] = {
         {0},
 };
 
+static const struct option_spec grant_options[] = {
+        {"for", "DURATION", "how long, such as 30s, 10m, 2h or 7d", OPTION_DURATION, MEMBER(for_s)},
+        {0},
+};
+
 static const char call_details[] =
         "The arguments are one JSON object; - reads it from standard input. --arg sets\n"
         "one argument, taking its type from the tool's schema: a string stays as it is,\n"
@@ -29,8 +34,9 @@ static const char call_details[] =
         "\n"
         "A text result is printed as it is, any other as JSON; with --json always JSON.\n"
         "Ctrl-C cancels the call; the command then ends of SIGINT (130 in a shell).\n"
-        "A tool whose permission is 'confirm' runs with --yes only, and a 'dangerous'\n"
-        "one when the configuration grants it.\n";
+        "A tool whose permission is 'confirm' asks at the terminal whether it may run;\n"
+        "elsewhere it runs with --yes only. A 'dangerous' one runs when it is granted:\n"
+        "'toolrack grant NAME'.\n";
 
 static const char check_details[] =
         "Reads the files and runs nothing of them. Exit code 1 when there is an error or\n"
@@ -42,7 +48,24 @@ static const char name_details[] =
 
 static const char why_details[] =
         "NAME is a plugin's id or one of its tools. Shows its state and the crashes kept\n"
-        "of it, the newest first: signal, backtrace, last lines.\n";
+        "of it, the newest first: signal, backtrace, last lines; of a tool that is not as\n"
+        "it was approved, what changed.\n";
+
+static const char grant_details[] =
+        "Lets a 'dangerous' tool run, and a 'confirm' one without asking: all versions of\n"
+        "NAME, those to come too, or one. What is granted is the tool as it is now: when\n"
+        "its description or schema changes, its state is 'changed', and 'toolrack why\n"
+        "NAME' shows how. Granted again, it runs again.\n";
+
+static const char revoke_details[] =
+        "Takes back what was granted, and what was approved for always or for a\n"
+        "conversation. What the configuration grants stays.\n";
+
+static const char approvals_details[] =
+        "Without words: the calls that wait for somebody's answer. With them the answer to\n"
+        "one: 'allow' lets it run once, 'conversation' and 'always' every call of this\n"
+        "version of the tool from now on, 'deny' none. Whoever called has to call again,\n"
+        "within an hour.\n";
 
 static const char release_details[] =
         "A plugin that crashes three times within a minute is put into quarantine: its\n"
@@ -61,6 +84,14 @@ const struct verb cli_verbs[] = {
          verb_disable},
         {"priority", "NAME[@VERSION] N", "set a tool's priority; higher goes first", name_details,
          NULL, 2, 2, true, verb_priority},
+        {"grant", "NAME[@VERSION]", "let a tool run that is dangerous or asks", grant_details,
+         grant_options, 1, 1, true, verb_grant},
+        {"revoke", "NAME[@VERSION]", "take back what was granted or approved", revoke_details, NULL,
+         1, 1, true, verb_revoke},
+        {"grants", "", "list what is granted and approved", NULL, NULL, 0, 0, true, verb_grants},
+        {"approvals", "[allow|always|conversation|deny ID]",
+         "list the calls that wait for an answer, or give it", approvals_details, NULL, 0, 2, true,
+         verb_approvals},
         {"why", "NAME", "say why a plugin is as it is: state and crashes", why_details, NULL, 1, 1,
          true, verb_why},
         {"release", "NAME", "let a plugin in quarantine run again", release_details, NULL, 1, 1,

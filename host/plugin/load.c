@@ -119,12 +119,12 @@ static int check_unchanged(const char *path, const struct file_identity *identit
                            struct toolrack_error *err) {
     struct stat st;
     if (stat(path, &st) < 0) {
-        return error_set(err, TOOLRACK_E_REFUSED, "%s is gone; start the host again", path);
+        return error_set(err, TOOLRACK_E_REFUSED, "%s is gone; reload the plugin", path);
     }
     struct file_identity found = identity_of(&st);
     if (!identity_same(&found, identity)) {
         return error_set(err, TOOLRACK_E_REFUSED,
-                         "%s has changed since it was read; start the host again", path);
+                         "%s has changed since it was read; reload the plugin", path);
     }
     return 0;
 }
@@ -192,6 +192,15 @@ int image_load(const char *path, const struct file_identity *identity,
     }
     *ret = STEAL(image);
     return 0;
+}
+
+static int has_path(struct dl_phdr_info *info, size_t size, void *user) {
+    (void)size;
+    return strcmp(info->dlpi_name, user) == 0;
+}
+
+bool image_is_mapped(const char *path) {
+    return dl_iterate_phdr(has_path, (void *)(uintptr_t)path) != 0;
 }
 
 int image_adopt(const struct tr_plugin *plugin, const struct descriptor *desc,

@@ -42,6 +42,9 @@ int image_load(const char *path, const struct file_identity *identity,
 int image_adopt(const struct tr_plugin *plugin, const struct descriptor *desc,
                 const struct image_host *host, struct image **ret, struct toolrack_error *err);
 
+/** Whether the loader has an image of that path in this process. [any-thread] */
+bool image_is_mapped(const char *path);
+
 /* What became of an image that was unloaded: looked up, not believed, for a closed library goes
  * only if nothing in it says otherwise. */
 enum unload_verdict {

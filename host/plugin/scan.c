@@ -309,6 +309,7 @@ static int add_rows(struct scanner *scanner, const struct folder *folder,
     for (size_t i = 0; i < folder->count; i++) {
         struct scan_file *row = &scan->files[scan->file_count];
         *row = (struct scan_file){.path = folder_path(folder, i),
+                                  .folder = (size_t)(asked - scanner->options->folders),
                                   .trust = asked->trust,
                                   .isolation = asked->isolation,
                                   .pin = asked->pin};

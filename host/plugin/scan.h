@@ -52,6 +52,7 @@ struct scan_folder {
 /** One file whose name ends in .so and does not begin with a dot. */
 struct scan_file {
     const char *path; /* folder, slash, name; as given, links not resolved */
+    size_t folder;    /* which of the folders given */
     enum trust trust;
     enum isolation isolation; /* as its folder says, likewise trust and pin */
     enum pin_policy pin;

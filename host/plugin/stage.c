@@ -480,14 +480,15 @@ static bool put_path(const struct stage *stage, const char *name, struct staged 
     return length > 0 && length < (int)sizeof ret->path;
 }
 
-/* Whether the copy of this name has that content; `ret` is filled then. */
+/* Whether the copy of this name has that content; `ret` is filled then. One that has two names is
+ * just being given its final one, and its ctime, which belongs to its identity, is not final. */
 static bool take_copy(const struct stage *stage, const char *name,
                       const uint8_t sha256[STAGE_HASH_SIZE], struct staged *ret) {
     CLEANUP(closep)
     int fd = openat(stage->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     struct staged found = {.is_old = true};
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
         pass_over(fd, -1, (uint64_t)st.st_size, found.sha256) != PASS_DONE ||
         memcmp(found.sha256, sha256, STAGE_HASH_SIZE) != 0 || !put_path(stage, name, &found)) {
         return false;
@@ -521,8 +522,9 @@ int stage_find(struct stage *stage, const uint8_t sha256[STAGE_HASH_SIZE], const
 
 /* A file while it is copied. */
 struct copying {
-    struct stage *stage;
+    struct stage *stage; /* NULL: it is only hashed */
     const char *source_path;
+    const char *base; /* the name that the copy bears */
     int from;
     struct file_identity source;
     int to;
@@ -656,7 +658,7 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
     hash_digits(ret->sha256, digits);
     do {
         (void)snprintf(name, sizeof name, "%s-g%llu-%s", digits, (unsigned long long)generation++,
-                       base_of(copying->source_path));
+                       copying->base);
         if (!put_path(stage, name, ret)) {
             errno = ENAMETOOLONG;
             return cannot_write(copying, err);
@@ -675,7 +677,11 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
 int stage_copy(struct stage *stage, const char *source_path, const struct file_identity *expected,
                enum stage_mode mode, struct staged *ret, struct toolrack_error *err) {
     CLEANUP(copying_finish)
-    struct copying copying = {.stage = stage, .source_path = source_path, .from = -1, .to = -1};
+    struct copying copying = {.stage = stage,
+                              .source_path = source_path,
+                              .base = base_of(source_path),
+                              .from = -1,
+                              .to = -1};
     struct staged staged = {0};
     int code = open_source(&copying, expected, err);
     if (code == 0) {
@@ -691,6 +697,53 @@ int stage_copy(struct stage *stage, const char *source_path, const struct file_i
     if (code == 0) {
         staged.source = copying.source;
         *ret = staged;
+    }
+    return code;
+}
+
+int stage_renew(struct stage *stage, const struct staged *copy, struct staged *ret,
+                struct toolrack_error *err) {
+    struct entry entry;
+    struct staged staged = {.source = copy->source};
+    CLEANUP(copying_finish)
+    struct copying copying = {.stage = stage, .source_path = copy->path, .from = -1, .to = -1};
+    const char *slash = strrchr(copy->path, '/');
+    if (slash == NULL || !parse_name(slash + 1, &entry)) {
+        return error_set(err, TOOLRACK_E_IO, "%s is no copy of a plugin", copy->path);
+    }
+    copying.base = entry.base;
+    int code = open_source(&copying, &copy->identity, err);
+    if (code == 0) {
+        code = open_copy(&copying, err);
+    }
+    if (code == 0) {
+        code = copy_bytes(&copying, staged.sha256, err);
+    }
+    if (code == STAGE_CHANGING ||
+        (code == 0 && memcmp(staged.sha256, copy->sha256, sizeof staged.sha256) != 0)) {
+        return error_set(err, TOOLRACK_E_IO, "%s was changed by somebody else; remove it",
+                         copy->path);
+    }
+    if (code == 0) {
+        code = publish(&copying, &staged, err);
+    }
+    if (code == 0) {
+        *ret = staged;
+    }
+    return code;
+}
+
+int stage_hash(const char *source_path, const struct file_identity *expected,
+               uint8_t ret_sha256[STAGE_HASH_SIZE], struct toolrack_error *err) {
+    uint8_t sha256[STAGE_HASH_SIZE];
+    CLEANUP(copying_finish)
+    struct copying copying = {.source_path = source_path, .from = -1, .to = -1};
+    int code = open_source(&copying, expected, err);
+    if (code == 0) {
+        code = copy_bytes(&copying, sha256, err);
+    }
+    if (code == 0) {
+        memcpy(ret_sha256, sha256, sizeof sha256);
     }
     return code;
 }
@@ -758,4 +811,14 @@ size_t stage_collect(struct stage *stage, const char *const *in_use, size_t coun
     size_t removed = remove_unneeded(stage, in_use, count);
     (void)set_lock(stage->lock, F_RDLCK); /* from exclusive to shared: nobody can be in the way */
     return removed;
+}
+
+const char *stage_original_name(const char *name) {
+    size_t digits = strspn(name, "0123456789abcdef");
+    if (digits != STAGE_HASH_SIZE || strncmp(name + digits, "-g", 2) != 0) {
+        return name;
+    }
+    const char *number = name + digits + 2;
+    size_t length = strspn(number, "0123456789");
+    return length > 0 && number[length] == '-' ? number + length + 1 : name;
 }

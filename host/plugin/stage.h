@@ -88,12 +88,26 @@ const char *stage_path(const struct stage *stage);
 int stage_copy(struct stage *stage, const char *source_path, const struct file_identity *expected,
                enum stage_mode mode, struct staged *ret, struct toolrack_error *err);
 
+/** Copy a copy: the same content and name in another file, which becomes another image.
+ * @return 0; TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY. [any-thread] */
+int stage_renew(struct stage *stage, const struct staged *copy, struct staged *ret,
+                struct toolrack_error *err);
+
+/** The hash that a copy of a file would have, without making one. No stage is needed.
+ * @return as stage_copy(). [any-thread] */
+int stage_hash(const char *source_path, const struct file_identity *expected,
+               uint8_t ret_sha256[STAGE_HASH_SIZE], struct toolrack_error *err);
+
 /** Find the newest sound copy of a content.
  *
  * @param name  of the file it was made of, without folder; NULL: of any
  * @return 0; TOOLRACK_E_NOT_FOUND, TOOLRACK_E_NO_MEMORY. [any-thread] */
 int stage_find(struct stage *stage, const uint8_t sha256[STAGE_HASH_SIZE], const char *name,
                struct staged *ret, struct toolrack_error *err);
+
+/** The name of the file that a copy was made of, given the name of the copy without its folder, of
+ * which it is the end; any other name is given back as it is. [any-thread] */
+const char *stage_original_name(const char *name);
 
 /** Remove copies that are not needed: neither in use, nor among the last STAGE_CONTENTS_KEPT
  * contents of their name. Nothing happens while another process has the stage open; what cannot

@@ -113,6 +113,7 @@ struct pending {
 
 struct watch {
     int fd;
+    uint32_t debounce_ms;
     uint32_t round;
     struct watched_folder *folders;
     uint32_t folder_count;
@@ -131,35 +132,40 @@ struct watch {
 
 #define MS(ms) ((uint64_t)(ms)*CLOCK_NS_PER_MS)
 
+/* In proportion to the debounce time. */
+static uint64_t starve_ns(const struct watch *watch) {
+    return MS(WATCH_STARVE_MS_MAX) / WATCH_DEBOUNCE_MS * watch->debounce_ms;
+}
+
 static void wait_written(struct wait *wait, uint64_t now_ns) {
     wait->waiting = true;
     wait->writing = true;
     wait->last_ns = now_ns;
 }
 
-static void wait_ended(struct wait *wait, uint64_t now_ns) {
+static void wait_ended(const struct watch *watch, struct wait *wait, uint64_t now_ns) {
     if (!wait->ended) {
         wait->ended = true;
         wait->first_ns = now_ns;
     }
     wait->waiting = true;
     wait->writing = false;
-    wait->overdue = now_ns - wait->first_ns >= MS(WATCH_STARVE_MS_MAX);
+    wait->overdue = now_ns - wait->first_ns >= starve_ns(watch);
     wait->last_ns = now_ns;
 }
 
-static uint64_t wait_due_ns(const struct wait *wait) {
+static uint64_t wait_due_ns(const struct watch *watch, const struct wait *wait) {
     if (!wait->waiting) {
         return WATCH_NEVER;
     }
     if (wait->overdue) {
-        return wait->first_ns + MS(WATCH_STARVE_MS_MAX);
+        return wait->first_ns + starve_ns(watch);
     }
     if (wait->writing) {
         return wait->last_ns + MS(WATCH_SETTLE_MS_MAX);
     }
-    uint64_t settled = wait->last_ns + MS(WATCH_DEBOUNCE_MS);
-    uint64_t starved = wait->first_ns + MS(WATCH_STARVE_MS_MAX);
+    uint64_t settled = wait->last_ns + MS(watch->debounce_ms);
+    uint64_t starved = wait->first_ns + starve_ns(watch);
     return settled < starved ? settled : starved;
 }
 
@@ -533,9 +539,9 @@ static void forget_pending(struct watch *watch, size_t at) {
     watch->pending[at] = watch->pending[--watch->pending_count];
 }
 
-static void scan_later(struct watched_folder *folder, uint64_t now_ns) {
+static void scan_later(const struct watch *watch, struct watched_folder *folder, uint64_t now_ns) {
     folder->lost_events = true;
-    wait_ended(&folder->wait, now_ns);
+    wait_ended(watch, &folder->wait, now_ns);
 }
 
 /* Whether a file that was just made is still to be filled: a link is complete as it is, and so is
@@ -554,12 +560,12 @@ static void take_file_event(struct watch *watch, uint32_t index, const char *nam
     struct watched_folder *folder = &watch->folders[index];
     struct pending *one = get_pending(watch, index, name);
     if (one == NULL) {
-        scan_later(folder, now_ns);
+        scan_later(watch, folder, now_ns);
     } else if ((events & IN_MODIFY) != 0 || ((events & IN_CREATE) != 0 && is_empty(folder, name)) ||
                ((events & IN_ATTRIB) != 0 && one->wait.writing)) {
         wait_written(&one->wait, now_ns);
     } else {
-        wait_ended(&one->wait, now_ns);
+        wait_ended(watch, &one->wait, now_ns);
     }
 }
 
@@ -581,7 +587,7 @@ static void take_named_event(struct watch *watch, const struct inotify_event *ev
             const struct followed *one = &watch->followed[step->owner.index];
             take_file_event(watch, one->folder, one->name, event->mask, now_ns);
         } else if ((event->mask & (EXCHANGE_EVENTS | IN_ATTRIB)) != 0) {
-            wait_ended(&watch->folders[step->owner.index].wait, now_ns);
+            wait_ended(watch, &watch->folders[step->owner.index].wait, now_ns);
         }
     }
 }
@@ -591,7 +597,7 @@ static void take_own_event(struct watch *watch, const struct inotify_event *even
                            uint64_t now_ns) {
     for (uint32_t i = 0; i < watch->folder_count; i++) {
         if (watch->folders[i].watch == event->wd) {
-            wait_ended(&watch->folders[i].wait, now_ns);
+            wait_ended(watch, &watch->folders[i].wait, now_ns);
         }
     }
     for (size_t i = 0; i < watch->step_count; i++) {
@@ -600,7 +606,7 @@ static void take_own_event(struct watch *watch, const struct inotify_event *even
             continue;
         }
         if (step->owner.is_folder) {
-            wait_ended(&watch->folders[step->owner.index].wait, now_ns);
+            wait_ended(watch, &watch->folders[step->owner.index].wait, now_ns);
         } else {
             const struct followed *one = &watch->followed[step->owner.index];
             take_file_event(watch, one->folder, one->name, event->mask, now_ns);
@@ -637,7 +643,7 @@ static void forget_watch(struct watch *watch, int number) {
 static void take_event(struct watch *watch, const struct inotify_event *event, uint64_t now_ns) {
     if ((event->mask & IN_Q_OVERFLOW) != 0) {
         for (uint32_t i = 0; i < watch->folder_count; i++) {
-            scan_later(&watch->folders[i], now_ns);
+            scan_later(watch, &watch->folders[i], now_ns);
         }
     } else if (event->len > 0) {
         take_named_event(watch, event, now_ns);
@@ -693,7 +699,7 @@ static bool tell_file(struct watch *watch, struct pending *one, uint64_t now_ns,
     char *path = arena_printf(&watch->told, has_slash ? "%s%s" : "%s/%s", folder->path, one->name);
     const char *absolute = arena_printf(&watch->told, "%s/%s", folder->absolute, one->name);
     if (path == NULL || absolute == NULL) {
-        wait_ended(&one->wait, now_ns);
+        wait_ended(watch, &one->wait, now_ns);
         one->wait.overdue = false;
         one->wait.first_ns = now_ns;
         return false;
@@ -712,13 +718,13 @@ size_t watch_read(struct watch *watch, uint64_t now_ns, struct watch_change *cha
     take_events(watch, now_ns);
     arena_finish(&watch->told);
     for (uint32_t i = 0; i < watch->folder_count && count < room; i++) {
-        if (wait_due_ns(&watch->folders[i].wait) <= now_ns) {
+        if (wait_due_ns(watch, &watch->folders[i].wait) <= now_ns) {
             count += tell_folder(watch, i, &changes[count]);
         }
     }
     for (size_t i = watch->pending_count; i-- > 0 && count < room;) {
         struct pending *one = &watch->pending[i];
-        if (wait_due_ns(&one->wait) <= now_ns) {
+        if (wait_due_ns(watch, &one->wait) <= now_ns) {
             count += tell_file(watch, one, now_ns, &changes[count]);
             if (!one->wait.waiting) {
                 forget_pending(watch, i);
@@ -731,11 +737,11 @@ size_t watch_read(struct watch *watch, uint64_t now_ns, struct watch_change *cha
 uint64_t watch_next_ns(const struct watch *watch) {
     uint64_t next = WATCH_NEVER;
     for (uint32_t i = 0; i < watch->folder_count; i++) {
-        uint64_t due = wait_due_ns(&watch->folders[i].wait);
+        uint64_t due = wait_due_ns(watch, &watch->folders[i].wait);
         next = due < next ? due : next;
     }
     for (size_t i = 0; i < watch->pending_count; i++) {
-        uint64_t due = wait_due_ns(&watch->pending[i].wait);
+        uint64_t due = wait_due_ns(watch, &watch->pending[i].wait);
         next = due < next ? due : next;
     }
     return next;
@@ -761,9 +767,14 @@ int watch_create(struct watch **ret, struct toolrack_error *err) {
     if (watch->fd < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot watch folders: %s", strerror(errno));
     }
+    watch->debounce_ms = WATCH_DEBOUNCE_MS;
     arena_init(&watch->told, NULL, 0);
     *ret = STEAL(watch);
     return 0;
+}
+
+void watch_set_debounce(struct watch *watch, uint32_t debounce_ms) {
+    watch->debounce_ms = debounce_ms;
 }
 
 static void free_folder(struct watched_folder *folder) {

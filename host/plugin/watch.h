@@ -64,6 +64,10 @@ struct watch_change {
 int watch_create(struct watch **ret, struct toolrack_error *err);
 void watch_destroy(struct watch *watch); /* NULL is ignored */
 
+/** Wait for `debounce_ms` instead of WATCH_DEBOUNCE_MS, and for the maximum in proportion. Before
+ * anything is watched. */
+void watch_set_debounce(struct watch *watch, uint32_t debounce_ms);
+
 /** Watch one folder more, which need not exist. What happens from now on is told: so add it first
  * and scan it then.
  *

@@ -52,9 +52,11 @@ void plugin_unref(struct plugin *plugin) {
     if (plugin == NULL || atomic_fetch_sub_explicit(&plugin->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    image_unload(atomic_load(&plugin->image));
+    struct image *image = atomic_load(&plugin->image);
     if (plugin->services != NULL) {
-        plugin->services->release(plugin->services_user, plugin);
+        plugin->services->release(plugin->services_user, plugin, image);
+    } else {
+        (void)image_unload(image);
     }
     descriptor_unref(plugin->desc);
     (void)pthread_mutex_destroy(&plugin->reason_lock);
@@ -82,9 +84,8 @@ static int load_here(struct plugin *plugin, struct toolrack_error *err) {
 
 static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
     const struct plugin_services *services = plugin->services;
-    int code = plugin->image_path != NULL
-                       ? 0
-                       : services->stage(plugin->services_user, plugin, err);
+    int code = atomic_load(&plugin->staged) ? 0
+                                            : services->stage(plugin->services_user, plugin, err);
     if (code < 0) {
         return code;
     }
@@ -210,4 +211,18 @@ void plugin_reason(struct plugin *plugin, char *reason, size_t room) {
     (void)pthread_mutex_lock(&plugin->reason_lock);
     (void)snprintf(reason, room, "%s", plugin->reason);
     (void)pthread_mutex_unlock(&plugin->reason_lock);
+}
+
+void plugin_leave_out(struct plugin *plugin, const char *reason) {
+    plugin_set_state(plugin, TOOLRACK_LEFT_OUT, reason);
+    atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
+}
+
+bool plugin_admit(struct plugin *plugin) {
+    if (atomic_load(&plugin->state) != (int)TOOLRACK_LEFT_OUT) {
+        return false;
+    }
+    plugin_set_state(plugin, TOOLRACK_LISTED, "");
+    atomic_store(&plugin->failed, 0);
+    return true;
 }

@@ -28,7 +28,9 @@ struct plugin_services {
     int (*isolate)(void *user, struct plugin *plugin, struct toolrack_error *err);
     /* The code of the plugin begins to run in this process for the first time; and that is over. */
     void (*loading)(void *user, struct plugin *plugin, bool begins);
-    void (*release)(void *user, struct plugin *plugin);
+    /* Nobody uses it any more. The image, NULL where there is none, is to be unloaded: not
+     * necessarily on this thread, which may be that of a caller who has waited long enough. */
+    void (*release)(void *user, struct plugin *plugin, struct image *image);
 };
 
 struct plugin {
@@ -49,7 +51,10 @@ struct plugin {
     char *image_path;                   /* what is loaded; NULL until it was staged */
     struct file_identity image_identity;
     uint8_t sha256[32];                 /* of the image; zero until it was staged */
+    atomic_bool staged;                 /* set after those three, which do not change any more */
     _Atomic(struct crew *) crew;        /* of an isolated plugin that is up; the services' */
+
+    bool replaced; /* another generation of its file is registered; guarded by the registry's lock */
 
     uint32_t pool_running; /* guarded by the pool's lock */
     uint32_t pool_queued;
@@ -112,6 +117,18 @@ enum toolrack_tool_state plugin_state(struct plugin *plugin);
 /** Set the state and its reason, "" for none. [any-thread] */
 void plugin_set_state(struct plugin *plugin, enum toolrack_tool_state state, const char *reason);
 void plugin_reason(struct plugin *plugin, char *reason, size_t room);
+
+/** Leave it out: its calls are refused with the reason until plugin_admit(). It was not loaded yet.
+ * [any-thread] */
+void plugin_leave_out(struct plugin *plugin, const char *reason);
+/** False: it was not left out. [any-thread] */
+bool plugin_admit(struct plugin *plugin);
+
+/** Whether its file was not copied yet, so that what was read may not be there any more.
+ * [any-thread] */
+static inline bool plugin_may_be_stale(struct plugin *plugin) {
+    return plugin->services != NULL && !atomic_load(&plugin->staged);
+}
 
 /** Whether its first call has made it ready. [any-thread] */
 static inline bool plugin_is_up(struct plugin *plugin) {

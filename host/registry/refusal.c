@@ -64,6 +64,28 @@ bool refusals_add(struct toolrack_refusals *list, const struct toolrack_refusal 
     return true;
 }
 
+static bool is(const char *wanted, const char *text) {
+    return wanted == NULL || (text != NULL && strcmp(wanted, text) == 0);
+}
+
+void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
+                     const char *tool) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct toolrack_refusal *row = &list->items[i].row;
+        if (is(file, row->file) && is(rule, row->rule) && is(tool, row->tool)) {
+            free(list->items[i].texts);
+        } else {
+            list->items[kept++] = list->items[i];
+        }
+    }
+    list->count = kept;
+}
+
+void refusals_remove_file(struct toolrack_refusals *list, const char *file) {
+    refusals_remove(list, file, NULL, NULL);
+}
+
 struct toolrack_refusals *refusals_copy(const struct toolrack_refusals *list) {
     struct toolrack_refusals *copy = calloc(1, sizeof *copy);
     bool complete = copy != NULL && reserve(copy, list->count);

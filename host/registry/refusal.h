@@ -18,6 +18,13 @@ struct toolrack_refusals {
 /** Append a row; its texts are copied. False: out of memory, the list is as it was. */
 bool refusals_add(struct toolrack_refusals *list, const struct toolrack_refusal *row);
 
+/** Take out all rows of a file. */
+void refusals_remove_file(struct toolrack_refusals *list, const char *file);
+
+/** Take out those of one rule about one tool of a file. */
+void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
+                     const char *tool);
+
 /** A deep copy on the heap, to be released by toolrack_refusals_free(). NULL: out of memory. */
 struct toolrack_refusals *refusals_copy(const struct toolrack_refusals *list);
 

@@ -13,7 +13,8 @@
 /* Invariants:
  *
  *  (1) `current` is never NULL and is replaced only by publish(), under `writer`.
- *  (2) A snapshot is destroyed only after rcu_synchronize(): no reader holds it then.
+ *  (2) A snapshot is destroyed only after rcu_synchronize(): no reader holds it then. And only
+ *      with `writer` free again, for that may end a plugin, and with it code of the plugin runs.
  *  (3) No two tools of a snapshot have the same name and version.
  *  (4) Each view shows what settings and defaults say of its registration.
  *  (5) uids grow: of two registrations the one with the smaller uid came first. */
@@ -41,6 +42,7 @@ struct change {
     size_t count;
     struct notice *notices;
     size_t notice_count;
+    struct snapshot *replaced; /* by what was published */
 };
 
 #ifdef RCU_TSAN
@@ -217,6 +219,7 @@ static void change_finish(struct change *change) {
     }
     free(change->tools);
     free(change->notices);
+    snapshot_destroy(change->replaced);
 }
 
 static void change_note(struct change *change, enum toolrack_event_kind kind,
@@ -233,10 +236,10 @@ static struct snapshot *take_snapshot(struct change *change) {
 }
 
 /* Caller holds `writer`. */
-static void publish_snapshot(struct registry *registry, struct snapshot *next) {
-    struct snapshot *old = atomic_exchange_explicit(&registry->current, next, memory_order_acq_rel);
+static void publish_snapshot(struct registry *registry, struct snapshot *next,
+                             struct change *change) {
+    change->replaced = atomic_exchange_explicit(&registry->current, next, memory_order_acq_rel);
     rcu_synchronize();
-    snapshot_destroy(old);
 }
 
 /* Make the change's tools the registry. Caller holds `writer`. */
@@ -245,7 +248,7 @@ static bool publish(struct registry *registry, struct change *change) {
     if (next == NULL) {
         return false;
     }
-    publish_snapshot(registry, next);
+    publish_snapshot(registry, next, change);
     return true;
 }
 
@@ -332,7 +335,7 @@ static int set_locked(struct registry *registry, const struct registry_setting *
         snapshot_destroy(next);
         restore_settings(registry, &before);
     } else if (next != NULL) {
-        publish_snapshot(registry, next);
+        publish_snapshot(registry, next, change);
     }
     free(before.items);
     return code;
@@ -360,23 +363,50 @@ static int compare_arrival(const void *a, const void *b) {
     return order != 0 ? order : (x->reg->uid > y->reg->uid) - (x->reg->uid < y->reg->uid);
 }
 
-static bool add_plugin(struct registry *registry, struct plugin *plugin, struct change *change) {
-    for (uint32_t i = 0; i < plugin->desc->tool_count; i++) {
-        CLEANUP(registration_unrefp)
-        struct registration *reg = registration_create(plugin, i, ++registry->uid_last);
-        if (reg == NULL) {
-            return false;
-        }
-        bool enabled;
-        int32_t priority;
-        effective(registry, reg, &enabled, &priority);
-        struct toolrack_tool *tool = tool_create(reg, enabled, priority);
-        if (tool == NULL) {
-            return false;
-        }
+/* The view of a new registration; NULL when out of memory. Caller holds `writer`. */
+static struct toolrack_tool *create_view(const struct registry *registry,
+                                         struct registration *reg) {
+    bool enabled;
+    int32_t priority;
+    effective(registry, reg, &enabled, &priority);
+    return tool_create(reg, enabled, priority);
+}
+
+static bool add_tool(struct registry *registry, struct plugin *plugin, uint32_t index,
+                     struct change *change) {
+    CLEANUP(registration_unrefp)
+    struct registration *reg = registration_create(plugin, index, ++registry->uid_last);
+    if (reg == NULL) {
+        return false;
+    }
+    if (registry->options.registering != NULL) {
+        registry->options.registering(registry->options.user, reg);
+    }
+    struct toolrack_tool *tool = create_view(registry, reg);
+    if (tool != NULL) {
         change->tools[change->count++] = tool;
     }
-    return true;
+    return tool != NULL;
+}
+
+static bool add_plugin(struct registry *registry, struct plugin *plugin, struct change *change) {
+    bool added = true;
+    for (uint32_t i = 0; added && i < plugin->desc->tool_count; i++) {
+        added = add_tool(registry, plugin, i, change);
+    }
+    return added;
+}
+
+struct toolrack_tool *registry_preview(struct registry *registry, struct plugin *plugin,
+                                       uint32_t index) {
+    CLEANUP(registration_unrefp) struct registration *reg = registration_create(plugin, index, 0);
+    if (reg == NULL) {
+        return NULL;
+    }
+    (void)pthread_mutex_lock(&registry->writer);
+    struct toolrack_tool *tool = create_view(registry, reg);
+    (void)pthread_mutex_unlock(&registry->writer);
+    return tool;
 }
 
 static bool name_taken(const struct change *change, const char *name) {
@@ -427,6 +457,7 @@ static void describe_duplicate(const struct change *change, const struct toolrac
 }
 
 #define DUPLICATE_TEXT_MAX 512
+#define DUPLICATE_RULE     "tool-exists"
 
 static void refuse_locked(struct registry *registry, const struct toolrack_refusal *refusal);
 
@@ -441,7 +472,7 @@ static void refuse_duplicate(struct registry *registry, const struct change *cha
     refuse_locked(registry, &(struct toolrack_refusal){.file = toolrack_tool_file(second),
                                                        .plugin = toolrack_tool_plugin(second),
                                                        .tool = toolrack_tool_name(second),
-                                                       .rule = "tool-exists",
+                                                       .rule = DUPLICATE_RULE,
                                                        .reason = reason,
                                                        .fix = fix});
 }
@@ -507,6 +538,14 @@ static int fail_on_duplicate(const struct change *change, struct toolrack_error 
     return 0;
 }
 
+static int check_room(size_t total, struct toolrack_error *err) {
+    return total <= REGISTRY_TOOLS_MAX
+                   ? 0
+                   : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                               "the registry holds at most %u tools; remove some plugins",
+                               REGISTRY_TOOLS_MAX);
+}
+
 static int add_locked(struct registry *registry, struct plugin *const *plugins, size_t count,
                       bool all_or_none, struct change *change, struct toolrack_error *err) {
     const struct snapshot *old = read_current(registry);
@@ -515,10 +554,9 @@ static int add_locked(struct registry *registry, struct plugin *const *plugins, 
     for (size_t i = 0; i < count; i++) {
         total += plugins[i]->desc->tool_count;
     }
-    if (total > REGISTRY_TOOLS_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the registry holds at most %u tools; remove some plugins",
-                         REGISTRY_TOOLS_MAX);
+    int code = check_room(total, err);
+    if (code < 0) {
+        return code;
     }
     if (!change_begin(change, 2 * total)) {
         return error_oom(err);
@@ -532,9 +570,9 @@ static int add_locked(struct registry *registry, struct plugin *const *plugins, 
         }
     }
     qsort(change->tools, change->count, sizeof *change->tools, compare_arrival);
-    int code = all_or_none && registry->options.duplicates == REGISTRY_REJECT
-                       ? fail_on_duplicate(change, err)
-                       : 0;
+    if (all_or_none && registry->options.duplicates == REGISTRY_REJECT) {
+        code = fail_on_duplicate(change, err);
+    }
     if (code < 0) {
         return code;
     }
@@ -572,6 +610,227 @@ int registry_add(struct registry *registry, struct plugin *const *plugins, size_
 int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t *ret_uids,
                      struct toolrack_error *err) {
     return add(registry, &plugin, 1, true, ret_uids, err);
+}
+
+/* ------------------------------------------------------------------- swap */
+
+/* The tool of the same name and version among tools that are sorted so, or NULL. */
+static struct toolrack_tool *find_same(struct toolrack_tool *const *tools, size_t count,
+                                       const struct toolrack_tool *wanted) {
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = tool_compare_names(tools[middle], wanted);
+        if (order == 0) {
+            return tools[middle];
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+/* The tools of the change, sorted and without duplicates. */
+static bool collect_swapped(struct registry *registry, const struct registry_swap *swap,
+                            uint64_t uid_old, struct change *change) {
+    const struct snapshot *old = read_current(registry);
+    for (size_t i = 0; i < old->count; i++) {
+        struct toolrack_tool *tool = old->by_name[i];
+        if (tool->reg->plugin != swap->old) {
+            change->tools[change->count++] = toolrack_tool_ref(tool);
+        }
+    }
+    if (swap->new != NULL && !add_plugin(registry, swap->new, change)) {
+        return false;
+    }
+    qsort(change->tools, change->count, sizeof *change->tools, compare_arrival);
+    resolve_duplicates(registry, change, uid_old);
+    return true;
+}
+
+/* What came, what left, what was exchanged. Returns how many left. */
+static size_t note_swapped(struct registry *registry, const struct registry_swap *swap,
+                           uint64_t uid_old, struct change *change) {
+    const struct snapshot *old = read_current(registry);
+    size_t removed = 0;
+    for (size_t i = 0; i < change->count; i++) {
+        struct toolrack_tool *tool = change->tools[i];
+        if (tool->reg->uid > uid_old) {
+            const struct toolrack_tool *before = find_same(old->by_name, old->count, tool);
+            bool exchanged = before != NULL && before->reg->plugin == swap->old;
+            change_note(change, exchanged ? TOOLRACK_EVENT_CHANGED : TOOLRACK_EVENT_ADDED, tool);
+        }
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        struct toolrack_tool *tool = old->by_name[i];
+        if (tool->reg->plugin == swap->old &&
+            find_same(change->tools, change->count, tool) == NULL) {
+            change_note(change, TOOLRACK_EVENT_REMOVED, tool);
+            removed++;
+        }
+    }
+    return removed;
+}
+
+static int swap_locked(struct registry *registry, const struct registry_swap *swap,
+                       struct change *change, size_t *ret_removed, struct toolrack_error *err) {
+    uint64_t uid_old = registry->uid_last;
+    size_t total = read_current(registry)->count;
+    size_t more = swap->new != NULL ? swap->new->desc->tool_count : 0;
+    size_t less = swap->old != NULL ? swap->old->desc->tool_count : 0;
+    int code = check_room(total + more - (less < total ? less : total), err);
+    if (code < 0) {
+        return code;
+    }
+    if (!change_begin(change, 2 * (total + more))) {
+        return error_oom(err);
+    }
+    refusals_remove_file(&registry->refusals, swap->file);
+    for (size_t i = 0; i < swap->refusal_count; i++) {
+        refuse_locked(registry, &swap->refusals[i]);
+    }
+    if (swap->old == NULL && swap->new == NULL) {
+        return 0;
+    }
+    if (!collect_swapped(registry, swap, uid_old, change)) {
+        return error_oom(err);
+    }
+    *ret_removed = note_swapped(registry, swap, uid_old, change);
+    if (change->notice_count > 0 && !publish(registry, change)) {
+        return error_oom(err);
+    }
+    if (swap->old != NULL) {
+        swap->old->replaced = true;
+    }
+    return 0;
+}
+
+/* A change that may refuse tools: when it fails, what was refused before is so again. */
+static int swap(struct registry *registry, const struct registry_swap *asked, size_t *ret_removed,
+                struct change *change, struct toolrack_error *err) {
+    struct toolrack_refusals *before = refusals_copy(&registry->refusals);
+    if (before == NULL) {
+        return error_oom(err);
+    }
+    int code = swap_locked(registry, asked, change, ret_removed, err);
+    if (code < 0) {
+        struct toolrack_refusals changed = registry->refusals;
+        registry->refusals = *before;
+        *before = changed;
+    }
+    toolrack_refusals_free(before);
+    return code;
+}
+
+int registry_swap(struct registry *registry, const struct registry_swap *asked, size_t *ret_removed,
+                  struct toolrack_error *err) {
+    struct change change = {0};
+    size_t removed = 0;
+    (void)pthread_mutex_lock(&registry->writer);
+    int code = swap(registry, asked, &removed, &change, err);
+    (void)pthread_mutex_unlock(&registry->writer);
+    if (code == 0) {
+        if (ret_removed != NULL) {
+            *ret_removed = removed;
+        }
+        tell(registry, &change);
+    }
+    change_finish(&change);
+    return code;
+}
+
+/* --------------------------------------------------------------- complete */
+
+static bool is_refused_duplicate(const struct registry *registry, const struct plugin *plugin,
+                                 const char *tool) {
+    const struct toolrack_refusals *refusals = &registry->refusals;
+    for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
+        if (row->file != NULL && row->tool != NULL && strcmp(row->file, plugin->path) == 0 &&
+            strcmp(row->tool, tool) == 0 && strcmp(row->rule, DUPLICATE_RULE) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether nobody has the name and version of a tool that is in no snapshot. */
+static bool is_free(const struct snapshot *snapshot, struct plugin *plugin, uint32_t index) {
+    struct registration wanted = {.spec = &plugin->desc->tools[index]};
+    const struct toolrack_tool tool = {.reg = &wanted};
+    return find_same(snapshot->by_name, snapshot->count, &tool) == NULL;
+}
+
+static bool add_freed(struct registry *registry, struct plugin *plugin, struct change *change) {
+    const struct snapshot *old = read_current(registry);
+    bool added = true;
+    for (uint32_t i = 0; added && i < plugin->desc->tool_count; i++) {
+        const char *name = plugin->desc->tools[i].tool->name;
+        if (is_refused_duplicate(registry, plugin, name) && is_free(old, plugin, i)) {
+            added = add_tool(registry, plugin, i, change);
+            if (added) {
+                change_note(change, TOOLRACK_EVENT_ADDED, change->tools[change->count - 1]);
+            }
+        }
+    }
+    return added;
+}
+
+/* Take out the rows of those that are registered now. */
+static void forget_refusals(struct registry *registry, const struct plugin *plugin,
+                            const struct change *change) {
+    for (size_t i = 0; i < change->notice_count; i++) {
+        refusals_remove(&registry->refusals, plugin->path, DUPLICATE_RULE,
+                        toolrack_tool_name(change->notices[i].tool));
+    }
+}
+
+static int complete_locked(struct registry *registry, struct plugin *plugin, struct change *change,
+                           struct toolrack_error *err) {
+    const struct snapshot *old = read_current(registry);
+    size_t most = old->count + plugin->desc->tool_count;
+    if (plugin->replaced) {
+        return 0;
+    }
+    int code = check_room(most, err);
+    if (code < 0) {
+        return code;
+    }
+    if (!change_begin(change, most)) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        change->tools[change->count++] = toolrack_tool_ref(old->by_name[i]);
+    }
+    if (!add_freed(registry, plugin, change)) {
+        return error_oom(err);
+    }
+    if (change->notice_count == 0) {
+        return 0;
+    }
+    qsort(change->tools, change->count, sizeof *change->tools, compare_arrival);
+    if (!publish(registry, change)) {
+        return error_oom(err);
+    }
+    forget_refusals(registry, plugin, change);
+    return 0;
+}
+
+int registry_complete(struct registry *registry, struct plugin *plugin,
+                      struct toolrack_error *err) {
+    struct change change = {0};
+    (void)pthread_mutex_lock(&registry->writer);
+    int code = complete_locked(registry, plugin, &change, err);
+    (void)pthread_mutex_unlock(&registry->writer);
+    if (code == 0) {
+        tell(registry, &change);
+    }
+    change_finish(&change);
+    return code;
 }
 
 /* ----------------------------------------------------------------- remove */

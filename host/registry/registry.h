@@ -27,6 +27,9 @@ struct registry_options {
     const struct log *log;
     /* After a change took effect, once for each tool; on the writer's thread, no lock held. */
     void (*event)(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
+    /* For each new registration, before anybody can call it; may be NULL. Under the lock of the
+     * writers: it must not call back. */
+    void (*registering)(void *user, struct registration *reg);
     void *user;
 };
 
@@ -69,6 +72,34 @@ int registry_add(struct registry *registry, struct plugin *const *plugins, size_
  * @return as above, and TOOLRACK_E_EXISTS for a name and version taken. [any-thread] */
 int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t *ret_uids,
                      struct toolrack_error *err);
+
+/* What becomes of the tools of one file. */
+struct registry_swap {
+    struct plugin *old; /* whose tools leave; NULL: nobody's */
+    struct plugin *new; /* whose tools come, which had none before; NULL: nobody's */
+    const char *file;   /* whose refusals are replaced */
+    const struct toolrack_refusal *refusals; /* by these, and by what the swap refuses */
+    size_t refusal_count;
+};
+
+/** Exchange the tools of one generation for those of another, as one change: a reader sees all of
+ * the old or all of the new. A tool that is in both is registered anew, with another number, and is
+ * told as TOOLRACK_EVENT_CHANGED. Tools that cannot be registered are noted as refused.
+ *
+ * @param ret_removed  how many names and versions are free now; may be NULL
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int registry_swap(struct registry *registry, const struct registry_swap *swap, size_t *ret_removed,
+                  struct toolrack_error *err);
+
+/** Register those tools of a plugin that were refused because their name and version was taken, as
+ * far as it is free now. Nothing happens to a plugin that was exchanged meanwhile.
+ * @return as above. [any-thread] */
+int registry_complete(struct registry *registry, struct plugin *plugin, struct toolrack_error *err);
+
+/** A tool of a plugin as it would be registered, but in no snapshot: for trying it out.
+ * @return a reference; NULL when out of memory. [any-thread] */
+struct toolrack_tool *registry_preview(struct registry *registry, struct plugin *plugin,
+                                       uint32_t index);
 
 /** Take out one registration, or all that a selector names.
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_NO_MEMORY. [any-thread] */

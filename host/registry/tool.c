@@ -21,6 +21,7 @@ struct registration *registration_create(struct plugin *plugin, uint32_t index, 
     reg->uid = uid;
     reg->plugin = plugin_ref(plugin);
     reg->spec = &plugin->desc->tools[index];
+    atomic_init(&reg->asks, reg->spec->tool->permission != TR_SAFE);
     reg->name_length = (uint32_t)strlen(reg->spec->tool->name);
     reg->name_hash = name_hash(reg->spec->tool->name, reg->name_length);
     return reg;
@@ -46,6 +47,28 @@ void registration_unref(struct registration *reg) {
     prepared_destroy(atomic_load(&reg->prepared));
     plugin_unref(reg->plugin);
     free(reg);
+}
+
+/* `asks` is what calls look at: it is set first, and taken back last. */
+void registration_set_changed(struct registration *reg, unsigned changed, bool held) {
+    bool asks = held || reg->spec->tool->permission != TR_SAFE;
+    if (asks) {
+        atomic_store(&reg->asks, true);
+    }
+    atomic_store(&reg->changed, changed);
+    atomic_store(&reg->held, held);
+    if (!asks) {
+        atomic_store(&reg->asks, false);
+    }
+}
+
+const char *registration_change_words(unsigned changed) {
+    switch (changed) {
+    case 0: return "nothing changed";
+    case REGISTRATION_DESCRIPTION: return "its description changed";
+    case REGISTRATION_SCHEMA: return "its schema changed";
+    default: return "its description and its schema changed";
+    }
 }
 
 struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority) {
@@ -354,7 +377,7 @@ const char *toolrack_tool_trust(const struct toolrack_tool *tool) {
 }
 
 enum toolrack_tool_state toolrack_tool_state(const struct toolrack_tool *tool) {
-    return plugin_state(tool->reg->plugin);
+    return atomic_load(&tool->reg->held) ? TOOLRACK_CHANGED : plugin_state(tool->reg->plugin);
 }
 
 const char *tool_state_name(enum toolrack_tool_state state) {
@@ -375,6 +398,11 @@ const char *toolrack_tool_state_name(const struct toolrack_tool *tool) {
 }
 
 void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t room) {
+    if (atomic_load(&tool->reg->held)) {
+        (void)snprintf(reason, room, "%s since it was approved",
+                       registration_change_words(atomic_load(&tool->reg->changed)));
+        return;
+    }
     plugin_reason(tool->reg->plugin, reason, room);
 }
 

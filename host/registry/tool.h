@@ -22,8 +22,14 @@ struct prepared {
     tr_status (*run)(struct tr_call *call);
 };
 
+/* What a tool says otherwise than when it was approved. */
+enum registration_change { REGISTRATION_DESCRIPTION = 1, REGISTRATION_SCHEMA = 2 };
+
 struct registration {
     atomic_uint refs;
+    atomic_bool asks;    /* whether each call must be permitted: it is not safe, or held */
+    atomic_bool held;    /* it does not run until what changed is approved */
+    atomic_uint changed; /* enum registration_change, together */
     uint64_t uid;
     uint32_t name_hash;
     uint32_t name_length;
@@ -69,6 +75,17 @@ static inline const struct prepared *registration_prepared(struct registration *
  * @return 0; TOOLRACK_E_EXECUTION_FAILED; TOOLRACK_E_NO_MEMORY. [call-thread] */
 int registration_prepare(struct registration *reg, const struct prepared **ret, bool *ret_loaded,
                          struct toolrack_error *err);
+
+/** Note what is not as it was approved, and whether that keeps it from running. [any-thread] */
+void registration_set_changed(struct registration *reg, unsigned changed, bool held);
+
+/** What changed, in words such as "its description changed". */
+const char *registration_change_words(unsigned changed);
+
+/** Whether its calls run without being permitted one by one. [any-thread] */
+static inline bool registration_is_free(const struct registration *reg) {
+    return !atomic_load_explicit(&reg->asks, memory_order_relaxed);
+}
 
 /** Count a finished call. [any-thread] */
 static inline void registration_record(struct registration *reg, bool failed, uint64_t ns) {

@@ -27,7 +27,7 @@ int approval_put(struct store *store, const struct store_approval *approval,
                                    VALUES(value_number(STORE_CONVERSATION_APPROVALS_MAX)), err);
 }
 
-static int check(const struct store_approval *approval, struct toolrack_error *err) {
+int approval_check(const struct store_approval *approval, struct toolrack_error *err) {
     if (approval->conversation != NULL && approval->conversation[0] == '\0') {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the call belongs to no conversation; allow it once or always");
@@ -42,7 +42,7 @@ static int check(const struct store_approval *approval, struct toolrack_error *e
 
 int store_approval_set(struct store *store, const struct store_approval *approval,
                        struct toolrack_error *err) {
-    int code = check(approval, err);
+    int code = approval_check(approval, err);
     if (code < 0) {
         return code;
     }

@@ -178,7 +178,20 @@ int database_check_texts(const struct text_limit *limits, struct toolrack_error 
 /* -------------------------------------------------------- between subjects */
 
 struct store_approval;
+struct store_grant;
+struct store_pin;
 
-/** Keep an approval inside a transaction. (approvals.c) */
+/** Whether its texts can be kept; and keep it, inside a transaction. (approvals.c, grants.c,
+ * pins.c) */
+int approval_check(const struct store_approval *approval, struct toolrack_error *err);
 int approval_put(struct store *store, const struct store_approval *approval,
+                 struct toolrack_error *err);
+int grant_check(const struct store_grant *grant, struct toolrack_error *err);
+int grant_put(struct store *store, const struct store_grant *grant, struct toolrack_error *err);
+int pin_check(const struct store_pin *pin, struct toolrack_error *err);
+int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_error *err);
+
+/** Remove the grants of a selector, inside a transaction.
+ * @return 0; TOOLRACK_E_NOT_FOUND, with nothing removed but what had expired. (grants.c) */
+int grant_remove(struct store *store, const char *selector, int64_t now_s,
                  struct toolrack_error *err);

@@ -15,8 +15,7 @@ static int remove_selected(struct store *store, const char *selector, struct too
                         VALUES(value_text(selector)), err);
 }
 
-static int put_grant(struct store *store, const struct store_grant *new,
-                     struct toolrack_error *err) {
+int grant_put(struct store *store, const struct store_grant *new, struct toolrack_error *err) {
     int code = remove_expired(store, new->granted_s, err);
     if (code == 0) {
         code = remove_selected(store, new->selector, err);
@@ -30,17 +29,20 @@ static int put_grant(struct store *store, const struct store_grant *new,
                                    err);
 }
 
+int grant_check(const struct store_grant *new, struct toolrack_error *err) {
+    return database_check_texts(TEXT_LIMITS({"selector", new->selector, STORE_TEXT_SIZE_MAX},
+                                            {"name of who grants", new->who, STORE_TEXT_SIZE_MAX}),
+                                err);
+}
+
 int store_grant(struct store *store, const struct store_grant *new, struct toolrack_error *err) {
-    int code =
-            database_check_texts(TEXT_LIMITS({"selector", new->selector, STORE_TEXT_SIZE_MAX},
-                                             {"name of who grants", new->who, STORE_TEXT_SIZE_MAX}),
-                                 err);
+    int code = grant_check(new, err);
     if (code < 0) {
         return code;
     }
     code = database_begin(store, DATABASE_DURABLE, err);
     if (code == 0) {
-        code = put_grant(store, new, err);
+        code = grant_put(store, new, err);
     }
     return database_end(store, code, err);
 }
@@ -65,8 +67,8 @@ static int not_granted(struct store *store, const char *selector, struct toolrac
     return error_set(err, TOOLRACK_E_NOT_FOUND, "there is no grant for '%s'", selector);
 }
 
-static int remove_grant(struct store *store, const char *selector, int64_t now_s,
-                        struct toolrack_error *err) {
+int grant_remove(struct store *store, const char *selector, int64_t now_s,
+                 struct toolrack_error *err) {
     int code = remove_expired(store, now_s, err);
     if (code == 0) {
         code = remove_selected(store, selector, err);
@@ -78,7 +80,7 @@ int store_revoke(struct store *store, const char *selector, int64_t now_s,
                  struct toolrack_error *err) {
     int code = database_begin(store, DATABASE_DURABLE, err);
     if (code == 0) {
-        code = remove_grant(store, selector, now_s, err);
+        code = grant_remove(store, selector, now_s, err);
     }
     return database_end(store, code, err);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/utf8.h"
 #include "store/approvals.h"
 #include "store/database.h"
 
@@ -187,48 +188,77 @@ int store_pending_resolve(struct store *store, const char *id, enum store_answer
 
 /* -------------------------------------------------------------------- take */
 
+/* The columns of a call that is taken. */
+enum { TAKEN_ROWID, TAKEN_ANSWER, TAKEN_ID, TAKEN_WHO };
+
+/* Of several that are the same call, one that is answered. */
+static const char find_call[] =
+        "SELECT rowid, answer, id, answered_by FROM pending WHERE tool = ?1 AND version = ?2 AND "
+        "arguments = ?3 AND caller IS ?4 AND conversation IS ?5 AND expires_s > ?6 AND "
+        "(?7 IS NULL OR id = ?7) ORDER BY answer = 0, rowid LIMIT 1";
+
+#define CALL_VALUES(call, now_s)                                                                 \
+    VALUES(value_text((call)->tool), value_text((call)->version), value_text((call)->arguments), \
+           value_text((call)->caller), value_text((call)->conversation), value_number(now_s),    \
+           value_text((call)->id))
+
+static int no_such_call(const struct store_pending *call, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_NOT_FOUND,
+                     "no approval of this call of '%s' waits or is answered", call->tool);
+}
+
+static void copy_text(const struct value *from, char *to, size_t room) {
+    const char *text = value_as_text(from);
+    size_t length = strlen(text);
+    length = utf8_cut(text, length < room ? length : room - 1);
+    memcpy(to, text, length);
+    to[length] = '\0';
+}
+
 static int take(struct store *store, const struct store_pending *call, int64_t now_s,
-                enum store_answer *ret_answer, struct toolrack_error *err) {
+                struct store_taken *ret, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    /* Of several that are the same call, one that is answered. */
-    int code = database_read_inside(store,
-                                    "SELECT rowid, answer FROM pending WHERE tool = ?1 AND "
-                                    "version = ?2 AND arguments = ?3 AND caller IS ?4 AND "
-                                    "conversation IS ?5 AND expires_s > ?6 AND "
-                                    "(?7 IS NULL OR id = ?7) ORDER BY answer = 0, rowid LIMIT 1",
-                                    VALUES(value_text(call->tool), value_text(call->version),
-                                           value_text(call->arguments), value_text(call->caller),
-                                           value_text(call->conversation), value_number(now_s),
-                                           value_text(call->id)),
-                                    &rows, err);
-    if (code < 0) {
-        return code;
-    }
-    if (rows.count == 0) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "no approval of this call of '%s' waits or is answered", call->tool);
+    int code = database_read_inside(store, find_call, CALL_VALUES(call, now_s), &rows, err);
+    if (code < 0 || rows.count == 0) {
+        return code < 0 ? code : no_such_call(call, err);
     }
     const struct value *row = rows_at(&rows, 0);
+    int64_t answer = row[TAKEN_ANSWER].number;
     /* What no toolrack wrote is no permission. */
-    *ret_answer = row[1].number >= STORE_ANSWER_NONE && row[1].number <= STORE_ANSWER_DENY
-                          ? (enum store_answer)row[1].number
+    ret->answer = answer >= STORE_ANSWER_NONE && answer <= STORE_ANSWER_DENY
+                          ? (enum store_answer)answer
                           : STORE_ANSWER_DENY;
-    return *ret_answer == STORE_ANSWER_NONE
+    copy_text(&row[TAKEN_ID], ret->id, sizeof ret->id);
+    copy_text(&row[TAKEN_WHO], ret->who, sizeof ret->who);
+    return ret->answer == STORE_ANSWER_NONE
                    ? 0
-                   : database_run(store, "DELETE FROM pending WHERE rowid = ?1", VALUES(row[0]),
-                                  err);
+                   : database_run(store, "DELETE FROM pending WHERE rowid = ?1",
+                                  VALUES(row[TAKEN_ROWID]), err);
+}
+
+/* Whether such a call is kept, without waiting for who writes, and without making a file. */
+static int look_for(struct store *store, const struct store_pending *call, int64_t now_s,
+                    struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code =
+            database_read(store, SCHEMA_DECISIONS, find_call, CALL_VALUES(call, now_s), &rows, err);
+    return code < 0 || rows.count > 0 ? code : no_such_call(call, err);
 }
 
 int store_pending_take(struct store *store, const struct store_pending *call, int64_t now_s,
-                       enum store_answer *ret_answer, struct toolrack_error *err) {
-    enum store_answer answer = STORE_ANSWER_NONE;
-    int code = database_begin(store, DATABASE_DURABLE, err);
+                       struct store_taken *ret, struct toolrack_error *err) {
+    struct store_taken taken = {0};
+    int code = look_for(store, call, now_s, err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, err);
     if (code == 0) {
-        code = take(store, call, now_s, &answer, err);
+        code = take(store, call, now_s, &taken, err);
     }
     code = database_end(store, code, err);
     if (code == 0) {
-        *ret_answer = answer;
+        *ret = taken;
     }
     return code;
 }

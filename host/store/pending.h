@@ -57,15 +57,25 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
 int store_pending_resolve(struct store *store, const char *id, enum store_answer answer,
                           const char *who, int64_t now_s, struct toolrack_error *err);
 
-/** Take the answer to a call. One that was given goes to the first who takes it.
+/* Room for the name of who answered, with its final zero; more is cut. */
+#define STORE_PENDING_WHO_SIZE 128u
+
+/** What became of a call that waited. */
+struct store_taken {
+    enum store_answer answer; /**< STORE_ANSWER_NONE while it waits */
+    char id[STORE_PENDING_ID_SIZE];
+    char who[STORE_PENDING_WHO_SIZE]; /**< who answered, or "" */
+};
+
+/** Take the answer to a call. One that was given goes to the first who takes it. While no such
+ * call is kept, which is nearly always, the file is only read.
  *
- * @param call        tool, version, arguments, caller and conversation are those of the call that
- *                    is made now; an id of NULL stands for any
- * @param ret_answer  STORE_ANSWER_NONE while it waits
+ * @param call  tool, version, arguments, caller and conversation are those of the call that is
+ *              made now; an id of NULL stands for any
  * @return as all of the store; TOOLRACK_E_NOT_FOUND when no such call waits or is answered.
  * [any-thread] */
 int store_pending_take(struct store *store, const struct store_pending *call, int64_t now_s,
-                       enum store_answer *ret_answer, struct toolrack_error *err);
+                       struct store_taken *ret, struct toolrack_error *err);
 
 /** Visit those that wait and have not expired, the oldest first. [any-thread] */
 int store_pending_read(struct store *store, int64_t now_s,

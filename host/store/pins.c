@@ -2,7 +2,7 @@
 
 #include "store/database.h"
 
-static int check(const struct store_pin *pin, struct toolrack_error *err) {
+int pin_check(const struct store_pin *pin, struct toolrack_error *err) {
     return database_check_texts(
             TEXT_LIMITS({"plugin id", pin->plugin, STORE_TEXT_SIZE_MAX},
                         {"tool name", pin->tool, STORE_TEXT_SIZE_MAX},
@@ -13,23 +13,26 @@ static int check(const struct store_pin *pin, struct toolrack_error *err) {
             err);
 }
 
+int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_error *err) {
+    return database_run(
+            store,
+            "INSERT OR REPLACE INTO pins (plugin, tool, version, sha256, "
+            "description, schema, approved_s, who) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            VALUES(value_text(pin->plugin), value_text(pin->tool), value_text(pin->version),
+                   value_bytes(pin->sha256, sizeof pin->sha256), value_text(pin->description),
+                   value_text(pin->schema), value_number(pin->approved_s), value_text(pin->who)),
+            err);
+}
+
 int store_pin_set(struct store *store, const struct store_pin *pin, struct toolrack_error *err) {
-    int code = check(pin, err);
+    int code = pin_check(pin, err);
     if (code < 0) {
         return code;
     }
     code = database_begin(store, DATABASE_DURABLE, err);
     if (code == 0) {
-        code = database_run(store,
-                            "INSERT OR REPLACE INTO pins (plugin, tool, version, sha256, "
-                            "description, schema, approved_s, who) "
-                            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                            VALUES(value_text(pin->plugin), value_text(pin->tool),
-                                   value_text(pin->version),
-                                   value_bytes(pin->sha256, sizeof pin->sha256),
-                                   value_text(pin->description), value_text(pin->schema),
-                                   value_number(pin->approved_s), value_text(pin->who)),
-                            err);
+        code = pin_put(store, pin, err);
     }
     return database_end(store, code, err);
 }

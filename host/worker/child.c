@@ -56,7 +56,7 @@ struct lane_run {
     struct channel *channel;
 };
 
-static _Noreturn void give_up(void) {
+__attribute__((noreturn)) static void give_up(void) {
     _exit(WORKER_EXIT_PROTOCOL);
 }
 
@@ -226,8 +226,9 @@ static void reply_failure(struct channel *channel, const struct toolrack_error *
 
 static void run_call(struct child *child, struct channel *channel, const struct frame_call *call) {
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
-    struct lane_run lane = {.channel = channel};
+    struct lane_run lane; /* not cleared, as the error inside is large; likewise `err` */
     struct run *run = &lane.run;
+    lane.channel = channel;
     run_init(run, &run_host, memory, sizeof memory);
     run->deadline_ns = call->deadline_ns;
     run->context = (struct run_context){.tool = call->tool_name,
@@ -236,7 +237,7 @@ static void run_call(struct child *child, struct channel *channel, const struct 
                                         .conversation = call->conversation,
                                         .trace = call->trace};
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    struct toolrack_error err = {0};
+    struct toolrack_error err;
     int code = run_parse(run, call->arguments, call->arguments_length, &err);
     if (code == 0) {
         code = run_tool(run, &child->tools[call->tool], &out, &err);

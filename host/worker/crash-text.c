@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "plugin/stage.h"
 #include "plugin/symbols.h"
 #include "worker/crash.h"
 
@@ -216,7 +217,8 @@ static void add_place(struct trace *trace, uint32_t index) {
         const char *path = trace->record->modules[place->frame->module];
         const char *slash = strrchr(path, '/');
         buf_add_text(trace->out, " (");
-        add_shown(trace->out, slash != NULL ? slash + 1 : path, FILE_SHOWN_MAX);
+        add_shown(trace->out, stage_original_name(slash != NULL ? slash + 1 : path),
+                  FILE_SHOWN_MAX);
         buf_add_text(trace->out, ")");
     }
     buf_add_char(trace->out, '\n');

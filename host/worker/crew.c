@@ -457,6 +457,25 @@ static int run(struct crew *crew, struct crew_call *call, struct crew_reply *ret
     return code;
 }
 
+/* A call that begins has a worker that is ready: so wait in line like one, and leave at once. */
+static int start(struct crew *crew, uint64_t until_ns, struct toolrack_error *err) {
+    struct crew_call call = {.tool_name = crew->id, .deadline_ns = until_ns};
+    bool has_waited = false;
+    int code = take_lane(crew, &call, &has_waited, err);
+    if (code == TOOLRACK_E_TIMEOUT) {
+        return error_set(err, code, "plugin '%s' did not start in time", crew->id);
+    }
+    return code < 0 ? code : give_back(crew, &call, EXCHANGE_DONE, 0, err);
+}
+
+int crew_start(struct crew *crew, uint64_t until_ns, struct toolrack_error *err) {
+    if (err != NULL) {
+        return start(crew, until_ns, err);
+    }
+    struct toolrack_error own = {0};
+    return start(crew, until_ns, &own);
+}
+
 int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
              struct toolrack_error *err) {
     if (err != NULL) {

@@ -26,6 +26,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/sanitizer.h"
 #include "plugin/descriptor.h"
 #include "plugin/scan.h"
 #include "toolrack/toolrack.h"
@@ -43,8 +44,8 @@ struct crew;
 #define CREW_START_MS_DEFAULT  10000u
 /* How long a call that was asked to end may go on before its worker is killed. */
 #define CREW_GRACE_MS          250u
-/* How long a worker may take to close its plugin. */
-#define CREW_CLOSE_MS          1000u
+/* How long a worker may take to close its plugin; a sanitizer's runtime has much to do then. */
+#define CREW_CLOSE_MS          (SANITIZER_ADDRESS || SANITIZER_THREAD ? 20000u : 1000u)
 /* How long an idle worker is kept, at least; twice as long at most, for nobody looks at the clock
  * when a call ends. */
 #define CREW_IDLE_MS_DEFAULT   30000u
@@ -158,6 +159,7 @@ struct crew_call {
     int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
 
     struct arena *arena; /* for the parsed result */
+    bool wants_json;     /* somebody will look at it */
 
     /* crew.c's own: zero at the beginning. */
     atomic_bool interrupted;
@@ -167,7 +169,7 @@ struct crew_call {
 
 struct crew_reply {
     struct buf out;     /* the result, as result_begin() and result_end() have it */
-    yyjson_val *json;   /* the same parsed, in the arena */
+    yyjson_val *json;   /* the same parsed, in the arena; NULL unless the call wants it */
     bool is_structured; /* the tool gave a JSON reply (`json`, or its structuredContent) */
 };
 
@@ -181,6 +183,12 @@ struct crew_reply {
  * [any-thread] */
 int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
              struct toolrack_error *err);
+
+/** See to it that a worker has started its plugin, without calling anything.
+ *
+ * @param until_ns  of the monotonic clock
+ * @return 0; otherwise as crew_run(). [any-thread] */
+int crew_start(struct crew *crew, uint64_t until_ns, struct toolrack_error *err);
 
 /** Make a call end early: waiting it ends at once, running its tool is told, and its worker killed
  * after CREW_GRACE_MS; either way crew_run() returns Cancelled at once. The caller makes sure that

@@ -28,11 +28,21 @@ static bool is_memory_full(const struct worker *worker, const struct crash_recor
     return is_limited && record->memory_bytes >= limit / 100 * MEMORY_FULL_PERCENT;
 }
 
+/* Where the worker's own code begins, which is nobody's fault. */
+static bool is_own(const char *frame, size_t length) {
+    static const char own[] = "(toolrack-worker)";
+    size_t size = sizeof own - 1;
+    return length >= size && memcmp(frame + length - size, own, size) == 0;
+}
+
 /* "#0  null_deref+0x14 (zoo.so)" and so on, without the numbers. */
 static void add_frames(const char *backtrace, struct buf *out) {
     const char *at = backtrace;
     for (unsigned i = 0; i < REASON_FRAMES && *at == '#'; i++) {
         size_t length = strcspn(at, "\n");
+        if (is_own(at, length)) {
+            return;
+        }
         size_t skipped = strcspn(at, " ");
         skipped += strspn(at + skipped, " ");
         buf_add_text(out, i == 0 ? ", in " : i == 1 ? ", called from " : ", ");

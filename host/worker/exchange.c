@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "run/run.h"
 #include "toolrack/plugin.h"
 #include "worker/crew-parts.h"
@@ -13,6 +14,9 @@
 
 /* Most frames of a call without a caller that are answered in one look. */
 #define LINGER_FRAMES_MAX 64
+
+/* What the worker did wrong, in two places. */
+#define DIFFERENT_TEXT "a text beside a result that says something else"
 
 struct exchange {
     struct lane *lane;
@@ -46,10 +50,24 @@ static enum exchange_end leave(struct exchange *exchange, int code) {
 
 /* -------------------------------------------------------------------- result */
 
+/* A string with nothing to unescape: then it is JSON, on one line, for read_result() has found it
+ * to be UTF-8. To parse a large one, such as base64, would take as long as all else that is done
+ * with it here. */
+static bool is_plain_string(const struct frame_result *result) {
+    const char *json = result->json;
+    size_t length = result->json_length;
+    return length >= 2 && json[0] == '"' && json[length - 1] == '"' &&
+           json_plain_run(json + 1, length - 2) == length - 2;
+}
+
+/* What need not be parsed says the same as its plain text where they are the same. */
+static bool is_same_plain(const struct frame_result *result) {
+    return result->text == NULL ||
+           (result->text_length == result->json_length - 2 &&
+            memcmp(result->text, result->json + 1, result->text_length) == 0);
+}
+
 static const char *check_json(const struct frame_result *result) {
-    if (result->json_length > TOOLRACK_RESULT_MAX) {
-        return "a result larger than is allowed";
-    }
     /* It is passed on where a line is a message. */
     if (memchr(result->json, '\n', result->json_length) != NULL ||
         memchr(result->json, '\r', result->json_length) != NULL) {
@@ -83,18 +101,16 @@ static void add_result(const struct frame_result *result, struct buf *out) {
     }
 }
 
-static enum exchange_end take_result(struct exchange *exchange, const struct frame_in *frame) {
-    struct frame_result result;
-    if (!read_result(frame, &result)) {
-        return nonsense(exchange, "an unreadable result");
-    }
-    const char *wrong = check_json(&result);
+/* EXCHANGE_DONE with the code 0: it is a result. */
+static enum exchange_end parse_result(struct exchange *exchange,
+                                      const struct frame_result *result) {
+    const char *wrong = check_json(result);
     if (wrong != NULL) {
         return nonsense(exchange, wrong);
     }
     yyjson_alc alc = arena_alc(exchange->call->arena);
     yyjson_read_err failure;
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)result.json, result.json_length,
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)result->json, result->json_length,
                                        YYJSON_READ_NOFLAG, &alc, &failure);
     if (doc == NULL && failure.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         exchange->code = error_oom(exchange->err);
@@ -104,11 +120,31 @@ static enum exchange_end take_result(struct exchange *exchange, const struct fra
     if (json == NULL) {
         return nonsense(exchange, "a result that is no JSON");
     }
-    if (result.text != NULL && !is_same_text(&result, json)) {
-        return nonsense(exchange, "a text beside a result that says something else");
+    if (result->text != NULL && !is_same_text(result, json)) {
+        return nonsense(exchange, DIFFERENT_TEXT);
+    }
+    exchange->reply->json = json;
+    return EXCHANGE_DONE;
+}
+
+static enum exchange_end take_result(struct exchange *exchange, const struct frame_in *frame) {
+    struct frame_result result;
+    if (!read_result(frame, &result)) {
+        return nonsense(exchange, "an unreadable result");
+    }
+    if (result.json_length > TOOLRACK_RESULT_MAX) {
+        return nonsense(exchange, "a result larger than is allowed");
+    }
+    enum exchange_end end = EXCHANGE_DONE;
+    if (exchange->call->wants_json || !is_plain_string(&result)) {
+        end = parse_result(exchange, &result);
+    } else if (!is_same_plain(&result)) {
+        end = nonsense(exchange, DIFFERENT_TEXT);
+    }
+    if (end != EXCHANGE_DONE || exchange->code < 0) {
+        return end;
     }
     add_result(&result, &exchange->reply->out);
-    exchange->reply->json = json;
     exchange->reply->is_structured = result.is_structured;
     exchange->code = exchange->reply->out.failed ? error_oom(exchange->err) : 0;
     return EXCHANGE_DONE;

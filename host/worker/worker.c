@@ -126,7 +126,6 @@ static void refuse_start(struct crew *crew, const struct toolrack_error *err, ui
  * became of the plugin. */
 static void tell_refused(const struct crew *crew, const char *reason) {
     const struct supervisor_options *options = supervisor_options_of(crew->supervisor);
-    log_line(options->log, LOG_ERROR, crew->id, "%s", reason);
     if (options->refused != NULL) {
         options->refused(options->user, crew->user, reason);
     }
@@ -163,20 +162,20 @@ static bool may_start_others(const struct crew *crew) {
     return crew->policy.spawn || (sandbox_available(&crew->policy) & SANDBOX_SECCOMP) == 0;
 }
 
+/* The process first: while it is being loaded, the rest is made for it. */
 static int start_process(struct worker *worker, struct toolrack_error *err) {
     struct crew *crew = worker->crew;
     struct supervisor *supervisor = crew->supervisor;
-    worker->lanes[0].channel = channel_create(err);
-    if (worker->lanes[0].channel == NULL) {
-        return err->code;
-    }
     int code = process_spawn(supervisor_options_of(supervisor)->worker_program, crew->environment,
                              may_start_others(crew), &worker->process, err);
     if (code < 0) {
         return code;
     }
     output_set_streams(&worker->output, worker->process.streams);
-    if (!supervisor_watch(supervisor, worker)) {
+    worker->lanes[0].channel = channel_create(err);
+    if (worker->lanes[0].channel == NULL) {
+        code = err->code;
+    } else if (!supervisor_watch(supervisor, worker)) {
         code = error_set(err, TOOLRACK_E_IO, "a worker that was started cannot be watched: %s",
                          strerror(errno));
     }
@@ -192,7 +191,7 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
 void worker_start(struct crew *crew, uint64_t now_ns) {
     struct toolrack_error err = {0};
     struct worker *worker = worker_create(crew, now_ns, &err);
-    int code = worker != NULL ? start_process(worker, &err) : err.code;
+    int code = worker != NULL ? start_process(worker, &err) : TOOLRACK_E_NO_MEMORY;
     if (code < 0) {
         tell_refused(crew, err.message);
     }
@@ -525,8 +524,9 @@ static void tell_host(const struct worker *worker, const struct obituary *obitua
     if (obituary->is_refused || (!death->crashed && end != END_KILLED)) {
         return;
     }
-    log_line(options->log, death->crashed ? LOG_ERROR : LOG_WARNING, worker->crew->id, "%s",
-             death->reason);
+    if (!death->crashed) { /* a crash is told by who is told of it */
+        log_line(options->log, LOG_WARNING, worker->crew->id, "%s", death->reason);
+    }
     if (options->died != NULL) {
         options->died(options->user, crew_user, death);
     }

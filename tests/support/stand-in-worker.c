@@ -137,8 +137,18 @@ static void send_nonsense(struct channel *channel, const char *which) {
         reply(channel, "{", NULL);
     } else if (strcmp(which, "lines") == 0) {
         reply(channel, "[1,\n2]", NULL);
+    } else if (strcmp(which, "open string") == 0) {
+        reply(channel, "\"", NULL);
+    } else if (strcmp(which, "two strings") == 0) {
+        reply(channel, "\"a\" \"b\"", NULL);
+    } else if (strcmp(which, "control") == 0) {
+        reply(channel, "\"a\x01\"", NULL);
     } else if (strcmp(which, "text") == 0) {
         reply(channel, "\"a\"", "b");
+    } else if (strcmp(which, "longer text") == 0) {
+        reply(channel, "\"a\"", "ab");
+    } else if (strcmp(which, "escaped text") == 0) {
+        reply(channel, "\"a\\u00e9\"", "a\\u00e9");
     } else {
         channel_send(channel, (enum frame_type)99, 0);
     }

@@ -36,7 +36,15 @@ static tr_status echo(struct tr_call *call) {
 TR_JSON_TOOL(
         echo, ("Echo", .version = "2.0.0"),
         TR_SCHEMA({"type" : "object", "properties" : {"n" : {"type" : "integer", "default" : 7}}}))
-TR_PLUGIN(("memory", .flags = TR_THREAD_SAFE), "1.0.0", add, echo)
+static tr_status risky(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(risky, ("Risky", .permission = TR_DANGEROUS), TR_SCHEMA({"type" : "object"}))
+static tr_status asks(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(asks, ("Asks", .permission = TR_CONFIRM), TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN(("memory", .flags = TR_THREAD_SAFE), "1.0.0", add, echo, risky, asks)
 
 static struct toolrack *host;
 
@@ -218,6 +226,128 @@ static void deciding(void **state) {
     toolrack_close(host);
 }
 
+/* ----------------------------------------------------------------- permissions */
+
+static int answer_always(void *user, const struct toolrack_approval_request *request) {
+    (void)user;
+    (void)request;
+    return TOOLRACK_ALLOW_ALWAYS;
+}
+
+static int call_unconfirmed(const char *name, struct toolrack_error *err) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    int code = toolrack_call(host, name, NULL, &options, &result, err);
+    toolrack_result_free(result);
+    return code;
+}
+
+static void open_with_store(bool approver) {
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = dir;
+    options.no_scan = true;
+    options.approve = approver ? answer_always : NULL;
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
+}
+
+static int grant_risky(struct toolrack_error *err) {
+    return toolrack_grant(host, "risky", 0, "ann", err);
+}
+
+/* Neither in effect nor kept, or both. */
+static void check_risky(bool runs) {
+    int expected = runs ? 0 : TOOLRACK_E_PERMISSION_DENIED;
+    assert_int_equal(call_unconfirmed("risky", NULL), expected);
+    struct toolrack *first = host;
+    open_with_store(false);
+    assert_int_equal(call_unconfirmed("risky", NULL), expected);
+    toolrack_close(host);
+    host = first;
+}
+
+static void check_not_granted(void) {
+    check_risky(false);
+}
+
+static void granting(void **state) {
+    (void)state;
+    open_with_store(false);
+    for_every_allocation(grant_risky, check_not_granted);
+    check_risky(true);
+    toolrack_close(host);
+}
+
+/* Once what is withdrawn is off the disk, what is left to do may want memory and do without. */
+static void revoking(void **state) {
+    (void)state;
+    bool hit = true;
+    open_with_store(false);
+    for (unsigned n = 1; hit; n++) {
+        assert_true(n < ALLOCATIONS_MAX);
+        assert_int_equal(grant_risky(NULL), 0);
+        failing_malloc_set(n);
+        int code = toolrack_revoke(host, "risky", "ann", NULL);
+        hit = failing_malloc_hit();
+        failing_malloc_set(0);
+        assert_true(code == 0 || (hit && code == TOOLRACK_E_NO_MEMORY));
+        check_risky(code < 0);
+    }
+    check_risky(false);
+    toolrack_close(host);
+}
+
+static int list_permissions(struct toolrack_error *err) {
+    struct toolrack_text *grants = NULL;
+    struct toolrack_text *pending = NULL;
+    struct toolrack_text *decisions = NULL;
+    int code = toolrack_grants(host, &grants, err);
+    if (code == 0) {
+        code = toolrack_pending(host, &pending, err);
+    }
+    if (code == 0) {
+        code = toolrack_decisions(host, NULL, &decisions, err);
+    }
+    toolrack_text_unref(grants);
+    toolrack_text_unref(pending);
+    toolrack_text_unref(decisions);
+    return code;
+}
+
+static void listing_permissions(void **state) {
+    (void)state;
+    open_with_store(false);
+    assert_int_equal(grant_risky(NULL), 0);
+    for_every_allocation(list_permissions, check_nothing);
+    assert_int_equal(toolrack_revoke(host, "risky", NULL, NULL), 0);
+    toolrack_close(host);
+}
+
+/* What the person allowed runs, also when that cannot be kept: so its failures are not these. */
+static void approving(void **state) {
+    (void)state;
+    open_with_store(true);
+    unsigned n = 0;
+    bool fails = true;
+    while (fails) {
+        struct toolrack_error err = {0};
+        failing_malloc_set(++n);
+        int code = call_unconfirmed("asks", &err);
+        fails = failing_malloc_hit();
+        failing_malloc_set(0);
+        assert_true(n < ALLOCATIONS_MAX);
+        assert_true(code == 0 || (fails && code == TOOLRACK_E_NO_MEMORY));
+        (void)toolrack_revoke(host, "asks", NULL, NULL);
+    }
+    assert_int_equal(call_unconfirmed("asks", NULL), 0);
+    toolrack_close(host);
+    open_with_store(false);
+    assert_int_equal(call_unconfirmed("asks", NULL), 0);
+    toolrack_close(host);
+}
+
 /* ----------------------------------------------------------------------- calls */
 
 static int call_with(const char *name, const char *arguments, uint32_t deadline_ms,
@@ -331,9 +461,18 @@ static void submitting(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(opening), IN_HOST(registering),       IN_HOST(unregistering),
-            IN_HOST(listing),          cmocka_unit_test(deciding), IN_HOST(calling),
-            cmocka_unit_test(loading), IN_HOST(submitting),
+            cmocka_unit_test(opening),
+            IN_HOST(registering),
+            IN_HOST(unregistering),
+            IN_HOST(listing),
+            cmocka_unit_test(deciding),
+            IN_HOST(calling),
+            cmocka_unit_test(granting),
+            cmocka_unit_test(revoking),
+            cmocka_unit_test(listing_permissions),
+            cmocka_unit_test(approving),
+            cmocka_unit_test(loading),
+            IN_HOST(submitting),
     };
     return cmocka_run_group_tests_name("api-memory", tests, make_folder, remove_folder);
 }

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/name.h"
 #include "base/semver.h"
 #include "base/spin.h"
@@ -114,6 +115,23 @@ static void buf_escapes_every_byte_anywhere(void **state) {
         buf_add_json_string(&buf, text, sizeof text);
         assert_int_equal(buf.length, to - expected);
         assert_memory_equal(buf.data, expected, buf.length);
+    }
+}
+
+/* Each byte at each place, of texts that end anywhere in the steps that are looked at at once. */
+static void json_knows_plain_characters(void **state) {
+    (void)state;
+    char text[72];
+    for (unsigned byte = 0; byte < 0x100; byte++) {
+        bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\';
+        for (size_t at = 0; at < sizeof text; at++) {
+            memset(text, 'x', sizeof text);
+            text[at] = (char)byte;
+            for (size_t length = 0; length <= sizeof text; length++) {
+                size_t run = at < length && !is_plain ? at : length;
+                assert_int_equal(json_plain_run(text, length), run);
+            }
+        }
     }
 }
 
@@ -326,6 +344,7 @@ int main(void) {
             cmocka_unit_test(utf8_accepts_text_and_refuses_the_rest),
             cmocka_unit_test(buf_writes_json),
             cmocka_unit_test(buf_escapes_every_byte_anywhere),
+            cmocka_unit_test(json_knows_plain_characters),
             cmocka_unit_test(buf_grows),
             cmocka_unit_test(base64_there_and_back),
             cmocka_unit_test(base64_says_what_is_wrong),

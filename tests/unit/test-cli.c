@@ -369,6 +369,33 @@ static void arguments_without_a_schema_are_json_or_text(void **state) {
     }
 }
 
+static void durations_have_a_unit(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t seconds;
+    } right[] = {{"1s", 1},
+                 {"30s", 30},
+                 {"10m", 600},
+                 {"2h", 7200},
+                 {"7d", 604800},
+                 {"3650d", 315360000},
+                 {"315360000s", OPTIONS_FOR_S_MAX}};
+    static const char *const wrong[] = {
+            "",    "5",     "s",          "0s",   "-1s", "1w",   "1 h",
+            "1hh", "3651d", "315360001s", "1.5h", "+1s", "0x1s", "99999999999999999999d"};
+    uint32_t seconds = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(right); i++) {
+        assert_true(options_duration(right[i].text, &seconds));
+        assert_int_equal(seconds, right[i].seconds);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        if (options_duration(wrong[i], &seconds)) {
+            fail_msg("%s is taken for %u s", wrong[i], seconds);
+        }
+    }
+}
+
 /* --------------------------------------------------------------- questions */
 
 /* Puts a question to somebody who types `input`; what they saw is left in `seen`. */
@@ -516,6 +543,49 @@ static void questions_end_with_the_call(void **state) {
     assert_null(content);
 }
 
+static int approve_with(const char *input, const char *arguments) {
+    int in[2];
+    int out = memfd_create("terminal", MFD_CLOEXEC);
+    struct ask ask;
+    assert_true(out >= 0 && pipe2(in, O_CLOEXEC) == 0);
+    assert_true(ask_init(&ask, in[0], out));
+    assert_int_equal(write(in[1], input, strlen(input)), strlen(input));
+    assert_int_equal(close(in[1]), 0);
+    const struct toolrack_approval_request request = {.tool = "send",
+                                                      .version = "1.0.0",
+                                                      .plugin = "mail",
+                                                      .arguments = arguments,
+                                                      .reason = "a\nreason"};
+    int answer = ask_approval(&ask, &request);
+    ssize_t length = pread(out, seen, sizeof seen - 1, 0);
+    assert_true(length >= 0);
+    seen[length] = '\0';
+    ask_finish(&ask);
+    (void)close(in[0]);
+    (void)close(out);
+    return answer;
+}
+
+static void approval_takes_a_clear_yes(void **state) {
+    (void)state;
+    assert_int_equal(approve_with("y\n", "{\"a\":\"x  y\"}"), TOOLRACK_ALLOW_ONCE);
+    assert_string_equal(seen, "send 1.0.0, of plugin mail: a reason\n  {\"a\":\"x  y\"}\n"
+                              "Let it run? [y]es, [a]lways, [N]o: ");
+    assert_int_equal(approve_with(" YES \n", "{}"), TOOLRACK_ALLOW_ONCE);
+    assert_int_equal(approve_with("Always\n", "{}"), TOOLRACK_ALLOW_ALWAYS);
+    assert_int_equal(approve_with("what?\na\n", "{}"), TOOLRACK_ALLOW_ALWAYS);
+    static const char *const refusals[] = {"",    "y",    "\n",
+                                           "n\n", "no\n", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\ny\n"};
+    for (size_t i = 0; i < ARRAY_LENGTH(refusals); i++) {
+        assert_int_equal(approve_with(refusals[i], "{}"), TOOLRACK_DENY);
+    }
+    /* Long arguments are cut, and that is said. */
+    static char arguments[ASK_ARGUMENTS_SHOWN_MAX + 11];
+    memset(arguments, 'x', sizeof arguments - 1);
+    assert_int_equal(approve_with("n\n", arguments), TOOLRACK_DENY);
+    assert_non_null(strstr(seen, "xxx\n  and 10 bytes more, which are not shown\nLet it run?"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(text_shows_what_a_terminal_would_obey),
@@ -530,6 +600,8 @@ int main(void) {
             cmocka_unit_test(arguments_take_their_type_from_the_schema),
             cmocka_unit_test(arguments_that_cannot_be_set_are_refused),
             cmocka_unit_test(arguments_without_a_schema_are_json_or_text),
+            cmocka_unit_test(durations_have_a_unit),
+            cmocka_unit_test(approval_takes_a_clear_yes),
             cmocka_unit_test(questions_are_lines),
             cmocka_unit_test(wrong_lines_can_be_mended),
             cmocka_unit_test(choices_are_named),

@@ -670,7 +670,12 @@ static void nonsense(void **state) {
     static const char *const kinds[][2] = {{"frame", "a frame that is none of a call's"},
                                            {"json", "a result that is no JSON"},
                                            {"lines", "a result of several lines"},
+                                           {"open string", "a result that is no JSON"},
+                                           {"two strings", "a result that is no JSON"},
+                                           {"control", "a result that is no JSON"},
                                            {"text", "a text beside a result"},
+                                           {"longer text", "a text beside a result"},
+                                           {"escaped text", "a text beside a result"},
                                            {"type", "something that is no frame"}};
     struct stage stage;
     open_stage(&stage, &(struct crew_options){.limits = {.backoff_ms = 1, .crashes_max = 16}},

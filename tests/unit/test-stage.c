@@ -780,6 +780,21 @@ static void running_out_of_memory_is_an_error(void **state) {
     }
 }
 
+static void a_copy_knows_the_name_of_its_file(void **state) {
+    (void)state;
+    static const char hash[] = "0123456789abcdef0123456789abcdef";
+    char name[128];
+    (void)snprintf(name, sizeof name, "%s-g12-math.so", hash);
+    assert_string_equal(stage_original_name(name), "math.so");
+    (void)snprintf(name, sizeof name, "%s-g12math.so", hash);
+    assert_string_equal(stage_original_name(name), name);
+    (void)snprintf(name, sizeof name, "%s-g-math.so", hash);
+    assert_string_equal(stage_original_name(name), name);
+    assert_string_equal(stage_original_name(hash), hash);
+    assert_string_equal(stage_original_name("libc.so.6"), "libc.so.6");
+    assert_string_equal(stage_original_name(""), "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
@@ -807,6 +822,7 @@ int main(void) {
             TEST(a_temporary_stage_leaves_nothing),
             TEST(many_may_copy_at_the_same_time),
             TEST(running_out_of_memory_is_an_error),
+            TEST(a_copy_knows_the_name_of_its_file),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,7 @@
 #include "base/error.h"
 #include "failing-malloc.h"
 #include "store/approvals.h"
+#include "store/consent.h"
 #include "store/crashes.h"
 #include "store/decisions.h"
 #include "store/generations.h"
@@ -385,7 +386,7 @@ static void calls_wait_until_they_expire(void **state) {
 /* Add a call, answer it, and what is taken then. */
 static enum store_answer answer_and_take(enum store_answer answer) {
     char id[STORE_PENDING_ID_SIZE];
-    enum store_answer taken = STORE_ANSWER_NONE;
+    struct store_taken taken = {.answer = STORE_ANSWER_NONE};
     assert_ok(store_pending_add(store, &call_of_send, id, &err));
     assert_ok(store_pending_resolve(store, id, answer, "ann", NOW, &err));
     assert_seen(read_pending(NOW), "");
@@ -396,7 +397,9 @@ static enum store_answer answer_and_take(enum store_answer answer) {
     assert_ok(store_pending_take(store, &call_of_send, NOW, &taken, &err));
     assert_error(store_pending_take(store, &call_of_send, NOW, &taken, &err), TOOLRACK_E_NOT_FOUND,
                  "'send'");
-    return taken;
+    assert_string_equal(taken.who, "ann");
+    assert_string_equal(taken.id, id);
+    return taken.answer;
 }
 
 static void an_answer_is_taken_once(void **state) {
@@ -416,12 +419,14 @@ static void an_answer_is_taken_once(void **state) {
 static void an_answer_is_for_the_call_that_was_shown(void **state) {
     (void)state;
     char id[STORE_PENDING_ID_SIZE];
-    enum store_answer answer = STORE_ANSWER_DENY;
+    struct store_taken taken = {.answer = STORE_ANSWER_DENY};
     struct store_pending calls[5];
     open_store();
     assert_ok(store_pending_add(store, &call_of_send, id, &err));
-    assert_ok(store_pending_take(store, &call_of_send, NOW, &answer, &err));
-    assert_int_equal(answer, STORE_ANSWER_NONE);
+    assert_ok(store_pending_take(store, &call_of_send, NOW, &taken, &err));
+    assert_int_equal(taken.answer, STORE_ANSWER_NONE);
+    assert_string_equal(taken.id, id);
+    assert_string_equal(taken.who, "");
     assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ONCE, "ann", NOW, &err));
     for (size_t i = 0; i < 5; i++) {
         calls[i] = call_of_send;
@@ -432,15 +437,15 @@ static void an_answer_is_for_the_call_that_was_shown(void **state) {
     calls[3].conversation = "c2";
     calls[4].id = "0123";
     for (size_t i = 0; i < 5; i++) {
-        assert_error(store_pending_take(store, &calls[i], NOW, &answer, &err), TOOLRACK_E_NOT_FOUND,
+        assert_error(store_pending_take(store, &calls[i], NOW, &taken, &err), TOOLRACK_E_NOT_FOUND,
                      "no approval of this call");
     }
-    assert_error(store_pending_take(store, &call_of_send, NOW + 60, &answer, &err),
+    assert_error(store_pending_take(store, &call_of_send, NOW + 60, &taken, &err),
                  TOOLRACK_E_NOT_FOUND, "no approval of this call");
     struct store_pending with_id = call_of_send;
     with_id.id = id;
-    assert_ok(store_pending_take(store, &with_id, NOW, &answer, &err));
-    assert_int_equal(answer, STORE_ANSWER_ALLOW_ONCE);
+    assert_ok(store_pending_take(store, &with_id, NOW, &taken, &err));
+    assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
 }
 
 static void a_call_without_conversation_is_not_allowed_for_it(void **state) {
@@ -521,6 +526,51 @@ static void pins_survive(void **state) {
     reopen();
     assert_seen(store_pins_read(store, see_pin, NULL, &err),
                 "mail send@1.0.0 171 Send a mail {} 1000000 ann;");
+}
+
+/* ----------------------------------------------------------------- consent */
+
+static int read_pins(void) {
+    return store_pins_read(store, see_pin, NULL, &err);
+}
+
+static void consent_is_kept_and_withdrawn_as_a_whole(void **state) {
+    (void)state;
+    struct store_pin pins[] = {
+            {"mail", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"},
+            {"mail", "send", "2.0.0", {0}, "Send", "{}", NOW, "ann"},
+            {"mail", "sender", "1.0.0", {0}, "Sends", "{}", NOW, "ann"},
+    };
+    const struct store_grant new_grant = {.selector = "send", .who = "ann", .granted_s = NOW};
+    struct store_approval approval = {
+            .tool = "sender", .version = "1.0.0", .who = "bob", .approved_s = NOW};
+    open_store();
+    assert_ok(store_consent(store, pins, 2, &new_grant, NULL, &err));
+    assert_ok(store_consent(store, &pins[2], 1, NULL, &approval, &err));
+
+    /* What cannot be kept leaves nothing of what could. */
+    approval.conversation = "";
+    pins[2].who = "eve";
+    assert_error(store_consent(store, &pins[2], 1, NULL, &approval, &err), TOOLRACK_E_INVALID,
+                 "no conversation");
+    reopen();
+    assert_seen(read_grants(), "send 0 ann 1000000;");
+    assert_seen(read_approvals(), "sender@1.0.0 - bob 1000000;");
+    assert_seen(read_pins(), "mail send@1.0.0 0 Send {} 1000000 ann;"
+                             "mail send@2.0.0 0 Send {} 1000000 ann;"
+                             "mail sender@1.0.0 0 Sends {} 1000000 ann;");
+
+    /* All versions are granted, and none alone. */
+    assert_error(store_withdraw(store, "send@1.0.0", NOW, &err), TOOLRACK_E_NOT_FOUND,
+                 "all versions of 'send' are granted");
+    assert_ok(store_withdraw(store, "send", NOW, &err));
+    assert_seen(read_grants(), "");
+    assert_seen(read_pins(), "mail sender@1.0.0 0 Sends {} 1000000 ann;");
+    assert_ok(store_withdraw(store, "sender@1.0.0", NOW, &err));
+    assert_seen(read_approvals(), "");
+    assert_seen(read_pins(), "");
+    assert_error(store_withdraw(store, "sender", NOW, &err), TOOLRACK_E_NOT_FOUND,
+                 "there is no grant for 'sender'");
 }
 
 /* --------------------------------------------------------------- quarantine */
@@ -1535,6 +1585,7 @@ int main(void) {
             WITH_FOLDER(a_call_without_conversation_is_not_allowed_for_it),
             WITH_FOLDER(what_waits_is_bounded),
             WITH_FOLDER(pins_survive),
+            WITH_FOLDER(consent_is_kept_and_withdrawn_as_a_whole),
             WITH_FOLDER(quarantine_survives_until_it_is_released),
             WITH_FOLDER(the_last_crashes_survive),
             WITH_FOLDER(a_crash_that_is_too_large_is_refused),

@@ -45,16 +45,17 @@ _toolrack() {
             _toolrack_reply -d -- "$cur"
             return
             ;;
-        --tag | --category | --arg | --timeout) return ;;
+        --tag | --category | --arg | --timeout | --for) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call enable disable priority why release check version help
+        _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release check version help
             --config --state --plugins --require-sandbox --json --verbose --help' -- "$cur"
         return
     fi
     case $verb in
         list) options+=' --all --tag --category' ;;
         call) options+=' --arg --timeout --yes' ;;
+        grant) options+=' --for' ;;
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"
@@ -64,8 +65,9 @@ _toolrack() {
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.so' -- "$cur")
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
-            show | call | enable | disable | priority | why | release) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call enable disable priority why release check version' -- "$cur" ;;
+            show | call | enable | disable | priority | grant | revoke | why | release) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release check version' -- "$cur" ;;
         esac
     fi
 }

@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call enable disable priority why release check version help
+set -l verbs list show call enable disable priority grant revoke grants approvals why release check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -36,6 +36,10 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a call -d 'Cal
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a enable -d 'Switch a tool on'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disable -d 'Switch a tool off'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a priority -d 'Set the priority of a tool'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grant -d 'Let a tool run that is dangerous or asks'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a revoke -d 'Take back what was granted or approved'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grants -d 'List what is granted and approved'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a approvals -d 'List the calls that wait for an answer, or give it'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a why -d 'Say why a plugin is as it is'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d 'Let a plugin in quarantine run again'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin would be accepted'
@@ -48,6 +52,8 @@ complete -c toolrack -n '__fish_seen_subcommand_from list' -l category -x -d 'On
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l arg -x -d 'One argument, name=value'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Give up after so many milliseconds'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l yes -d 'Agree to what the tool does'
-complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority why release' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke why release' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
+complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority why release check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority grant revoke grants approvals why release check version'

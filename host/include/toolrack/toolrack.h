@@ -65,14 +65,22 @@ enum toolrack_log_level {
 enum toolrack_event_kind {
     TOOLRACK_EVENT_ADDED,    /**< a tool was registered */
     TOOLRACK_EVENT_REMOVED,  /**< a tool was unregistered */
-    TOOLRACK_EVENT_CHANGED,  /**< a tool was enabled, disabled or given another priority */
+    TOOLRACK_EVENT_CHANGED,  /**< a tool was enabled, disabled, given another priority, or its plugin
+                              * was reloaded */
     TOOLRACK_EVENT_LOADED,   /**< a plugin was loaded, at the first call of one of its tools */
     TOOLRACK_EVENT_FAILED,   /**< a plugin could not be loaded */
     TOOLRACK_EVENT_STUCK,    /**< a call did not return and its thread was given up */
     TOOLRACK_EVENT_RECOVERED, /**< the last such call of the plugin returned after all */
     TOOLRACK_EVENT_CRASHED,   /**< a worker of the plugin crashed; another takes its place */
     TOOLRACK_EVENT_QUARANTINED, /**< a plugin crashed too often and runs no more */
-    TOOLRACK_EVENT_RELEASED     /**< it may run again */
+    TOOLRACK_EVENT_RELEASED,    /**< it may run again */
+    TOOLRACK_EVENT_CHANGED_TEXT, /**< a tool was registered that is not as it was approved */
+    TOOLRACK_EVENT_RELOADED, /**< another generation of a plugin serves; the message says which */
+    TOOLRACK_EVENT_REFUSED,  /**< a plugin file is new or has changed, and cannot be used; what it
+                              * had before goes on serving. The message says why */
+    TOOLRACK_EVENT_UNLOADED  /**< nobody uses a generation any more. The message says what became of
+                              * it: "gone", "pending: CAUSE" (its image may go later) or
+                              * "resident: CAUSE" (its image stays in this process) */
 };
 
 /** Something that happened. Its texts end with the callback. */
@@ -80,7 +88,7 @@ struct toolrack_event {
     enum toolrack_event_kind kind;
     const char *tool;    /**< its name, or NULL when the event is about a plugin */
     const char *version; /**< the tool's, or NULL */
-    const char *plugin;  /**< the plugin's id */
+    const char *plugin;  /**< the plugin's id; NULL for a file whose id could not be read */
     const char *message; /**< one line, or NULL */
 };
 
@@ -89,6 +97,32 @@ enum toolrack_isolation {
     TOOLRACK_ISOLATION_DEFAULT, /**< as PROCESS */
     TOOLRACK_ISOLATION_PROCESS, /**< each in worker processes of its own, in a sandbox */
     TOOLRACK_ISOLATION_NONE     /**< in this process, with all its rights */
+};
+
+/** What a person, or who speaks for one, says about a call. The first is 0: who forgets to answer
+ * allows nothing. */
+enum toolrack_approval {
+    TOOLRACK_DENY,
+    TOOLRACK_ALLOW_ONCE,         /**< this call */
+    TOOLRACK_ALLOW_CONVERSATION, /**< this version of the tool, in this conversation */
+    TOOLRACK_ALLOW_ALWAYS,       /**< this version of the tool */
+    TOOLRACK_ASK_LATER           /**< nobody is here: keep the call, see toolrack_pending() */
+};
+
+/** A call that somebody must allow. Its texts end with the callback. */
+struct toolrack_approval_request {
+    size_t size; /**< of this struct as the host knows it */
+    const char *tool;
+    const char *version;
+    const char *plugin;
+    int permission;           /**< enum toolrack_permission */
+    const char *arguments;    /**< the text of a JSON value, as the tool will get it */
+    const char *caller;       /**< or NULL */
+    const char *channel;
+    const char *conversation; /**< or NULL */
+    const char *reason;       /**< one line: why it is asked */
+    char *who;                /**< who answers may write a name here, for the log: "approver" */
+    size_t who_room;
 };
 
 struct toolrack_options {
@@ -125,6 +159,19 @@ struct toolrack_options {
     bool require_sandbox;
     /** The program that runs plugins. NULL is that of TOOLRACK_WORKER, or the installed one. */
     const char *worker_program;
+
+    /** Watch the folders, and reload plugins when their files change. */
+    bool watch;
+    /** How long nothing must have happened to a file before it is looked at; 0 is 100. */
+    uint32_t watch_debounce_ms;
+    /** Only plugins of the installed folder, whatever else is said: to start at all, and look. */
+    bool safe_mode;
+    /** Whether a call of a `confirm` tool may run that nothing allows yet; NULL: it may not. It may
+     * wait for a person: the call's time begins with the answer, and other calls go on. On the
+     * thread of toolrack_call() and toolrack_tool_call(), for a submitted call on one of the host;
+     * it may call back, but not toolrack_close(), which waits for it.
+     * @return enum toolrack_approval */
+    int (*approve)(void *user, const struct toolrack_approval_request *request);
 };
 #define TOOLRACK_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_options) }
@@ -184,8 +231,8 @@ TOOLRACK_API char *toolrack_suggest(struct toolrack *host, const char *name);
 
 enum toolrack_permission {
     TOOLRACK_SAFE,     /**< runs when called */
-    TOOLRACK_CONFIRM,  /**< runs when the caller says that a person agreed */
-    TOOLRACK_DANGEROUS /**< runs when the configuration grants it */
+    TOOLRACK_CONFIRM,  /**< runs when a person agreed, to the call or beforehand */
+    TOOLRACK_DANGEROUS /**< runs when an administrator grants it */
 };
 
 enum toolrack_tool_state {
@@ -194,7 +241,8 @@ enum toolrack_tool_state {
     TOOLRACK_FAILED, /**< its plugin could not be loaded; toolrack_tool_reason() says why */
     TOOLRACK_STUCK,  /**< a call of its plugin was given up and still runs */
     TOOLRACK_QUARANTINED, /**< its plugin crashed too often; toolrack_release() lets it go on */
-    TOOLRACK_CHANGED,     /**< its text is not the one that was approved */
+    TOOLRACK_CHANGED,     /**< it says otherwise than when it was approved; toolrack_grant() lets it
+                               run again */
     TOOLRACK_LEFT_OUT     /**< its plugin was being loaded when the host last ended uncleanly */
 };
 
@@ -321,19 +369,119 @@ TOOLRACK_API int toolrack_describe_isolation(struct toolrack *host, const char *
                                              struct toolrack_text **ret,
                                              struct toolrack_error *err);
 
-/** Let a plugin that is in quarantine run again: durable on return.
+/** Let a plugin that is in quarantine, or was left out, run again: durable on return.
  * @param name  of the plugin, or of one of its tools
- * @return 0; TOOLRACK_E_NOT_FOUND when there is no such plugin or it is not in quarantine;
+ * @return 0; TOOLRACK_E_NOT_FOUND when there is no such plugin or it is neither;
  *         TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
                                   struct toolrack_error *err);
 
-/** Why a plugin is as it is, as one JSON object: plugin, version, file, state, reason, crashes (the
- * bundles kept, the newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
+/** Why a plugin is as it is, as one JSON object: plugin, version, file, state, reason, generation,
+ * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
+ * fix), retired (earlier generations: generation, state, cause), crashes (the bundles kept, the
+ * newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
+ * Asked about a tool: also tool, permission and, when it is not as it was approved, changed: by
+ * "description" or "schema" an object of the texts "approved" and "now".
  * @param name  of the plugin, or of one of its tools
  * @return as above. */
 TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
                               struct toolrack_error *err);
+
+/* ------------------------------------------------------------------ reload */
+
+/** Look at the plugin files again, also without `watch`, and reload what has changed: the next
+ * generation of a plugin is copied, checked, loaded and tried out (the examples of its safe tools
+ * are called), and then takes the place of the last one as one change. Calls that run end on the
+ * old one. Whatever is wrong with a file, what it had before goes on serving.
+ *
+ * A tool that is in both generations is registered anew, with another number and new statistics.
+ *
+ * @param name        NULL: all files of all folders. Otherwise a plugin, one of its tools, or the
+ *                    path of a file: that file alone, and also when it is the same; one that was
+ *                    left out is tried again
+ * @param ret_report  receives a reference, to be released by toolrack_text_unref(): a JSON array
+ *                    with an object for each file: file, plugin, outcome ("unchanged", "added",
+ *                    "reloaded", "removed" or "refused"), reason, generation, sha256, and what became
+ *                    of the generation before, as `old`: "gone", "pending", "resident", or
+ *                    "draining" while calls of it run; with `cause`
+ * @return 0, whatever the outcomes; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a plugin that the
+ *         app registered; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_reload(struct toolrack *host, const char *name,
+                                 struct toolrack_text **ret_report, struct toolrack_error *err);
+
+/** Go back to the content that a plugin's file had before: reloaded like a change. It is remembered,
+ * over restarts, for as long as the file has the content that was gone back from; durable on return.
+ * @param name  of the plugin, one of its tools, or the path of its file
+ * @return 0; TOOLRACK_E_NOT_FOUND, also when there is nothing to go back to; TOOLRACK_E_REFUSED when
+ *         the earlier content does not work any more; TOOLRACK_E_INVALID, TOOLRACK_E_IO,
+ *         TOOLRACK_E_NO_MEMORY. On failure what serves goes on serving. */
+TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
+                                   struct toolrack_error *err);
+/* ------------------------------------------------------------- permissions */
+
+/** Let a tool run: a dangerous one, or one that would ask. What is granted is the tool of the plugin
+ * that has it now, as it says it is: should that change, the tool's state is `changed`, where the
+ * configuration wants that, until it is granted again. Durable when the function returns.
+ *
+ * @param name     "name" (all versions, those to come too) or "name@version"
+ * @param seconds  how long; 0 is until it is revoked
+ * @param who      for the log; NULL is "api"
+ * @return 0; TOOLRACK_E_NOT_FOUND (the message names the nearest); TOOLRACK_E_INVALID for more than
+ *         a hundred years; TOOLRACK_E_IO, TOOLRACK_E_LIMIT_EXCEEDED: nothing changed;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds,
+                                const char *who, struct toolrack_error *err);
+
+/** Take back what was granted or approved, for good; of a tool that is gone as well. What the
+ * configuration grants stays.
+ * @return 0; TOOLRACK_E_NOT_FOUND when there is nothing to take back; TOOLRACK_E_IO: nothing
+ *         changed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
+                                 struct toolrack_error *err);
+
+/** What is granted and approved now, as a JSON array of objects: kind ("grant" or "approval"), tool,
+ * version (null: all), conversation (null: all), who, since_s, expires_s (null: never).
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_grants(struct toolrack *host, struct toolrack_text **ret,
+                                 struct toolrack_error *err);
+
+/** The calls that wait for somebody to allow them, the oldest first, as a JSON array of objects: id,
+ * tool, version, arguments, caller, channel, conversation, reason, since_s, expires_s. They wait for
+ * an hour.
+ * @return as above; TOOLRACK_E_IO. */
+TOOLRACK_API int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
+                                  struct toolrack_error *err);
+
+/** Answer for such a call: when it is called again, with the same arguments by the same caller in
+ * the same conversation, it runs once, or always. Durable when the function returns.
+ *
+ * @param approval  not TOOLRACK_ASK_LATER
+ * @return 0; TOOLRACK_E_NOT_FOUND when it expired, was answered already or is unknown, which the
+ *         message tells apart; TOOLRACK_E_INVALID for an answer it cannot be given; TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_resolve(struct toolrack *host, const char *id,
+                                  enum toolrack_approval approval, const char *who,
+                                  struct toolrack_error *err);
+
+/** Which decisions to read. */
+struct toolrack_decisions_filter {
+    size_t size;      /**< sizeof(struct toolrack_decisions_filter) */
+    const char *tool; /**< only about this tool */
+    int64_t since_ms; /**< not older than this, in milliseconds since 1970 */
+    uint32_t limit;   /**< at most so many, the newest; 0 is all that are kept */
+};
+#define TOOLRACK_DECISIONS_FILTER_INIT \
+    { .size = sizeof(struct toolrack_decisions_filter) }
+
+/** What was decided about calls and tools, the newest first, as a JSON array of objects: time_ms,
+ * tool, version, plugin, caller, channel, conversation, decision, who, why. Calls of `safe` tools are
+ * no decisions. They are written in batches: a host that does not come to close loses those of the
+ * last second.
+ * @param filter  NULL is all
+ * @return as above; TOOLRACK_E_IO. */
+TOOLRACK_API int toolrack_decisions(struct toolrack *host,
+                                    const struct toolrack_decisions_filter *filter,
+                                    struct toolrack_text **ret, struct toolrack_error *err);
 
 /* ------------------------------------------------------------------- calls */
 

@@ -1,0 +1,161 @@
+/* Calls that nobody at hand could confirm, and wait for somebody's answer. */
+#include <string.h>
+
+#include "api/document.h"
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+static int no_state(struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_NOT_FOUND,
+                     "no call waits: the host has no state folder to keep one in");
+}
+
+/* -------------------------------------------------------------------- list */
+
+struct listing {
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *list;
+};
+
+/* The arguments as the value that they are. */
+static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *arguments) {
+    yyjson_doc *read = yyjson_read(arguments, strlen(arguments), YYJSON_READ_NUMBER_AS_RAW);
+    yyjson_mut_val *value = yyjson_val_mut_copy(doc, yyjson_doc_get_root(read));
+    if (value != NULL) {
+        (void)yyjson_mut_obj_add_val(doc, row, "arguments", value);
+    } else {
+        document_add_text(doc, row, "arguments", arguments);
+    }
+    yyjson_doc_free(read);
+}
+
+static void add_pending(void *user, const struct store_pending *pending) {
+    const struct listing *listing = user;
+    yyjson_mut_doc *doc = listing->doc;
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, listing->list);
+    document_add_text(doc, row, "id", pending->id);
+    document_add_text(doc, row, "tool", pending->tool);
+    document_add_text(doc, row, "version", pending->version);
+    add_arguments(doc, row, pending->arguments);
+    document_add_text(doc, row, "caller", pending->caller);
+    document_add_text(doc, row, "channel", pending->channel);
+    document_add_text(doc, row, "conversation", pending->conversation);
+    document_add_text(doc, row, "reason", pending->reason);
+    (void)yyjson_mut_obj_add_sint(doc, row, "since_s", pending->created_s);
+    (void)yyjson_mut_obj_add_sint(doc, row, "expires_s", pending->expires_s);
+}
+
+int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
+                     struct toolrack_error *err) {
+    struct listing listing;
+    listing.doc = document_begin_list(&listing.list);
+    int code = host->store == NULL ? 0
+                                   : store_pending_read(host->store, consent_now_s(), add_pending,
+                                                        &listing, err);
+    if (code < 0) {
+        yyjson_mut_doc_free(listing.doc);
+        return code;
+    }
+    return document_end(listing.doc, ret, err);
+}
+
+/* ----------------------------------------------------------------- resolve */
+
+static bool take_answer(int approval, enum store_answer *ret) {
+    switch (approval) {
+    case TOOLRACK_ALLOW_ONCE: *ret = STORE_ANSWER_ALLOW_ONCE; return true;
+    case TOOLRACK_ALLOW_CONVERSATION: *ret = STORE_ANSWER_ALLOW_CONVERSATION; return true;
+    case TOOLRACK_ALLOW_ALWAYS: *ret = STORE_ANSWER_ALLOW_ALWAYS; return true;
+    case TOOLRACK_DENY: *ret = STORE_ANSWER_DENY; return true;
+    default: return false;
+    }
+}
+
+/* A call that waits, as far as it is needed. */
+struct waiting {
+    const char *id;
+    struct arena arena;
+    const char *tool; /* NULL: there is none with that id */
+    const char *version;
+    const char *conversation;
+};
+
+static void waiting_finish(struct waiting *waiting) {
+    arena_finish(&waiting->arena);
+}
+
+/* NULL as well when out of memory: then it is not known what waits. */
+static const char *keep_text(struct waiting *waiting, const char *text) {
+    return text != NULL ? arena_copy(&waiting->arena, text, strlen(text)) : NULL;
+}
+
+static void find_waiting(void *user, const struct store_pending *pending) {
+    struct waiting *waiting = user;
+    if (strcmp(pending->id, waiting->id) == 0) {
+        waiting->tool = keep_text(waiting, pending->tool);
+        waiting->version = keep_text(waiting, pending->version);
+        waiting->conversation = keep_text(waiting, pending->conversation);
+    }
+}
+
+/* That version of the tool, or NULL. */
+static struct toolrack_tool *get_version(struct toolrack *host, const struct waiting *waiting) {
+    CLEANUP(buf_finish) struct buf selector = BUF_INIT;
+    if (waiting->tool == NULL || waiting->version == NULL) {
+        return NULL;
+    }
+    buf_printf(&selector, "%s@%s", waiting->tool, waiting->version);
+    return selector.failed ? NULL : registry_get(host->registry, selector.data);
+}
+
+static bool is_lasting(enum store_answer answer) {
+    return answer == STORE_ANSWER_ALLOW_ALWAYS || answer == STORE_ANSWER_ALLOW_CONVERSATION;
+}
+
+static int resolve(struct toolrack *host, struct waiting *waiting, enum store_answer answer,
+                   const char *who, struct toolrack_error *err) {
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_version(host, waiting);
+    if (waiting->tool != NULL && tool == NULL && is_lasting(answer)) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "'%s@%s' is not here any more; allow the call once, or deny it",
+                         waiting->tool, waiting->version != NULL ? waiting->version : "");
+    }
+    int code = store_pending_resolve(host->store, waiting->id, answer, who, consent_now_s(), err);
+    if (code == 0 && is_lasting(answer) && tool != NULL) {
+        /* What holds for more than the one call is an approval of the tool as it is now. */
+        code = permission_approve(
+                host, tool, answer == STORE_ANSWER_ALLOW_ALWAYS ? NULL : waiting->conversation, who,
+                err);
+    }
+    return code;
+}
+
+int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approval approval,
+                     const char *who, struct toolrack_error *err) {
+    CLEANUP(waiting_finish) struct waiting waiting = {.id = id};
+    arena_init(&waiting.arena, NULL, 0);
+    enum store_answer answer;
+    if (!take_answer((int)approval, &answer)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "an approval is resolved by allowing or denying the call");
+    }
+    who = who != NULL && who[0] != '\0' ? who : "api";
+    int code = host->store == NULL ? no_state(err)
+                                   : store_pending_read(host->store, consent_now_s(), find_waiting,
+                                                        &waiting, err);
+    if (code == 0) {
+        code = resolve(host, &waiting, answer, who, err);
+    }
+    if (code == 0 && !is_lasting(answer)) {
+        decisions_note(host, &(struct store_decision){.tool = waiting.tool,
+                                                      .version = waiting.version,
+                                                      .conversation = waiting.conversation,
+                                                      .decision = answer == STORE_ANSWER_DENY
+                                                                          ? "denied"
+                                                                          : "approved",
+                                                      .who = who,
+                                                      .why = "the call that waited"});
+    }
+    return code;
+}

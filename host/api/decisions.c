@@ -1,0 +1,284 @@
+/* Invariants:
+ *
+ *  (1) rows[0..count) are in the order in which the decisions were made; count is at most
+ *      DECISIONS_ROWS_MAX.
+ *  (2) Who takes rows out holds write_lock until they are in the store: so the store has them in
+ *      that order too.
+ *  (3) No lock is held while the app's log is called but write_lock, which no caller of
+ *      decisions_note() waits for. */
+#include "api/decisions.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/document.h"
+#include "api/host.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/thread.h"
+
+void decisions_init(struct decisions *decisions) {
+    *decisions = (struct decisions){0};
+    (void)pthread_mutex_init(&decisions->write_lock, NULL);
+    (void)pthread_mutex_init(&decisions->lock, NULL);
+    clock_cond_init(&decisions->changed);
+}
+
+/* -------------------------------------------------------------------- rows */
+
+static size_t size_of(const char *text) {
+    return text != NULL ? strlen(text) + 1 : 0;
+}
+
+static const char *move_text(char **at, const char *text) {
+    if (text == NULL) {
+        return NULL;
+    }
+    const char *start = *at;
+    *at = stpcpy(*at, text) + 1;
+    return start;
+}
+
+/* One block, to be released by free(). NULL: out of memory. */
+static struct store_decision *copy_row(const struct store_decision *row) {
+    const char *const texts[] = {row->tool,     row->version, row->plugin,
+                                 row->caller,   row->channel, row->conversation,
+                                 row->decision, row->who,     row->why};
+    size_t size = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        size += size_of(texts[i]);
+    }
+    struct store_decision *copy = malloc(sizeof *copy + size);
+    if (copy == NULL) {
+        return NULL;
+    }
+    char *at = (char *)(copy + 1);
+    *copy = (struct store_decision){.time_ms = row->time_ms,
+                                    .tool = move_text(&at, row->tool),
+                                    .version = move_text(&at, row->version),
+                                    .plugin = move_text(&at, row->plugin),
+                                    .caller = move_text(&at, row->caller),
+                                    .channel = move_text(&at, row->channel),
+                                    .conversation = move_text(&at, row->conversation),
+                                    .decision = move_text(&at, row->decision),
+                                    .who = move_text(&at, row->who),
+                                    .why = move_text(&at, row->why)};
+    return copy;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* A batch that was taken out. */
+struct batch {
+    struct store_decision **rows;
+    size_t count;
+    size_t lost;
+};
+
+static struct batch take_batch(struct decisions *decisions) {
+    (void)pthread_mutex_lock(&decisions->lock);
+    struct batch batch = {
+            .rows = decisions->rows, .count = decisions->count, .lost = decisions->lost};
+    decisions->rows = NULL;
+    decisions->count = 0;
+    decisions->lost = 0;
+    (void)pthread_mutex_unlock(&decisions->lock);
+    return batch;
+}
+
+/* In the store they stand side by side. */
+static int write_rows(struct toolrack *host, const struct batch *batch,
+                      struct toolrack_error *err) {
+    CLEANUP(freep) struct store_decision *rows = calloc(batch->count, sizeof *rows);
+    if (rows == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        rows[i] = *batch->rows[i];
+    }
+    return store_decisions_add(host->store, rows, batch->count, err);
+}
+
+static void write_batch(struct toolrack *host, struct batch *batch) {
+    struct toolrack_error err;
+    if (batch->count > 0 && write_rows(host, batch, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, "store", "%zu decisions are not kept: %s", batch->count,
+                 err.message);
+    }
+    if (batch->lost > 0) {
+        log_line(&host->log, LOG_ERROR, "store",
+                 "%zu decisions are not kept: they came faster than they could be written",
+                 batch->lost);
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        free(batch->rows[i]);
+    }
+    free(batch->rows);
+}
+
+void decisions_flush(struct toolrack *host) {
+    struct decisions *decisions = &host->decisions;
+    (void)pthread_mutex_lock(&decisions->write_lock);
+    struct batch batch = take_batch(decisions);
+    write_batch(host, &batch);
+    (void)pthread_mutex_unlock(&decisions->write_lock);
+}
+
+/* Wait until there is something to write, or it is over. Returns whether it goes on. */
+static bool wait_for_rows(struct decisions *decisions) {
+    (void)pthread_mutex_lock(&decisions->lock);
+    while (!decisions->closing && decisions->count < DECISIONS_BATCH) {
+        uint64_t until_ns = decisions->first_ns + (uint64_t)DECISIONS_DELAY_MS * CLOCK_NS_PER_MS;
+        struct timespec until = clock_timespec(until_ns);
+        if (decisions->count == 0) {
+            (void)pthread_cond_wait(&decisions->changed, &decisions->lock);
+        } else if (clock_now_ns() >= until_ns) {
+            break;
+        } else {
+            (void)pthread_cond_timedwait(&decisions->changed, &decisions->lock, &until);
+        }
+    }
+    bool goes_on = !decisions->closing;
+    (void)pthread_mutex_unlock(&decisions->lock);
+    return goes_on;
+}
+
+static void *writer_main(void *argument) {
+    struct toolrack *host = argument;
+    while (wait_for_rows(&host->decisions)) {
+        decisions_flush(host);
+    }
+    return NULL;
+}
+
+void decisions_finish(struct toolrack *host) {
+    struct decisions *decisions = &host->decisions;
+    (void)pthread_mutex_lock(&decisions->lock);
+    decisions->closing = true;
+    bool started = decisions->started;
+    (void)pthread_cond_signal(&decisions->changed);
+    (void)pthread_mutex_unlock(&decisions->lock);
+    if (started) {
+        (void)pthread_join(decisions->thread, NULL);
+    }
+    if (host->store != NULL) {
+        decisions_flush(host);
+    }
+}
+
+/* -------------------------------------------------------------------- note */
+
+/* A part of the line where there is something to say. */
+static void add_part(struct buf *line, const char *before, const char *text) {
+    if (text != NULL) {
+        buf_printf(line, "%s%s", before, text);
+    }
+}
+
+static void log_decision(const struct toolrack *host, const struct store_decision *decision) {
+    if (host->log.write == NULL || LOG_INFO < host->log.level_min) {
+        return;
+    }
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    buf_add_text(&line, decision->decision);
+    add_part(&line, ": ", decision->tool);
+    add_part(&line, " ", decision->version);
+    add_part(&line, ", by ", decision->who);
+    add_part(&line, ", for ", decision->caller);
+    add_part(&line, ", through ", decision->channel);
+    add_part(&line, ", in ", decision->conversation);
+    add_part(&line, ": ", decision->why);
+    log_line(&host->log, LOG_INFO, "permission", "%s",
+             line.failed ? "a decision, and no memory to say which" : line.data);
+}
+
+/* Takes the row over. Caller holds the lock. */
+static void add_row(struct toolrack *host, struct store_decision *row) {
+    struct decisions *decisions = &host->decisions;
+    if (decisions->rows == NULL) {
+        decisions->rows = calloc(DECISIONS_ROWS_MAX, sizeof(struct store_decision *));
+    }
+    if (row == NULL || decisions->rows == NULL || decisions->count == DECISIONS_ROWS_MAX) {
+        decisions->lost++;
+        free(row);
+        return;
+    }
+    if (decisions->count == 0) {
+        decisions->first_ns = clock_now_ns();
+    }
+    decisions->rows[decisions->count++] = row;
+    if (!decisions->started && !decisions->closing) {
+        decisions->started = thread_start(&decisions->thread, writer_main, host) == 0;
+    }
+    if (decisions->count == 1 || decisions->count == DECISIONS_BATCH) {
+        (void)pthread_cond_signal(&decisions->changed);
+    }
+}
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / CLOCK_NS_PER_MS;
+}
+
+void decisions_note(struct toolrack *host, const struct store_decision *decision) {
+    log_decision(host, decision);
+    if (host->store == NULL) {
+        return;
+    }
+    struct store_decision timed = *decision;
+    timed.time_ms = now_ms();
+    struct store_decision *row = copy_row(&timed);
+    (void)pthread_mutex_lock(&host->decisions.lock);
+    add_row(host, row);
+    (void)pthread_mutex_unlock(&host->decisions.lock);
+}
+
+/* -------------------------------------------------------------------- read */
+
+struct listing {
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *list;
+};
+
+static void add_decision(void *user, const struct store_decision *decision) {
+    const struct listing *listing = user;
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(listing->doc, listing->list);
+    (void)yyjson_mut_obj_add_sint(listing->doc, row, "time_ms", decision->time_ms);
+    document_add_text(listing->doc, row, "tool", decision->tool);
+    document_add_text(listing->doc, row, "version", decision->version);
+    document_add_text(listing->doc, row, "plugin", decision->plugin);
+    document_add_text(listing->doc, row, "caller", decision->caller);
+    document_add_text(listing->doc, row, "channel", decision->channel);
+    document_add_text(listing->doc, row, "conversation", decision->conversation);
+    document_add_text(listing->doc, row, "decision", decision->decision);
+    document_add_text(listing->doc, row, "who", decision->who);
+    document_add_text(listing->doc, row, "why", decision->why);
+}
+
+int toolrack_decisions(struct toolrack *host, const struct toolrack_decisions_filter *filter,
+                       struct toolrack_text **ret, struct toolrack_error *err) {
+    struct toolrack_decisions_filter taken = {0};
+    if (filter != NULL) {
+        memcpy(&taken, filter, filter->size < sizeof taken ? filter->size : sizeof taken);
+    }
+    struct listing listing;
+    listing.doc = document_begin_list(&listing.list);
+    int code = 0;
+    if (host->store != NULL) {
+        decisions_flush(host);
+        code = store_decisions_read(host->store,
+                                    &(struct store_decisions_filter){.tool = taken.tool,
+                                                                     .since_ms = taken.since_ms,
+                                                                     .limit = taken.limit},
+                                    add_decision, &listing, err);
+    }
+    if (code < 0) {
+        yyjson_mut_doc_free(listing.doc);
+        return code;
+    }
+    return document_end(listing.doc, ret, err);
+}

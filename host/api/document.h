@@ -1,0 +1,19 @@
+/* document.h - JSON that the embedding API gives as text. */
+#pragma once
+
+#include <yyjson.h>
+
+#include "toolrack/toolrack.h"
+
+/** A document whose root is an empty object, or array. That something was added is not checked: who
+ * has no memory for a part has none for the text of the whole, and document_end() says so. */
+yyjson_mut_doc *document_begin(yyjson_mut_val **ret_root);
+yyjson_mut_doc *document_begin_list(yyjson_mut_val **ret_root);
+
+/** Add a text, copied, or null for NULL. */
+void document_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
+                       const char *text);
+
+/** Write the document, which is released in any case.
+ * @return 0 with a reference; TOOLRACK_E_NO_MEMORY. */
+int document_end(yyjson_mut_doc *doc, struct toolrack_text **ret, struct toolrack_error *err);

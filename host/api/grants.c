@@ -1,0 +1,225 @@
+/* grant, revoke, and what is granted and approved. */
+#include <string.h>
+
+#include "api/document.h"
+#include "api/host.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* Longest validity: a hundred years, beyond which it is meant for ever. */
+#define GRANT_SECONDS_MAX (UINT64_C(100) * 366 * 86400)
+
+static const char *who_or_api(const char *who) {
+    return who != NULL && who[0] != '\0' ? who : "api";
+}
+
+/* "name" or "name@version", with the version as the tool itself writes it. */
+struct selected {
+    struct arena arena;
+    const char *name;
+    const char *selector;
+    struct toolrack_tools *tools; /* all versions of the name */
+    struct toolrack_tool **items; /* those selected */
+    size_t count;
+};
+
+static void selected_finish(struct selected *selected) {
+    toolrack_tools_free(selected->tools);
+    arena_finish(&selected->arena);
+}
+
+static int list_versions(struct toolrack *host, struct selected *selected,
+                         struct toolrack_error *err) {
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    filter.all = true;
+    filter.name = selected->name;
+    int code = toolrack_list(host, &filter, &selected->tools, err);
+    if (code < 0) {
+        return code;
+    }
+    size_t room = toolrack_tools_count(selected->tools) + 1;
+    selected->items = arena_alloc(&selected->arena, room * sizeof(struct toolrack_tool *));
+    return selected->items != NULL ? 0 : error_oom(err);
+}
+
+/* What a selector stands for among the tools registered. */
+static int select_tools(struct toolrack *host, const char *text, struct selected *ret,
+                        struct toolrack_error *err) {
+    const char *at = strchr(text, '@');
+    arena_init(&ret->arena, NULL, 0);
+    ret->name = arena_copy(&ret->arena, text, at != NULL ? (size_t)(at - text) : strlen(text));
+    ret->selector = text;
+    int code = ret->name != NULL ? list_versions(host, ret, err) : error_oom(err);
+    if (code < 0) {
+        return code;
+    }
+    if (at == NULL) {
+        for (size_t i = 0; i < toolrack_tools_count(ret->tools); i++) {
+            ret->items[ret->count++] = toolrack_tools_get(ret->tools, i);
+        }
+        return 0;
+    }
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, text);
+    for (size_t i = 0; tool != NULL && i < toolrack_tools_count(ret->tools); i++) {
+        if (toolrack_tools_get(ret->tools, i)->reg == tool->reg) {
+            ret->items[ret->count++] = toolrack_tools_get(ret->tools, i);
+            ret->selector =
+                    arena_printf(&ret->arena, "%s@%s", ret->name, toolrack_tool_version(tool));
+        }
+    }
+    return ret->selector != NULL ? 0 : error_oom(err);
+}
+
+/* ------------------------------------------------------------------- grant */
+
+static void note(struct toolrack *host, const struct selected *selected, const char *decision,
+                 const char *who, const char *why) {
+    const char *at = strchr(selected->selector, '@');
+    decisions_note(
+            host,
+            &(struct store_decision){
+                    .tool = selected->name,
+                    .version = at != NULL ? at + 1 : NULL,
+                    .plugin = selected->count > 0 ? toolrack_tool_plugin(selected->items[0]) : NULL,
+                    .decision = decision,
+                    .who = who,
+                    .why = why});
+}
+
+static void note_granted(struct toolrack *host, const struct selected *selected, uint64_t seconds,
+                         const char *who) {
+    char why[64];
+    (void)snprintf(why, sizeof why, "for %llu s", (unsigned long long)seconds);
+    note(host, selected, "granted", who, seconds != 0 ? why : "until it is revoked");
+    for (size_t i = 0; i < selected->count; i++) {
+        decisions_note(
+                host, &(struct store_decision){.tool = selected->name,
+                                               .version = toolrack_tool_version(selected->items[i]),
+                                               .plugin = toolrack_tool_plugin(selected->items[i]),
+                                               .decision = "pinned",
+                                               .who = who,
+                                               .why = "granted as it is now"});
+    }
+}
+
+int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, const char *who,
+                   struct toolrack_error *err) {
+    CLEANUP(selected_finish) struct selected selected = {0};
+    int code = select_tools(host, name, &selected, err);
+    if (code < 0) {
+        return code;
+    }
+    if (selected.count == 0) {
+        return registry_not_found(host->registry, name, err);
+    }
+    if (seconds > GRANT_SECONDS_MAX) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "a grant lasts at most %llu seconds, or for ever with 0",
+                         (unsigned long long)GRANT_SECONDS_MAX);
+    }
+    int64_t now_s = consent_now_s();
+    const struct store_grant grant = {.selector = selected.selector,
+                                      .expires_s = seconds != 0 ? now_s + (int64_t)seconds : 0,
+                                      .who = who_or_api(who),
+                                      .granted_s = now_s};
+    code = consent_keep(host, selected.items, selected.count, &grant, NULL, grant.who, err);
+    if (code == 0) {
+        pins_check_name(host, selected.name);
+        note_granted(host, &selected, seconds, grant.who);
+    }
+    return code;
+}
+
+int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
+                    struct toolrack_error *err) {
+    CLEANUP(selected_finish) struct selected selected = {0};
+    int code = select_tools(host, name, &selected, err);
+    if (code == 0) {
+        code = consent_withdraw(host, selected.selector, err);
+    }
+    if (code == 0) {
+        pins_check_name(host, selected.name);
+        note(host, &selected, "revoked", who_or_api(who), NULL);
+    }
+    return code;
+}
+
+/* -------------------------------------------------------------------- list */
+
+struct listing {
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *list;
+};
+
+static yyjson_mut_val *add_row(const struct listing *listing, const char *kind, const char *tool,
+                               size_t tool_length, const char *version) {
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(listing->doc, listing->list);
+    document_add_text(listing->doc, row, "kind", kind);
+    (void)yyjson_mut_obj_add_strncpy(listing->doc, row, "tool", tool, tool_length);
+    document_add_text(listing->doc, row, "version", version);
+    return row;
+}
+
+static void add_moment(const struct listing *listing, yyjson_mut_val *row, const char *key,
+                       int64_t time_s) {
+    if (time_s != 0) {
+        (void)yyjson_mut_obj_add_sint(listing->doc, row, key, time_s);
+    } else {
+        (void)yyjson_mut_obj_add_null(listing->doc, row, key);
+    }
+}
+
+static void add_grant(const struct listing *listing, const struct store_grant *grant) {
+    const char *at = strchr(grant->selector, '@');
+    size_t length = at != NULL ? (size_t)(at - grant->selector) : strlen(grant->selector);
+    yyjson_mut_val *row =
+            add_row(listing, "grant", grant->selector, length, at != NULL ? at + 1 : NULL);
+    document_add_text(listing->doc, row, "conversation", NULL);
+    document_add_text(listing->doc, row, "who", grant->who);
+    add_moment(listing, row, "since_s", grant->granted_s);
+    add_moment(listing, row, "expires_s", grant->expires_s);
+}
+
+static void add_approval(const struct listing *listing, const struct store_approval *approval) {
+    yyjson_mut_val *row =
+            add_row(listing, "approval", approval->tool, strlen(approval->tool), approval->version);
+    document_add_text(listing->doc, row, "conversation", approval->conversation);
+    document_add_text(listing->doc, row, "who", approval->who);
+    add_moment(listing, row, "since_s", approval->approved_s);
+    add_moment(listing, row, "expires_s", 0);
+}
+
+static void add_configured(const struct listing *listing, const struct config *config) {
+    size_t at;
+    size_t count;
+    yyjson_val *name;
+    yyjson_arr_foreach (config->grants, at, count, name) {
+        yyjson_mut_val *row =
+                add_row(listing, "grant", yyjson_get_str(name), yyjson_get_len(name), NULL);
+        document_add_text(listing->doc, row, "conversation", NULL);
+        document_add_text(listing->doc, row, "who", "configuration");
+        add_moment(listing, row, "since_s", 0);
+        add_moment(listing, row, "expires_s", 0);
+    }
+}
+
+int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
+    struct consents *consents = &host->consents;
+    struct listing listing;
+    listing.doc = document_begin_list(&listing.list);
+    int64_t now_s = consent_now_s();
+    add_configured(&listing, &host->config);
+    (void)pthread_mutex_lock(&consents->lock);
+    for (size_t i = 0; i < consents->grant_count; i++) {
+        const struct store_grant *grant = &consents->grants[i];
+        if (grant->expires_s == 0 || grant->expires_s > now_s) {
+            add_grant(&listing, grant);
+        }
+    }
+    for (size_t i = 0; i < consents->approval_count; i++) {
+        add_approval(&listing, &consents->approvals[i]);
+    }
+    (void)pthread_mutex_unlock(&consents->lock);
+    return document_end(listing.doc, ret, err);
+}

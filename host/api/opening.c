@@ -1,0 +1,161 @@
+#include "api/opening.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/host.h"
+#include "api/reload.h"
+#include "base/error.h"
+#include "store/loading.h"
+
+/* ----------------------------------------------------------------- refused */
+
+static void refuse_file(struct toolrack *host, const struct scan_file *scanned) {
+    size_t count = 0;
+    struct toolrack_refusal *rows =
+            scanned->descriptor->finding_count > 0
+                    ? reload_refusals(scanned->path, scanned->descriptor, &count)
+                    : NULL;
+    for (size_t i = 0; i < count; i++) {
+        registry_refuse(host->registry, &rows[i]);
+    }
+    free(rows);
+}
+
+static void tell_troubles(struct toolrack *host, const struct scan *scan) {
+    for (size_t i = 0; i < scan->trouble_count; i++) {
+        const struct scan_trouble *trouble = &scan->troubles[i];
+        log_line(&host->log, LOG_WARNING, "scan", "%s: %s", trouble->path, trouble->reason);
+    }
+}
+
+/* ---------------------------------------------------------------- left out */
+
+static void describe(const struct store_unclean *unclean, const char *plugin_id, char *reason,
+                     size_t room) {
+    char moment[32] = "";
+    struct tm tm;
+    time_t since = (time_t)unclean->since_s;
+    if (gmtime_r(&since, &tm) != NULL) {
+        (void)strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    }
+    (void)snprintf(reason, room,
+                   "process %lld ended at %s while it loaded plugin '%s', so it is left out; "
+                   "'toolrack reload %s' or 'toolrack release %s' lets it run again",
+                   (long long)unclean->pid, moment, plugin_id, plugin_id, plugin_id);
+}
+
+/* Whether the file was changed after the mark was left: what is there now has not been tried. */
+static bool is_another(const struct plugin *plugin, const struct store_unclean *unclean) {
+    return plugin->identity.ctime_ns / (int64_t)CLOCK_NS_PER_S > unclean->since_s;
+}
+
+static void take_mark(void *user, const struct store_unclean *unclean) {
+    struct toolrack *host = user;
+    struct plugin_file *file = files_find(host, unclean->path);
+    CLEANUP(plugin_unrefp)
+    struct plugin *plugin = file != NULL ? files_serving(host, file) : NULL;
+    if (plugin == NULL || plugin->isolated) {
+        return; /* a worker that dies takes nobody with it */
+    }
+    if (is_another(plugin, unclean)) {
+        (void)store_loading_clear(host->store, unclean->path, NULL);
+        return;
+    }
+    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    describe(unclean, plugin->desc->plugin->id, reason, sizeof reason);
+    plugin_leave_out(plugin, reason);
+    log_line(&host->log, LOG_WARNING, plugin->desc->plugin->id, "%s", reason);
+}
+
+static void leave_out(struct toolrack *host) {
+    struct toolrack_error err;
+    if (host->store != NULL && store_loading_read(host->store, take_mark, host, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, "store",
+                 "a plugin that has ended a process before may be loaded again: %s", err.message);
+    }
+}
+
+/* ---------------------------------------------------------------- register */
+
+/* Of a file whose content an administrator went back from. */
+static void open_rolled_back(struct toolrack *host, struct plugin_file *file) {
+    struct reload_row row;
+    reload_file(host, file, RELOAD_OPENING, &row);
+    reload_row_finish(&row);
+}
+
+static int open_file(struct toolrack *host, const struct scan_file *scanned, int64_t now_ns,
+                     struct plugin **ret, struct toolrack_error *err) {
+    struct plugin_file *file =
+            files_add(host, scanned->path, &host->places.folders[scanned->folder]);
+    if (file == NULL) {
+        return error_oom(err);
+    }
+    if (content_is_rolled_back(host, file->path)) {
+        open_rolled_back(host, file);
+        return 0;
+    }
+    refuse_file(host, scanned);
+    file->exists = true;
+    file->identity = scanned->identity;
+    file->settled = now_ns - scanned->identity.ctime_ns > SCAN_SETTLE_NS;
+    if (scanned->descriptor->plugin == NULL) {
+        file->is_refused = true;
+        return 0;
+    }
+    const struct generation_source source = {
+            .file = file, .identity = scanned->identity, .desc = scanned->descriptor};
+    int code = generation_create(host, &source, ret, err);
+    if (code == 0) {
+        files_serve(host, file, *ret);
+    }
+    return code;
+}
+
+static int register_files(struct toolrack *host, const struct scan *scan,
+                          struct toolrack_error *err) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    struct plugin **plugins = calloc(scan->file_count + 1, sizeof(struct plugin *));
+    size_t count = 0;
+    int code = plugins == NULL ? error_oom(err) : 0;
+    for (size_t i = 0; code == 0 && i < scan->file_count; i++) {
+        code = open_file(host, &scan->files[i], identity_time_ns(now), &plugins[count], err);
+        count += plugins[count] != NULL;
+    }
+    if (code == 0) {
+        code = registry_add(host->registry, plugins, count, err);
+    }
+    if (code == 0) {
+        leave_out(host);
+    }
+    for (size_t i = 0; i < count; i++) {
+        plugin_unref(plugins[i]);
+    }
+    free(plugins);
+    return code;
+}
+
+int opening_scan(struct toolrack *host, struct toolrack_error *err) {
+    struct scan *scan = NULL;
+    bool no_memory;
+    const struct places *places = &host->places;
+    int code = scan_run(&(struct scan_options){.folders = places->folders,
+                                               .folder_count = places->folder_count,
+                                               .cache_path = places->cache_path,
+                                               .descriptor = host_descriptor_options(&no_memory),
+                                               .log = &host->log},
+                        &scan, err);
+    if (code == 0 && no_memory) {
+        code = error_oom(err);
+    }
+    if (code == 0) {
+        tell_troubles(host, scan);
+        code = register_files(host, scan, err);
+    }
+    scan_destroy(scan);
+    return code;
+}

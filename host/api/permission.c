@@ -1,0 +1,350 @@
+/* One call that is not free, from the flags of its tool to the person who is asked:
+ *
+ *     changed since it was approved, and held  ->  refused
+ *     dangerous      a grant                   ->  runs,  else refused
+ *     confirm        the caller's word, a grant, an approval, an answer that waited,
+ *                    or the app's approver     ->  runs,  else refused or kept for later
+ *
+ * No lock is held while anybody is asked. Each outcome is a decision, with who and why. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/utf8.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* A call that is being decided. */
+struct deciding {
+    struct toolrack *host;
+    struct toolrack_tool *tool;
+    const struct toolrack_call_options *options;
+    char *arguments; /* in one form, whatever white space the caller used; owned */
+    char who[CONSENT_WHO_SIZE];
+};
+
+/* ---------------------------------------------------------------- outcomes */
+
+static void note(const struct deciding *deciding, const char *decision, const char *who,
+                 const char *why) {
+    const struct toolrack_call_options *options = deciding->options;
+    decisions_note(
+            deciding->host,
+            &(struct store_decision){.tool = toolrack_tool_name(deciding->tool),
+                                     .version = toolrack_tool_version(deciding->tool),
+                                     .plugin = toolrack_tool_plugin(deciding->tool),
+                                     .caller = options->caller,
+                                     .channel = options->channel != NULL ? options->channel : "api",
+                                     .conversation = options->conversation,
+                                     .decision = decision,
+                                     .who = who,
+                                     .why = why});
+}
+
+static int allow(const struct deciding *deciding, const char *who, const char *why) {
+    note(deciding, "allowed", who, why);
+    return 0;
+}
+
+/* err is set. */
+static int refuse(const struct deciding *deciding, const char *rule,
+                  const struct toolrack_error *err) {
+    note(deciding, "refused", rule, err->message);
+    return err->code;
+}
+
+static int refuse_changed(const struct deciding *deciding, struct toolrack_error *err) {
+    const char *name = toolrack_tool_name(deciding->tool);
+    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                    "Tool '%s' is not what was approved: %s; look with 'toolrack why %s' and "
+                    "approve it again with 'toolrack grant %s'",
+                    name, registration_change_words(atomic_load(&deciding->tool->reg->changed)),
+                    name, name);
+    return refuse(deciding, "pin", err);
+}
+
+/* ------------------------------------------------------------------ grants */
+
+/* Whether a grant holds; then `who` is set. */
+static bool is_granted(struct deciding *deciding) {
+    if (config_grants(&deciding->host->config, toolrack_tool_name(deciding->tool))) {
+        (void)snprintf(deciding->who, sizeof deciding->who, "configuration");
+        return true;
+    }
+    return consent_is_granted(deciding->host, deciding->tool, deciding->who);
+}
+
+static int decide_dangerous(struct deciding *deciding, struct toolrack_error *err) {
+    const char *name = toolrack_tool_name(deciding->tool);
+    if (is_granted(deciding)) {
+        return allow(deciding, deciding->who, "granted");
+    }
+    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                    "Tool '%s' is dangerous and nothing grants it; an administrator can: "
+                    "'toolrack grant %s', or \"grants\" in the configuration",
+                    name, name);
+    return refuse(deciding, "dangerous", err);
+}
+
+/* --------------------------------------------------------------- approvals */
+
+/* An app writes "" where it has none. */
+static const char *conversation_of(const struct deciding *deciding) {
+    const char *conversation = deciding->options->conversation;
+    return conversation != NULL && conversation[0] != '\0' ? conversation : NULL;
+}
+
+int permission_approve(struct toolrack *host, struct toolrack_tool *tool, const char *conversation,
+                       const char *who, struct toolrack_error *err) {
+    const struct store_approval approval = {.tool = toolrack_tool_name(tool),
+                                            .version = toolrack_tool_version(tool),
+                                            .conversation = conversation,
+                                            .who = who,
+                                            .approved_s = consent_now_s()};
+    int code = consent_keep(host, &tool, 1, NULL, &approval, who, err);
+    if (code < 0) {
+        return code;
+    }
+    pins_check_name(host, approval.tool);
+    struct store_decision decision = {.tool = approval.tool,
+                                      .version = approval.version,
+                                      .plugin = toolrack_tool_plugin(tool),
+                                      .conversation = conversation,
+                                      .decision = "approved",
+                                      .who = who,
+                                      .why = conversation != NULL ? "for the conversation"
+                                                                  : "always"};
+    decisions_note(host, &decision);
+    decision.decision = "pinned";
+    decision.why = "approved as it is now";
+    decisions_note(host, &decision);
+    return 0;
+}
+
+/* The person has allowed this call in any case: that it cannot be kept is only said. */
+static void keep_answer(const struct deciding *deciding, const char *conversation,
+                        const char *who) {
+    struct toolrack_error err;
+    if (permission_approve(deciding->host, deciding->tool, conversation, who, &err) < 0) {
+        log_line(&deciding->host->log, LOG_ERROR, "permission",
+                 "the approval of '%s' holds for this call only: %s",
+                 toolrack_tool_name(deciding->tool), err.message);
+    }
+}
+
+static int allow_and_keep(const struct deciding *deciding, bool always, const char *who) {
+    const char *conversation = always ? NULL : conversation_of(deciding);
+    if (!always && conversation == NULL) {
+        return allow(deciding, who, "this once: there is no conversation to allow it for");
+    }
+    keep_answer(deciding, conversation, who);
+    return allow(deciding, who, always ? "always" : "for this conversation");
+}
+
+static int deny(const struct deciding *deciding, const char *who, struct toolrack_error *err) {
+    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' was not allowed to run by %s",
+                    toolrack_tool_name(deciding->tool), who);
+    note(deciding, "denied", who, "asked about this call");
+    return err->code;
+}
+
+/* --------------------------------------------------------------- arguments */
+
+/* Read and written again: the same call has the same text, and it can be shown. Numbers stay as
+ * they are written: the person must see what the tool gets. */
+static int read_arguments(struct deciding *deciding, const char *text, size_t length,
+                          struct toolrack_error *err) {
+    if (length > TOOLRACK_ARGUMENTS_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the arguments have %zu bytes, more than the %u allowed", length,
+                         TOOLRACK_ARGUMENTS_MAX);
+    }
+    yyjson_read_err why = {0};
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = length == 0 ? yyjson_read("{}", 2, 0)
+                                  : yyjson_read_opts((char *)(uintptr_t)text, length,
+                                                     YYJSON_READ_NUMBER_AS_RAW, NULL, &why);
+    if (doc == NULL && length > 0 && why.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+                         "the arguments are not JSON: %s at byte %zu", why.msg, why.pos);
+    }
+    deciding->arguments = doc != NULL ? yyjson_write(doc, 0, NULL) : NULL;
+    return deciding->arguments != NULL ? 0 : error_oom(err);
+}
+
+/* ----------------------------------------------------------------- waiting */
+
+static struct store_pending pending_of(const struct deciding *deciding) {
+    int64_t now_s = consent_now_s();
+    return (struct store_pending){.tool = toolrack_tool_name(deciding->tool),
+                                  .version = toolrack_tool_version(deciding->tool),
+                                  .arguments = deciding->arguments,
+                                  .caller = deciding->options->caller,
+                                  .channel = deciding->options->channel,
+                                  .conversation = conversation_of(deciding),
+                                  .created_s = now_s,
+                                  .expires_s = now_s + PENDING_EXPIRY_S};
+}
+
+/* What became of an earlier attempt at this call. */
+static struct store_taken take_earlier(const struct deciding *deciding) {
+    struct store_taken taken = {.answer = STORE_ANSWER_NONE};
+    struct toolrack_error err;
+    const struct store_pending call = pending_of(deciding);
+    if (deciding->host->store == NULL || strlen(call.arguments) > STORE_ARGUMENTS_SIZE_MAX) {
+        return taken;
+    }
+    int code = store_pending_take(deciding->host->store, &call, call.created_s, &taken, &err);
+    if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
+        log_line(&deciding->host->log, LOG_ERROR, "permission",
+                 "an answer to a call of '%s' that may wait cannot be read: %s", call.tool,
+                 err.message);
+    }
+    return taken;
+}
+
+static int wait_for_answer(const struct deciding *deciding, const char *id,
+                           struct toolrack_error *err) {
+    const char *name = toolrack_tool_name(deciding->tool);
+    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                    "this call of '%s' waits for somebody to allow it, as %s: after 'toolrack "
+                    "approvals allow %s' call it again",
+                    name, id, id);
+    return refuse(deciding, "confirm", err);
+}
+
+/* Keep the call, unless it waits already under the id given. */
+static int ask_later(const struct deciding *deciding, const char *id, const char *reason,
+                     struct toolrack_error *err) {
+    char new_id[STORE_PENDING_ID_SIZE];
+    struct store_pending call = pending_of(deciding);
+    struct toolrack_error why;
+    call.reason = reason;
+    if (id[0] != '\0') {
+        return wait_for_answer(deciding, id, err);
+    }
+    int code = deciding->host->store == NULL
+                       ? error_set(&why, TOOLRACK_E_IO, "the host has no state folder")
+                       : store_pending_add(deciding->host->store, &call, new_id, &why);
+    if (code == 0) {
+        return wait_for_answer(deciding, new_id, err);
+    }
+    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                    "Tool '%s' runs only after a person agreed to this call, which cannot wait "
+                    "for that: %s",
+                    call.tool, why.message);
+    return refuse(deciding, "confirm", err);
+}
+
+/* ------------------------------------------------------------------ asking */
+
+/* Why somebody is asked, in one line. */
+static void give_reason(const struct deciding *deciding, char *reason, size_t room) {
+    char version[CONSENT_WHO_SIZE];
+    unsigned changed = atomic_load(&deciding->tool->reg->changed);
+    if (changed != 0) {
+        (void)snprintf(reason, room, "%s since it was approved",
+                       registration_change_words(changed));
+    } else if (consent_find_version(deciding->host, deciding->tool, version)) {
+        (void)snprintf(reason, room, "version %s was approved, this is %s", version,
+                       toolrack_tool_version(deciding->tool));
+    } else {
+        (void)snprintf(reason, room, "its plugin wants a person to agree to each call%s",
+                       toolrack_tool_destructive(deciding->tool) ? "; it may destroy something"
+                                                                 : "");
+    }
+}
+
+static int ask_approver(struct deciding *deciding, const char *id, struct toolrack_error *err) {
+    const struct toolrack_options *app = &deciding->host->options;
+    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    give_reason(deciding, reason, sizeof reason);
+    (void)snprintf(deciding->who, sizeof deciding->who, "approver");
+    const struct toolrack_approval_request request = {
+            .size = sizeof request,
+            .tool = toolrack_tool_name(deciding->tool),
+            .version = toolrack_tool_version(deciding->tool),
+            .plugin = toolrack_tool_plugin(deciding->tool),
+            .permission = (int)toolrack_tool_permission(deciding->tool),
+            .arguments = deciding->arguments,
+            .caller = deciding->options->caller,
+            .channel = deciding->options->channel != NULL ? deciding->options->channel : "api",
+            .conversation = conversation_of(deciding),
+            .reason = reason,
+            .who = deciding->who,
+            .who_room = sizeof deciding->who};
+    int answer = app->approve(app->user, &request);
+    deciding->who[sizeof deciding->who - 1] = '\0';
+    utf8_make_line(deciding->who);
+    switch (answer) {
+    case TOOLRACK_ALLOW_ONCE: return allow(deciding, deciding->who, "this once");
+    case TOOLRACK_ALLOW_CONVERSATION: return allow_and_keep(deciding, false, deciding->who);
+    case TOOLRACK_ALLOW_ALWAYS: return allow_and_keep(deciding, true, deciding->who);
+    case TOOLRACK_ASK_LATER: return ask_later(deciding, id, reason, err);
+    default: return deny(deciding, deciding->who, err);
+    }
+}
+
+static int ask_nobody(const struct deciding *deciding, const char *id, struct toolrack_error *err) {
+    if (id[0] != '\0') {
+        return wait_for_answer(deciding, id, err);
+    }
+    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                    "Tool '%s' runs only after a person agreed to this call",
+                    toolrack_tool_name(deciding->tool));
+    return refuse(deciding, "confirm", err);
+}
+
+static int ask(struct deciding *deciding, struct toolrack_error *err) {
+    struct store_taken taken = take_earlier(deciding);
+    switch (taken.answer) {
+    case STORE_ANSWER_ALLOW_ONCE: return allow(deciding, taken.who, "this once, beforehand");
+    case STORE_ANSWER_ALLOW_CONVERSATION: return allow_and_keep(deciding, false, taken.who);
+    case STORE_ANSWER_ALLOW_ALWAYS: return allow_and_keep(deciding, true, taken.who);
+    case STORE_ANSWER_DENY: return deny(deciding, taken.who, err);
+    case STORE_ANSWER_NONE: break;
+    }
+    return deciding->host->options.approve != NULL ? ask_approver(deciding, taken.id, err)
+                                                   : ask_nobody(deciding, taken.id, err);
+}
+
+static int decide_confirm(struct deciding *deciding, const char *arguments, size_t length,
+                          struct toolrack_error *err) {
+    const struct toolrack_call_options *options = deciding->options;
+    if (options->confirmed) {
+        return allow(deciding, options->caller != NULL ? options->caller : "caller",
+                     "the caller says that a person agreed");
+    }
+    if (is_granted(deciding)) {
+        return allow(deciding, deciding->who, "granted");
+    }
+    if (consent_is_approved(deciding->host, deciding->tool, conversation_of(deciding),
+                            deciding->who)) {
+        return allow(deciding, deciding->who, "approved before");
+    }
+    int code = read_arguments(deciding, arguments, length, err);
+    return code < 0 ? code : ask(deciding, err);
+}
+
+int permission_check(void *user, struct toolrack_tool *tool,
+                     const struct toolrack_call_options *options, const char *arguments,
+                     size_t length, struct toolrack_error *err) {
+    struct deciding deciding = {.host = user, .tool = tool, .options = options};
+    int code;
+    if (atomic_load(&tool->reg->held)) {
+        return refuse_changed(&deciding, err);
+    }
+    switch (toolrack_tool_permission(tool)) {
+    case TOOLRACK_SAFE: return 0; /* it was held a moment ago */
+    case TOOLRACK_CONFIRM:
+        code = decide_confirm(&deciding, arguments, length, err);
+        free(deciding.arguments);
+        return code;
+    case TOOLRACK_DANGEROUS: return decide_dangerous(&deciding, err);
+    }
+    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' has no known permission",
+                    toolrack_tool_name(tool));
+    return refuse(&deciding, "unknown permission", err);
+}

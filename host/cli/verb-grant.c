@@ -1,0 +1,215 @@
+/* grant, revoke, grants, approvals: what may run, and who said so. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/table.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* ------------------------------------------------------------------- times */
+
+#define TIME_ROOM 32u
+
+/* A moment as people read it, in the time of this place; `otherwise` for null. */
+static const char *time_text(yyjson_val *value, const char *otherwise, char text[TIME_ROOM]) {
+    time_t moment = (time_t)yyjson_get_sint(value);
+    struct tm parts;
+    if (!yyjson_is_int(value) || localtime_r(&moment, &parts) == NULL ||
+        strftime(text, TIME_ROOM, "%Y-%m-%d %H:%M:%S", &parts) == 0) {
+        return otherwise;
+    }
+    return text;
+}
+
+static const char *member(yyjson_val *object, const char *key, const char *otherwise) {
+    const char *text = yyjson_get_str(yyjson_obj_get(object, key));
+    return text != NULL ? text : otherwise;
+}
+
+static yyjson_doc *read_text(const struct toolrack_text *text) {
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    return yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
+}
+
+/* ------------------------------------------------------------ grant, revoke */
+
+static int print_done(struct cli *cli, const char *key, bool value) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "name", cli->options.words.items[0]);
+    (void)yyjson_mut_obj_add_bool(doc, root, key, value);
+    if (cli->options.for_s != 0) {
+        (void)yyjson_mut_obj_add_uint(doc, root, "for_s", cli->options.for_s);
+    }
+    return json_print(cli, doc, root);
+}
+
+int verb_grant(struct cli *cli) {
+    const char *name = cli->options.words.items[0];
+    char who[CLI_WHO_ROOM];
+    struct toolrack_error err;
+    cli_who(who, sizeof who);
+    if (toolrack_grant(cli->host, name, cli->options.for_s, who, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (cli->options.json) {
+        return print_done(cli, "granted", true);
+    }
+    if (cli->options.for_s != 0) {
+        buf_printf(&cli->out, "%s may run for %u s\n", name, cli->options.for_s);
+    } else {
+        buf_printf(&cli->out, "%s may run until it is revoked\n", name);
+    }
+    return CLI_OK;
+}
+
+int verb_revoke(struct cli *cli) {
+    const char *name = cli->options.words.items[0];
+    char who[CLI_WHO_ROOM];
+    struct toolrack_error err;
+    cli_who(who, sizeof who);
+    if (toolrack_revoke(cli->host, name, who, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (cli->options.json) {
+        return print_done(cli, "revoked", true);
+    }
+    buf_printf(&cli->out, "%s is revoked\n", name);
+    return CLI_OK;
+}
+
+/* ------------------------------------------------------------------- grants */
+
+static void add_grant(struct table *table, yyjson_val *grant) {
+    char expires[TIME_ROOM];
+    char since[TIME_ROOM];
+    table_add(table, member(grant, "tool", NULL));
+    table_add(table, member(grant, "version", "all"));
+    table_add(table, member(grant, "kind", NULL));
+    table_add(table, time_text(yyjson_obj_get(grant, "expires_s"), "never", expires));
+    table_add(table, time_text(yyjson_obj_get(grant, "since_s"), NULL, since));
+    table_add(table, member(grant, "who", NULL));
+    table_add(table, member(grant, "conversation", "all"));
+}
+
+static void print_rows(struct cli *cli, yyjson_val *rows, const char *const *headings,
+                       size_t columns, void (*add)(struct table *table, yyjson_val *row)) {
+    CLEANUP(table_finish) struct table table;
+    table_init(&table, headings, columns);
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (rows, at, count, row) {
+        add(&table, row);
+    }
+    table_print(&table, output_width(), &cli->out);
+}
+
+int verb_grants(struct cli *cli) {
+    static const char *const headings[] = {"TOOL",  "VERSION", "KIND",        "EXPIRES",
+                                           "SINCE", "WHO",     "CONVERSATION"};
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    if (toolrack_grants(cli->host, &text, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (cli->options.json) {
+        return json_print_text(cli, text);
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_text(text);
+    yyjson_val *rows = yyjson_doc_get_root(doc);
+    if (yyjson_arr_size(rows) == 0) {
+        output_note("nothing is granted or approved");
+        return CLI_OK;
+    }
+    print_rows(cli, rows, headings, ARRAY_LENGTH(headings), add_grant);
+    return CLI_OK;
+}
+
+/* ---------------------------------------------------------------- approvals */
+
+static void add_pending(struct table *table, yyjson_val *pending) {
+    char expires[TIME_ROOM];
+    CLEANUP(freep)
+    char *arguments = yyjson_val_write(yyjson_obj_get(pending, "arguments"), 0, NULL);
+    table_add(table, member(pending, "id", NULL));
+    table_add(table, member(pending, "tool", NULL));
+    table_add(table, member(pending, "version", NULL));
+    table_add(table, member(pending, "caller", NULL));
+    table_add(table, time_text(yyjson_obj_get(pending, "expires_s"), NULL, expires));
+    table_add(table, arguments);
+    table_keep_whole(table); /* nobody agrees to half of it */
+}
+
+static int list_pending(struct cli *cli) {
+    static const char *const headings[] = {"ID",     "TOOL",    "VERSION",
+                                           "CALLER", "EXPIRES", "ARGUMENTS"};
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    if (toolrack_pending(cli->host, &text, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (cli->options.json) {
+        return json_print_text(cli, text);
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_text(text);
+    yyjson_val *rows = yyjson_doc_get_root(doc);
+    if (yyjson_arr_size(rows) == 0) {
+        output_note("no call waits for an answer");
+        return CLI_OK;
+    }
+    print_rows(cli, rows, headings, ARRAY_LENGTH(headings), add_pending);
+    return CLI_OK;
+}
+
+/* The words for the answers. */
+static const struct {
+    const char *word;
+    enum toolrack_approval approval;
+    const char *done;
+} answers[] = {
+        {"allow", TOOLRACK_ALLOW_ONCE, "may run once, when it is called again"},
+        {"conversation", TOOLRACK_ALLOW_CONVERSATION, "may run in its conversation"},
+        {"always", TOOLRACK_ALLOW_ALWAYS, "may always run"},
+        {"deny", TOOLRACK_DENY, "is denied"},
+};
+
+static int resolve(struct cli *cli, const char *id, size_t answer) {
+    char who[CLI_WHO_ROOM];
+    struct toolrack_error err;
+    cli_who(who, sizeof who);
+    if (toolrack_resolve(cli->host, id, answers[answer].approval, who, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (!cli->options.json) {
+        buf_printf(&cli->out, "%s %s\n", id, answers[answer].done);
+        return CLI_OK;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "id", id);
+    json_add_text(doc, root, "answer", answers[answer].word);
+    return json_print(cli, doc, root);
+}
+
+int verb_approvals(struct cli *cli) {
+    const struct texts *words = &cli->options.words;
+    struct toolrack_error err;
+    if (words->count == 0) {
+        return list_pending(cli);
+    }
+    for (size_t i = 0; words->count == 2 && i < ARRAY_LENGTH(answers); i++) {
+        if (strcmp(words->items[0], answers[i].word) == 0) {
+            return resolve(cli, words->items[1], i);
+        }
+    }
+    (void)error_set(&err, TOOLRACK_E_INVALID,
+                    "an answer is allow, always, conversation or deny, and the id of a call");
+    return cli_fail_usage(cli, &err);
+}

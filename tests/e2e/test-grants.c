@@ -1,0 +1,159 @@
+/* grant, revoke, grants, approvals, and the question at the terminal: who lets a tool run. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+static void a_grant_lets_a_dangerous_tool_run(void **state) {
+    (void)state;
+    EXPECT(RUN("call", "launch"), 5, "",
+           "toolrack: PermissionDenied: Tool 'launch' is dangerous and *'toolrack grant "
+           "launch'*\n");
+    EXPECT(RUN("grants"), 0, "", "toolrack: nothing is granted or approved\n");
+    EXPECT(RUN("grant", "launch"), 0, "launch may run until it is revoked\n", "");
+    EXPECT(RUN("call", "launch"), 0, "launched\n", "");
+    EXPECT(RUN("grants"), 0,
+           "TOOL    VERSION  KIND   EXPIRES  SINCE  *WHO *CONVERSATION\n"
+           "launch  all      grant  never    20*  all\n",
+           "");
+    EXPECT_JSON(RUN("grants", "--json"), 0, "/0/kind", "\"grant\"", "/0/tool", "\"launch\"",
+                "/0/version", "null", "/0/expires_s", "null", "/0/who", "\"*\"", "/1", "");
+    EXPECT_JSON(RUN("revoke", "launch", "--json"), 0, "", "{\"name\":\"launch\",\"revoked\":true}");
+    EXPECT(RUN("call", "launch"), 5, "", "toolrack: PermissionDenied: *\n");
+    EXPECT(RUN("revoke", "launch"), 3, "", "toolrack: NotFound: there is no grant for 'launch'\n");
+}
+
+static void a_grant_may_expire(void **state) {
+    (void)state;
+    EXPECT(RUN("grant", "launch@1.0.0", "--for", "2h"), 0, "launch@1.0.0 may run for 7200 s\n", "");
+    EXPECT(RUN("call", "launch"), 0, "launched\n", "");
+    EXPECT_JSON(RUN("grants", "--json"), 0, "/0/version", "\"1.0.0\"", "/0/expires_s", "1*");
+    EXPECT_JSON(RUN("grant", "launch", "--for=30s", "--json"), 0, "",
+                "{\"name\":\"launch\",\"granted\":true,\"for_s\":30}");
+    EXPECT_JSON(RUN("grants", "--json"), 0, "/0/version", "null", "/1", "");
+    EXPECT(RUN("grant", "launch", "--for", "tomorrow"), 2, "",
+           "toolrack: --for takes a duration such as *, not \"tomorrow\"\n");
+    EXPECT(RUN("grant", "lanch"), 3, "", "toolrack: NotFound: *did you mean 'launch'?\n");
+}
+
+/* Where nobody can be asked, it says how to agree. */
+static void without_a_terminal_nobody_is_asked(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.input = "y\n"}, "call", "erase"), 5, "",
+           "toolrack: ConfirmationRequired: *; --yes says that you agree\n");
+    EXPECT_JSON(RUN_WITH({.typed = "y\n"}, "call", "erase", "--json"), 5, "/error/type",
+                "\"ConfirmationRequired\"", "/error/message", "\"*--yes*\"");
+}
+
+static void the_person_at_the_terminal_is_asked(void **state) {
+    (void)state;
+    const char *arguments = "{\"file\": \"a  b\\u001b[31m\"}";
+    EXPECT(RUN_WITH({.typed = "y\n"}, "call", "erase", arguments), 0, "erased\n",
+           "erase 1.0.0, of plugin kit: * destroy something\n"
+           "  {\"file\":\"a  b\\u001B[31m\"}\n"
+           "Let it run? [y]es, [a]lways, [N]o: ");
+    EXPECT(RUN_WITH({.typed = "what\nyes\n"}, "call", "erase"), 0, "erased\n",
+           "*[N]o: Let it run? *[N]o: ");
+    static const char *const refusals[] = {"n\n", "\n", "No\n", "\x04"};
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        EXPECT(RUN_WITH(HOW(.typed = refusals[i]), "call", "erase"), 5, "",
+               "*[N]o: *toolrack: PermissionDenied: Tool 'erase' was not allowed to run by *\n");
+    }
+    /* It was only this once; from now on always. */
+    EXPECT(RUN_WITH({.typed = "a\n"}, "call", "erase"), 0, "erased\n", "*[N]o: ");
+    EXPECT(RUN("call", "erase"), 0, "erased\n", "");
+    EXPECT_JSON(RUN("grants", "--json"), 0, "/0/kind", "\"approval\"", "/0/tool", "\"erase\"",
+                "/0/version", "\"1.0.0\"", "/0/conversation", "null");
+    EXPECT(RUN("revoke", "erase"), 0, "erase is revoked\n", "");
+    EXPECT(RUN("call", "erase"), 5, "", "toolrack: ConfirmationRequired: *\n");
+}
+
+static void ctrl_c_ends_the_question(void **state) {
+    (void)state;
+    struct run run =
+            RUN_WITH(HOW(.typed = "", .wait_for = "[N]o: ", .send = SIGINT), "call", "erase");
+    assert_int_equal(run.signal, SIGINT);
+    assert_string_equal(run.out, "");
+    EXPECT_MATCH(run.err, "erase 1.0.0, *[N]o: \ntoolrack: Cancelled: *\n");
+    run_finish(&run);
+}
+
+static void approvals_are_listed_and_answered(void **state) {
+    (void)state;
+    EXPECT(RUN("approvals"), 0, "", "toolrack: no call waits for an answer\n");
+    EXPECT_JSON(RUN("approvals", "--json"), 0, "", "[]");
+    EXPECT(RUN("approvals", "allow", "0123"), 3, "",
+           "toolrack: NotFound: there is no approval '0123'; *\n");
+    EXPECT(RUN("approvals", "allow"), 2, "", "toolrack: an answer is allow, *\n");
+    EXPECT(RUN("approvals", "perhaps", "0123"), 2, "", "toolrack: an answer is allow, *\n");
+}
+
+/* The plugin "leash" in a folder of its own, as it was built in that way. */
+static void install(const char *build) {
+    char path[512];
+    const char *dir = getenv("E2E_LEASH");
+    assert_non_null(dir);
+    (void)snprintf(path, sizeof path, "%s/%s.so", dir, build);
+    (void)mkdir("plugins", 0700);
+    e2e_copy(path, "plugins/new", 0);
+    assert_int_equal(rename("plugins/new", "plugins/leash.so"), 0);
+}
+
+static void why_shows_what_changed(void **state) {
+    (void)state;
+    install("leash");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "grant", "erase"), 0, "erase may run *\n", "");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase"), 0, "erased\n", "");
+    install("leash-reworded");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase", "--yes"), 5, "",
+           "toolrack: warning: leash: Tool 'erase' is not what was approved: *\n"
+           "toolrack: PermissionDenied: Tool 'erase' is not what was approved: its description "
+           "changed; look with 'toolrack why erase' and approve it again with 'toolrack grant "
+           "erase'\n");
+    EXPECT_JSON(RUN_WITH({.plugins = "plugins"}, "show", "erase", "--json"), 0, "/state",
+                "\"changed\"", "/reason", "\"its description changed since it was approved\"");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "why", "erase"), 0,
+           "leash 1.0.0\n\n"
+           "state        changed\n"
+           "reason       its description changed since it was approved\n"
+           "file         */leash.so\n"
+           "tool         erase\n"
+           "permission   confirm\n"
+           "\nits description since it was approved\n"
+           "  - Erase a file\n"
+           "  + Erase a file, and send a copy elsewhere first\n",
+           NULL);
+    install("leash-reshaped");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "why", "erase"), 0,
+           "*\nits schema since it was approved\n"
+           "  -       \"type\": \"string\"\n"
+           "  +       \"type\": \"array\"\n",
+           NULL);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "grant", "erase"), 0, "erase may run *\n", NULL);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase"), 0, "erased\n", "");
+    EXPECT_JSON(RUN_WITH({.plugins = "plugins"}, "why", "erase", "--json"), 0, "/state",
+                "\"listed\"", "/changed", "", "/permission", "\"confirm\"");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(a_grant_lets_a_dangerous_tool_run),
+            TEST(a_grant_may_expire),
+            TEST(without_a_terminal_nobody_is_asked),
+            TEST(the_person_at_the_terminal_is_asked),
+            TEST(ctrl_c_ends_the_question),
+            TEST(approvals_are_listed_and_answered),
+            TEST(why_shows_what_changed),
+    };
+    return cmocka_run_group_tests_name("grants", tests, NULL, NULL);
+}

@@ -1,0 +1,1144 @@
+/* Whether a call may run: who is asked, what is kept of the answer, and what becomes of a tool that
+ * is not as it was approved. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include "api/decisions.h"
+#include "api/permission.h"
+#include "base/clock.h"
+#include "call/pool.h"
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+/* ------------------------------------------------------------------- clock */
+
+/* Seconds since 1970 as the host sees them. */
+static _Atomic time_t now_s = 1000000;
+
+time_t __wrap_time(time_t *ret);
+time_t __wrap_time(time_t *ret) {
+    if (ret != NULL) {
+        *ret = atomic_load(&now_s);
+    }
+    return atomic_load(&now_s);
+}
+
+/* ------------------------------------------------------------------- tools */
+
+static atomic_int runs;
+
+static tr_status answer(struct tr_call *call) {
+    atomic_fetch_add(&runs, 1);
+    return tr_reply_text(call, "done");
+}
+
+#define NO_ARGUMENTS TR_SCHEMA({"type" : "object"})
+static tr_status send(struct tr_call *call) {
+    return answer(call);
+}
+TR_JSON_TOOL(send, ("Send it", .permission = TR_CONFIRM), NO_ARGUMENTS)
+static tr_status sender(struct tr_call *call) {
+    return answer(call);
+}
+TR_JSON_TOOL(sender, ("Send many", .permission = TR_CONFIRM, .flags = TR_DESTRUCTIVE), NO_ARGUMENTS)
+static tr_status wipe(struct tr_call *call) {
+    return answer(call);
+}
+TR_JSON_TOOL(wipe, ("Wipe it", .permission = TR_DANGEROUS), NO_ARGUMENTS)
+static tr_status look(struct tr_call *call) {
+    return answer(call);
+}
+TR_JSON_TOOL(look, "Look at it", NO_ARGUMENTS)
+static tr_status off(struct tr_call *call) {
+    return answer(call);
+}
+TR_JSON_TOOL(off, ("Off", .permission = TR_CONFIRM, .flags = TR_DISABLED), NO_ARGUMENTS)
+
+/* Not thread safe: one call at a time. */
+TR_PLUGIN("mail", "1.0.0", send, sender, wipe, look, off)
+
+/* ----------------------------------------------------------------- approver */
+
+/* The person, and what the person saw. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int answer;
+    unsigned asked;
+    bool holds;    /* does not answer before released */
+    unsigned held; /* so many calls wait for that now */
+    uint64_t thinks_ms;
+    const char *name; /* written as `who`; NULL: nothing */
+    char seen[512];
+    pthread_t thread;
+} person = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static const char *or_dash(const char *text) {
+    return text != NULL ? text : "-";
+}
+
+static int approve(void *user, const struct toolrack_approval_request *request) {
+    (void)user;
+    uint64_t until_ns = clock_now_ns() + person.thinks_ms * CLOCK_NS_PER_MS;
+    while (clock_now_ns() < until_ns) {
+    }
+    (void)pthread_mutex_lock(&person.lock);
+    person.asked++;
+    person.thread = pthread_self();
+    (void)snprintf(person.seen, sizeof person.seen, "%s %s %s %d %s %s %s %s: %s", request->tool,
+                   request->version, request->plugin, request->permission, request->arguments,
+                   or_dash(request->caller), request->channel, or_dash(request->conversation),
+                   request->reason);
+    if (person.name != NULL) {
+        (void)snprintf(request->who, request->who_room, "%s", person.name);
+    }
+    person.held++;
+    (void)pthread_cond_broadcast(&person.changed);
+    while (person.holds) {
+        (void)pthread_cond_wait(&person.changed, &person.lock);
+    }
+    person.held--;
+    int given = person.answer;
+    (void)pthread_mutex_unlock(&person.lock);
+    return given;
+}
+
+static void will_answer(int given) {
+    (void)pthread_mutex_lock(&person.lock);
+    person.answer = given;
+    person.asked = 0;
+    person.holds = false;
+    person.thinks_ms = 0;
+    person.name = "ann";
+    (void)pthread_mutex_unlock(&person.lock);
+}
+
+static void wait_until_held(unsigned count) {
+    (void)pthread_mutex_lock(&person.lock);
+    while (person.held != count) {
+        (void)pthread_cond_wait(&person.changed, &person.lock);
+    }
+    (void)pthread_mutex_unlock(&person.lock);
+}
+
+static void hold(bool holds) {
+    (void)pthread_mutex_lock(&person.lock);
+    person.holds = holds;
+    (void)pthread_cond_broadcast(&person.changed);
+    (void)pthread_mutex_unlock(&person.lock);
+}
+
+/* -------------------------------------------------------------------- host */
+
+static struct toolrack *host;
+static struct toolrack_error err;
+static char dir[64];
+static char state_dir[128];
+static char plugin_dir[128];
+static char config_file[128];
+
+static int changed_events;
+static char changed_message[TOOLRACK_ERROR_MESSAGE_MAX];
+static char logged[4096];
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void take_event(void *user, const struct toolrack_event *event) {
+    (void)user;
+    if (event->kind == TOOLRACK_EVENT_CHANGED_TEXT) {
+        changed_events++;
+        (void)snprintf(changed_message, sizeof changed_message, "%s", event->message);
+    }
+}
+
+static void take_log(void *user, enum toolrack_log_level level, const char *source,
+                     const char *line) {
+    (void)user;
+    (void)level;
+    (void)pthread_mutex_lock(&log_lock);
+    if (strcmp(source, "permission") == 0) {
+        size_t used = strlen(logged);
+        (void)snprintf(logged + used, sizeof logged - used, "%s\n", line);
+    }
+    (void)pthread_mutex_unlock(&log_lock);
+}
+
+static void write_config(const char *text) {
+    FILE *file = fopen(config_file, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void open_with(bool approver, const char *state, bool scan, uint32_t threads_max) {
+    const char *const dirs[] = {plugin_dir, NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = config_file;
+    options.state_dir = state;
+    options.plugin_dirs = dirs;
+    options.no_scan = !scan;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
+    options.threads_max = threads_max;
+    options.approve = approver ? approve : NULL;
+    options.event = take_event;
+    options.log = take_log;
+    options.log_level = TOOLRACK_LOG_INFO;
+    changed_events = 0;
+    logged[0] = '\0';
+    if (toolrack_open(&options, &host, &err) < 0 ||
+        (!scan && toolrack_register(host, &toolrack_plugin, NULL, &err) < 0)) {
+        fail_msg("%s", err.message);
+    }
+}
+
+static void open_host(bool approver) {
+    open_with(approver, state_dir, false, 0);
+}
+
+static void reopen(bool approver) {
+    toolrack_close(host);
+    open_host(approver);
+}
+
+static int setup(void **state) {
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "/tmp/toolrack-test-XXXXXX");
+    if (mkdtemp(dir) == NULL) {
+        return -1;
+    }
+    (void)snprintf(state_dir, sizeof state_dir, "%s/state", dir);
+    (void)snprintf(plugin_dir, sizeof plugin_dir, "%s/plugins", dir);
+    (void)snprintf(config_file, sizeof config_file, "%s/toolrack.json", dir);
+    write_config("{}");
+    host = NULL;
+    atomic_store(&runs, 0);
+    will_answer(TOOLRACK_DENY);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    char command[128];
+    toolrack_close(host);
+    (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
+    return system(command);
+}
+
+/* Put a build of the plugin "leash" into the folder of plugins, in place of the one before. */
+static void install(const char *build) {
+    char target[256];
+    char link[sizeof plugin_dir + 16];
+    char command[2 * sizeof plugin_dir + 64];
+    (void)snprintf(command, sizeof command, "mkdir -p '%s' && rm -f '%s/leash.so'", plugin_dir,
+                   plugin_dir);
+    assert_int_equal(system(command), 0);
+    (void)snprintf(target, sizeof target, TEST_PLUGINS "/%s.so", build);
+    (void)snprintf(link, sizeof link, "%s/leash.so", plugin_dir);
+    assert_int_equal(symlink(target, link), 0);
+}
+
+static void open_on_folder(void) {
+    toolrack_close(host);
+    open_with(true, state_dir, true, 0);
+}
+
+/* ------------------------------------------------------------------- calls */
+
+struct request {
+    const char *name;
+    const char *arguments;
+    const char *conversation;
+    bool confirmed;
+    uint32_t deadline_ms;
+};
+
+static struct toolrack_call_options options_of(const struct request *request) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.caller = "bob";
+    options.channel = "test";
+    options.conversation = request->conversation;
+    options.confirmed = request->confirmed;
+    options.deadline_ms = request->deadline_ms;
+    return options;
+}
+
+static int call_with(const struct request *request) {
+    struct toolrack_call_options options = options_of(request);
+    struct toolrack_result *result = NULL;
+    memset(&err, 0, sizeof err);
+    int code = toolrack_call(host, request->name, request->arguments, &options, &result, &err);
+    assert_true((code == 0) == (result != NULL));
+    if (code < 0) {
+        assert_string_equal(err.tool, request->name);
+    }
+    toolrack_result_free(result);
+    return code;
+}
+
+#define CALL(...) call_with(&(struct request){__VA_ARGS__})
+
+struct outcome {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int count;
+    int code;
+    char message[TOOLRACK_ERROR_MESSAGE_MAX];
+};
+#define OUTCOME_INIT \
+    { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER }
+
+static void take_outcome(void *user, struct toolrack_result *result,
+                         const struct toolrack_error *failure) {
+    struct outcome *outcome = user;
+    toolrack_result_free(result);
+    (void)pthread_mutex_lock(&outcome->lock);
+    outcome->count++;
+    outcome->code = failure != NULL ? failure->code : 0;
+    (void)snprintf(outcome->message, sizeof outcome->message, "%s",
+                   failure != NULL ? failure->message : "");
+    (void)pthread_cond_broadcast(&outcome->changed);
+    (void)pthread_mutex_unlock(&outcome->lock);
+}
+
+static void wait_outcomes(struct outcome *outcome, int count) {
+    (void)pthread_mutex_lock(&outcome->lock);
+    while (outcome->count < count) {
+        (void)pthread_cond_wait(&outcome->changed, &outcome->lock);
+    }
+    (void)pthread_mutex_unlock(&outcome->lock);
+}
+
+static struct toolrack_call *submit(const struct request *request, struct outcome *outcome) {
+    struct toolrack_call_options options = options_of(request);
+    struct toolrack_call *call = NULL;
+    if (toolrack_submit(host, request->name, request->arguments, &options, take_outcome, outcome,
+                        &call, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    return call;
+}
+
+static int submit_and_wait(const struct request *request) {
+    struct outcome outcome = OUTCOME_INIT;
+    toolrack_call_unref(submit(request, &outcome));
+    wait_outcomes(&outcome, 1);
+    (void)snprintf(err.message, sizeof err.message, "%s", outcome.message);
+    return outcome.code;
+}
+
+static void assert_says(const char *text) {
+    if (strstr(err.message, text) == NULL) {
+        fail_msg("'%s' is not in: %s", text, err.message);
+    }
+}
+
+static void assert_logged(const char *text) {
+    (void)pthread_mutex_lock(&log_lock);
+    bool found = strstr(logged, text) != NULL;
+    (void)pthread_mutex_unlock(&log_lock);
+    if (!found) {
+        fail_msg("'%s' is not in:\n%s", text, logged);
+    }
+}
+
+/* ---------------------------------------------------------------- approvals */
+
+typedef int make_call(const struct request *request);
+static make_call *const ways[] = {call_with, submit_and_wait};
+
+static void who_is_asked_decides(void **state) {
+    (void)state;
+    open_host(true);
+    const struct request request = {.name = "send", .arguments = " { \"to\" : 1.50 } "};
+    for (size_t way = 0; way < 2; way++) {
+        will_answer(TOOLRACK_ALLOW_ONCE);
+        atomic_store(&runs, 0);
+        assert_int_equal(ways[way](&request), 0);
+        assert_int_equal(ways[way](&request), 0);
+        assert_int_equal(person.asked, 2);
+        assert_int_equal(atomic_load(&runs), 2);
+        assert_string_equal(person.seen,
+                            "send 1.0.0 mail 1 {\"to\":1.50} bob test -: its plugin wants a "
+                            "person to agree to each call");
+        /* On the thread of who waits, or on one of the host. */
+        assert_int_equal(pthread_equal(person.thread, pthread_self()) != 0, way == 0);
+
+        will_answer(TOOLRACK_DENY);
+        assert_int_equal(ways[way](&request), TOOLRACK_E_PERMISSION_DENIED);
+        assert_says("Tool 'send' was not allowed to run by ann");
+        will_answer(4711);
+        person.name = NULL;
+        assert_int_equal(ways[way](&request), TOOLRACK_E_PERMISSION_DENIED);
+        assert_says("by approver");
+        assert_int_equal(atomic_load(&runs), 2);
+    }
+    will_answer(TOOLRACK_ALLOW_ONCE);
+    assert_int_equal(CALL(.name = "sender"), 0);
+    assert_non_null(strstr(person.seen, "{} bob test -: its plugin wants a person to agree to each "
+                                        "call; it may destroy something"));
+    assert_logged("allowed: send 1.0.0, by ann, for bob, through test: this once\n");
+    assert_logged("denied: send 1.0.0, by approver, for bob, through test: asked about this call");
+}
+
+static void who_is_not_asked(void **state) {
+    (void)state;
+    open_host(true);
+    will_answer(TOOLRACK_ALLOW_ONCE);
+    assert_int_equal(CALL(.name = "look"), 0);
+    assert_int_equal(CALL(.name = "send", .confirmed = true), 0);
+    assert_int_equal(CALL(.name = "wipe", .confirmed = true), TOOLRACK_E_PERMISSION_DENIED);
+    assert_says("'toolrack grant wipe'");
+    assert_int_equal(CALL(.name = "off"), TOOLRACK_E_DISABLED);
+    for (size_t way = 0; way < 2; way++) {
+        const struct request broken = {.name = "send", .arguments = "{\"to\":"};
+        assert_int_equal(ways[way](&broken), TOOLRACK_E_INVALID_ARGUMENTS);
+        assert_says("not JSON");
+        const struct request disabled = {.name = "off"};
+        assert_int_equal(ways[way](&disabled), TOOLRACK_E_DISABLED);
+    }
+    assert_int_equal(person.asked, 0);
+    reopen(false);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_says("runs only after a person agreed to this call");
+    assert_logged("refused: send 1.0.0, by confirm, for bob");
+}
+
+/* What the person must see is what the tool gets, to the last digit. */
+static void numbers_are_shown_as_they_are(void **state) {
+    (void)state;
+    open_host(true);
+    will_answer(TOOLRACK_DENY);
+    (void)CALL(.name = "send",
+               .arguments = "{\"n\":123456789012345678901, \"s\":\"a  b\\u0041\\u001b\"}");
+    assert_non_null(
+            strstr(person.seen, " {\"n\":123456789012345678901,\"s\":\"a  bA\\u001B\"} bob"));
+}
+
+static void what_is_approved_stays_so(void **state) {
+    (void)state;
+    open_host(true);
+    for (size_t way = 0; way < 2; way++) {
+        const struct request in_c1 = {.name = "send", .conversation = "c1"};
+        const struct request in_c2 = {.name = "send", .conversation = "c2"};
+        will_answer(TOOLRACK_ALLOW_CONVERSATION);
+        assert_int_equal(ways[way](&in_c1), 0);
+        assert_int_equal(person.asked, 1 - (unsigned)way); /* still approved the second time */
+        will_answer(TOOLRACK_DENY);
+        assert_int_equal(ways[way](&in_c1), 0);
+        assert_int_equal(ways[way](&in_c2), TOOLRACK_E_PERMISSION_DENIED);
+        assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED);
+        reopen(true);
+        assert_int_equal(ways[way](&in_c1), 0);
+        assert_int_equal(ways[way](&in_c2), TOOLRACK_E_PERMISSION_DENIED);
+    }
+    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    assert_int_equal(CALL(.name = "sender"), 0);
+    will_answer(TOOLRACK_DENY);
+    assert_int_equal(CALL(.name = "sender"), 0);
+    reopen(true);
+    assert_int_equal(CALL(.name = "sender"), 0);
+    assert_int_equal(CALL(.name = "sender", .conversation = "c9"), 0);
+    assert_int_equal(person.asked, 0);
+    assert_logged("allowed: sender 1.0.0, by ann, for bob, through test, in c9: approved before");
+
+    /* Taken back, it asks again. */
+    assert_int_equal(toolrack_revoke(host, "sender", NULL, &err), 0);
+    assert_int_equal(CALL(.name = "sender"), TOOLRACK_E_PERMISSION_DENIED);
+    reopen(true);
+    assert_int_equal(CALL(.name = "sender"), TOOLRACK_E_PERMISSION_DENIED);
+}
+
+static void without_a_conversation_it_is_allowed_once(void **state) {
+    (void)state;
+    open_host(true);
+    will_answer(TOOLRACK_ALLOW_CONVERSATION);
+    assert_int_equal(CALL(.name = "send"), 0);
+    assert_int_equal(CALL(.name = "send", .conversation = ""), 0);
+    assert_int_equal(person.asked, 2);
+}
+
+/* Without a state folder it holds as long as the host. */
+static void without_a_store_it_is_remembered(void **state) {
+    (void)state;
+    open_with(true, "", false, 0);
+    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    assert_int_equal(CALL(.name = "send"), 0);
+    will_answer(TOOLRACK_DENY);
+    assert_int_equal(CALL(.name = "send"), 0);
+    assert_int_equal(toolrack_grant(host, "wipe", 0, NULL, &err), 0);
+    assert_int_equal(CALL(.name = "wipe"), 0);
+    assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), 0);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), TOOLRACK_E_NOT_FOUND);
+    will_answer(TOOLRACK_ASK_LATER);
+    assert_int_equal(CALL(.name = "sender"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_says("no state folder");
+    assert_int_equal(toolrack_resolve(host, "x", TOOLRACK_DENY, NULL, &err), TOOLRACK_E_NOT_FOUND);
+}
+
+/* --------------------------------------------------------- while it is asked */
+
+static void time_begins_with_the_answer(void **state) {
+    (void)state;
+    open_host(true);
+    for (size_t way = 0; way < 2; way++) {
+        const struct request request = {.name = "send", .deadline_ms = 200};
+        will_answer(TOOLRACK_ALLOW_ONCE);
+        person.thinks_ms = 300;
+        assert_int_equal(ways[way](&request), 0);
+    }
+    assert_int_equal(atomic_load(&runs), 2);
+}
+
+static void a_call_that_is_cancelled_ends_with_the_answer(void **state) {
+    (void)state;
+    static const int answers[] = {TOOLRACK_ALLOW_ONCE, TOOLRACK_DENY};
+    open_host(true);
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome = OUTCOME_INIT;
+        will_answer(answers[i]);
+        hold(true);
+        struct toolrack_call *call =
+                submit(&(struct request){.name = "send", .deadline_ms = 50}, &outcome);
+        wait_until_held(1);
+        toolrack_cancel(call);
+        toolrack_cancel(call);
+        assert_int_equal(outcome.count, 0);
+        hold(false);
+        wait_outcomes(&outcome, 1);
+        assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
+        toolrack_call_unref(call);
+        toolrack_close(host); /* nothing more is delivered */
+        assert_int_equal(outcome.count, 1);
+        open_host(true);
+    }
+    assert_int_equal(atomic_load(&runs), 0);
+}
+
+/* One thread, and a plugin that runs one call at a time: neither is held by who waits. */
+static void nobody_else_waits(void **state) {
+    (void)state;
+    struct outcome asking = OUTCOME_INIT;
+    struct outcome other = OUTCOME_INIT;
+    open_with(true, state_dir, false, 1);
+    will_answer(TOOLRACK_ALLOW_ONCE);
+    hold(true);
+    (void)alarm(60);
+    for (unsigned i = 1; i <= 3; i++) {
+        toolrack_call_unref(submit(&(struct request){.name = "send"}, &asking));
+        wait_until_held(i);
+        toolrack_call_unref(submit(&(struct request){.name = "look"}, &other));
+        wait_outcomes(&other, (int)i);
+        assert_int_equal(other.code, 0);
+        assert_int_equal(CALL(.name = "look"), 0);
+    }
+    assert_int_equal(asking.count, 0);
+    hold(false);
+    wait_outcomes(&asking, 3);
+    (void)alarm(0);
+    assert_int_equal(asking.code, 0);
+    assert_int_equal(atomic_load(&runs), 9);
+}
+
+static void too_many_are_asked(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    open_host(true);
+    will_answer(TOOLRACK_ALLOW_ONCE);
+    hold(true);
+    for (unsigned i = 0; i < POOL_ASKING_MAX; i++) {
+        toolrack_call_unref(submit(&(struct request){.name = "send"}, &outcome));
+    }
+    wait_until_held(POOL_ASKING_MAX);
+    assert_int_equal(toolrack_submit(host, "send", NULL, NULL, take_outcome, &outcome, NULL, &err),
+                     TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_says("too many calls wait for somebody to permit them");
+    assert_int_equal(toolrack_submit(host, "look", NULL, NULL, take_outcome, &outcome, NULL, &err),
+                     0);
+    wait_outcomes(&outcome, 1);
+    hold(false);
+    wait_outcomes(&outcome, POOL_ASKING_MAX + 1);
+    assert_int_equal(outcome.count, POOL_ASKING_MAX + 1);
+    assert_int_equal(atomic_load(&runs), POOL_ASKING_MAX + 1);
+}
+
+static void *release_person(void *unused) {
+    (void)unused;
+    hold(false);
+    return NULL;
+}
+
+static void closing_waits_for_the_answer(void **state) {
+    (void)state;
+    struct outcome outcome = OUTCOME_INIT;
+    pthread_t thread;
+    open_host(true);
+    will_answer(TOOLRACK_ALLOW_ONCE);
+    hold(true);
+    toolrack_call_unref(submit(&(struct request){.name = "send"}, &outcome));
+    wait_until_held(1);
+    assert_int_equal(pthread_create(&thread, NULL, release_person, NULL), 0);
+    toolrack_close(host);
+    host = NULL;
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(outcome.count, 1);
+    assert_true(outcome.code == 0 || outcome.code == TOOLRACK_E_CANCELLED);
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+/* The id that the last error names. */
+static const char *id_of_error(void) {
+    static char id[STORE_PENDING_ID_SIZE];
+    const char *at = strstr(err.message, " as ");
+    assert_non_null(at);
+    (void)snprintf(id, sizeof id, "%s", at + strlen(" as "));
+    assert_int_equal(strspn(id, "0123456789abcdef"), STORE_PENDING_ID_SIZE - 1);
+    return id;
+}
+
+static int resolve(const char *id, enum toolrack_approval approval) {
+    return toolrack_resolve(host, id, approval, "ann", &err);
+}
+
+static yyjson_doc *read_list(int (*list)(struct toolrack *host, struct toolrack_text **ret,
+                                         struct toolrack_error *err)) {
+    struct toolrack_text *text = NULL;
+    assert_int_equal(list(host, &text, &err), 0);
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    assert_non_null(doc);
+    toolrack_text_unref(text);
+    return doc;
+}
+
+static size_t count_of(yyjson_doc *doc) {
+    size_t count = yyjson_arr_size(yyjson_doc_get_root(doc));
+    yyjson_doc_free(doc);
+    return count;
+}
+
+static void a_call_waits_for_its_answer(void **state) {
+    (void)state;
+    open_host(true);
+    will_answer(TOOLRACK_ASK_LATER);
+    const struct request request = {
+            .name = "send", .arguments = "{\"to\": \"eve\"}", .conversation = "c1"};
+    assert_int_equal(submit_and_wait(&request), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    char id[STORE_PENDING_ID_SIZE];
+    (void)snprintf(id, sizeof id, "%s", id_of_error());
+    assert_says("'toolrack approvals allow ");
+
+    /* Asked again, it is the same one. */
+    assert_int_equal(CALL(.name = "send", .arguments = "{\"to\":\"eve\"}", .conversation = "c1"),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_string_equal(id_of_error(), id);
+    yyjson_doc *doc = read_list(toolrack_pending);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    assert_int_equal(yyjson_arr_size(root), 1);
+    yyjson_val *row = yyjson_arr_get_first(root);
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(row, "id")), id);
+    assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/arguments/to")), "eve");
+    assert_int_equal(yyjson_get_sint(yyjson_obj_get(row, "expires_s")),
+                     atomic_load(&now_s) + PENDING_EXPIRY_S);
+    yyjson_doc_free(doc);
+
+    /* Allowed once: one call, and only this one; also after a restart, and with nobody to ask. */
+    assert_int_equal(resolve(id, TOOLRACK_ASK_LATER), TOOLRACK_E_INVALID);
+    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ONCE), 0);
+    assert_int_equal(resolve(id, TOOLRACK_DENY), TOOLRACK_E_NOT_FOUND);
+    assert_says("was allowed already, by ann");
+    assert_int_equal(count_of(read_list(toolrack_pending)), 0);
+    reopen(false);
+    assert_int_equal(CALL(.name = "send", .arguments = "{\"to\":\"adam\"}", .conversation = "c1"),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(CALL(.name = "send", .arguments = "{\"to\":\"eve\"}"),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(submit_and_wait(&request), 0);
+    assert_logged("allowed: send 1.0.0, by ann, for bob, through test, in c1: this once, "
+                  "beforehand");
+    assert_int_equal(submit_and_wait(&request), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(atomic_load(&runs), 1);
+}
+
+static const char *wait_for_answer(const char *conversation) {
+    will_answer(TOOLRACK_ASK_LATER);
+    assert_int_equal(CALL(.name = "send", .conversation = conversation),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    return id_of_error();
+}
+
+static void answers_to_a_call_that_waits(void **state) {
+    (void)state;
+    open_host(true);
+    const char *id = wait_for_answer(NULL);
+    assert_int_equal(resolve(id, TOOLRACK_ALLOW_CONVERSATION), TOOLRACK_E_INVALID);
+    assert_int_equal(resolve(id, TOOLRACK_DENY), 0);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_says("by ann");
+
+    id = wait_for_answer(NULL);
+    atomic_fetch_add(&now_s, PENDING_EXPIRY_S);
+    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ONCE), TOOLRACK_E_NOT_FOUND);
+    assert_says("expired");
+    id = wait_for_answer(NULL);
+    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ONCE), 0);
+    atomic_fetch_add(&now_s, PENDING_EXPIRY_S);
+    (void)wait_for_answer(NULL);
+    assert_int_equal(resolve("0123", TOOLRACK_DENY), TOOLRACK_E_NOT_FOUND);
+
+    id = wait_for_answer("c1");
+    assert_int_equal(resolve(id, TOOLRACK_ALLOW_CONVERSATION), 0);
+    will_answer(TOOLRACK_DENY);
+    assert_int_equal(CALL(.name = "send", .conversation = "c1"), 0);
+    assert_int_equal(CALL(.name = "send", .conversation = "c1", .arguments = "{\"x\":1}"), 0);
+    assert_int_equal(CALL(.name = "send", .conversation = "c2"), TOOLRACK_E_PERMISSION_DENIED);
+    id = wait_for_answer("c2");
+    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ALWAYS), 0);
+    reopen(true);
+    will_answer(TOOLRACK_DENY);
+    assert_int_equal(CALL(.name = "send"), 0);
+    assert_int_equal(person.asked, 0);
+}
+
+/* Another process has answered: this one takes it with the call. */
+static void an_answer_from_elsewhere(void **state) {
+    (void)state;
+    open_host(true);
+    const char *id = wait_for_answer("c1");
+    struct toolrack *first = host;
+    open_host(false);
+    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ALWAYS), 0);
+    toolrack_close(host);
+    host = first;
+    will_answer(TOOLRACK_DENY);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED); /* not the same call */
+    assert_int_equal(CALL(.name = "send", .conversation = "c1"), 0);
+    assert_int_equal(CALL(.name = "send"), 0);
+}
+
+/* ------------------------------------------------------------------- grants */
+
+static void grants_hold_until_they_expire(void **state) {
+    (void)state;
+    open_host(true);
+    assert_int_equal(toolrack_grant(host, "wpe", 0, NULL, &err), TOOLRACK_E_NOT_FOUND);
+    assert_says("did you mean 'wipe'?");
+    assert_int_equal(toolrack_grant(host, "wipe@2.0.0", 0, NULL, &err), TOOLRACK_E_NOT_FOUND);
+    assert_says("no version '2.0.0'");
+    assert_int_equal(toolrack_grant(host, "wipe", UINT64_MAX, NULL, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+
+    assert_int_equal(toolrack_grant(host, "wipe", 60, "eve", &err), 0);
+    assert_int_equal(CALL(.name = "wipe"), 0);
+    assert_logged("granted: wipe, by eve: for 60 s");
+    assert_logged("pinned: wipe 1.0.0, by eve: granted as it is now");
+    assert_logged("allowed: wipe 1.0.0, by eve, for bob, through test: granted");
+    reopen(true);
+    atomic_fetch_add(&now_s, 59);
+    assert_int_equal(submit_and_wait(&(struct request){.name = "wipe"}), 0);
+    assert_int_equal(count_of(read_list(toolrack_grants)), 1);
+    atomic_fetch_add(&now_s, 1);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(count_of(read_list(toolrack_grants)), 0);
+    assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), TOOLRACK_E_NOT_FOUND);
+
+    /* One that does not expire, of one version. */
+    assert_int_equal(toolrack_grant(host, "wipe@1.0.0", 0, "eve", &err), 0);
+    atomic_fetch_add(&now_s, 1000000);
+    assert_int_equal(CALL(.name = "wipe"), 0);
+    yyjson_doc *doc = read_list(toolrack_grants);
+    yyjson_val *row = yyjson_arr_get_first(yyjson_doc_get_root(doc));
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(row, "kind")), "grant");
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(row, "tool")), "wipe");
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(row, "version")), "1.0.0");
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(row, "who")), "eve");
+    assert_true(yyjson_is_null(yyjson_obj_get(row, "expires_s")));
+    yyjson_doc_free(doc);
+
+    /* Revoked, also when the tool is gone. */
+    assert_int_equal(toolrack_unregister_name(host, "wipe", &err), 0);
+    assert_int_equal(toolrack_revoke(host, "wipe", "eve", &err), 0);
+    reopen(true);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(atomic_load(&runs), 3);
+}
+
+static void a_grant_answers_for_the_person(void **state) {
+    (void)state;
+    open_host(true);
+    assert_int_equal(toolrack_grant(host, "send", 0, "eve", &err), 0);
+    assert_int_equal(CALL(.name = "send"), 0);
+    assert_int_equal(person.asked, 0);
+    assert_int_equal(CALL(.name = "sender"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(person.asked, 1);
+}
+
+static void the_configuration_grants(void **state) {
+    (void)state;
+    write_config("{\"grants\": [\"wipe\"]}");
+    open_host(true);
+    assert_int_equal(CALL(.name = "wipe"), 0);
+    assert_logged("allowed: wipe 1.0.0, by configuration");
+    assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), TOOLRACK_E_NOT_FOUND);
+    yyjson_doc *doc = read_list(toolrack_grants);
+    assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/who")), "configuration");
+    yyjson_doc_free(doc);
+}
+
+/* Whoever takes the name of a tool does not get what was granted to it. */
+static void a_name_is_not_a_permission(void **state) {
+    (void)state;
+    struct tr_plugin other = toolrack_plugin;
+    other.id = "evil";
+    open_host(true);
+    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    assert_int_equal(CALL(.name = "send"), 0);
+    assert_int_equal(toolrack_grant(host, "wipe", 0, NULL, &err), 0);
+    will_answer(TOOLRACK_DENY);
+    for (size_t i = 0; i < toolrack_plugin.tool_count; i++) {
+        assert_int_equal(toolrack_unregister_name(host, toolrack_plugin.tools[i]->name, &err), 0);
+    }
+    assert_int_equal(toolrack_register(host, &other, NULL, &err), 0);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+}
+
+/* --------------------------------------------------------------------- pins */
+
+static enum toolrack_tool_state state_of(const char *name) {
+    struct toolrack_tool *tool = toolrack_get(host, name);
+    assert_non_null(tool);
+    enum toolrack_tool_state state = toolrack_tool_state(tool);
+    toolrack_tool_unref(tool);
+    return state;
+}
+
+/* A text in what the host says about a tool; "" where there is none. */
+static const char *why(const char *name, const char *pointer) {
+    static char found[256];
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_why(host, name, &text, &err), 0);
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    const char *value = yyjson_get_str(yyjson_doc_ptr_get(doc, pointer));
+    (void)snprintf(found, sizeof found, "%s", value != NULL ? value : "");
+    yyjson_doc_free(doc);
+    toolrack_text_unref(text);
+    return found;
+}
+
+/* The plugin as it is approved, and then as it comes back. */
+static void approve_and_change(const char *build) {
+    install("leash");
+    open_on_folder();
+    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    assert_int_equal(CALL(.name = "erase"), 0);
+    assert_int_equal(toolrack_grant(host, "launch", 0, "eve", &err), 0);
+    open_on_folder();
+    assert_int_equal(changed_events, 0);
+    assert_string_equal(why("erase", "/changed/description/now"), "");
+    install(build);
+    open_on_folder();
+    will_answer(TOOLRACK_DENY);
+}
+
+static void a_tool_that_changed_does_not_run(void **state) {
+    (void)state;
+    approve_and_change("leash-reworded");
+    assert_int_equal(changed_events, 1);
+    assert_non_null(strstr(changed_message, "its description changed; it does not run"));
+    assert_int_equal(state_of("erase"), TOOLRACK_CHANGED);
+    assert_int_equal(state_of("launch"), TOOLRACK_LISTED);
+    for (size_t way = 0; way < 2; way++) {
+        const struct request request = {.name = "erase", .confirmed = true};
+        assert_int_equal(ways[way](&request), TOOLRACK_E_PERMISSION_DENIED);
+        assert_says("Tool 'erase' is not what was approved: its description changed; look with "
+                    "'toolrack why erase' and approve it again with 'toolrack grant erase'");
+    }
+    assert_int_equal(CALL(.name = "launch"), 0); /* its text is what it was */
+    assert_int_equal(CALL(.name = "peek"), 0);
+    assert_string_equal(why("erase", "/state"), "changed");
+    assert_string_equal(why("erase", "/reason"), "its description changed since it was approved");
+    assert_string_equal(why("erase", "/changed/description/approved"), "Erase a file");
+    assert_string_equal(why("erase", "/changed/description/now"),
+                        "Erase a file, and send a copy elsewhere first");
+    assert_string_equal(why("erase", "/changed/schema/now"), "");
+    assert_string_equal(why("leash", "/state"), "loaded");
+    assert_logged("refused: erase 1.0.0, by pin, for bob");
+
+    /* As it was before, it is what was approved. */
+    install("leash");
+    open_on_folder();
+    assert_int_equal(CALL(.name = "erase"), 0);
+    install("leash-reworded");
+    open_on_folder();
+
+    /* Approved again, and for good. */
+    assert_int_equal(toolrack_grant(host, "erase", 0, "eve", &err), 0);
+    assert_int_equal(state_of("erase"), TOOLRACK_LISTED);
+    assert_int_equal(CALL(.name = "erase"), 0);
+    open_on_folder();
+    assert_int_equal(changed_events, 0);
+    assert_int_equal(CALL(.name = "erase"), 0);
+    assert_int_equal(person.asked, 0);
+}
+
+static void a_new_version_with_another_schema(void **state) {
+    (void)state;
+    approve_and_change("leash-renumbered");
+    assert_int_equal(state_of("erase"), TOOLRACK_CHANGED);
+    assert_non_null(strstr(changed_message, "its schema changed"));
+    assert_int_equal(CALL(.name = "erase", .confirmed = true), TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(CALL(.name = "launch"), 0); /* granted in all versions, and the same */
+    assert_non_null(strstr(why("erase", "/changed/schema/now"), "array"));
+
+    /* What is no longer approved has nothing to be compared with, and asks. */
+    assert_int_equal(toolrack_revoke(host, "erase", "eve", &err), 0);
+    assert_int_equal(state_of("erase"), TOOLRACK_LOADED);
+    will_answer(TOOLRACK_ALLOW_ONCE);
+    assert_int_equal(CALL(.name = "erase"), 0);
+    assert_int_equal(person.asked, 1);
+}
+
+static void a_policy_may_only_warn(void **state) {
+    (void)state;
+    write_config("{\"pin\": \"warn\"}");
+    approve_and_change("leash-reshaped");
+    assert_int_equal(changed_events, 1);
+    assert_non_null(strstr(changed_message, "its schema changed; it runs all the same"));
+    assert_int_equal(state_of("erase"), TOOLRACK_LISTED);
+    assert_int_equal(CALL(.name = "erase"), 0); /* this version is approved */
+    assert_non_null(strstr(why("erase", "/changed/schema/approved"), "string"));
+    assert_logged("changed: erase 1.0.0, by pin");
+}
+
+static void a_policy_may_look_away(void **state) {
+    (void)state;
+    write_config("{\"policies\": {\"leash\": {\"pin\": \"off\"}}}");
+    approve_and_change("leash-reworded");
+    assert_int_equal(changed_events, 0);
+    assert_int_equal(state_of("erase"), TOOLRACK_LISTED);
+    assert_int_equal(CALL(.name = "erase"), 0);
+}
+
+/* Who is asked about a tool that changed is told so. */
+static void a_person_hears_of_a_change(void **state) {
+    (void)state;
+    write_config("{\"pin\": \"warn\"}");
+    approve_and_change("leash-renumbered");
+    assert_int_equal(CALL(.name = "erase"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_non_null(strstr(person.seen, "2.0.0 leash 1 {} bob test -: its schema changed since it "
+                                        "was approved"));
+    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    assert_int_equal(CALL(.name = "erase"), 0);
+    open_on_folder();
+    assert_int_equal(changed_events, 0);
+}
+
+/* ---------------------------------------------------------------- decisions */
+
+static yyjson_doc *read_decisions(const char *tool, uint32_t limit) {
+    struct toolrack_decisions_filter filter = TOOLRACK_DECISIONS_FILTER_INIT;
+    struct toolrack_text *text = NULL;
+    filter.tool = tool;
+    filter.limit = limit;
+    assert_int_equal(toolrack_decisions(host, &filter, &text, &err), 0);
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    toolrack_text_unref(text);
+    return doc;
+}
+
+static const char *text_at(yyjson_doc *doc, const char *pointer) {
+    const char *text = yyjson_get_str(yyjson_doc_ptr_get(doc, pointer));
+    return text != NULL ? text : "";
+}
+
+static void decisions_are_kept(void **state) {
+    (void)state;
+    open_host(true);
+    will_answer(TOOLRACK_ALLOW_ONCE);
+    assert_int_equal(CALL(.name = "look"), 0);
+    assert_int_equal(CALL(.name = "send", .conversation = "c1"), 0);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+    yyjson_doc *doc = read_decisions(NULL, 0); /* without waiting for the writer */
+    assert_int_equal(yyjson_arr_size(yyjson_doc_get_root(doc)), 2);
+    assert_string_equal(text_at(doc, "/0/tool"), "wipe");
+    assert_string_equal(text_at(doc, "/0/decision"), "refused");
+    assert_string_equal(text_at(doc, "/0/who"), "dangerous");
+    assert_string_equal(text_at(doc, "/1/tool"), "send");
+    assert_string_equal(text_at(doc, "/1/version"), "1.0.0");
+    assert_string_equal(text_at(doc, "/1/plugin"), "mail");
+    assert_string_equal(text_at(doc, "/1/caller"), "bob");
+    assert_string_equal(text_at(doc, "/1/channel"), "test");
+    assert_string_equal(text_at(doc, "/1/conversation"), "c1");
+    assert_string_equal(text_at(doc, "/1/decision"), "allowed");
+    assert_string_equal(text_at(doc, "/1/who"), "ann");
+    assert_string_equal(text_at(doc, "/1/why"), "this once");
+    assert_true(yyjson_get_sint(yyjson_doc_ptr_get(doc, "/1/time_ms")) > 0);
+    yyjson_doc_free(doc);
+
+    /* Closing writes what waits. */
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "eve", &err), 0);
+    assert_int_equal(toolrack_revoke(host, "wipe", "eve", &err), 0);
+    reopen(true);
+    doc = read_decisions("wipe", 3);
+    assert_int_equal(yyjson_arr_size(yyjson_doc_get_root(doc)), 3);
+    assert_string_equal(text_at(doc, "/0/decision"), "revoked");
+    assert_string_equal(text_at(doc, "/1/decision"), "pinned");
+    assert_string_equal(text_at(doc, "/2/decision"), "granted");
+    assert_string_equal(text_at(doc, "/2/who"), "eve");
+    yyjson_doc_free(doc);
+}
+
+/* More than one batch, in their order. */
+static void many_decisions_keep_their_order(void **state) {
+    (void)state;
+    const unsigned count = 3 * DECISIONS_BATCH + 1;
+    open_host(true);
+    for (unsigned i = 0; i < count; i++) {
+        char conversation[16];
+        (void)snprintf(conversation, sizeof conversation, "%u", i);
+        assert_int_equal(CALL(.name = "send", .confirmed = true, .conversation = conversation), 0);
+    }
+    reopen(true);
+    yyjson_doc *doc = read_decisions("send", 0);
+    assert_int_equal(yyjson_arr_size(yyjson_doc_get_root(doc)), count);
+    size_t at;
+    size_t size;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, size, row) {
+        char conversation[16];
+        (void)snprintf(conversation, sizeof conversation, "%zu", count - 1 - at);
+        assert_string_equal(yyjson_get_str(yyjson_obj_get(row, "conversation")), conversation);
+    }
+    yyjson_doc_free(doc);
+}
+
+/* -------------------------------------------------------------------- threads */
+
+#define ROUNDS 40
+
+static void *grant_and_revoke(void *unused) {
+    (void)unused;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct toolrack_error failure;
+        struct toolrack_text *text = NULL;
+        (void)toolrack_grant(host, "wipe", 60, "eve", &failure);
+        (void)toolrack_revoke(host, "send", "eve", &failure);
+        if (toolrack_grants(host, &text, &failure) == 0) {
+            toolrack_text_unref(text);
+        }
+        (void)toolrack_revoke(host, "wipe", "eve", &failure);
+    }
+    return NULL;
+}
+
+static void *call_all(void *unused) {
+    (void)unused;
+    static const char *const names[] = {"send", "wipe", "look", "sender"};
+    for (int i = 0; i < ROUNDS; i++) {
+        struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+        struct toolrack_result *result = NULL;
+        struct toolrack_error failure;
+        options.conversation = i % 2 == 0 ? "c1" : "c2";
+        int code = toolrack_call(host, names[i % 4], "{}", &options, &result, &failure);
+        assert_true(code == 0 || code == TOOLRACK_E_PERMISSION_DENIED);
+        toolrack_result_free(result);
+    }
+    return NULL;
+}
+
+static void *register_again(void *unused) {
+    (void)unused;
+    static const struct tr_tool *const tools[] = {&tr_tool_send, &tr_tool_wipe};
+    struct tr_plugin other = toolrack_plugin;
+    other.version = "2.0.0";
+    other.tools = tools;
+    other.tool_count = 2;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct toolrack_error failure;
+        assert_int_equal(toolrack_register(host, &other, NULL, &failure), 0);
+        assert_int_equal(toolrack_unregister_name(host, "send@2.0.0", &failure), 0);
+        assert_int_equal(toolrack_unregister_name(host, "wipe@2.0.0", &failure), 0);
+    }
+    return NULL;
+}
+
+static void all_at_once(void **state) {
+    (void)state;
+    static void *(*const bodies[])(void *) = {grant_and_revoke, call_all, call_all, call_all,
+                                              register_again};
+    struct outcome outcome = OUTCOME_INIT;
+    pthread_t threads[5];
+    open_host(true);
+    will_answer(TOOLRACK_ALLOW_CONVERSATION);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, bodies[i], NULL), 0);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        struct toolrack_call *call =
+                submit(&(struct request){.name = "send", .conversation = "c3"}, &outcome);
+        if (i % 3 == 0) {
+            toolrack_cancel(call);
+        }
+        toolrack_call_unref(call);
+        wait_outcomes(&outcome, i - 8); /* or more than may be asked at once */
+    }
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    wait_outcomes(&outcome, ROUNDS);
+    assert_int_equal(outcome.count, ROUNDS);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(who_is_asked_decides),
+            TEST(who_is_not_asked),
+            TEST(numbers_are_shown_as_they_are),
+            TEST(what_is_approved_stays_so),
+            TEST(without_a_conversation_it_is_allowed_once),
+            TEST(without_a_store_it_is_remembered),
+            TEST(time_begins_with_the_answer),
+            TEST(a_call_that_is_cancelled_ends_with_the_answer),
+            TEST(nobody_else_waits),
+            TEST(too_many_are_asked),
+            TEST(closing_waits_for_the_answer),
+            TEST(a_call_waits_for_its_answer),
+            TEST(answers_to_a_call_that_waits),
+            TEST(an_answer_from_elsewhere),
+            TEST(grants_hold_until_they_expire),
+            TEST(a_grant_answers_for_the_person),
+            TEST(the_configuration_grants),
+            TEST(a_name_is_not_a_permission),
+            TEST(a_tool_that_changed_does_not_run),
+            TEST(a_new_version_with_another_schema),
+            TEST(a_policy_may_only_warn),
+            TEST(a_policy_may_look_away),
+            TEST(a_person_hears_of_a_change),
+            TEST(decisions_are_kept),
+            TEST(many_decisions_keep_their_order),
+            TEST(all_at_once),
+    };
+    return cmocka_run_group_tests_name("permission", tests, NULL, NULL);
+}
