@@ -322,7 +322,9 @@ static void when_started(void *user, void *crew_user, int pid, uint32_t layers) 
     if (plugin_state(plugin) == TOOLRACK_LISTED) {
         host_plugin_event(host, TOOLRACK_EVENT_LOADED, plugin, NULL);
     }
-    plugin_set_state(plugin, TOOLRACK_LOADED, "");
+    if (plugin_state(plugin) != TOOLRACK_QUARANTINED) { /* by others, while this one started */
+        plugin_set_state(plugin, TOOLRACK_LOADED, "");
+    }
 }
 
 /* What a plugin may not do may be why it could not open, and it cannot say so itself. */
@@ -345,7 +347,9 @@ static void when_refused(void *user, void *crew_user, const char *reason) {
     if (plugin != NULL) {
         const struct toolrack *host = user;
         tell_not_allowed(&host->log, crew_user);
-        plugin_set_state(plugin, TOOLRACK_FAILED, reason);
+        if (plugin_state(plugin) != TOOLRACK_QUARANTINED) {
+            plugin_set_state(plugin, TOOLRACK_FAILED, reason);
+        }
         host_plugin_event(user, TOOLRACK_EVENT_FAILED, plugin, reason);
     }
 }
@@ -499,6 +503,18 @@ static uint32_t calls_max(const struct generation *generation, bool serial) {
     return serial ? workers : workers * CREW_LANES_MAX;
 }
 
+/* A plugin that was put in quarantine by an earlier process says so before anybody calls it.
+ * Whether the file is still the one that crashed, its copy shows. */
+static void recall_quarantine(struct toolrack *host, struct plugin *plugin) {
+    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    struct toolrack_error err; /* a copy that fails fails again at the first call, which tells it */
+    if (plugin->isolated && quarantines_has(&host->quarantines, plugin->desc->plugin->id) &&
+        generation_stage(host, plugin, &err) == 0 &&
+        quarantines_find(&host->quarantines, plugin, reason)) {
+        plugin_set_state(plugin, TOOLRACK_QUARANTINED, reason);
+    }
+}
+
 /* Give the generation its plugin, which keeps it from now on. */
 static void join(struct toolrack *host, struct generation *generation, struct plugin *plugin,
                  const struct generation_source *source) {
@@ -535,6 +551,7 @@ int generation_create(struct toolrack *host, const struct generation_source *sou
         return code < 0 ? code : error_oom(err);
     }
     join(host, STEAL(generation), plugin, source);
+    recall_quarantine(host, plugin);
     *ret = plugin;
     return 0;
 }

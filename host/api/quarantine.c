@@ -83,6 +83,13 @@ int quarantines_read(struct toolrack *host, struct toolrack_error *err) {
     return code == 0 && reading.failed ? error_oom(err) : code;
 }
 
+bool quarantines_has(struct quarantines *quarantines, const char *plugin) {
+    (void)pthread_mutex_lock(&quarantines->lock);
+    bool has = find(quarantines, plugin) != NULL;
+    (void)pthread_mutex_unlock(&quarantines->lock);
+    return has;
+}
+
 bool quarantines_find(struct quarantines *quarantines, const struct plugin *plugin,
                       char reason[TOOLRACK_ERROR_MESSAGE_MAX]) {
     static const uint8_t unknown[sizeof plugin->sha256];
@@ -114,13 +121,6 @@ int quarantines_add(struct toolrack *host, const char *plugin_id, const uint8_t 
 }
 
 /* ------------------------------------------------------------------ release */
-
-static bool is_kept(struct quarantines *quarantines, const char *plugin) {
-    (void)pthread_mutex_lock(&quarantines->lock);
-    bool kept = find(quarantines, plugin) != NULL;
-    (void)pthread_mutex_unlock(&quarantines->lock);
-    return kept;
-}
 
 static void forget(struct quarantines *quarantines, const char *plugin) {
     (void)pthread_mutex_lock(&quarantines->lock);
@@ -166,7 +166,7 @@ int toolrack_release(struct toolrack *host, const char *name, struct toolrack_er
     if (plugin_state(held) == TOOLRACK_LEFT_OUT) {
         return admit(host, held, err);
     }
-    if (!is_kept(&host->quarantines, plugin)) {
+    if (!quarantines_has(&host->quarantines, plugin)) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
                          "plugin '%s' is neither in quarantine nor left out", plugin);
     }

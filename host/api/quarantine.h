@@ -26,6 +26,8 @@ void quarantines_finish(struct quarantines *quarantines);
 /** Take over what the store has kept. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 int quarantines_read(struct toolrack *host, struct toolrack_error *err);
 
+/** Whether any content of a plugin is in quarantine. [any-thread] */
+bool quarantines_has(struct quarantines *quarantines, const char *plugin);
 /** Why a plugin is in quarantine, copied into `reason`. False: it is not. [any-thread] */
 bool quarantines_find(struct quarantines *quarantines, const struct plugin *plugin,
                       char reason[TOOLRACK_ERROR_MESSAGE_MAX]);

@@ -40,10 +40,12 @@ static void add_layers(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *
     }
 }
 
-static void add_sandbox(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct policy *policy) {
+/* A worker that has started knows better than anybody what is in force. */
+static void add_sandbox(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct policy *policy,
+                        const struct crew_status *status) {
     yyjson_mut_val *sandbox = yyjson_mut_obj_add_obj(doc, root, "sandbox");
     uint32_t wanted = sandbox_wanted(&policy->sandbox);
-    uint32_t available = sandbox_available(&policy->sandbox);
+    uint32_t available = status->started ? status->layers : sandbox_available(&policy->sandbox);
     add_layers(doc, sandbox, "wanted", wanted);
     add_layers(doc, sandbox, "in_force", wanted & available);
     add_layers(doc, sandbox, "missing", wanted & ~available);
@@ -97,15 +99,11 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct p
     }
 }
 
-static void add_crew(yyjson_mut_doc *doc, yyjson_mut_val *root, struct crew *crew) {
-    struct crew_status status = {0};
-    if (crew != NULL) {
-        crew_status(crew, &status);
-    }
-    (void)yyjson_mut_obj_add_uint(doc, root, "workers", status.workers);
-    (void)yyjson_mut_obj_add_uint(doc, root, "busy", status.busy);
-    (void)yyjson_mut_obj_add_uint(doc, root, "waiting", status.waiting);
-    (void)yyjson_mut_obj_add_uint(doc, root, "crashes", status.crashes);
+static void add_crew(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct crew_status *status) {
+    (void)yyjson_mut_obj_add_uint(doc, root, "workers", status->workers);
+    (void)yyjson_mut_obj_add_uint(doc, root, "busy", status->busy);
+    (void)yyjson_mut_obj_add_uint(doc, root, "waiting", status->waiting);
+    (void)yyjson_mut_obj_add_uint(doc, root, "crashes", status->crashes);
 }
 
 int toolrack_describe_isolation(struct toolrack *host, const char *name, struct toolrack_text **ret,
@@ -122,9 +120,14 @@ int toolrack_describe_isolation(struct toolrack *host, const char *name, struct 
         add_capabilities(doc, root, &generation->policy);
     }
     if (generation != NULL && plugin->isolated) {
-        add_sandbox(doc, root, &generation->policy);
+        struct crew *crew = atomic_load(&plugin->crew);
+        struct crew_status status = {0};
+        if (crew != NULL) {
+            crew_status(crew, &status);
+        }
+        add_sandbox(doc, root, &generation->policy, &status);
         add_limits(doc, root, &generation->policy);
-        add_crew(doc, root, atomic_load(&plugin->crew));
+        add_crew(doc, root, &status);
     }
     return document_end(doc, ret, err);
 }
@@ -267,15 +270,10 @@ static void add_tool(struct toolrack *host, const struct toolrack_tool *tool, yy
 /* -------------------------------------------------------------------- why */
 
 /* The state of the plugin, or of the tool that was asked about. */
-static enum toolrack_tool_state state_of(struct toolrack *host, struct plugin *plugin,
-                                         const struct toolrack_tool *tool,
+static enum toolrack_tool_state state_of(struct plugin *plugin, const struct toolrack_tool *tool,
                                          char reason[TOOLRACK_ERROR_MESSAGE_MAX]) {
     enum toolrack_tool_state state = plugin_state(plugin);
     plugin_reason(plugin, reason, TOOLRACK_ERROR_MESSAGE_MAX);
-    /* One that was not called yet does not know it. */
-    if (state == TOOLRACK_LISTED && quarantines_find(&host->quarantines, plugin, reason)) {
-        return TOOLRACK_QUARANTINED;
-    }
     if (tool != NULL && toolrack_tool_state(tool) == TOOLRACK_CHANGED) {
         toolrack_tool_reason(tool, reason, TOOLRACK_ERROR_MESSAGE_MAX);
         return TOOLRACK_CHANGED;
@@ -292,7 +290,7 @@ int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text *
     const struct tr_plugin *about = plugin->desc->plugin;
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     char reason[TOOLRACK_ERROR_MESSAGE_MAX] = "";
-    enum toolrack_tool_state state = state_of(host, plugin, tool, reason);
+    enum toolrack_tool_state state = state_of(plugin, tool, reason);
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = document_begin(&root);
     document_add_text(doc, root, "plugin", about->id);

@@ -93,6 +93,7 @@ static void process_finish(struct process *process) {
     for (unsigned i = 0; i < STREAM_COUNT; i++) {
         closep(&process->streams[i]);
     }
+    process_end_group(process);
 }
 
 /* The same file under a number above the worker's; -1 as with errors. Takes `fd`. */
@@ -126,6 +127,33 @@ static bool make_ends(struct process *process, struct ends *ends) {
     process->socket = pair[0];
     ends->fds[CHILD_SOCKET] = move_up(pair[1]);
     return ends->fds[CHILD_SOCKET] >= 0;
+}
+
+/* -------------------------------------------------------------------- leash */
+
+/* A worker asks to be killed when the host dies (child.h), but what it starts cannot be made to
+ * ask, and may close or ignore whatever it inherits. So the host has a pipe of which it keeps both
+ * ends and tells nobody: when it ends, of whatever, the kernel closes one of them first and sends
+ * the signal of the other one, SIGKILL, to the whole group of the worker, which nothing in it can
+ * leave (sandbox-filter.c). The owner of a descriptor is a group, not its number: no stranger is
+ * met that came to the number later. What a child of the app that did not exec holds open holds
+ * the leash as well, until that child ends. */
+static bool attach(int end, pid_t group) {
+    const struct f_owner_ex owner = {.type = F_OWNER_PGRP, .pid = group};
+    return fcntl(end, F_SETOWN_EX, &owner) == 0 && fcntl(end, F_SETSIG, SIGKILL) == 0 &&
+           fcntl(end, F_SETFL, O_ASYNC) == 0;
+}
+
+static bool put_on_leash(struct process *process) {
+    return pipe2(process->leash, O_CLOEXEC) == 0 && attach(process->leash[0], process->pid) &&
+           attach(process->leash[1], process->pid);
+}
+
+void process_end_group(struct process *process) {
+    for (size_t i = 0; i < ARRAY_LENGTH(process->leash); i++) {
+        closep(&process->leash[i]);
+        process->leash[i] = -1;
+    }
 }
 
 /* -------------------------------------------------------------------- spawn */
@@ -174,10 +202,11 @@ static int spawn(const char *program, char *const *environment, const struct end
 }
 
 /* Without a pidfd nobody would learn of its end. The number is its own until it is reaped, which
- * only an app that waits for children it did not start could have done by now. */
-static int open_pidfd(struct process *process, struct toolrack_error *err) {
+ * only an app that waits for children it did not start could have done by now. Its session is its
+ * own since before posix_spawn() returned, and it does nothing yet. */
+static int hold(struct process *process, bool may_start_others, struct toolrack_error *err) {
     process->pidfd = pidfd_open(process->pid, 0);
-    if (process->pidfd >= 0) {
+    if (process->pidfd >= 0 && (!may_start_others || put_on_leash(process))) {
         return 0;
     }
     int code = error_set(err, TOOLRACK_E_IO, "a worker that was started cannot be watched: %s",
@@ -187,8 +216,8 @@ static int open_pidfd(struct process *process, struct toolrack_error *err) {
     return code;
 }
 
-int process_spawn(const char *program, char *const *environment, struct process *ret,
-                  struct toolrack_error *err) {
+int process_spawn(const char *program, char *const *environment, bool may_start_others,
+                  struct process *ret, struct toolrack_error *err) {
     CLEANUP(process_finish) struct process process = PROCESS_NONE;
     CLEANUP(ends_finish) struct ends ends = {.fds = {-1, -1, -1, -1}};
     if (!make_ends(&process, &ends)) {
@@ -200,7 +229,7 @@ int process_spawn(const char *program, char *const *environment, struct process 
         return error_set(err, TOOLRACK_E_IO, "the worker program %s cannot be started: %s", program,
                          strerror(failed));
     }
-    int code = open_pidfd(&process, err);
+    int code = hold(&process, may_start_others, err);
     if (code == 0) {
         *ret = process;
         process = PROCESS_NONE;

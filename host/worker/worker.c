@@ -41,6 +41,7 @@ void worker_free(struct worker *worker) {
     output_finish(&worker->output);
     closep(&worker->process.pidfd);
     closep(&worker->process.socket);
+    process_end_group(&worker->process);
     buf_finish(&worker->death.backtrace);
     worker->magic = 0;
     free(worker);
@@ -156,12 +157,17 @@ static int greet(struct worker *worker, struct toolrack_error *err) {
     return 0;
 }
 
+/* Without a filter of system calls it may fork whether it was granted or not. */
+static bool may_start_others(const struct crew *crew) {
+    return crew->policy.spawn || (sandbox_available(&crew->policy) & SANDBOX_SECCOMP) == 0;
+}
+
 /* The process first: while it is being loaded, the rest is made for it. */
 static int start_process(struct worker *worker, struct toolrack_error *err) {
     struct crew *crew = worker->crew;
     struct supervisor *supervisor = crew->supervisor;
     int code = process_spawn(supervisor_options_of(supervisor)->worker_program, crew->environment,
-                             &worker->process, err);
+                             may_start_others(crew), &worker->process, err);
     if (code < 0) {
         return code;
     }
@@ -536,7 +542,8 @@ void worker_bury(struct worker *worker, uint64_t now_ns) {
     if (!reap(worker, &status, &is_known)) {
         return;
     }
-    worker_hear(worker, now_ns); /* it may have said why it ends */
+    process_end_group(&worker->process); /* also where its number was not good any more */
+    worker_hear(worker, now_ns);         /* it may have said why it ends */
     output_end(&worker->output, now_ns);
     worker->is_buried = true;
     supervisor_forget(crew->supervisor, worker);

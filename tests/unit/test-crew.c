@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +26,10 @@
 #include "failing-malloc.h"
 #include "run/run.h"
 #include "toolrack/plugin.h"
+#include "worker/channel.h"
+#include "worker/child.h"
 #include "worker/crew.h"
+#include "worker/protocol.h"
 
 /* Long enough for a machine that does much else. */
 #define DEADLINE_MS 20000u
@@ -899,6 +904,46 @@ static void an_app_that_reaps(void **state) {
     (void)signal(SIGCHLD, before);
 }
 
+/* Starts the worker program when this process has ended, which has sent it all that it is to do. */
+static _Noreturn void be_a_host_that_dies(void) {
+    int pair[2];
+    const struct frame_start start = {
+            .plugin_id = "stand-in", .path = "/nowhere.so", .settings = "{}"};
+    struct channel *channel = channel_create(NULL);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) < 0 || channel == NULL ||
+        !protocol_send_fd(pair[0], channel_fd(channel)) || !send_start(channel, &start)) {
+        _exit(EXIT_FAILURE);
+    }
+    pid_t host = getpid();
+    if (fork() != 0) {
+        _exit(EXIT_SUCCESS);
+    }
+    while (getppid() == host) {
+        (void)sched_yield();
+    }
+    (void)dup2(pair[1], WORKER_SOCKET);
+    closefrom(WORKER_SOCKET + 1);
+    (void)execl(getenv("TOOLRACK_WORKER"), "toolrack-worker", (char *)NULL);
+    _exit(EXIT_FAILURE);
+}
+
+/* No signal comes of a death that was before it was asked for. */
+static void a_host_that_died_at_once(void **state) {
+    (void)state;
+    int status = 0;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0); /* the worker comes to us */
+    pid_t host = fork();
+    if (host == 0) {
+        be_a_host_that_dies();
+    }
+    assert_int_equal(waitpid(host, &status, 0), host);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+    assert_true(waitpid(-1, &status, 0) > 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), WORKER_EXIT_PROTOCOL);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+}
+
 /* However little memory there is: what failed says so, and nothing is left behind. */
 static void without_memory(void **state) {
     (void)state;
@@ -1097,6 +1142,7 @@ int main(void) {
             cmocka_unit_test(one_that_does_not_close),
             cmocka_unit_test(what_it_prints),
             cmocka_unit_test(its_children_end_with_it),
+            cmocka_unit_test(a_host_that_died_at_once),
             cmocka_unit_test(an_app_that_reaps),
             cmocka_unit_test(without_memory),
             cmocka_unit_test(killed_at_random),

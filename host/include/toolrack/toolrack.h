@@ -359,9 +359,9 @@ TOOLRACK_API void toolrack_text_unref(struct toolrack_text *text);
 
 /* --------------------------------------------------------------- isolation */
 
-/** How the plugin of a tool is isolated, as one JSON object: isolation, sandbox (wanted, available,
- * missing: arrays of layers), capabilities (kind, value, allowed, path), limits, workers, busy,
- * waiting, crashes, state, reason.
+/** How the plugin of a tool is isolated, as one JSON object: isolation, capabilities (kind, value,
+ * allowed, path); and of one that runs in workers sandbox (wanted, in_force, missing: arrays of
+ * layers), limits, workers, busy, waiting, crashes.
  * @param name  of a tool
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NOT_FOUND;
  *         TOOLRACK_E_NO_MEMORY. */
