@@ -52,21 +52,28 @@ static size_t length_of(const char *arguments) {
     return arguments != NULL ? strlen(arguments) : 0;
 }
 
+/* How often a file may be exchanged between being read and being copied before its call fails. */
+#define STALE_TRIES_MAX 8
+
 /* Nothing of a plugin's file is copied before it is called. If the file was exchanged until then,
- * what was read cannot be called any more, but what is there now can. */
+ * what was read cannot be called any more, but what is there now can. With its copy made, it can be
+ * called whatever happens to the file. Takes the reference on `tool`. */
 static struct toolrack_tool *get_again(struct toolrack *host, const char *name,
                                        struct toolrack_tool *tool,
                                        const struct toolrack_call_options *options) {
-    const struct plugin *plugin = tool->reg->plugin;
     uint32_t most_ms = call_deadline_ms(&host->calls, tool, options);
     uint64_t until_ns = most_ms != 0 ? clock_now_ns() + (uint64_t)most_ms * CLOCK_NS_PER_MS : 0;
-    struct toolrack_tool *again =
-            reload_if_stale(host, plugin, until_ns) ? registry_get(host->registry, name) : NULL;
-    if (again == NULL) {
-        return tool;
+    for (unsigned i = 0; i < STALE_TRIES_MAX && tool != NULL; i++) {
+        struct plugin *plugin = tool->reg->plugin;
+        struct toolrack_error unheard; /* the call says it */
+        if (!plugin_may_be_stale(plugin) || generation_stage(host, plugin, &unheard) == 0 ||
+            !reload_if_stale(host, plugin, until_ns)) {
+            return tool;
+        }
+        toolrack_tool_unref(tool);
+        tool = registry_get(host->registry, name);
     }
-    toolrack_tool_unref(tool);
-    return again;
+    return tool;
 }
 
 static struct toolrack_tool *get_tool(struct toolrack *host, const char *name,

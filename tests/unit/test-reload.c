@@ -108,18 +108,19 @@ static bool comes(enum toolrack_event_kind kind, unsigned before) {
     return came;
 }
 
-static void wait_for(enum toolrack_event_kind kind, unsigned before) {
-    if (!comes(kind, before)) {
-        fail_msg("no event of kind %d after %u of them", kind, before);
-    }
-}
-
 static const char *last_of(enum toolrack_event_kind kind) {
     static char text[TOOLRACK_ERROR_MESSAGE_MAX];
     (void)pthread_mutex_lock(&events.lock);
     memcpy(text, events.last[kind], sizeof text);
     (void)pthread_mutex_unlock(&events.lock);
     return text;
+}
+
+static void wait_for(enum toolrack_event_kind kind, unsigned before) {
+    if (!comes(kind, before)) {
+        fail_msg("no event of kind %d after %u of them; refused last: %s", kind, before,
+                 last_of(TOOLRACK_EVENT_REFUSED));
+    }
 }
 
 static void on_log(void *user, enum toolrack_log_level level, const char *source,
