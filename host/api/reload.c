@@ -593,6 +593,26 @@ int reload_list_folder(struct toolrack *host, const struct scan_folder *asked,
 
 /* ----------------------------------------------------------------------- calls */
 
+/* One look at the file; waits while it is being written. */
+static enum reload_outcome reload_settled(struct toolrack *host, struct plugin_file *file,
+                                          uint64_t until_ns) {
+    uint64_t most_ns = clock_now_ns() + (uint64_t)RELOAD_SETTLE_MS_MAX * CLOCK_NS_PER_MS;
+    if (until_ns == 0 || until_ns > most_ns) {
+        until_ns = most_ns;
+    }
+    for (;;) {
+        struct reload_row row;
+        reload_file(host, file, RELOAD_IF_CHANGED, &row);
+        enum reload_outcome outcome = row.outcome;
+        reload_row_finish(&row);
+        if (outcome != RELOAD_CHANGING || clock_now_ns() >= until_ns) {
+            return outcome;
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = RELOAD_SETTLE_PAUSE_MS * CLOCK_NS_PER_MS},
+                        NULL);
+    }
+}
+
 bool reload_if_stale(struct toolrack *host, const struct plugin *plugin, uint64_t until_ns) {
     struct stat st;
     struct plugin_file *file = generation_of(plugin)->file;
@@ -605,10 +625,7 @@ bool reload_if_stale(struct toolrack *host, const struct plugin *plugin, uint64_
     if (!files_take(host, file, until_ns)) {
         return false;
     }
-    struct reload_row row;
-    reload_file(host, file, RELOAD_IF_CHANGED, &row);
+    enum reload_outcome outcome = reload_settled(host, file, until_ns);
     files_give(host, file);
-    bool reloaded = row.outcome == RELOAD_RELOADED || row.outcome == RELOAD_UNCHANGED;
-    reload_row_finish(&row);
-    return reloaded;
+    return outcome == RELOAD_RELOADED || outcome == RELOAD_UNCHANGED;
 }

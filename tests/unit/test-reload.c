@@ -118,7 +118,9 @@ static const char *last_of(enum toolrack_event_kind kind) {
 
 static void wait_for(enum toolrack_event_kind kind, unsigned before) {
     if (!comes(kind, before)) {
-        fail_msg("no event of kind %d after %u of them; refused last: %s", kind, before,
+        fail_msg("no event of kind %d after %u of them; %u tools were added, %u removed; refused "
+                 "last: %s",
+                 kind, before, count_of(TOOLRACK_EVENT_ADDED), count_of(TOOLRACK_EVENT_REMOVED),
                  last_of(TOOLRACK_EVENT_REFUSED));
     }
 }
