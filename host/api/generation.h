@@ -21,9 +21,9 @@ struct generation {
     struct descriptor *desc; /* a reference */
     uint32_t number;         /* 1 for the first of its file; this and the next as in `plugin` */
     bool is_isolated;
-    char *image_path;        /* the copy of its file, once there is one; guarded likewise */
-    uint8_t sha256[32];      /* of that */
-    struct arena arena;      /* of the policy */
+    char *image_path;   /* the copy of its file, once there is one; guarded likewise */
+    uint8_t sha256[32]; /* of that */
+    struct arena arena; /* of the policy */
     struct policy policy;
     struct crew *crew; /* or NULL; guarded likewise */
     uint64_t mark;     /* of a load in this process that runs */
@@ -67,8 +67,8 @@ int generation_open_stage(struct toolrack *host, struct toolrack_error *err);
 struct generation *generation_of(const struct plugin *plugin);
 
 /** Copy its file unless that is done, and look whether it still is what was scanned.
- * @return 0; TOOLRACK_E_REFUSED when it is not, or cannot be used; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread, that does not
- *         hold host->stage_use] */
+ * @return 0; TOOLRACK_E_REFUSED when it is not, or cannot be used; TOOLRACK_E_IO;
+ * TOOLRACK_E_NO_MEMORY. [any-thread, that does not hold host->stage_use] */
 int generation_stage(struct toolrack *host, struct plugin *plugin, struct toolrack_error *err);
 
 /** The index-th generation that has a plugin with this id, newest first, with a reference to be

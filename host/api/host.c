@@ -56,7 +56,8 @@ void host_event(const struct toolrack *host, enum toolrack_event_kind kind, cons
              : kind == TOOLRACK_EVENT_RELEASED  ? "released from quarantine"
              : kind == TOOLRACK_EVENT_RECOVERED ? "the last call that was given up has returned"
                                                 : "");
-    host_tell(host, &(struct toolrack_event){.kind = kind, .plugin = plugin_id, .message = message});
+    host_tell(host,
+              &(struct toolrack_event){.kind = kind, .plugin = plugin_id, .message = message});
 }
 
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,

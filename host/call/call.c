@@ -368,8 +368,7 @@ static void relay_log(void *user, int level, const char *message) {
     log_message(user, level, message);
 }
 
-static int relay_question(void *user, const char *message, const char *schema,
-                          char **ret_content) {
+static int relay_question(void *user, const char *message, const char *schema, char **ret_content) {
     return ask_app(user, message, schema, ret_content);
 }
 
@@ -387,9 +386,8 @@ static int check_reply(const struct schema *schema, const struct crew_reply *rep
     if (!reply->is_structured) {
         return no_structured(err);
     }
-    return schema_validate(schema, structured_of(reply), &failure)
-                   ? 0
-                   : refuse_result(&failure, err);
+    return schema_validate(schema, structured_of(reply), &failure) ? 0
+                                                                   : refuse_result(&failure, err);
 }
 
 static int run_with_crew(struct call *call, struct crew_call *with, const struct prepared *prepared,
@@ -491,7 +489,7 @@ static int run(struct call *call, const char *arguments, size_t length,
         return code;
     }
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    code = call_is_isolated(call->tool)   ? run_isolated(call, prepared, &out, err)
+    code = call_is_isolated(call->tool)  ? run_isolated(call, prepared, &out, err)
            : prepared->signature != NULL ? run_typed(call, prepared, &out, err)
                                          : run_json(call, prepared, &out, err);
     return code < 0 ? code : result_end(&out, ret, err);

@@ -59,7 +59,7 @@ struct call {
     /* Asked before each step; false is: do not take it, nobody waits any more. NULL: always. */
     bool (*step)(void *user, enum call_step step);
     void *step_user;
-    pthread_mutex_t *crew_lock; /* guards the next where another thread may cancel; else NULL */
+    pthread_mutex_t *crew_lock;  /* guards the next where another thread may cancel; else NULL */
     struct crew_call *crew_call; /* while it is with a crew */
 };
 

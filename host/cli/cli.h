@@ -62,8 +62,8 @@ int verb_help(struct cli *cli);
  * open then, perhaps to nothing. `ret_signal` is the signal to end of, or 0. */
 int cli_main(int argc, char **argv, int *ret_signal);
 
-/** Open the host as the command line says. With `event` it watches its folders and tells that of all
- * that happens, with `cli` as its user; else NULL.
+/** Open the host as the command line says. With `event` it watches its folders and tells that of
+ * all that happens, with `cli` as its user; else NULL.
  * @return 0; or the code of the failure. */
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event),
              struct toolrack_error *err);

@@ -84,8 +84,8 @@ static int load_here(struct plugin *plugin, struct toolrack_error *err) {
 
 static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
     const struct plugin_services *services = plugin->services;
-    int code = atomic_load(&plugin->staged) ? 0
-                                            : services->stage(plugin->services_user, plugin, err);
+    int code =
+            atomic_load(&plugin->staged) ? 0 : services->stage(plugin->services_user, plugin, err);
     if (code < 0) {
         return code;
     }
@@ -189,9 +189,8 @@ void plugin_wake(struct plugin *plugin, const void *call, bool lost) {
 /* ------------------------------------------------------------------- state */
 
 enum toolrack_tool_state plugin_state(struct plugin *plugin) {
-    return atomic_load(&plugin->stuck) != 0
-                   ? TOOLRACK_STUCK
-                   : (enum toolrack_tool_state)atomic_load(&plugin->state);
+    return atomic_load(&plugin->stuck) != 0 ? TOOLRACK_STUCK
+                                            : (enum toolrack_tool_state)atomic_load(&plugin->state);
 }
 
 void plugin_set_state(struct plugin *plugin, enum toolrack_tool_state state, const char *reason) {

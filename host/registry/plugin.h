@@ -47,14 +47,15 @@ struct plugin {
 
     const struct plugin_services *services; /* NULL for a descriptor of the app */
     void *services_user;
-    void *context;                      /* whatever the services keep with it */
-    char *image_path;                   /* what is loaded; NULL until it was staged */
+    void *context;    /* whatever the services keep with it */
+    char *image_path; /* what is loaded; NULL until it was staged */
     struct file_identity image_identity;
-    uint8_t sha256[32];                 /* of the image; zero until it was staged */
-    atomic_bool staged;                 /* set after those three, which do not change any more */
-    _Atomic(struct crew *) crew;        /* of an isolated plugin that is up; the services' */
+    uint8_t sha256[32];          /* of the image; zero until it was staged */
+    atomic_bool staged;          /* set after those three, which do not change any more */
+    _Atomic(struct crew *) crew; /* of an isolated plugin that is up; the services' */
 
-    bool replaced; /* another generation of its file is registered; guarded by the registry's lock */
+    bool replaced; /* another generation of its file is registered; guarded by the registry's lock
+                    */
 
     uint32_t pool_running; /* guarded by the pool's lock */
     uint32_t pool_queued;

@@ -158,8 +158,8 @@ static void show_as_json_is_one_object(void **state) {
                 "\"*/kit.so\"", "/examples/0", "{\"arguments\":{\"a\":1,\"b\":2},\"result\":3}",
                 "/examples/1", "{\"arguments\":{\"a\":1,\"b\":-1}}", "/examples/2", "", "/trust",
                 "\"community\"", "/isolation/isolation", "\"process\"", "/isolation/capabilities",
-                "[]", "/isolation/limits/memory_mb", "1024", "/versions", "[\"1.0.0\"]", "/statistics/calls", "0",
-                "/statistics/failures", "0");
+                "[]", "/isolation/limits/memory_mb", "1024", "/versions", "[\"1.0.0\"]",
+                "/statistics/calls", "0", "/statistics/failures", "0");
     EXPECT_JSON(RUN("show", "stubborn", "--json"), 0, "/deadline_ms", "200", "/outputSchema",
                 "null", "/examples", "[]");
     EXPECT_JSON(RUN("show", "greet@1.0.0", "--json"), 0, "/version", "\"1.0.0\"", "/plugin",

@@ -24,9 +24,9 @@ static void help_comes_from_the_tables(void **state) {
     EXPECT(RUN_WITH({.bare = true}, "--help"), 0, "usage: toolrack VERB *", "");
     EXPECT(RUN_WITH({.bare = true}, "help", "call"), 0,
            "usage: toolrack call [options] NAME[@VERSION] [JSON|-]\n*--arg NAME=VALUE*--json*", "");
-    static const char *const verbs[] = {"list",     "show",  "call",    "enable", "disable",
-                                        "priority", "grant", "revoke", "grants", "approvals",
-                                        "why", "release", "check", "version", "help"};
+    static const char *const verbs[] = {"list",     "show",    "call",   "enable",  "disable",
+                                        "priority", "grant",   "revoke", "grants",  "approvals",
+                                        "why",      "release", "check",  "version", "help"};
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         EXPECT(RUN_WITH({.bare = true}, verbs[i], "--help"), 0, "usage: toolrack *", "");
         EXPECT_JSON(RUN_WITH({.bare = true}, "--json", "--help", verbs[i]), 0, "/help", "\"*\"");

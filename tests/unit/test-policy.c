@@ -34,8 +34,8 @@ struct subject {
 };
 
 /* The policy that a configuration gives. */
-static void make(struct subject *subject, const char *text, enum trust trust,
-                 enum isolation folder, enum isolation app) {
+static void make(struct subject *subject, const char *text, enum trust trust, enum isolation folder,
+                 enum isolation app) {
     char path[] = "/tmp/toolrack-test-XXXXXX";
     struct toolrack_error err = {0};
     int fd = mkstemp(path);

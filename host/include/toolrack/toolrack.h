@@ -63,17 +63,17 @@ enum toolrack_log_level {
 };
 
 enum toolrack_event_kind {
-    TOOLRACK_EVENT_ADDED,    /**< a tool was registered */
-    TOOLRACK_EVENT_REMOVED,  /**< a tool was unregistered */
-    TOOLRACK_EVENT_CHANGED,  /**< a tool was enabled, disabled, given another priority, or its plugin
-                              * was reloaded */
-    TOOLRACK_EVENT_LOADED,   /**< a plugin was loaded, at the first call of one of its tools */
-    TOOLRACK_EVENT_FAILED,   /**< a plugin could not be loaded */
-    TOOLRACK_EVENT_STUCK,    /**< a call did not return and its thread was given up */
-    TOOLRACK_EVENT_RECOVERED, /**< the last such call of the plugin returned after all */
-    TOOLRACK_EVENT_CRASHED,   /**< a worker of the plugin crashed; another takes its place */
-    TOOLRACK_EVENT_QUARANTINED, /**< a plugin crashed too often and runs no more */
-    TOOLRACK_EVENT_RELEASED,    /**< it may run again */
+    TOOLRACK_EVENT_ADDED,   /**< a tool was registered */
+    TOOLRACK_EVENT_REMOVED, /**< a tool was unregistered */
+    TOOLRACK_EVENT_CHANGED, /**< a tool was enabled, disabled, given another priority, or its plugin
+                             * was reloaded */
+    TOOLRACK_EVENT_LOADED,  /**< a plugin was loaded, at the first call of one of its tools */
+    TOOLRACK_EVENT_FAILED,  /**< a plugin could not be loaded */
+    TOOLRACK_EVENT_STUCK,   /**< a call did not return and its thread was given up */
+    TOOLRACK_EVENT_RECOVERED,    /**< the last such call of the plugin returned after all */
+    TOOLRACK_EVENT_CRASHED,      /**< a worker of the plugin crashed; another takes its place */
+    TOOLRACK_EVENT_QUARANTINED,  /**< a plugin crashed too often and runs no more */
+    TOOLRACK_EVENT_RELEASED,     /**< it may run again */
     TOOLRACK_EVENT_CHANGED_TEXT, /**< a tool was registered that is not as it was approved */
     TOOLRACK_EVENT_RELOADED, /**< another generation of a plugin serves; the message says which */
     TOOLRACK_EVENT_REFUSED,  /**< a plugin file is new or has changed, and cannot be used; what it
@@ -115,9 +115,9 @@ struct toolrack_approval_request {
     const char *tool;
     const char *version;
     const char *plugin;
-    int permission;           /**< enum toolrack_permission */
-    const char *arguments;    /**< the text of a JSON value, as the tool will get it */
-    const char *caller;       /**< or NULL */
+    int permission;        /**< enum toolrack_permission */
+    const char *arguments; /**< the text of a JSON value, as the tool will get it */
+    const char *caller;    /**< or NULL */
     const char *channel;
     const char *conversation; /**< or NULL */
     const char *reason;       /**< one line: why it is asked */
@@ -236,10 +236,10 @@ enum toolrack_permission {
 };
 
 enum toolrack_tool_state {
-    TOOLRACK_LISTED, /**< known, its plugin not loaded yet */
-    TOOLRACK_LOADED, /**< its plugin is loaded */
-    TOOLRACK_FAILED, /**< its plugin could not be loaded; toolrack_tool_reason() says why */
-    TOOLRACK_STUCK,  /**< a call of its plugin was given up and still runs */
+    TOOLRACK_LISTED,      /**< known, its plugin not loaded yet */
+    TOOLRACK_LOADED,      /**< its plugin is loaded */
+    TOOLRACK_FAILED,      /**< its plugin could not be loaded; toolrack_tool_reason() says why */
+    TOOLRACK_STUCK,       /**< a call of its plugin was given up and still runs */
     TOOLRACK_QUARANTINED, /**< its plugin crashed too often; toolrack_release() lets it go on */
     TOOLRACK_CHANGED,     /**< it says otherwise than when it was approved; toolrack_grant() lets it
                                run again */
@@ -401,27 +401,28 @@ TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct to
  *                    left out is tried again
  * @param ret_report  receives a reference, to be released by toolrack_text_unref(): a JSON array
  *                    with an object for each file: file, plugin, outcome ("unchanged", "added",
- *                    "reloaded", "removed" or "refused"), reason, generation, sha256, and what became
- *                    of the generation before, as `old`: "gone", "pending", "resident", or
- *                    "draining" while calls of it run; with `cause`
+ *                    "reloaded", "removed" or "refused"), reason, generation, sha256, and what
+ * became of the generation before, as `old`: "gone", "pending", "resident", or "draining" while
+ * calls of it run; with `cause`
  * @return 0, whatever the outcomes; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a plugin that the
  *         app registered; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_reload(struct toolrack *host, const char *name,
                                  struct toolrack_text **ret_report, struct toolrack_error *err);
 
-/** Go back to the content that a plugin's file had before: reloaded like a change. It is remembered,
- * over restarts, for as long as the file has the content that was gone back from; durable on return.
+/** Go back to the content that a plugin's file had before: reloaded like a change. It is
+ * remembered, over restarts, for as long as the file has the content that was gone back from;
+ * durable on return.
  * @param name  of the plugin, one of its tools, or the path of its file
- * @return 0; TOOLRACK_E_NOT_FOUND, also when there is nothing to go back to; TOOLRACK_E_REFUSED when
- *         the earlier content does not work any more; TOOLRACK_E_INVALID, TOOLRACK_E_IO,
+ * @return 0; TOOLRACK_E_NOT_FOUND, also when there is nothing to go back to; TOOLRACK_E_REFUSED
+ * when the earlier content does not work any more; TOOLRACK_E_INVALID, TOOLRACK_E_IO,
  *         TOOLRACK_E_NO_MEMORY. On failure what serves goes on serving. */
 TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
                                    struct toolrack_error *err);
 /* ------------------------------------------------------------- permissions */
 
-/** Let a tool run: a dangerous one, or one that would ask. What is granted is the tool of the plugin
- * that has it now, as it says it is: should that change, the tool's state is `changed`, where the
- * configuration wants that, until it is granted again. Durable when the function returns.
+/** Let a tool run: a dangerous one, or one that would ask. What is granted is the tool of the
+ * plugin that has it now, as it says it is: should that change, the tool's state is `changed`,
+ * where the configuration wants that, until it is granted again. Durable when the function returns.
  *
  * @param name     "name" (all versions, those to come too) or "name@version"
  * @param seconds  how long; 0 is until it is revoked
@@ -439,15 +440,15 @@ TOOLRACK_API int toolrack_grant(struct toolrack *host, const char *name, uint64_
 TOOLRACK_API int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
                                  struct toolrack_error *err);
 
-/** What is granted and approved now, as a JSON array of objects: kind ("grant" or "approval"), tool,
- * version (null: all), conversation (null: all), who, since_s, expires_s (null: never).
+/** What is granted and approved now, as a JSON array of objects: kind ("grant" or "approval"),
+ * tool, version (null: all), conversation (null: all), who, since_s, expires_s (null: never).
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_grants(struct toolrack *host, struct toolrack_text **ret,
                                  struct toolrack_error *err);
 
-/** The calls that wait for somebody to allow them, the oldest first, as a JSON array of objects: id,
- * tool, version, arguments, caller, channel, conversation, reason, since_s, expires_s. They wait for
- * an hour.
+/** The calls that wait for somebody to allow them, the oldest first, as a JSON array of objects:
+ * id, tool, version, arguments, caller, channel, conversation, reason, since_s, expires_s. They
+ * wait for an hour.
  * @return as above; TOOLRACK_E_IO. */
 TOOLRACK_API int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
                                   struct toolrack_error *err);
@@ -474,9 +475,9 @@ struct toolrack_decisions_filter {
     { .size = sizeof(struct toolrack_decisions_filter) }
 
 /** What was decided about calls and tools, the newest first, as a JSON array of objects: time_ms,
- * tool, version, plugin, caller, channel, conversation, decision, who, why. Calls of `safe` tools are
- * no decisions. They are written in batches: a host that does not come to close loses those of the
- * last second.
+ * tool, version, plugin, caller, channel, conversation, decision, who, why. Calls of `safe` tools
+ * are no decisions. They are written in batches: a host that does not come to close loses those of
+ * the last second.
  * @param filter  NULL is all
  * @return as above; TOOLRACK_E_IO. */
 TOOLRACK_API int toolrack_decisions(struct toolrack *host,
