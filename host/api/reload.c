@@ -442,7 +442,7 @@ static void remove_tools(struct reload *reload) {
     struct toolrack_error err;
     bool was_known = reload->old != NULL || file->is_refused;
     /* Whoever removes a file in order to make it anew has a moment for that. */
-    if (reload->how == RELOAD_AND_KEEP && was_known && file->tries == 0) {
+    if (reload->how == RELOAD_AND_KEEP && was_known && file->tries < RELOAD_GONE_TRIES) {
         reload->row->outcome = RELOAD_CHANGING;
         return;
     }

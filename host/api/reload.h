@@ -17,6 +17,10 @@
 #define RELOAD_SETTLE_MS_MAX   5000u
 #define RELOAD_SETTLE_PAUSE_MS 20u
 
+/* A file that the watch finds gone is looked for so many times more, WATCHER_RETRY_MS apart, before
+ * its tools leave: who removes it in order to make it anew may be kept waiting between the two. */
+#define RELOAD_GONE_TRIES 10u
+
 /* How long a report waits for what becomes of the old generation. Only one that nobody calls ends
  * that soon. */
 #define RELOAD_VERDICT_MS_MAX 200u
