@@ -276,6 +276,10 @@ static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err
     }
     char quarantined[TOOLRACK_ERROR_MESSAGE_MAX] = "";
     bool is_quarantined = quarantines_find(&host->quarantines, plugin, quarantined);
+    uint64_t ago_ms[CREW_CRASHES_KEPT];
+    uint32_t window_ms = generation->policy.limits.crashes_window_ms;
+    size_t crashes = quarantines_recent_crashes(
+            host, plugin, window_ms != 0 ? window_ms : CREW_CRASHES_WINDOW_MS, ago_ms);
     struct crew *crew = NULL;
     code = crew_create(host->supervisor,
                        &(struct crew_options){.desc = generation->desc,
@@ -287,6 +291,8 @@ static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err
                                               .sandbox_required = host->require_sandbox,
                                               .limits = generation->policy.limits,
                                               .quarantined = is_quarantined ? quarantined : NULL,
+                                              .crashes_ago_ms = ago_ms,
+                                              .crashes_ago_count = crashes,
                                               .user = generation},
                        &crew, err);
     if (code < 0) {

@@ -1,5 +1,6 @@
 #include "api/quarantine.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,9 @@
 
 #include "api/host.h"
 #include "base/error.h"
+#include "plugin/build_id.h"
+#include "store/crashes.h"
+#include "store/decisions.h"
 #include "store/loading.h"
 #include "store/quarantine.h"
 
@@ -118,6 +122,69 @@ int quarantines_add(struct toolrack *host, const char *plugin_id, const uint8_t 
                                     .crash_count = crashes};
     memcpy(kept.sha256, sha256, sizeof kept.sha256);
     return store_quarantine_set(host->store, &kept, err);
+}
+
+/* ----------------------------------------------------- crashes of other processes */
+
+/* A command lives for one call: three of them within a minute are seen only together. */
+struct recent {
+    const char *plugin;
+    char build_id[2 * BUILD_ID_MAX + 1];
+    int64_t now_s;
+    int64_t since_s;
+    int64_t times_s[CREW_CRASHES_KEPT]; /* the newest first */
+    size_t count;
+};
+
+static void note_release(void *user, const struct store_decision *decision) {
+    struct recent *recent = user;
+    bool is_release = decision->plugin != NULL && strcmp(decision->plugin, recent->plugin) == 0 &&
+                      strcmp(decision->decision, "released") == 0;
+    if (is_release && decision->time_ms / 1000 > recent->since_s) {
+        recent->since_s = decision->time_ms / 1000;
+    }
+}
+
+static void note_crash(void *user, const struct store_crash *crash) {
+    struct recent *recent = user;
+    if (crash->time_s <= recent->since_s || crash->time_s > recent->now_s ||
+        recent->count == CREW_CRASHES_KEPT) {
+        return;
+    }
+    yyjson_doc *bundle = yyjson_read(crash->bundle, strlen(crash->bundle), 0);
+    const char *build_id = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(bundle), "build_id"));
+    if (strcmp(build_id != NULL ? build_id : "", recent->build_id) == 0) {
+        recent->times_s[recent->count++] = crash->time_s;
+    }
+    yyjson_doc_free(bundle);
+}
+
+static void read_build_id(const char *path, char ret[2 * BUILD_ID_MAX + 1]) {
+    unsigned char id[BUILD_ID_MAX];
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = build_id_read(fd, id);
+    ret[0] = '\0';
+    for (size_t i = 0; i < length; i++) {
+        (void)snprintf(ret + 2 * i, 3, "%02x", id[i]);
+    }
+}
+
+size_t quarantines_recent_crashes(struct toolrack *host, const struct plugin *plugin,
+                                  uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]) {
+    struct toolrack_error unheard; /* what cannot be read does not count */
+    if (host->store == NULL) {
+        return 0;
+    }
+    struct recent recent = {.plugin = plugin->desc->plugin->id, .now_s = (int64_t)time(NULL)};
+    recent.since_s = recent.now_s - (int64_t)(window_ms / 1000) - 1;
+    read_build_id(plugin->image_path, recent.build_id);
+    const struct store_decisions_filter filter = {.since_ms = recent.since_s * 1000};
+    (void)store_decisions_read(host->store, &filter, note_release, &recent, &unheard);
+    (void)store_crashes_read(host->store, recent.plugin, note_crash, &recent, &unheard);
+    for (size_t i = 0; i < recent.count; i++) {
+        ret_ago_ms[i] = (uint64_t)(recent.now_s - recent.times_s[recent.count - 1 - i]) * 1000;
+    }
+    return recent.count;
 }
 
 /* ------------------------------------------------------------------ release */

@@ -6,6 +6,7 @@
 
 #include "registry/plugin.h"
 #include "toolrack/toolrack.h"
+#include "worker/crew.h"
 
 struct quarantine {
     char *plugin;
@@ -35,3 +36,9 @@ bool quarantines_find(struct quarantines *quarantines, const struct plugin *plug
 /** Put a plugin into quarantine, and keep that. It is in quarantine also when that fails. */
 int quarantines_add(struct toolrack *host, const char *plugin_id, const uint8_t sha256[32],
                     const char *reason, unsigned crashes, struct toolrack_error *err);
+
+/** How long ago a plugin crashed, the oldest first, as far as the store knows: within its window,
+ * since it was last released, with the content that it has now.
+ * @return how many; at most CREW_CRASHES_KEPT. [any-thread] */
+size_t quarantines_recent_crashes(struct toolrack *host, const struct plugin *plugin,
+                                  uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]);

@@ -103,6 +103,12 @@ int crew_create(struct supervisor *supervisor, const struct crew_options *option
         crew_free(crew);
         return code;
     }
+    uint64_t now_ns = options->crashes_ago_count > 0 ? clock_now_ns() : 0;
+    for (size_t i = 0; i < options->crashes_ago_count; i++) {
+        uint64_t ago_ns = options->crashes_ago_ms[i] * CLOCK_NS_PER_MS;
+        crew->crashes_ns[crew->crashes_counted++ % CREW_CRASHES_KEPT] =
+                now_ns > ago_ns ? now_ns - ago_ns : 0;
+    }
     if (options->quarantined != NULL) {
         begin_quarantine(crew, options->quarantined);
     }

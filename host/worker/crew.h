@@ -127,6 +127,10 @@ struct crew_options {
     bool sandbox_required;          /* rather refuse than run without a wanted layer */
     struct crew_limits limits;
     const char *quarantined; /* reason, when it begins in quarantine; else NULL */
+    /* How long ago the plugin crashed in other processes of the host, the oldest first: they count
+     * like its own. */
+    const uint64_t *crashes_ago_ms;
+    size_t crashes_ago_count; /* at most CREW_CRASHES_KEPT */
     void *user;
 };
 

@@ -491,6 +491,23 @@ static void three_crashes_put_a_plugin_in_quarantine(void **state) {
     expect(call("granted_pid", NULL), 0, "");
 }
 
+/* A command lives for one call; its crashes count all the same. */
+static void crashes_of_several_hosts_add_up(void **state) {
+    (void)state;
+    open_host(BRIEF, "");
+    for (unsigned i = 0; i < 3; i++) {
+        expect(call("granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED, "SIGSEGV");
+        reopen_host(BRIEF);
+    }
+    expect_why("granted", "3 crashes within 60 s");
+    expect(call("granted_pid", NULL), TOOLRACK_E_EXECUTION_FAILED, "quarantine");
+    assert_int_equal(toolrack_release(host, "granted", NULL), 0);
+    reopen_host(BRIEF);
+    expect(call("granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED, "SIGSEGV");
+    reopen_host(BRIEF);
+    expect(call("granted_pid", NULL), 0, "");
+}
+
 static void a_file_that_was_changed_is_free(void **state) {
     (void)state;
     open_host(BRIEF, "");
@@ -555,6 +572,7 @@ int main(void) {
             TEST(a_thread_safe_plugin_runs_calls_at_a_time_in_one_process),
             TEST(each_limit_has_its_own_words),
             TEST(three_crashes_put_a_plugin_in_quarantine),
+            TEST(crashes_of_several_hosts_add_up),
             TEST(a_file_that_was_changed_is_free),
     };
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
