@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "api/content.h"
 #include "api/host.h"
@@ -593,19 +594,21 @@ int reload_list_folder(struct toolrack *host, const struct scan_folder *asked,
 
 /* ----------------------------------------------------------------------- calls */
 
-/* One look at the file; waits while it is being written. */
+/* A file that is written is waited for, and so is, for a shorter time, one that is gone: it may be
+ * about to be made anew, and to say that its tools leave is not the business of a call. */
 static enum reload_outcome reload_settled(struct toolrack *host, struct plugin_file *file,
                                           uint64_t until_ns) {
-    uint64_t most_ns = clock_now_ns() + (uint64_t)RELOAD_SETTLE_MS_MAX * CLOCK_NS_PER_MS;
-    if (until_ns == 0 || until_ns > most_ns) {
-        until_ns = most_ns;
-    }
+    uint64_t began_ns = clock_now_ns();
     for (;;) {
         struct reload_row row;
-        reload_file(host, file, RELOAD_IF_CHANGED, &row);
+        reload_file(host, file, RELOAD_AND_KEEP, &row);
         enum reload_outcome outcome = row.outcome;
         reload_row_finish(&row);
-        if (outcome != RELOAD_CHANGING || clock_now_ns() >= until_ns) {
+        uint64_t now_ns = clock_now_ns();
+        uint32_t most_ms =
+                access(file->path, F_OK) == 0 ? RELOAD_SETTLE_MS_MAX : RELOAD_GONE_MS_MAX;
+        if (outcome != RELOAD_CHANGING || (until_ns != 0 && now_ns >= until_ns) ||
+            now_ns - began_ns >= (uint64_t)most_ms * CLOCK_NS_PER_MS) {
             return outcome;
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = RELOAD_SETTLE_PAUSE_MS * CLOCK_NS_PER_MS},
@@ -613,19 +616,26 @@ static enum reload_outcome reload_settled(struct toolrack *host, struct plugin_f
     }
 }
 
-bool reload_if_stale(struct toolrack *host, const struct plugin *plugin, uint64_t until_ns) {
+/* Whether the file is another than when the generation was read. */
+static bool is_another(const struct plugin *plugin) {
     struct stat st;
-    struct plugin_file *file = generation_of(plugin)->file;
-    if (stat(plugin->path, &st) == 0) {
-        struct file_identity identity = identity_of(&st);
-        if (identity_same(&identity, &plugin->identity)) {
-            return false;
-        }
+    if (stat(plugin->path, &st) < 0) {
+        return true;
     }
-    if (!files_take(host, file, until_ns)) {
+    struct file_identity identity = identity_of(&st);
+    return !identity_same(&identity, &plugin->identity);
+}
+
+bool reload_if_stale(struct toolrack *host, const struct plugin *plugin, uint64_t until_ns) {
+    struct plugin_file *file = generation_of(plugin)->file;
+    if (!is_another(plugin) || !files_take(host, file, until_ns)) {
         return false;
     }
-    enum reload_outcome outcome = reload_settled(host, file, until_ns);
+    /* Somebody may have reloaded it already, and another serves. */
+    CLEANUP(plugin_unrefp) struct plugin *serving = files_serving(host, file);
+    enum reload_outcome outcome = serving != NULL && serving != plugin
+                                          ? RELOAD_RELOADED
+                                          : reload_settled(host, file, until_ns);
     files_give(host, file);
     return outcome == RELOAD_RELOADED || outcome == RELOAD_UNCHANGED;
 }

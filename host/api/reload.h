@@ -21,6 +21,9 @@
  * its tools leave: who removes it in order to make it anew may be kept waiting between the two. */
 #define RELOAD_GONE_TRIES 10u
 
+/* How long a call waits for a file that is gone, of which nothing was ever copied. */
+#define RELOAD_GONE_MS_MAX 1000u
+
 /* How long a report waits for what becomes of the old generation. Only one that nobody calls ends
  * that soon. */
 #define RELOAD_VERDICT_MS_MAX 200u

@@ -568,6 +568,19 @@ static void every_way_in_process(void **state) {
     go_through_ways(*state, TOOLRACK_ISOLATION_NONE);
 }
 
+/* What became of a generation that nothing should keep, but for what sanitizers do: one keeps all
+ * images, the other has more on its stacks than can be told from a return address. */
+static void assert_ended(const char *verdict, enum toolrack_isolation isolation) {
+    bool in_process = isolation == TOOLRACK_ISOLATION_NONE;
+    verdict = verdict != NULL ? verdict : "not known";
+    bool good = strcmp(verdict, "gone") == 0 ||
+                (in_process && KEPT && strncmp(verdict, "resident", 8) == 0) ||
+                (in_process && SLOW && !KEPT && strncmp(verdict, "pending", 7) == 0);
+    if (!good) {
+        fail_msg("it is %s", verdict);
+    }
+}
+
 static void a_deleted_file_takes_its_tools_along(enum toolrack_isolation isolation,
                                                  struct place *place) {
     struct held held;
@@ -580,10 +593,7 @@ static void a_deleted_file_takes_its_tools_along(enum toolrack_isolation isolati
     unsigned before = count_of(TOOLRACK_EVENT_UNLOADED);
     assert_int_equal(hold_end(&held), 7);
     wait_for(TOOLRACK_EVENT_UNLOADED, before);
-    assert_string_equal(last_of(TOOLRACK_EVENT_UNLOADED),
-                        KEPT && isolation == TOOLRACK_ISOLATION_NONE
-                                ? "resident: kept for the sanitizer"
-                                : "gone");
+    assert_ended(last_of(TOOLRACK_EVENT_UNLOADED), isolation);
     unsigned added = count_of(TOOLRACK_EVENT_ADDED);
     install(place, 8);
     wait_for(TOOLRACK_EVENT_ADDED, added + 2);
@@ -733,7 +743,7 @@ static void reports_say_what_happened(void **state) {
     assert_true(yyjson_equals_str(yyjson_doc_ptr_get(doc, "/0/file"), place->file));
     assert_true(yyjson_equals_str(yyjson_doc_ptr_get(doc, "/0/plugin"), "test.build"));
     assert_true(yyjson_equals_str(yyjson_doc_ptr_get(doc, "/0/outcome"), "reloaded"));
-    assert_true(yyjson_equals_str(yyjson_doc_ptr_get(doc, "/0/old"), KEPT ? "resident" : "gone"));
+    assert_ended(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/old")), TOOLRACK_ISOLATION_NONE);
     assert_int_equal(yyjson_get_int(yyjson_doc_ptr_get(doc, "/0/generation")), 2);
     assert_int_equal(strlen(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/sha256"))), 64);
     assert_true(yyjson_equals_str(yyjson_doc_ptr_get(doc, "/1/outcome"), "added"));
@@ -991,7 +1001,10 @@ static void resident_images_have_an_end(void **state) {
     expect_in(toolrack_describe_isolation, place->host, "add", "\"isolation\":\"process\"");
     call_add(place->host);
     expect_in(toolrack_why, place->host, "add", KEPT ? "kept for the sanitizer" : "NODELETE");
-    expect_reload(place->host, "add", "/0/old", "gone");
+    unsigned before = count_of(TOOLRACK_EVENT_UNLOADED);
+    expect_reload(place->host, "add", "/0/outcome", "reloaded");
+    wait_for(TOOLRACK_EVENT_UNLOADED, before);
+    assert_ended(last_of(TOOLRACK_EVENT_UNLOADED), TOOLRACK_ISOLATION_PROCESS);
 }
 
 /* The first image that has a unique symbol keeps it for all that come later. */
@@ -1178,6 +1191,17 @@ static size_t memory_in_use(void) {
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* The workers of the last generations end in their own time. */
+static size_t fds_when_drained(size_t most) {
+    uint64_t until_ns = clock_now_ns() + EVENT_S_MAX * (uint64_t)CLOCK_NS_PER_S;
+    size_t count = count_entries("/proc/self/fd");
+    while (count > most && clock_now_ns() < until_ns) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = CLOCK_NS_PER_MS}, NULL);
+        count = count_entries("/proc/self/fd");
+    }
+    return count;
+}
+
 /* Half a file, for long enough to be looked at: it is refused, and nobody who calls notices. */
 static void break_for_a_moment(struct place *place) {
     unsigned before = count_of(TOOLRACK_EVENT_REFUSED);
@@ -1223,7 +1247,7 @@ static void exchange_under_load(struct place *place, enum toolrack_isolation iso
         assert_int_equal(pthread_join(callers[i], NULL), 0);
     }
     size_t memory_end = memory_in_use();
-    size_t fds_end = count_entries("/proc/self/fd");
+    size_t fds_end = fds_when_drained(fds + LEFT_FDS_MAX);
     print_message("# %u exchanges, %lu calls, %lu failed (%s), %lu of another generation; memory "
                   "%zu KiB -> %zu KiB, descriptors %zu -> %zu\n",
                   number - 1, atomic_load(&load.calls), atomic_load(&load.failed), load.first,
