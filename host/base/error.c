@@ -8,11 +8,43 @@
 const char *toolrack_code_name(int code) {
     switch (code) {
     case TOOLRACK_OK: return "Ok";
-#define TOOLRACK_CODE(constant, value, name) \
+#define TOOLRACK_CODE(constant, value, name, recoverable, status, exit) \
     case TOOLRACK_E_##constant: return name;
         TOOLRACK_CODES(TOOLRACK_CODE)
 #undef TOOLRACK_CODE
     default: return "Unknown";
+    }
+}
+
+bool toolrack_code_is_recoverable(int code) {
+    switch (code) {
+#define TOOLRACK_CODE(constant, value, name, recoverable, status, exit) \
+    case TOOLRACK_E_##constant: return recoverable;
+        TOOLRACK_CODES(TOOLRACK_CODE)
+#undef TOOLRACK_CODE
+    default: return false;
+    }
+}
+
+int toolrack_code_http_status(int code) {
+    switch (code) {
+    case TOOLRACK_OK: return 200;
+#define TOOLRACK_CODE(constant, value, name, recoverable, status, exit) \
+    case TOOLRACK_E_##constant: return status;
+        TOOLRACK_CODES(TOOLRACK_CODE)
+#undef TOOLRACK_CODE
+    default: return 500;
+    }
+}
+
+int toolrack_code_exit_status(int code) {
+    switch (code) {
+    case TOOLRACK_OK: return 0;
+#define TOOLRACK_CODE(constant, value, name, recoverable, status, exit) \
+    case TOOLRACK_E_##constant: return exit;
+        TOOLRACK_CODES(TOOLRACK_CODE)
+#undef TOOLRACK_CODE
+    default: return 1;
     }
 }
 
@@ -67,5 +99,18 @@ void error_set_tool(struct toolrack_error *err, const char *tool) {
     if (err != NULL) {
         copy_cut(err->tool, sizeof err->tool, tool);
         utf8_make_line(err->tool); /* it may be what a caller took for a name */
+    }
+}
+
+void error_set_trace(struct toolrack_error *err, const char *trace) {
+    if (err == NULL) {
+        return;
+    }
+    copy_cut(err->trace, sizeof err->trace, trace);
+    if (strlen(trace) >= sizeof err->trace) {
+        char *end = strrchr(err->trace, '\n');
+        if (end != NULL) {
+            *end = '\0';
+        }
     }
 }

@@ -25,3 +25,7 @@ int error_oom(struct toolrack_error *err);
 
 /** Name the tool an error is about; `err` may be NULL. [any-thread] */
 void error_set_tool(struct toolrack_error *err, const char *tool);
+
+/** Where the tool's process was when it died, a line for each function; cut at a line where it is
+ * too long. `err` may be NULL. [any-thread] */
+void error_set_trace(struct toolrack_error *err, const char *trace);

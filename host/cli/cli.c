@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/rendering.h"
 #include "cli/ask.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -16,26 +17,12 @@
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
 
-int cli_exit_of(int code) {
-    switch (code) {
-    case TOOLRACK_OK: return CLI_OK;
-    case TOOLRACK_E_NOT_FOUND: return CLI_NOT_FOUND;
-    case TOOLRACK_E_INVALID_ARGUMENTS: return CLI_ARGUMENTS;
-    case TOOLRACK_E_DISABLED:
-    case TOOLRACK_E_PERMISSION_DENIED:
-    case TOOLRACK_E_CONFIRMATION_REQUIRED: return CLI_DENIED;
-    case TOOLRACK_E_TIMEOUT: return CLI_TIMEOUT;
-    case TOOLRACK_E_EXECUTION_FAILED: return CLI_TOOL;
-    default: return CLI_FAILED;
-    }
-}
-
 /* ----------------------------------------------------------------- failures */
 
 static void print_error(struct cli *cli, const struct toolrack_error *err, const char *type) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_mut_obj(doc);
-    (void)yyjson_mut_obj_add_val(doc, root, "error", json_error(doc, err, type));
+    (void)yyjson_mut_obj_add_val(doc, root, "error", error_object(doc, err, type));
     yyjson_mut_doc_set_root(doc, root);
     CLEANUP(freep) char *text = yyjson_mut_write(doc, 0, NULL);
     buf_clear(&cli->out);
@@ -47,10 +34,11 @@ int cli_fail(struct cli *cli, const struct toolrack_error *err) {
     if (cli->options.json) {
         print_error(cli, err, NULL);
     } else {
-        output_note("%s: %s%s%s", toolrack_code_name(err->code), err->field,
-                    err->field[0] != '\0' ? ": " : "", err->message);
+        CLEANUP(buf_finish) struct buf line = BUF_INIT;
+        error_add_text(&line, err);
+        output_note("%s", line.failed ? err->message : line.data);
     }
-    return cli_exit_of(err->code);
+    return toolrack_code_exit_status(err->code);
 }
 
 int cli_fail_usage(struct cli *cli, const struct toolrack_error *err) {

@@ -75,9 +75,6 @@ int cli_fail(struct cli *cli, const struct toolrack_error *err);
 /** The same for a wrong command line. */
 int cli_fail_usage(struct cli *cli, const struct toolrack_error *err);
 
-/** The exit code that stands for an enum toolrack_code. */
-int cli_exit_of(int code);
-
 /** The tool that `name` or `name@version` means.
  * @return a reference to be released with toolrack_tool_unref(); or NULL with `err` saying what
  *         there is instead: the nearest name, the versions, or why it was refused. */

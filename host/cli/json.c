@@ -93,23 +93,6 @@ void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct too
     }
 }
 
-yyjson_mut_val *json_error(yyjson_mut_doc *doc, const struct toolrack_error *err,
-                           const char *type) {
-    yyjson_mut_val *object = yyjson_mut_obj(doc);
-    json_add_text(doc, object, "type", type != NULL ? type : toolrack_code_name(err->code));
-    json_add_text(doc, object, "message", err->message);
-    if (err->field[0] != '\0') {
-        json_add_text(doc, object, "field", err->field);
-    }
-    if (err->tool[0] != '\0') {
-        json_add_text(doc, object, "tool", err->tool);
-    }
-    if (err->signal != 0) {
-        (void)yyjson_mut_obj_add_int(doc, object, "signal", err->signal);
-    }
-    return object;
-}
-
 int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     size_t length = 0;
     yyjson_write_flag flags = cli->terminal ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0;

@@ -17,10 +17,6 @@ void json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
 /** The members by which every verb shows a tool: id, uid, name and so on up to state and reason. */
 void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct toolrack_tool *tool);
 
-/** The object of an error: type, message, and what else is known. `type` is for usage errors, NULL
- * for the name of the code. */
-yyjson_mut_val *json_error(yyjson_mut_doc *doc, const struct toolrack_error *err, const char *type);
-
 /** Append the document, whose root is `root`, and a newline to what is printed: on one line, or
  * for a person, on a terminal, indented. @return an exit code. */
 int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/rendering.h"
 #include "cli/json.h"
 #include "cli/text.h"
 
@@ -96,8 +97,8 @@ static int check_file(struct cli *cli, const char *file, yyjson_mut_doc *doc,
             return cli_fail(cli, &err);
         }
         json_add_text(doc, row, "file", file);
-        (void)yyjson_mut_obj_add_val(doc, row, "error", json_error(doc, &err, NULL));
-        return cli_exit_of(err.code);
+        (void)yyjson_mut_obj_add_val(doc, row, "error", error_object(doc, &err, NULL));
+        return toolrack_code_exit_status(err.code);
     }
     if (cli->options.json) {
         add_json(doc, row, file, findings);

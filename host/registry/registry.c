@@ -964,6 +964,9 @@ int registry_not_found(struct registry *registry, const char *text, struct toolr
     }
     char name[NAME_LENGTH_MAX + 1];
     (void)snprintf(name, sizeof name, "%.*s", name_length, selector.name);
+    if (name[0] == '\0') {
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '<unnamed>' not found");
+    }
     CLEANUP(freep) char *nearest = registry_suggest(registry, name);
     return nearest != NULL ? error_set(err, TOOLRACK_E_NOT_FOUND,
                                        "Tool '%s' not found; did you mean '%s'?", name, nearest)

@@ -418,6 +418,9 @@ static void let_linger(struct crew *crew, struct lane *lane, bool was_cancelled)
 static int death_error(const struct worker *worker, struct toolrack_error *err) {
     int code = error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", worker->death.reason);
     err->signal = worker->death.signal;
+    if (worker->death.backtrace.length > 0) {
+        error_set_trace(err, worker->death.backtrace.data);
+    }
     return code;
 }
 

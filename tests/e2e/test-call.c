@@ -53,9 +53,9 @@ static void wrong_arguments_exit_4(void **state) {
     EXPECT(RUN_WITH(HOW(.input = "{}\0{}", .input_length = 5), "call", "nothing", "-"), 4, "",
            "toolrack: InvalidArguments: *zero byte\n");
     EXPECT_JSON(RUN("call", "greet", "--json", "--arg", "name=far too long a name"), 4,
-                "/error/type", "\"InvalidArguments\"", "/error/field", "\"/name\"", "/error/tool",
-                "\"greet\"", "/error/message", "\"*\"", "/error/signal", "");
-    EXPECT_JSON(RUN("call", "add", "--json", "--arg", "a=1", "--arg", "a=2"), 4, "/error/tool",
+                "/error/type", "\"InvalidArguments\"", "/error/field", "\"/name\"",
+                "/error/tool_name", "\"greet\"", "/error/message", "\"*\"", "/error/signal", "");
+    EXPECT_JSON(RUN("call", "add", "--json", "--arg", "a=1", "--arg", "a=2"), 4, "/error/tool_name",
                 "\"add\"", "/error/field", "\"/a\"");
 }
 
@@ -117,13 +117,13 @@ static void each_failure_has_its_exit_code(void **state) {
 static void each_failure_has_its_json(void **state) {
     (void)state;
     EXPECT_JSON(RUN("call", "addd", "--json"), 3, "/error/type", "\"NotFound\"");
-    EXPECT_JSON(RUN("call", "asleep", "--json"), 5, "/error/type", "\"Disabled\"", "/error/tool",
-                "\"asleep\"");
+    EXPECT_JSON(RUN("call", "asleep", "--json"), 5, "/error/type", "\"Disabled\"",
+                "/error/tool_name", "\"asleep\"");
     EXPECT_JSON(RUN("call", "launch", "--json"), 5, "/error/type", "\"PermissionDenied\"");
     EXPECT_JSON(RUN("call", "erase", "--json"), 5, "/error/type", "\"ConfirmationRequired\"",
-                "/error/message", "\"*--yes*\"", "/error/tool", "\"erase\"");
+                "/error/message", "\"*--yes*\"", "/error/tool_name", "\"erase\"");
     EXPECT_JSON(RUN("call", "fails", "--json"), 7, "/error/type", "\"ExecutionFailed\"",
-                "/error/tool", "\"fails\"", "/error/message", "\"*the disk is full\"");
+                "/error/tool_name", "\"fails\"", "/error/message", "\"*the disk is full\"");
 }
 
 /* A call that is given up keeps its memory, as toolrack_close() says. */
@@ -136,7 +136,7 @@ static void a_call_that_takes_too_long_exits_6(void **state) {
     no_leak_is_news();
     EXPECT(RUN("call", "slow", "--timeout", "50"), 6, "", "*toolrack: Timeout: *\n");
     EXPECT_JSON(RUN("call", "slow", "--timeout", "50", "--json"), 6, "/error/type", "\"Timeout\"",
-                "/error/tool", "\"slow\"");
+                "/error/tool_name", "\"slow\"");
     /* By the tool's own word, and although it does not listen. */
     EXPECT(RUN("call", "stubborn"), 6, "", "*toolrack: Timeout: *\n");
     (void)unsetenv("LSAN_OPTIONS");

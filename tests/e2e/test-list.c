@@ -175,7 +175,7 @@ static void what_is_not_there_is_suggested(void **state) {
            "1.0.0\n");
     EXPECT(RUN("show", "frobnicate"), 3, "",
            "toolrack: NotFound: Tool 'frobnicate' not found; 'toolrack list --all' shows *\n");
-    EXPECT_JSON(RUN("show", "gret", "--json"), 3, "/error/type", "\"NotFound\"", "/error/tool",
+    EXPECT_JSON(RUN("show", "gret", "--json"), 3, "/error/type", "\"NotFound\"", "/error/tool_name",
                 "\"gret\"", "/error/message", "\"*did you mean*greet*\"");
 }
 

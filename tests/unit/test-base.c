@@ -16,9 +16,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/name.h"
+#include "base/rendering.h"
 #include "base/semver.h"
 #include "base/spin.h"
 #include "base/utf8.h"
+
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 static void error_message_is_one_line_and_cut_at_a_character(void **state) {
     (void)state;
@@ -39,6 +42,67 @@ static void code_names(void **state) {
     assert_string_equal(toolrack_code_name(TOOLRACK_E_INVALID_ARGUMENTS), "InvalidArguments");
     assert_string_equal(toolrack_code_name(0), "Ok");
     assert_string_equal(toolrack_code_name(-999), "Unknown");
+}
+
+static void codes_tell_what_they_mean(void **state) {
+    (void)state;
+    assert_false(toolrack_code_is_recoverable(TOOLRACK_E_NOT_FOUND));
+    assert_true(toolrack_code_is_recoverable(TOOLRACK_E_INVALID_ARGUMENTS));
+    assert_true(toolrack_code_is_recoverable(TOOLRACK_E_TIMEOUT));
+    assert_false(toolrack_code_is_recoverable(-999));
+    assert_int_equal(toolrack_code_http_status(0), 200);
+    assert_int_equal(toolrack_code_http_status(TOOLRACK_E_LIMIT_EXCEEDED), 429);
+    assert_int_equal(toolrack_code_http_status(-999), 500);
+    assert_int_equal(toolrack_code_exit_status(0), 0);
+    assert_int_equal(toolrack_code_exit_status(TOOLRACK_E_EXECUTION_FAILED), 7);
+    assert_int_equal(toolrack_code_exit_status(-999), 1);
+}
+
+/* To be released by free(). */
+static char *object_of(const struct toolrack_error *err) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc_set_root(doc, error_object(doc, err, NULL));
+    return yyjson_mut_write(doc, 0, NULL);
+}
+
+static void an_error_renders_alike_everywhere(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    (void)error_set_field(&err, TOOLRACK_E_INVALID_ARGUMENTS, "/a", "must be a number");
+    CLEANUP(freep) char *unnamed = object_of(&err);
+    assert_string_equal(unnamed,
+                        "{\"type\":\"InvalidArguments\",\"message\":\"must be a number\","
+                        "\"is_recoverable\":true,\"field\":\"/a\",\"tool_name\":\"<unnamed>\"}");
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    error_add_text(&text, &err);
+    assert_string_equal(text.data, "InvalidArguments: /a: must be a number");
+
+    (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED, "died");
+    error_set_tool(&err, "add");
+    error_set_trace(&err, "add at add.c\nmain at main.c\n");
+    err.signal = 11;
+    CLEANUP(freep) char *crashed = object_of(&err);
+    assert_string_equal(crashed, "{\"type\":\"ExecutionFailed\",\"message\":\"died\","
+                                 "\"is_recoverable\":true,\"tool_name\":\"add\",\"signal\":11,"
+                                 "\"trace\":[\"add at add.c\",\"main at main.c\"]}");
+
+    (void)error_set(&err, TOOLRACK_E_IO, "the disk is full");
+    CLEANUP(freep) char *of_the_host = object_of(&err);
+    assert_null(strstr(of_the_host, "tool_name"));
+}
+
+static void a_long_trace_is_cut_at_a_line(void **state) {
+    (void)state;
+    char trace[TOOLRACK_ERROR_TRACE_MAX * 2];
+    for (size_t i = 0; i < sizeof trace; i++) {
+        trace[i] = i % 100 == 99 ? '\n' : 'x';
+    }
+    trace[sizeof trace - 1] = '\0';
+    struct toolrack_error err;
+    (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED, "died");
+    error_set_trace(&err, trace);
+    assert_int_equal(strlen(err.trace) % 100, 99);
+    assert_true(strlen(err.trace) > TOOLRACK_ERROR_TRACE_MAX - 102);
 }
 
 static void utf8_accepts_text_and_refuses_the_rest(void **state) {
@@ -341,6 +405,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
             cmocka_unit_test(code_names),
+            cmocka_unit_test(codes_tell_what_they_mean),
+            cmocka_unit_test(an_error_renders_alike_everywhere),
+            cmocka_unit_test(a_long_trace_is_cut_at_a_line),
             cmocka_unit_test(utf8_accepts_text_and_refuses_the_rest),
             cmocka_unit_test(buf_writes_json),
             cmocka_unit_test(buf_escapes_every_byte_anywhere),

@@ -36,6 +36,8 @@
 #include <stdint.h>
 
 #include "toolrack/error.h"
+#include "toolrack/format.h"
+#include "toolrack/records.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,0 +1,21 @@
+/* rendering.h - an error as text and as JSON, the same wherever one is shown. */
+#pragma once
+
+#include <yyjson.h>
+
+#include "base/buf.h"
+#include "toolrack/error.h"
+
+/** The tool that an error names: "<unnamed>" for a call of a tool without a name; NULL for an error
+ * that is about no call. Borrowed from the error. [any-thread] */
+const char *error_tool_name(const struct toolrack_error *err);
+
+/** Append "InvalidArguments: /a: must be a number", without a line end. [any-thread] */
+void error_add_text(struct buf *out, const struct toolrack_error *err);
+
+/** A new object: type, message, is_recoverable, and as far as they are known field, tool_name,
+ * signal and trace (an array of lines).
+ * @param type  in place of the code's name; NULL: that name
+ * @return NULL when there is no memory in `doc`. [any-thread] */
+yyjson_mut_val *error_object(yyjson_mut_doc *doc, const struct toolrack_error *err,
+                             const char *type);

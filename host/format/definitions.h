@@ -1,0 +1,50 @@
+/* definitions.h - tools described as each provider wants them.
+ *
+ * Pure: texts in, texts out. A tool that cannot be described is reported and left
+ * out; nothing that one tool says spoils the definition of another. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "toolrack/error.h"
+#include "toolrack/format.h"
+
+/* Longest name that every format takes. */
+#define FORMAT_NAME_MAX 64u
+
+/** A tool as the formats see it; all texts are borrowed. NULL where nothing is said. */
+struct format_tool {
+    const char *name; /**< any text: foreign tools have names of all kinds */
+    const char *title;
+    const char *description;
+    const char *schema;        /**< JSON Schema of the arguments */
+    const char *result_schema; /**< JSON Schema of the result */
+    bool read_only;
+    bool destructive;
+    bool idempotent;
+    bool open_world;
+};
+
+/** What may be exported. */
+struct format_limits {
+    uint32_t count; /**< 0: what the format's owner allows */
+    size_t bytes;   /**< of definitions; 0: no limit */
+};
+
+/** The name of a tool as a format takes it: its own where that will do, else a shorter or cleaner
+ * one that ends in a hash of the whole name: the same in every process and version, and another for
+ * every other name.
+ * @return whether it differs from `name`. [any-thread] */
+bool format_wire_name(enum toolrack_format format, const char *name, char ret[FORMAT_NAME_MAX + 1]);
+
+/** Append the definitions of tools, in their order, as a JSON array, and to `report` the members of
+ * a JSON array: an object for each thing that was changed or left out, separated by commas.
+ * @param limits  NULL: the format's own
+ * @param report  NULL: nobody wants to know
+ * @return 0; TOOLRACK_E_INVALID for a format that is none; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int format_definitions(enum toolrack_format format, const struct format_tool *tools, size_t count,
+                       const struct format_limits *limits, struct buf *out, struct buf *report,
+                       struct toolrack_error *err);

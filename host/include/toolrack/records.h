@@ -1,0 +1,115 @@
+/* toolrack/records.h - what was called and how it went, and what follows from that.
+ *
+ * Each call is counted and logged, away from its path, and written in batches: a
+ * host that is killed loses at most the last TOOLRACK_LOG_WINDOW_MS of log lines
+ * and counts, and never a decision. See toolrack.h for ownership, errors and
+ * threads. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "toolrack/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct toolrack;
+struct toolrack_text;
+
+/** Log lines and counts younger than this may be lost when the host is killed, in milliseconds. */
+#define TOOLRACK_LOG_WINDOW_MS     1000u
+/** Most bytes of arguments, and of a result, that the log keeps. */
+#define TOOLRACK_LOG_ARGUMENTS_MAX 2048u
+#define TOOLRACK_LOG_RESULT_MAX    2048u
+
+/* --------------------------------------------------------------------- log */
+
+struct toolrack_log_filter {
+    size_t size;       /**< sizeof(struct toolrack_log_filter) */
+    const char *tool;  /**< "name" or "name@version"; NULL is all */
+    bool errors;       /**< only calls that failed */
+    int64_t since_ms;  /**< not older than this, in milliseconds since 1970 */
+    uint64_t after_id; /**< only newer than this call */
+    uint32_t limit;    /**< at most so many, the newest; 0 is 1000 */
+};
+#define TOOLRACK_LOG_FILTER_INIT \
+    { .size = sizeof(struct toolrack_log_filter) }
+
+/** The calls that were logged, the oldest first, as a JSON array of objects: id; tool, version,
+ * plugin, caller, channel, conversation, trace; time_ms (of the start, since 1970), duration_ns;
+ * ok; arguments and result (texts, cut at the sizes above; values that the schema marks
+ * `"writeOnly": true` or `"format": "password"` are "***"), bytes_in, bytes_out; error (an object
+ * as everywhere) or null; cpu_ns, memory (bytes at the peak in a worker, an estimate of what was
+ * allocated in process) where they were measured, else null.
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_log(struct toolrack *host, const struct toolrack_log_filter *filter,
+                              struct toolrack_text **ret, struct toolrack_error *err);
+
+/** Statistics of all calls that the state folder knows of, of this host and of others, as a JSON
+ * array with an object for each tool and version, by name, then version downwards: tool, version,
+ * calls, failures, success_rate, mean_ns, p50_ns, p95_ns, p99_ns, max_ns, cpu_ns and memory (means
+ * of the calls in which they were measured, or null), bytes_in, bytes_out, first_ms, last_ms,
+ * last_error (an object with time_ms, or null), feedback_good, feedback_bad.
+ * @param name  "name", "name@version" or NULL for all
+ * @return as above; TOOLRACK_E_NOT_FOUND for a name that is neither registered nor known from
+ *         before. */
+TOOLRACK_API int toolrack_usage(struct toolrack *host, const char *name, struct toolrack_text **ret,
+                                struct toolrack_error *err);
+
+/** Write what waits to be written, now. @return 0; TOOLRACK_E_IO. */
+TOOLRACK_API int toolrack_flush(struct toolrack *host, struct toolrack_error *err);
+
+/* ---------------------------------------------------------- recommendation */
+
+/** Say how good a tool was, in general or in one call of the log. Durable on return.
+ * @param call  an id of the log; 0 is none
+ * @param who   for the log; NULL is "api"
+ * @return 0; TOOLRACK_E_NOT_FOUND for a tool or call that is not known; TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_feedback(struct toolrack *host, const char *name, bool good,
+                                   uint64_t call, const char *who, struct toolrack_error *err);
+
+enum toolrack_mark {
+    TOOLRACK_BLACKLIST, /**< never recommended */
+    TOOLRACK_WHITELIST  /**< recommended before all others */
+};
+
+/** Put a tool on a list, or take it off: by hand, until it is taken off by hand. It leaves the
+ * other list. Durable on return.
+ * @param why  one line, or NULL
+ * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *name,
+                               bool on, const char *why, const char *who,
+                               struct toolrack_error *err);
+
+/** What is on a list, as a JSON array of objects: tool, since_ms, who ("automatic" for what
+ * failures put there), why, trial_ms (when it is tried again; null for what was put by hand).
+ * @return as for the log. */
+TOOLRACK_API int toolrack_marked(struct toolrack *host, enum toolrack_mark mark,
+                                 struct toolrack_text **ret, struct toolrack_error *err);
+
+struct toolrack_recommend_options {
+    size_t size;      /**< sizeof(struct toolrack_recommend_options) */
+    const char *task; /**< what is to be done, in words; NULL is anything */
+    uint32_t limit;   /**< at most so many; 0 is 10 */
+};
+#define TOOLRACK_RECOMMEND_OPTIONS_INIT \
+    { .size = sizeof(struct toolrack_recommend_options) }
+
+/** The tools that did best, the best first, as a JSON array of objects: tool, version, score (0 to
+ * 1), whitelisted, factors (an object: success, efficiency, feedback, recency, task; each with
+ * value and weight) and description. Enabled tools only that their permission does not keep from
+ * running; the same records give the same answer.
+ * @return as for the log. */
+TOOLRACK_API int toolrack_recommend(struct toolrack *host,
+                                    const struct toolrack_recommend_options *options,
+                                    struct toolrack_text **ret, struct toolrack_error *err);
+
+#ifdef __cplusplus
+}
+#endif
