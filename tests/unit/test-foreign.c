@@ -1,6 +1,7 @@
 /* Tools that are functions of installed libraries: what is said of them, and what they do in their
  * workers. */
 #include <dlfcn.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -27,9 +28,11 @@
     "\"result\":{\"type\":\"uint64\",\"description\":\"The sum\"}}"
 
 static struct arena arena; /* of what is parsed */
+static sem_t quarantined;  /* posted for each quarantine that a host told of */
 
 static int set_up(void **state) {
     (void)state;
+    assert_int_equal(sem_init(&quarantined, 0, 0), 0);
     arena_init(&arena, NULL, 0);
     return 0;
 }
@@ -37,6 +40,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     arena_finish(&arena);
+    (void)sem_destroy(&quarantined);
     return 0;
 }
 
@@ -318,6 +322,13 @@ static void without_memory_nothing_is_made(void **state) {
 
 /* ------------------------------------------------------------------------ calls */
 
+static void note_event(void *user, const struct toolrack_event *event) {
+    (void)user;
+    if (event->kind == TOOLRACK_EVENT_QUARANTINED) {
+        (void)sem_post(&quarantined);
+    }
+}
+
 /* A host without folders that runs what it can in its own process, which this never is. */
 static struct toolrack *open_host_in(const char *state_dir, const char *config) {
     char path[] = "/tmp/toolrack-test-XXXXXX";
@@ -330,6 +341,7 @@ static struct toolrack *open_host_in(const char *state_dir, const char *config) 
     options.no_scan = true;
     options.isolation = TOOLRACK_ISOLATION_NONE;
     options.worker_program = FOREIGN_WORKER;
+    options.event = note_event;
     struct toolrack *host = NULL;
     struct toolrack_error err = {0};
     if (toolrack_open(&options, &host, &err) < 0) {
@@ -524,6 +536,7 @@ static void a_crash_stays_in_the_worker(void **state) {
         assert_true(err.trace[0] != '\0');
     }
     check_failure(host, "length", "{\"text\":1}", TOOLRACK_E_EXECUTION_FAILED, "quarantine", &err);
+    assert_int_equal(sem_wait(&quarantined), 0); /* the call may hear of it first */
     assert_int_equal(toolrack_release(host, "length", &err), 0);
     check_failure(host, "length", "{\"text\":1}", TOOLRACK_E_EXECUTION_FAILED, "", &err);
     assert_int_equal(err.signal, SIGSEGV);
