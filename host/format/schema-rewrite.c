@@ -302,8 +302,8 @@ static void rewrite_below(struct rewrite *rewrite, const struct place *place,
 static bool mend_reference(struct rewrite *rewrite, const struct place *place,
                            yyjson_mut_val *value) {
     const char *text = yyjson_mut_get_str(value);
-    if (!has_rule(rewrite, RULE_DIALECT)) {
-        return true;
+    if (!has_rule(rewrite, RULE_DIALECT) && strstr(text, "://") == NULL) {
+        return true; /* it may lead to what is told by an $id or an anchor */
     }
     if (strncmp(text, OLD_DEFS, sizeof OLD_DEFS - 1) == 0 &&
         yyjson_mut_obj_get(rewrite->root, "definitions") == NULL) {
