@@ -4,6 +4,7 @@
  *   folders.c   which files and folders a host uses
  *   manage.c    enable, disable, priority, register, unregister
  *   list.c      list, refusals, check
+ *   export.c    definitions for providers
  *   calls.c     call, submit, cancel
  *   generation.c  one generation of a plugin file: policy, image, crew
  *   foreign.c   tools that are functions of installed libraries
