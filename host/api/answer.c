@@ -9,6 +9,7 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "format/definitions.h"
 #include "format/turn.h"
 #include "registry/text.h"
 
@@ -39,6 +40,42 @@ static void turn_finish(struct turn *turn) {
     (void)pthread_mutex_destroy(&turn->lock);
 }
 
+/* ------------------------------------------------------------------- names */
+
+/* A search for the tool that a format knows by another name. */
+struct search {
+    enum toolrack_format format;
+    const char *wanted;
+    struct arena *arena;
+    const char *found; /* in the arena */
+};
+
+static bool is_not_it(void *user, struct toolrack_tool *tool) {
+    struct search *search = user;
+    const char *name = toolrack_tool_name(tool);
+    char wire[FORMAT_NAME_MAX + 1];
+    if (format_wire_name(search->format, name, wire) && strcmp(wire, search->wanted) == 0) {
+        search->found = arena_copy(search->arena, name, strlen(name));
+    }
+    return search->found == NULL;
+}
+
+/* The name to call: what the model wrote, or what was made for its provider of a name that would
+ * not do. */
+static const char *name_to_call(struct turn *turn, const char *name) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = registry_get(turn->host->registry, name);
+    if (tool != NULL) {
+        return name;
+    }
+    struct search search = {
+            .format = turn->message.format, .wanted = name, .arena = &turn->message.arena};
+    registry_visit(turn->host->registry, is_not_it, &search);
+    return search.found != NULL ? search.found : name;
+}
+
+/* ------------------------------------------------------------------- calls */
+
 /* On a thread of the host. */
 static void call_done(void *user, struct toolrack_result *result,
                       const struct toolrack_error *err) {
@@ -59,8 +96,8 @@ static void submit(struct turn *turn, const struct format_call *call, struct ans
     (void)pthread_mutex_lock(&turn->lock);
     turn->running++;
     (void)pthread_mutex_unlock(&turn->lock);
-    if (toolrack_submit(turn->host, call->name, call->arguments, turn->options, call_done, answer,
-                        NULL, &answer->err) < 0) {
+    if (toolrack_submit(turn->host, name_to_call(turn, call->name), call->arguments, turn->options,
+                        call_done, answer, NULL, &answer->err) < 0) {
         (void)pthread_mutex_lock(&turn->lock);
         turn->running--;
         (void)pthread_mutex_unlock(&turn->lock);
@@ -93,8 +130,8 @@ static void run_all(struct turn *turn) {
         if (call->problem != NULL) {
             answer->err = *call->problem;
         } else if (i == last) {
-            (void)toolrack_call(turn->host, call->name, call->arguments, turn->options,
-                                &answer->result, &answer->err);
+            (void)toolrack_call(turn->host, name_to_call(turn, call->name), call->arguments,
+                                turn->options, &answer->result, &answer->err);
         } else {
             submit(turn, call, answer);
         }
