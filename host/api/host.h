@@ -6,6 +6,7 @@
  *   list.c      list, refusals, check
  *   export.c    definitions for providers
  *   calls.c     call, submit, cancel
+ *   answer.c    the calls of a model's message, and their results
  *   generation.c  one generation of a plugin file: policy, image, crew
  *   foreign.c   tools that are functions of installed libraries
  *   quarantine.c  plugins that crashed too often
