@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/definition.h"
+#include "api/foreign.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -64,21 +65,31 @@ static void refuse_all(struct toolrack *host, const struct problems *problems) {
 
 /* ---------------------------------------------------------------- registered */
 
-static struct plugin *make_plugin(struct toolrack *host, const struct definition *definition,
-                                  struct toolrack_error *err) {
+static int make_here(struct toolrack *host, const struct definition *definition,
+                     struct plugin **ret, struct toolrack_error *err) {
+    CLEANUP(plugin_unrefp)
     struct plugin *plugin = plugin_create(host->places.config_file, TRUST_OFFICIAL, NULL,
                                           definition->desc, &host->images);
     if (plugin == NULL) {
-        (void)error_oom(err);
-        return NULL;
+        return error_oom(err);
     }
     plugin->service = definition->service;
-    plugin->priority_stated = definition->priority_stated;
-    if (plugin_adopt(plugin, definition->desc->plugin, err) < 0) {
-        plugin_unref(plugin);
-        return NULL;
+    int code = plugin_adopt(plugin, definition->desc->plugin, err);
+    if (code == 0) {
+        *ret = STEAL(plugin);
     }
-    return plugin;
+    return code;
+}
+
+static int make_plugin(struct toolrack *host, const struct definition *definition,
+                       struct plugin **ret, struct toolrack_error *err) {
+    int code = definition->is_native
+                       ? host_make_foreign(host, &definition->foreign, definition->desc, ret, err)
+                       : make_here(host, definition, ret, err);
+    if (code == 0) {
+        (*ret)->priority_stated = definition->priority_stated;
+    }
+    return code;
 }
 
 /* Add the plugin of one definition, unless something is wrong with it. Caller holds
@@ -94,14 +105,13 @@ static int add(struct toolrack *host, size_t index, yyjson_val *value, struct pr
     struct definition definition;
     int code = definition_read(&context, value, pointer, &definition, err);
     if (code == 0) {
-        struct plugin *plugin = make_plugin(host, &definition, err);
-        code = plugin != NULL ? 0 : TOOLRACK_E_NO_MEMORY;
-        if (plugin != NULL) {
-            batch->items[batch->count++] = plugin;
-        }
+        code = make_plugin(host, &definition, &batch->items[batch->count], err);
+        batch->count += code == 0;
+    } else if (code == TOOLRACK_E_INVALID) {
+        code = 0; /* the problems say why */
     }
     definition_finish(&definition);
-    return code == TOOLRACK_E_INVALID ? 0 : code;
+    return code;
 }
 
 static int register_all(struct toolrack *host, struct toolrack_error *err) {

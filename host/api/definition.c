@@ -366,10 +366,35 @@ static void read_internal(struct reader *reader, yyjson_val *value) {
 }
 
 static void read_native(struct reader *reader, yyjson_val *value) {
-    (void)value;
-    say(reader, RULE("definition-native"), "/implementation/type",
-        "write a plugin that calls the function",
-        "functions of other libraries cannot be called by this version");
+    struct definition *definition = reader->definition;
+    struct toolrack_error err;
+    definition->is_native = true;
+    definition->foreign = (struct foreign){.name = definition->name,
+                                           .description = definition->description,
+                                           .version = definition->version,
+                                           .title = definition->title,
+                                           .category = definition->category,
+                                           .tags = definition->tags,
+                                           .permission = definition->permission,
+                                           .priority = definition->priority,
+                                           .deadline_ms = definition->deadline_ms};
+    if (definition->parameters != NULL) {
+        say(reader, &(struct problem){.severity = TOOLRACK_WARNING, .rule = "definition-ignored"},
+            "/parameters", "remove them",
+            "the parameters are made from the types of the arguments");
+    }
+    int code = foreign_parse(value, reader->context->arena, &definition->foreign, &err);
+    if (code == TOOLRACK_E_NO_MEMORY) {
+        no_memory(reader);
+    } else if (code < 0) {
+        char place[JSON_POINTER_MAX];
+        (void)snprintf(place, sizeof place, "/implementation%s", err.field);
+        say(reader, RULE("definition-native"), place,
+            "write for example {\"type\": \"native\", \"library\": \"libm.so.6\", \"symbol\": "
+            "\"cos\", \"arguments\": [{\"name\": \"x\", \"type\": \"float64\"}], \"result\": "
+            "{\"type\": \"float64\"}}",
+            "%s", err.message);
+    }
 }
 
 static void read_http(struct reader *reader, yyjson_val *value) {
@@ -503,6 +528,25 @@ static int describe(const struct reader *reader, struct toolrack_error *err) {
     return 0;
 }
 
+/* A native tool makes its schema itself. */
+static int describe_native(const struct reader *reader, struct toolrack_error *err) {
+    struct definition *definition = reader->definition;
+    struct toolrack_error reason;
+    bool out_of_memory;
+    struct descriptor_options options = host_descriptor_options(&out_of_memory);
+    int code = foreign_describe(&definition->foreign, NULL, &options, &definition->desc, &reason);
+    if (code == TOOLRACK_E_NO_MEMORY || out_of_memory) {
+        return error_oom(err);
+    }
+    if (code < 0) {
+        say(reader, RULE("definition-native"), "/implementation", "correct it as the cause says",
+            "%s", reason.message);
+    } else {
+        take_findings(reader, definition->desc);
+    }
+    return 0;
+}
+
 /* ----------------------------------------------------------------- the whole */
 
 static void read_member(struct reader *reader, yyjson_val *key, yyjson_val *value) {
@@ -514,6 +558,11 @@ static void read_member(struct reader *reader, yyjson_val *key, yyjson_val *valu
         }
     }
     say_unknown(reader, "", text, nearest(text, members, ARRAY_LENGTH(members)));
+}
+
+static bool has_type(yyjson_val *value, const char *type) {
+    yyjson_val *implementation = yyjson_obj_get(value, "implementation");
+    return yyjson_equals_str(yyjson_obj_get(implementation, "type"), type);
 }
 
 static void read_members(struct reader *reader, yyjson_val *value) {
@@ -539,7 +588,9 @@ static void read_members(struct reader *reader, yyjson_val *value) {
             pointer, "remove one of them", "the key \"%s\" is given twice", yyjson_get_str(key));
     }
     for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
-        if (members[i].required && yyjson_obj_get(value, members[i].key) == NULL) {
+        bool needed = members[i].required &&
+                      (members[i].read != read_parameters || !has_type(value, "native"));
+        if (needed && yyjson_obj_get(value, members[i].key) == NULL) {
             CLEANUP(buf_finish) struct buf fix = BUF_INIT;
             buf_printf(&fix, "add for example \"%s\": %s", members[i].key, members[i].example);
             say(reader, RULE("definition-missing"), NULL, fix.data, "the definition has no \"%s\"",
@@ -567,7 +618,10 @@ int definition_read(const struct definition_context *context, yyjson_val *value,
         read_members(&reader, value);
         follow_implementation(&reader, yyjson_obj_get(value, "implementation"));
     }
-    if (ret->name != NULL && ret->description != NULL && ret->parameters != NULL) {
+    if (ret->is_native && is_sound(&reader)) {
+        code = describe_native(&reader, err);
+    } else if (!ret->is_native && ret->name != NULL && ret->description != NULL &&
+               ret->parameters != NULL) {
         code = describe(&reader, err); /* its findings too, whatever else is wrong */
     }
     if (code == 0 && context->problems->failed) {

@@ -14,13 +14,14 @@
  *     }
  *
  * Implementations: "mock" answers with `mock_response`; "builtin" runs a function of the host and
- * "internal" one of the embedding app, both named by `handler`. */
+ * "internal" one of the embedding app, both named by `handler`; "native" calls one of an installed
+ * library, and has its types in place of `parameters`: see plugin/foreign.h. */
 #pragma once
 
 #include <yyjson.h>
 
 #include "api/problem.h"
-#include "plugin/descriptor.h"
+#include "plugin/foreign.h"
 #include "run/run.h"
 
 /* Version of a tool whose definition states none. */
@@ -57,8 +58,10 @@ struct definition {
     uint32_t permission;    /* enum tr_permission */
     int32_t priority;
     bool priority_stated;
-    uint32_t deadline_ms; /* 0 is the host's default */
-    struct run_service service;
+    uint32_t deadline_ms;       /* 0 is the host's default */
+    struct run_service service; /* but for a native one: */
+    bool is_native;
+    struct foreign foreign;
     struct descriptor *desc; /* owned */
 };
 

@@ -54,6 +54,22 @@ static void defined_tools_are_tools_like_any_other(void **state) {
     EXPECT(WITH("call", "repeat", "--yes"), 3, "", "toolrack: NotFound: *\n");
 }
 
+static void a_function_of_a_library_is_a_tool(void **state) {
+    (void)state;
+    e2e_write("toolrack.json",
+              "{\"tools\": [{\"name\": \"cosine\", \"description\": \"The cosine of an angle\",\n"
+              "\"type\": \"function\", \"implementation\": {\"type\": \"native\",\n"
+              "\"library\": \"libm.so.6\", \"symbol\": \"cos\",\n"
+              "\"arguments\": [{\"name\": \"x\", \"type\": \"float64\", \"description\": "
+              "\"radians\"}],\n"
+              "\"result\": {\"type\": \"float64\"}}}]}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 0,
+           "toolrack.json: configuration, 1 tool, nothing to mend\n", "");
+    EXPECT(WITH("call", "cosine", "--arg", "x=0"), 0, "1.0\n", NULL);
+    EXPECT(WITH("call", "cosine", "--arg", "x=zero"), 4, "", NULL);
+    EXPECT(WITH("show", "cosine"), 0, "*isolation    process*", NULL);
+}
+
 static const char mixed[] =
         "{\"tools\": [\n"
         "{\"name\": \"fetch\", \"description\": \"d\", \"type\": \"function\", \"parameters\":\n"
@@ -174,6 +190,7 @@ static void check_finds_where_it_is_no_json(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(defined_tools_are_tools_like_any_other),
+            TEST(a_function_of_a_library_is_a_tool),
             TEST(a_wrong_one_is_a_row_and_a_line_of_the_log),
             TEST(a_definition_comes_before_a_plugin),
             TEST(safe_mode_starts_without_them),

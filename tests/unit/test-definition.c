@@ -31,6 +31,12 @@ CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 #define MOCK(name, response) TOOL(name, "", "\"type\": \"mock\", \"mock_response\": " response)
 #define TOOLS(...)           "{\"tools\": [" __VA_ARGS__ "]}"
 
+#define NATIVE_COS                                                                               \
+    "{\"name\": \"cosine\", \"description\": \"The cosine\", \"type\": \"function\", "           \
+    "\"priority\": 300, \"implementation\": {\"type\": \"native\", \"library\": \"libm.so.6\", " \
+    "\"symbol\": \"cos\", \"arguments\": [{\"name\": \"x\", \"type\": \"float64\", "             \
+    "\"description\": \"in radians\"}], \"result\": {\"type\": \"float64\"}}}"
+
 /* ------------------------------------------------------------------- the host */
 
 static char logged[16384];
@@ -186,6 +192,22 @@ static void builtin_functions_run(void **state) {
     assert_non_null(strstr(toolrack_result_json(result, NULL), "\"unix_ms\":"));
 }
 
+/* In a worker, whatever the app says of plugins. */
+static void a_function_of_a_library_runs(void **state) {
+    (void)state;
+    CLEANUP(toolrack_closep)
+    struct toolrack *host = open_host(TOOLS(MOCK("cosine", "\"first\"") "," MOCK("t", "1")));
+    gives(host, "cosine", "{\"x\": 0}", "\"first\"");
+    CLEANUP(toolrack_closep) struct toolrack *native = open_host(TOOLS(NATIVE_COS));
+    gives(native, "cosine", "{\"x\": 0}", "1.0");
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_get(native, "cosine");
+    assert_int_equal(toolrack_tool_priority(tool), 300);
+    CLEANUP(toolrack_closep)
+    struct toolrack *both = open_host(TOOLS(MOCK("cosine", "\"first\"") "," NATIVE_COS));
+    gives(both, "cosine", "{\"x\": 0}", "\"first\"");
+    assert_non_null(strstr(logged, "Tool already exists: cosine 1.0.0"));
+}
+
 /* ------------------------------------------------------------------- services */
 
 static tr_status count_up(struct tr_call *call, void *user) {
@@ -336,6 +358,12 @@ static const struct {
         {TOOL("t", "", "\"type\": \"internal\""), "t", "definition-missing", "\"handler\"", ""},
         {TOOL("t", "", "\"type\": \"grpc\""), "t", "definition-type",
          "there are: mock, builtin, internal, native", ""},
+        {TOOL("t", "", "\"type\": \"native\", \"symbol\": \"cos\""), "t", "definition-native",
+         "library", ""},
+        {TOOL("t", "",
+              "\"type\": \"native\", \"library\": \"libm.so.6\", \"symbol\": \"cos\", "
+              "\"arguments\": [{\"name\": \"x\", \"type\": \"float63\"}]"),
+         "t", "definition-native", "float63", "libm.so.6"},
         {TOOL("t", "", "\"mock_response\": 1"), "t", "definition-value", "\"implementation\"", ""},
         {"{\"name\": \"t\", \"description\": \"d\", \"type\": \"tool\", \"parameters\": "
          "{\"type\": \"object\"}, \"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",
@@ -594,6 +622,7 @@ static void the_schema_agrees(void **state) {
                        "\"safe\", \"priority\": -5, \"deadline_ms\": 1,",
                        "\"type\": \"builtin\", \"handler\": \"echo\"")),
             TOOLS(TOOL("t", "\"handler\": \"x\",", "\"type\": \"internal\"")),
+            "{\"tools\": [" NATIVE_COS "]}",
     };
     static const char *const bad[] = {
             "[]",
@@ -641,6 +670,7 @@ int main(void) {
             cmocka_unit_test(a_mock_answers_as_it_is_told),
             cmocka_unit_test(arguments_are_checked_before_it_answers),
             cmocka_unit_test(builtin_functions_run),
+            cmocka_unit_test(a_function_of_a_library_runs),
             cmocka_unit_test(a_service_of_the_app_runs_with_what_is_its_own),
             cmocka_unit_test(a_service_that_comes_later_brings_its_tools),
             cmocka_unit_test(two_services_of_one_name_are_an_error),
