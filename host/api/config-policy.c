@@ -16,7 +16,7 @@ int config_read_isolation(const struct reading *reading, const char *parent, yyj
     } else if (yyjson_equals_str(value, "none")) {
         *ret = ISOLATION_NONE;
     } else {
-        return config_wrong(reading, "must be \"process\" or \"none\"", "%s/isolation", parent);
+        return config_wrong_at(reading, "must be \"process\" or \"none\"", "%s/isolation", parent);
     }
     return 0;
 }
@@ -32,7 +32,8 @@ int config_read_pin(const struct reading *reading, const char *parent, yyjson_va
     } else if (yyjson_equals_str(value, "enforce")) {
         *ret = PIN_ENFORCE;
     } else {
-        return config_wrong(reading, "must be \"off\", \"warn\" or \"enforce\"", "%s/pin", parent);
+        return config_wrong_at(reading, "must be \"off\", \"warn\" or \"enforce\"", "%s/pin",
+                               parent);
     }
     return 0;
 }
@@ -47,7 +48,7 @@ int config_read_pin_member(const struct reading *reading, yyjson_val *value) {
 
 int config_read_require_sandbox(const struct reading *reading, yyjson_val *value) {
     if (!yyjson_is_bool(value)) {
-        return config_wrong(reading, "must be true or false", "/require_sandbox");
+        return config_wrong(reading, "/require_sandbox", "must be true or false");
     }
     reading->config->require_sandbox = yyjson_get_bool(value);
     return 0;
@@ -59,14 +60,14 @@ int config_read_paths(const struct reading *reading, yyjson_val *value) {
     yyjson_val *name;
     yyjson_val *path;
     if (!yyjson_is_obj(value)) {
-        return config_wrong(reading, "must be an object of absolute paths by placeholder",
-                            "/paths");
+        return config_wrong(reading, "/paths",
+                            "must be an object of absolute paths by placeholder");
     }
     yyjson_obj_foreach (value, at, count, name, path) {
         if (!yyjson_is_str(path) || yyjson_get_str(path)[0] != '/') {
             char place[JSON_POINTER_MAX] = "/paths";
             json_pointer_add(place, yyjson_get_str(name));
-            return config_wrong(reading, "must be an absolute path", "%s", place);
+            return config_wrong_at(reading, "must be an absolute path", "%s", place);
         }
     }
     reading->config->paths = value;
@@ -113,7 +114,7 @@ static int read_number(const struct reading *reading, const char *place,
     if (!yyjson_is_uint(value) || given == 0 || given > number->max) {
         char reason[64];
         (void)snprintf(reason, sizeof reason, "must be a number from 1 to %u", number->max);
-        return config_wrong(reading, reason, "%s/%s", place, number->key);
+        return config_wrong_at(reading, reason, "%s/%s", place, number->key);
     }
     uint32_t *field = (uint32_t *)(void *)((char *)policy + number->offset);
     *field = (uint32_t)given;
@@ -148,11 +149,11 @@ static int read_allow(const struct reading *reading, const char *place, yyjson_v
     }
     policy->allow = value;
     return sound ? 0
-                 : config_wrong(reading,
-                                "must be an array of \"*\", \"read\", \"write\", \"network\", "
-                                "\"spawn\", \"env\", or one of these with a value, as in "
-                                "\"read:/srv/data\"",
-                                "%s/allow", place);
+                 : config_wrong_at(reading,
+                                   "must be an array of \"*\", \"read\", \"write\", \"network\", "
+                                   "\"spawn\", \"env\", or one of these with a value, as in "
+                                   "\"read:/srv/data\"",
+                                   "%s/allow", place);
 }
 
 /* The numbers' keys and the others, up to NULL. */
@@ -186,8 +187,8 @@ static int read_policy_member(const struct reading *reading, const char *place, 
     if (strcmp(key, "network_namespace") == 0) {
         policy->network_namespace = yyjson_get_bool(value);
         return yyjson_is_bool(value) ? 0
-                                     : config_wrong(reading, "must be true or false",
-                                                    "%s/network_namespace", place);
+                                     : config_wrong_at(reading, "must be true or false",
+                                                       "%s/network_namespace", place);
     }
     return 0; /* config_check_keys() has told of it */
 }
@@ -201,7 +202,7 @@ static int read_policy(const struct reading *reading, const char *place, yyjson_
     yyjson_val *key;
     yyjson_val *member;
     if (!yyjson_is_obj(value)) {
-        return config_wrong(reading, "must be an object", "%s", place);
+        return config_wrong_at(reading, "must be an object", "%s", place);
     }
     known_keys(known);
     int code = config_check_keys(reading, place, value, known);
@@ -219,7 +220,7 @@ int config_read_policies(const struct reading *reading, yyjson_val *value) {
     yyjson_val *id;
     yyjson_val *policy;
     if (!yyjson_is_obj(value)) {
-        return config_wrong(reading, "must be an object of plugin ids", "/policies");
+        return config_wrong(reading, "/policies", "must be an object of plugin ids");
     }
     yyjson_obj_foreach (value, at, count, id, policy) {
         struct config_policy unused;

@@ -15,9 +15,11 @@ struct reading {
     struct toolrack_error *err;
 };
 
-/** Tell what is wrong at `pointer`, a format; `reason` follows it in the message. Returns the code
- * of the error, or 0 where problems are gathered and the reading goes on. */
-int config_wrong(const struct reading *reading, const char *reason, const char *pointer, ...)
+/** Tell what is wrong at `pointer`; `reason` follows it in the message. Returns the code of the
+ * error, or 0 where problems are gathered and the reading goes on. */
+int config_wrong(const struct reading *reading, const char *pointer, const char *reason);
+/** The same with a format for the pointer. */
+int config_wrong_at(const struct reading *reading, const char *reason, const char *pointer, ...)
         TOOLRACK_PRINTF(3, 4);
 /** The same of a key that is not known in the object at `parent`; `nearest` may be NULL. */
 int config_unknown(const struct reading *reading, const char *parent, const char *key,

@@ -96,7 +96,7 @@ static int tell(const struct reading *reading, const struct problem *what) {
                            what->cause);
 }
 
-int config_wrong(const struct reading *reading, const char *reason, const char *pointer, ...) {
+int config_wrong_at(const struct reading *reading, const char *reason, const char *pointer, ...) {
     char place[JSON_POINTER_MAX];
     va_list args;
     va_start(args, pointer);
@@ -115,6 +115,10 @@ int config_wrong(const struct reading *reading, const char *reason, const char *
                                            .pointer = place,
                                            .cause = cause.data,
                                            .fix = fix.data});
+}
+
+int config_wrong(const struct reading *reading, const char *pointer, const char *reason) {
+    return config_wrong_at(reading, reason, "%s", pointer);
 }
 
 int config_unknown(const struct reading *reading, const char *parent, const char *key,
@@ -167,8 +171,8 @@ static int read_trust(const struct reading *reading, size_t at, yyjson_val *valu
     } else if (yyjson_equals_str(value, "builtin")) {
         *ret = TRUST_BUILTIN;
     } else {
-        return config_wrong(reading, "must be \"community\", \"official\" or \"builtin\"",
-                            "/folders/%zu/trust", at);
+        return config_wrong_at(reading, "must be \"community\", \"official\" or \"builtin\"",
+                               "/folders/%zu/trust", at);
     }
     return 0;
 }
@@ -218,8 +222,8 @@ static int read_folder(const struct reading *reading, size_t at, yyjson_val *val
     (void)snprintf(place, sizeof place, "/folders/%zu", at);
     yyjson_val *path = yyjson_is_obj(value) ? yyjson_obj_get(value, "path") : value;
     if (!yyjson_is_str(path) || yyjson_get_len(path) == 0) {
-        return config_wrong(reading, "must be a path, or an object with \"path\" and \"trust\"",
-                            "%s", place);
+        return config_wrong_at(reading, "must be a path, or an object with \"path\" and \"trust\"",
+                               "%s", place);
     }
     ret->path = yyjson_get_str(path);
     ret->optional = false;
@@ -238,7 +242,7 @@ static int read_folder(const struct reading *reading, size_t at, yyjson_val *val
 static int read_folders(const struct reading *reading, yyjson_val *value) {
     struct config *config = reading->config;
     if (!yyjson_is_arr(value)) {
-        return config_wrong(reading, "must be an array", "/folders");
+        return config_wrong(reading, "/folders", "must be an array");
     }
     config->folders =
             arena_zalloc(&config->arena, yyjson_arr_size(value) * sizeof *config->folders);
@@ -261,7 +265,7 @@ static int read_folders(const struct reading *reading, yyjson_val *value) {
 static int read_deadline(const struct reading *reading, yyjson_val *value) {
     if (!yyjson_is_uint(value) || yyjson_get_uint(value) == 0 ||
         yyjson_get_uint(value) >= UINT32_MAX) {
-        return config_wrong(reading, "must be a positive number of milliseconds", "/deadline_ms");
+        return config_wrong(reading, "/deadline_ms", "must be a positive number of milliseconds");
     }
     reading->config->deadline_ms = (uint32_t)yyjson_get_uint(value);
     return 0;
@@ -273,7 +277,7 @@ static int read_duplicates(const struct reading *reading, yyjson_val *value) {
     } else if (yyjson_equals_str(value, "replace")) {
         reading->config->duplicates = REGISTRY_REPLACE;
     } else {
-        return config_wrong(reading, "must be \"reject\" or \"replace\"", "/duplicates");
+        return config_wrong(reading, "/duplicates", "must be \"reject\" or \"replace\"");
     }
     return 0;
 }
@@ -283,11 +287,11 @@ static int read_grants(const struct reading *reading, yyjson_val *value) {
     size_t count;
     yyjson_val *name;
     if (!yyjson_is_arr(value)) {
-        return config_wrong(reading, "must be an array of tool names", "/grants");
+        return config_wrong(reading, "/grants", "must be an array of tool names");
     }
     yyjson_arr_foreach (value, at, count, name) {
         if (!yyjson_is_str(name)) {
-            return config_wrong(reading, "must be the name of a tool", "/grants/%zu", at);
+            return config_wrong_at(reading, "must be the name of a tool", "/grants/%zu", at);
         }
     }
     reading->config->grants = value;
@@ -300,13 +304,13 @@ static int read_plugins(const struct reading *reading, yyjson_val *value) {
     yyjson_val *id;
     yyjson_val *settings;
     if (!yyjson_is_obj(value)) {
-        return config_wrong(reading, "must be an object of plugin ids", "/plugins");
+        return config_wrong(reading, "/plugins", "must be an object of plugin ids");
     }
     yyjson_obj_foreach (value, at, count, id, settings) {
         if (!yyjson_is_obj(settings)) {
             char place[JSON_POINTER_MAX] = "/plugins";
             json_pointer_add(place, yyjson_get_str(id));
-            return config_wrong(reading, "must be an object of settings", "%s", place);
+            return config_wrong_at(reading, "must be an object of settings", "%s", place);
         }
     }
     reading->config->plugins = value;
@@ -316,7 +320,7 @@ static int read_plugins(const struct reading *reading, yyjson_val *value) {
 /* What is wrong with one of them is no reason not to start: see configured.c. */
 static int read_tools(const struct reading *reading, yyjson_val *value) {
     if (!yyjson_is_arr(value)) {
-        return config_wrong(reading, "must be an array of definitions", "/tools");
+        return config_wrong(reading, "/tools", "must be an array of definitions");
     }
     reading->config->tools = value;
     return 0;
@@ -324,7 +328,7 @@ static int read_tools(const struct reading *reading, yyjson_val *value) {
 
 /* For editors. */
 static int read_schema(const struct reading *reading, yyjson_val *value) {
-    return yyjson_is_str(value) ? 0 : config_wrong(reading, "must be a text", "/$schema");
+    return yyjson_is_str(value) ? 0 : config_wrong(reading, "/$schema", "must be a text");
 }
 
 static const struct member {
@@ -365,7 +369,7 @@ static int read_member(struct reading *reading, yyjson_val *key, yyjson_val *val
 static int read_members(struct reading *reading) {
     yyjson_val *root = yyjson_doc_get_root(reading->config->doc);
     if (!yyjson_is_obj(root)) {
-        return config_wrong(reading, "must be one JSON object", "%s", "");
+        return config_wrong(reading, "", "must be one JSON object");
     }
     size_t at;
     size_t count;
