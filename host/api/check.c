@@ -152,8 +152,13 @@ static int check_schema(struct checking *checking, struct toolrack_error *err) {
     int code = doc == NULL ? error_oom(err)
                            : schema_compile(yyjson_doc_get_root(doc), NULL, &schema, err);
     yyjson_doc_free(doc);
-    if (code == 0 &&
-        !schema_validate(schema, yyjson_doc_get_root(checking->config.doc), &failure)) {
+    bool takes = code < 0 ||
+                 schema_validate(schema, yyjson_doc_get_root(checking->config.doc), &failure);
+    schema_destroy(schema);
+    if (!takes && failure.code == TOOLRACK_E_NO_MEMORY) {
+        return error_oom(err);
+    }
+    if (!takes) {
         problems_add(&checking->problems,
                      &(struct problem){.severity = TOOLRACK_ERROR,
                                        .rule = "config-schema",
@@ -161,7 +166,6 @@ static int check_schema(struct checking *checking, struct toolrack_error *err) {
                                        .fix = "see toolrack.schema.json"},
                      "%s %s", failure.field, failure.reason);
     }
-    schema_destroy(schema);
     return code;
 }
 

@@ -628,7 +628,7 @@ int definition_read(const struct definition_context *context, yyjson_val *value,
         code = error_oom(err);
     }
     if (code == 0 && !is_sound(&reader)) {
-        code = error_set(err, TOOLRACK_E_INVALID, "%s is no definition of a tool", pointer);
+        code = TOOLRACK_E_INVALID;
     }
     return code;
 }

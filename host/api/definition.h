@@ -69,7 +69,8 @@ struct definition {
  *
  * @param pointer  where `value` stands in the file
  * @param ret      to be released by definition_finish(), also on failure
- * @return 0; TOOLRACK_E_INVALID: the problems say why; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ * @return 0; TOOLRACK_E_INVALID: the problems say why, and `err` is not set; TOOLRACK_E_NO_MEMORY.
+ * [any-thread] */
 int definition_read(const struct definition_context *context, yyjson_val *value,
                     const char *pointer, struct definition *ret, struct toolrack_error *err);
 void definition_finish(struct definition *definition);

@@ -47,7 +47,7 @@ void problems_add(struct problems *list, const struct problem *what, const char 
     va_start(args, cause);
     buf_vprintf(&text, cause, args);
     va_end(args);
-    if (text.failed || !make_room(list)) {
+    if (text.failed || what->fix == NULL || !make_room(list)) {
         list->failed = true;
         return;
     }

@@ -34,7 +34,8 @@ struct problems {
 };
 
 /** Add one; `what` says all but the cause, and its texts are copied, but for the rule's. Bytes that
- * are not printable are replaced. [any-thread] */
+ * are not printable are replaced. A fix that is NULL is one for which there was no memory.
+ * [any-thread] */
 void problems_add(struct problems *list, const struct problem *what, const char *cause, ...)
         TOOLRACK_PRINTF(3, 4);
 

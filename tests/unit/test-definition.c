@@ -14,6 +14,7 @@
 
 #include "api/check.h"
 #include "base/cleanup.h"
+#include "failing-malloc.h"
 #include "schema/schema.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
@@ -665,6 +666,79 @@ static void the_schema_agrees(void **state) {
     }
 }
 
+/* ----------------------------------------------------------------------- memory */
+
+#define ALLOCATIONS_MAX 5000
+
+static const char memory_text[] =
+        "{\"duplicate\": 1, \"pin\": 3, \"tools\": [" MOCK("weather", "{\"a\": [1]}") "," TOOL(
+                "up", "",
+                "\"type\": \"internal\", \"handler\": \"counter\"") "," NATIVE_COS
+                                                                    "," MOCK(
+                                                                            "weather",
+                                                                            "2") "," TOOL("t",
+                                                                                          "\"tags"
+                                                                                          "\": "
+                                                                                          "[\"a\","
+                                                                                          " \"b\"]"
+                                                                                          ", "
+                                                                                          "\"permi"
+                                                                                          "sion\":"
+                                                                                          " 1,",
+                                                                                          "\"type"
+                                                                                          "\": "
+                                                                                          "\"built"
+                                                                                          "in\", "
+                                                                                          "\"handl"
+                                                                                          "er\": "
+                                                                                          "\"ech"
+                                                                                          "\"") "]"
+                                                                                                "}";
+
+static int check_once(const char *path, struct toolrack_error *err) {
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
+    return toolrack_check(path, &findings, err);
+}
+
+static int open_once(const char *path, struct toolrack_error *err) {
+    static int count;
+    const struct toolrack_service service = {.name = "counter", .run = count_up, .user = &count};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    CLEANUP(toolrack_closep) struct toolrack *host = NULL;
+    options.config_file = path;
+    options.state_dir = "";
+    options.no_scan = true;
+    int code = toolrack_open(&options, &host, err);
+    return code < 0 ? code : toolrack_add_service(host, &service, err);
+}
+
+static void fails_well(const char *text,
+                       int (*body)(const char *path, struct toolrack_error *err)) {
+    char path[64];
+    CLEANUP(closep) int fd = -1;
+    bool hit = true;
+    make_file(text, &fd, path);
+    for (unsigned n = 1; hit; n++) {
+        struct toolrack_error err = {0};
+        failing_malloc_set(n);
+        int code = body(path, &err);
+        hit = failing_malloc_hit();
+        failing_malloc_set(0);
+        assert_true(n < ALLOCATIONS_MAX);
+        assert_true(code == 0 || (hit && code == TOOLRACK_E_NO_MEMORY));
+        assert_int_equal(err.code, code);
+    }
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    fails_well(memory_text, check_once);
+    fails_well(strstr(memory_text, "\"tools\""), check_once); /* no JSON */
+    char text[sizeof memory_text];
+    (void)snprintf(text, sizeof text, "{%s", strstr(memory_text, "\"tools\""));
+    fails_well(text, open_once);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_mock_answers_as_it_is_told),
@@ -686,6 +760,7 @@ int main(void) {
             cmocka_unit_test(check_says_of_definitions_what_the_start_would),
             cmocka_unit_test(check_finds_duplicates),
             cmocka_unit_test(the_schema_agrees),
+            cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("definition", tests, NULL, NULL);
 }
