@@ -590,6 +590,25 @@ static void a_quarantine_outlives_the_host(void **state) {
     remove_state(state_dir);
 }
 
+static void without_memory_nothing_is_registered(void **state) {
+    (void)state;
+    struct toolrack *host = open_host("{}");
+    const struct foreign foreign = parsed("crc32", CRC32);
+    int code = TOOLRACK_E_NO_MEMORY;
+    for (unsigned n = 1; code != 0; n++) {
+        struct toolrack_error err = {0};
+        failing_malloc_set(n);
+        code = host_add_foreign(host, &foreign, NULL, &err);
+        failing_malloc_set(0);
+        assert_true(code == 0 || code == TOOLRACK_E_NO_MEMORY);
+        struct toolrack_tool *tool = toolrack_get(host, "crc32");
+        assert_int_equal(tool != NULL, code == 0);
+        toolrack_tool_unref(tool);
+    }
+    check(host, "crc32", "{\"data\":\"MTIzNDU2Nzg5\"}", "3421780262");
+    toolrack_close(host);
+}
+
 static void they_come_and_go_like_other_tools(void **state) {
     (void)state;
     struct toolrack_error err;
@@ -632,6 +651,7 @@ int main(void) {
             TEST(what_cannot_be_found_fails_the_call),
             TEST(a_crash_stays_in_the_worker),
             TEST(a_quarantine_outlives_the_host),
+            TEST(without_memory_nothing_is_registered),
             TEST(they_come_and_go_like_other_tools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
