@@ -75,7 +75,9 @@ static const char export_details[] =
         "'definitions' and 'report'. A token is taken for four bytes.\n";
 
 static const char check_details[] =
-        "Reads the files and runs nothing of them. Exit code 1 when there is an error or\n"
+        "Reads plugins and configurations, and runs nothing of them. What ends in .json\n"
+        "or begins as JSON is a configuration: its errors have line and column, those of\n"
+        "the tools that it defines too. Exit code 1 when there is an error or\n"
         "a warning in any of them; notes alone are no failure.\n";
 
 static const char name_details[] =
@@ -158,7 +160,7 @@ const struct verb cli_verbs[] = {
          1, 1, true, verb_rollback},
         {"watch", "", "reload plugins as their files change", watch_details, NULL, 0, 0, false,
          verb_watch},
-        {"check", "FILE.so ...", "say what is wrong with a plugin, and the fix", check_details,
+        {"check", "FILE ...", "say what is wrong with a plugin or toolrack.json", check_details,
          NULL, 1, MANY_WORDS, false, verb_check},
         {"version", "", "print the version", NULL, NULL, 0, 0, false, verb_version},
         {"help", "[VERB]", "print help", NULL, NULL, 0, 1, false, verb_help},

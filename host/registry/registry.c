@@ -996,6 +996,13 @@ void registry_refuse(struct registry *registry, const struct toolrack_refusal *r
     (void)pthread_mutex_unlock(&registry->writer);
 }
 
+void registry_forgive(struct registry *registry, const char *file, const char *rule,
+                      const char *tool) {
+    (void)pthread_mutex_lock(&registry->writer);
+    refusals_remove(&registry->refusals, file, rule, tool);
+    (void)pthread_mutex_unlock(&registry->writer);
+}
+
 struct toolrack_refusals *registry_refusals(struct registry *registry) {
     (void)pthread_mutex_lock(&registry->writer);
     struct toolrack_refusals *copy = refusals_copy(&registry->refusals);

@@ -134,5 +134,8 @@ struct toolrack_text *registry_definitions(struct registry *registry, enum toolr
 /** Note what was refused; all texts are copied. Out of memory loses the row, not the registry.
  * [any-thread] */
 void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal);
+/** Take such rows out: those of one rule about one tool of a file. [any-thread] */
+void registry_forgive(struct registry *registry, const char *file, const char *rule,
+                      const char *tool);
 /** A copy of all refusals, to be released by toolrack_refusals_free(). NULL: out of memory. */
 struct toolrack_refusals *registry_refusals(struct registry *registry);

@@ -60,8 +60,8 @@ CLEANUP_DEFINE(struct registration, registration_unref)
 struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority);
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 
-/** What a plugin gave the tool: enabled unless it says otherwise; its priority, cut to its trust's.
- */
+/** What a plugin gave the tool: enabled unless it says otherwise; its priority, cut to its trust's
+ * unless an administrator stated it. */
 bool registration_enabled_by_default(const struct registration *reg);
 int32_t registration_default_priority(const struct registration *reg);
 

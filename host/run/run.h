@@ -104,6 +104,15 @@ const char *run_arguments(struct run *run, size_t *ret_length);
 int run_json_tool(struct run *run, tr_status (*entry)(struct tr_call *),
                   struct toolrack_error *err);
 
+/* A function of the host or of its app that runs as a JSON tool, with something of its own. */
+struct run_service {
+    tr_status (*run)(struct tr_call *call, void *user);
+    void *user;
+};
+
+/** The same for a service. [call-thread] */
+int run_service(struct run *run, const struct run_service *service, struct toolrack_error *err);
+
 /** Run a typed tool with arguments bound to `frame`, and write what it returns into the empty
  * `out`, as a result that was begun. [call-thread] */
 int run_typed_tool(struct run *run, const struct signature *signature, void (*function)(void),

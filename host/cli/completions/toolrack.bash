@@ -71,7 +71,7 @@ _toolrack() {
     elif [[ $verb == check ]]; then
         compopt -o filenames
         _toolrack_reply -d -- "$cur"
-        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.so' -- "$cur")
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.@(so|json)' -- "$cur")
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
             show | call | enable | disable | priority | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;

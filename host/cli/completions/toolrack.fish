@@ -47,7 +47,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d '
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Look at the plugin files again'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 'Go back to what a file had before'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins as their files change'
-complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin would be accepted'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin or a configuration would be accepted'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print a summary of the verbs'
 
