@@ -3,6 +3,7 @@
  *   host.c      open and close: configuration, store, scan, registry, in this order
  *   folders.c   which files and folders a host uses
  *   manage.c    enable, disable, priority, register, unregister
+ *   defaults.c  which version a name alone means
  *   list.c      list, refusals, check
  *   calls.c     call, submit, cancel
  *   generation.c  one generation of a plugin file: policy, image, crew
@@ -22,6 +23,7 @@
 #include "api/config.h"
 #include "api/content.h"
 #include "api/decisions.h"
+#include "api/defaults.h"
 #include "api/files.h"
 #include "api/generation.h"
 #include "api/permission.h"
