@@ -814,6 +814,39 @@ static void examples_that_fit_are_shown(void **state) {
     close_links(links, dir);
 }
 
+/* Let the one link lead to another fixture, and look again. */
+static void reload_as(const char *name, const char *dir) {
+    char target[512];
+    char path[64];
+    struct toolrack_text *report = NULL;
+    (void)snprintf(target, sizeof target, "%s/%s.so", TEST_PLUGINS, name);
+    (void)snprintf(path, sizeof path, "%s/tool.so", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(toolrack_reload(host, NULL, &report, NULL), 0);
+    assert_non_null(strstr(toolrack_text_data(report, NULL), "\"reloaded\""));
+    toolrack_text_unref(report);
+}
+
+/* What serves is compared with what it takes the place of, though that is gone. */
+static void a_reload_that_breaks_its_promise_is_told(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    const char *const links[] = {"tool.so", NULL};
+    open_on_links("leash", links, dir);
+    assert_string_equal(why("erase", "/compatibility/older"), "-");
+    reload_as("leash-reshaped", dir);
+    assert_string_equal(why("erase", "/compatibility/older"), "1.0.0");
+    assert_string_equal(why("erase", "/compatibility/differences/0/text"),
+                        "its type was string and is array");
+    assert_string_equal(why("peek", "/compatibility/older"), "-");
+    reload_as("leash", dir);
+    reload_as("leash-renumbered", dir); /* 2.0.0 may */
+    assert_string_equal(why("erase", "/tool_version"), "2.0.0");
+    assert_string_equal(why("erase", "/compatibility/older"), "-");
+    close_links(links, dir);
+}
+
 /* One that takes more steps to check than a start may cost. */
 static void costly_examples_are_left_out(void **state) {
     (void)state;
@@ -911,6 +944,7 @@ int main(void) {
             cmocka_unit_test(a_bad_tool_leaves_its_siblings_callable),
             cmocka_unit_test(a_plugin_of_1_0_runs),
             cmocka_unit_test(examples_that_fit_are_shown),
+            cmocka_unit_test(a_reload_that_breaks_its_promise_is_told),
             IN_HOST(costly_examples_are_left_out),
             cmocka_unit_test(an_event_may_decide),
             IN_HOST(thousands_of_tools),
