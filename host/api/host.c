@@ -32,6 +32,7 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
         pins_check(user, tool->reg);
         pins_tell(user, tool);
     }
+    defaults_tell(user, kind, tool);
 }
 
 static int level_of(enum toolrack_event_kind kind) {
@@ -176,6 +177,9 @@ static int open_store(struct toolrack *host, const struct places *places,
         (void)store_read_settings(host->store, take_setting, host, &reason);
     }
     if (reason.code == 0) {
+        (void)defaults_read(host, &reason);
+    }
+    if (reason.code == 0) {
         (void)quarantines_read(host, &reason);
     }
     if (reason.code == 0) {
@@ -229,6 +233,9 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     code = places_add_folders(&host->options, &host->config, &host->arena, &host->places, err);
     if (code == 0) {
         code = opening_scan(host, err);
+    }
+    if (code == 0) {
+        defaults_check(host);
     }
     return code == 0 && host->options.watch ? watcher_start(host, err) : code;
 }

@@ -3,6 +3,7 @@
  *   host.c      open and close: configuration, store, scan, registry, in this order
  *   folders.c   which files and folders a host uses
  *   manage.c    enable, disable, priority, register, unregister
+ *   defaults.c  which version a name alone means
  *   list.c      list, refusals
  *   check.c     what is wrong with a plugin file, or a configuration
  *   configured.c  tools that the configuration defines, services of the app
@@ -27,6 +28,7 @@
 #include "api/config.h"
 #include "api/content.h"
 #include "api/decisions.h"
+#include "api/defaults.h"
 #include "api/files.h"
 #include "api/generation.h"
 #include "api/permission.h"

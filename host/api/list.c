@@ -17,11 +17,18 @@ static bool same_or_any(const char *wanted, const char *is) {
     return wanted == NULL || (is != NULL && strcasecmp(wanted, is) == 0);
 }
 
+/* Whether a text has a part, whatever the case of its ASCII letters. */
+static bool contains_or_any(const char *wanted, const char *text) {
+    return wanted == NULL || (text != NULL && strcasestr(text, wanted) != NULL);
+}
+
 static bool passes(const struct toolrack_filter *filter, const struct toolrack_tool *tool) {
     return (filter->all || toolrack_tool_enabled(tool)) &&
            (filter->name == NULL || strcmp(filter->name, toolrack_tool_name(tool)) == 0) &&
            (filter->tag == NULL || toolrack_tool_has_tag(tool, filter->tag)) &&
-           same_or_any(filter->category, toolrack_tool_category(tool));
+           same_or_any(filter->category, toolrack_tool_category(tool)) &&
+           contains_or_any(filter->purpose, toolrack_tool_purpose(tool)) &&
+           (filter->scenario == NULL || toolrack_tool_has_scenario(tool, filter->scenario));
 }
 
 #define LIST_FIRST_ROOM 64u

@@ -450,6 +450,19 @@ static int run_isolated(struct call *call, const struct prepared *prepared, stru
 
 /* --------------------------------------------------------------- first call */
 
+/* Once for a registration. What is only tried out has no number, and nobody asked for it. */
+static void note_deprecated(struct call *call) {
+    struct registration *reg = call->tool->reg;
+    const char *instead = reg->spec->tool->deprecated;
+    if (instead == NULL || reg->uid == 0 || atomic_exchange(&reg->warned, true)) {
+        return;
+    }
+    char line[TOOLRACK_ERROR_MESSAGE_MAX];
+    (void)snprintf(line, sizeof line, "Tool '%s' %s is deprecated: %s", reg->spec->tool->name,
+                   reg->spec->version, instead);
+    log_message(&call->run, LOG_WARNING, line);
+}
+
 static int load(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
     struct plugin *plugin = call->tool->reg->plugin;
     if (atomic_load(&plugin->stuck) != 0 && !plugin_is_up(plugin)) {
@@ -467,6 +480,9 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
         call->host->event(call->host->user,
                           code == 0 ? TOOLRACK_EVENT_LOADED : TOOLRACK_EVENT_FAILED, plugin,
                           code == 0 ? NULL : err->message);
+    }
+    if (code == 0) {
+        note_deprecated(call);
     }
     return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
 }

@@ -47,6 +47,7 @@ int verb_export(struct cli *cli);
 int verb_enable(struct cli *cli);
 int verb_disable(struct cli *cli);
 int verb_priority(struct cli *cli);
+int verb_default(struct cli *cli);
 int verb_grant(struct cli *cli);
 int verb_revoke(struct cli *cli);
 int verb_grants(struct cli *cli);

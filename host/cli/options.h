@@ -42,6 +42,12 @@ struct options {
     bool all;
     const char *tag;
     const char *category;
+    const char *purpose;
+    const char *scenario;
+    bool reset;
+    const char *caller; /**< NULL is who is logged in */
+    const char *conversation;
+    const char *trace;
     struct texts args;
     uint32_t timeout_ms; /**< 0 when not given */
     bool yes;

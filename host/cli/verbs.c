@@ -11,6 +11,8 @@ static const struct option_spec list_options[] = {
          MEMBER(all)},
         {"tag", "T", "only tools with this tag", OPTION_TEXT, MEMBER(tag)},
         {"category", "C", "only tools of this category", OPTION_TEXT, MEMBER(category)},
+        {"purpose", "TEXT", "only tools with this in their purpose", OPTION_TEXT, MEMBER(purpose)},
+        {"scenario", "S", "only tools for this scenario", OPTION_TEXT, MEMBER(scenario)},
         {0},
 };
 
@@ -18,6 +20,15 @@ static const struct option_spec call_options[] = {
         {"arg", "NAME=VALUE", "one argument; repeatable", OPTION_LIST, MEMBER(args)},
         {"timeout", "MS", "give up after so many milliseconds", OPTION_TIMEOUT, MEMBER(timeout_ms)},
         {"yes", NULL, "you agree to what the tool does", OPTION_FLAG, MEMBER(yes)},
+        {"caller", "NAME", "who calls, for the tool and the log", OPTION_TEXT, MEMBER(caller)},
+        {"conversation", "ID", "the conversation that the call is part of", OPTION_TEXT,
+         MEMBER(conversation)},
+        {"trace", "ID", "an id that ties records together", OPTION_TEXT, MEMBER(trace)},
+        {0},
+};
+
+static const struct option_spec default_options[] = {
+        {"reset", NULL, "let the highest version be the default again", OPTION_FLAG, MEMBER(reset)},
         {0},
 };
 
@@ -49,6 +60,9 @@ static const struct option_spec export_options[] = {
 };
 
 static const char call_details[] =
+        "VERSION is a version, or a range such as ^1, ~1.2, 1.x or \">=1.2 <2\": the highest in\n"
+        "it that is enabled. Without it, it is the default: 'toolrack help default'.\n"
+        "\n"
         "The arguments are one JSON object; - reads it from standard input. --arg sets\n"
         "one argument, taking its type from the tool's schema: a string stays as it is,\n"
         "anything else is read as JSON. a.b=VALUE sets b inside the object a. Given\n"
@@ -84,10 +98,18 @@ static const char name_details[] =
         "NAME stands for all versions of a tool, those to come too; NAME@VERSION for one.\n"
         "Kept in the state folder, for every later run.\n";
 
+static const char default_details[] =
+        "What 'call NAME' means is the highest version that is enabled, releases before\n"
+        "pre-releases; from now on it is VERSION, whatever versions come, as long as that\n"
+        "one is there and enabled. Without a version: says which it is. The other versions\n"
+        "are called as NAME@VERSION, or by a range such as NAME@^1.\n"
+        "Kept in the state folder, for every later run.\n";
+
 static const char why_details[] =
         "NAME is a plugin's id or one of its tools. Shows its state and the crashes kept\n"
         "of it, the newest first: signal, backtrace, last lines; of a tool that is not as\n"
-        "it was approved, what changed.\n";
+        "it was approved, what changed; of one that breaks the promise of its version, how\n"
+        "it differs from the version before.\n";
 
 static const char grant_details[] =
         "Lets a 'dangerous' tool run, and a 'confirm' one without asking: all versions of\n"
@@ -142,6 +164,8 @@ const struct verb cli_verbs[] = {
          verb_disable},
         {"priority", "NAME[@VERSION] N", "set a tool's priority; higher goes first", name_details,
          NULL, 2, 2, true, verb_priority},
+        {"default", "NAME [VERSION]", "set or show the version that a name alone means",
+         default_details, default_options, 1, 2, true, verb_default},
         {"grant", "NAME[@VERSION]", "let a tool run that is dangerous or asks", grant_details,
          grant_options, 1, 1, true, verb_grant},
         {"revoke", "NAME[@VERSION]", "take back what was granted or approved", revoke_details, NULL,

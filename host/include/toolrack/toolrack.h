@@ -126,6 +126,7 @@ struct toolrack_approval_request {
     const char *reason;       /**< one line: why it is asked */
     char *who;                /**< who answers may write a name here, for the log: "approver" */
     size_t who_room;
+    const char *trace; /**< or NULL */
 };
 
 /** A function of the app that tools of the configuration may name as their handler, with
@@ -219,6 +220,8 @@ struct toolrack_filter {
     const char *name;     /**< only versions of this name */
     const char *tag;      /**< only with this tag */
     const char *category; /**< only of this category */
+    const char *purpose;  /**< only with this in its purpose, whatever the case of its letters */
+    const char *scenario; /**< only for this scenario */
 };
 #define TOOLRACK_FILTER_INIT \
     { .size = sizeof(struct toolrack_filter) }
@@ -236,10 +239,16 @@ TOOLRACK_API struct toolrack_tool *toolrack_tools_get(const struct toolrack_tool
                                                       size_t index);
 TOOLRACK_API void toolrack_tools_free(struct toolrack_tools *tools);
 
-/** Find one tool by "name" or "name@version". By name alone it is the highest version that is
- * enabled, or the highest of all when none is.
+/** Find one tool by "name", "name@1.2.0" or "name@RANGE".
  *
- * @return a reference, to be released by toolrack_tool_unref(); NULL for an unknown name. */
+ * By name alone it is its default: the version that toolrack_set_default() names, as long as that
+ * is registered and enabled; else the highest that is enabled, where any release goes before every
+ * pre-release; the highest of all when none is enabled. By a range such as "^1", "~1.2", "1.x",
+ * ">=1.2 <2", "1.2 - 1.8" or "^1 || ^2" it is the highest version in it that is enabled, or the
+ * highest in it of all; pre-releases are in a range only when it names one of the same version.
+ *
+ * @return a reference, to be released by toolrack_tool_unref(); NULL for an unknown name, and where
+ *         no version fits. */
 TOOLRACK_API struct toolrack_tool *toolrack_get(struct toolrack *host, const char *name);
 TOOLRACK_API struct toolrack_tool *toolrack_tool_ref(struct toolrack_tool *tool);
 TOOLRACK_API void toolrack_tool_unref(struct toolrack_tool *tool);
@@ -276,6 +285,17 @@ TOOLRACK_API const char *toolrack_tool_category(const struct toolrack_tool *tool
 /** Comma-separated, as the plugin wrote them. */
 TOOLRACK_API const char *toolrack_tool_tags(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_has_tag(const struct toolrack_tool *tool, const char *tag);
+/** What to use instead of a tool that is on its way out, or until when it stays; NULL: it is not. A
+ * call of it works; the first one is a warning in the log. */
+TOOLRACK_API const char *toolrack_tool_deprecated(const struct toolrack_tool *tool);
+/** One line: what it is for. */
+TOOLRACK_API const char *toolrack_tool_purpose(const struct toolrack_tool *tool);
+/** When it applies: comma-separated, as the plugin wrote them. */
+TOOLRACK_API const char *toolrack_tool_scenarios(const struct toolrack_tool *tool);
+TOOLRACK_API bool toolrack_tool_has_scenario(const struct toolrack_tool *tool,
+                                             const char *scenario);
+/** Whether toolrack_set_default() made it the default of its name. */
+TOOLRACK_API bool toolrack_tool_is_set_default(const struct toolrack_tool *tool);
 /** JSON Schema of the arguments. */
 TOOLRACK_API const char *toolrack_tool_schema(const struct toolrack_tool *tool);
 /** JSON Schema of the result; NULL when nothing is said about it. */
@@ -319,14 +339,28 @@ struct toolrack_statistics {
 TOOLRACK_API struct toolrack_statistics toolrack_tool_statistics(const struct toolrack_tool *tool);
 
 /** Enable or disable a tool, by "name" (all its versions, those that come later too) or
- * "name@version". Kept in the state folder, durable when the function returns.
+ * "name@version"; not by a range, which would come to mean another version. Kept in the state
+ * folder, durable when the function returns.
  * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND (the message names the nearest);
- *         TOOLRACK_E_IO when it could not be kept: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+ *         TOOLRACK_E_INVALID for a range; TOOLRACK_E_IO when it could not be kept: then nothing
+ * changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
                                       struct toolrack_error *err);
 /** Set a tool's priority, likewise; any number. */
 TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
                                        struct toolrack_error *err);
+
+/** Make one version of a tool the default of its name: what a call by the name alone means,
+ * whatever versions come. While that version is not registered, or is disabled, the default is what
+ * it would be without, and toolrack_why() says so. Kept in the state folder, durable when the
+ * function returns.
+ *
+ * @param name     without a version
+ * @param version  of a registered tool; NULL: let the highest be the default again
+ * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a range or
+ *         what is no version; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
+                                      struct toolrack_error *err);
 
 /** Register the tools of a descriptor in the app's own memory: the same struct that a plugin
  * exports, with real functions. Copied, except for the functions, which must stay. Its priority
@@ -349,9 +383,9 @@ TOOLRACK_API int toolrack_register(struct toolrack *host, const struct tr_plugin
 TOOLRACK_API int toolrack_add_service(struct toolrack *host, const struct toolrack_service *service,
                                       struct toolrack_error *err);
 
-/** Take a registration out by its number, or all versions of a name ("name" or "name@version").
- * Calls that run go on.
- * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_NO_MEMORY. */
+/** Take a registration out by its number, or all versions of a name ("name" or "name@version",
+ * no range). Calls that run go on.
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a range; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_unregister(struct toolrack *host, uint64_t uid,
                                      struct toolrack_error *err);
 TOOLRACK_API int toolrack_unregister_name(struct toolrack *host, const char *name,
@@ -410,8 +444,12 @@ TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
  * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
  * fix), retired (earlier generations: generation, state, cause), crashes (the bundles kept, the
  * newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
- * Asked about a tool: also tool, permission and, when it is not as it was approved, changed: by
- * "description" or "schema" an object of the texts "approved" and "now".
+ * Asked about a tool: also tool, tool_version, permission, deprecated; default (an object: version,
+ * what a call by its name alone means; set, the version that toolrack_set_default() named, or null;
+ * reason, why it is not that one, or null); when it was registered in place of or beside an older
+ * version that it should be compatible with and is not, compatibility (an object: older, the
+ * version; and differences, an array of objects: rule, field, text); and, when it is not as it was
+ * approved, changed: by "description" or "schema" an object of the texts "approved" and "now".
  * @param name  of the plugin, or of one of its tools
  * @return as above. */
 TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
@@ -457,9 +495,9 @@ TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
  * @param name     "name" (all versions, those to come too) or "name@version"
  * @param seconds  how long; 0 is until it is revoked
  * @param who      for the log; NULL is "api"
- * @return 0; TOOLRACK_E_NOT_FOUND (the message names the nearest); TOOLRACK_E_INVALID for more than
- *         a hundred years; TOOLRACK_E_IO, TOOLRACK_E_LIMIT_EXCEEDED: nothing changed;
- *         TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_NOT_FOUND (the message names the nearest); TOOLRACK_E_INVALID for a range
+ *         of versions, or more than a hundred years; TOOLRACK_E_IO, TOOLRACK_E_LIMIT_EXCEEDED:
+ * nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds,
                                 const char *who, struct toolrack_error *err);
 
@@ -565,7 +603,7 @@ struct toolrack_call_options {
 
 /** Call a tool and wait for its result.
  *
- * @param name       "name" or "name@version"
+ * @param name       as toolrack_get() takes it
  * @param arguments  the text of a JSON object; NULL or "" is {}
  * @param options    borrowed during the call; NULL is all defaults
  * @param ret        receives the result, to be released by toolrack_result_free()
