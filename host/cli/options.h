@@ -53,8 +53,6 @@ struct options {
     bool yes;
     uint32_t for_s; /**< 0 when not given */
     const char *format;
-    const char *caller;
-    const char *conversation;
     const char *allow;
     uint32_t limit;  /**< 0 when not given */
     uint32_t budget; /**< 0 when not given */
