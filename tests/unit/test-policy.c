@@ -176,8 +176,9 @@ static void a_wrong_policy_is_refused(void **state) {
     is_refused("{\"paths\": {\"workspace\": \"work\"}}", "absolute");
     is_refused("{\"policies\": []}", "plugin ids");
     is_refused("{\"policies\": {\"a\": {\"allow\": [\"reads\"]}}}", "\"read\"");
-    is_refused("{\"policies\": {\"a\": {\"memory_mb\": 0}}}", "\"memory_mb\"");
-    is_refused("{\"policies\": {\"a\": {\"memory\": 5}}}", "unknown or wrong member \"memory\"");
+    is_refused("{\"policies\": {\"a\": {\"memory_mb\": 0}}}", "/policies/a/memory_mb");
+    is_refused("{\"policies\": {\"a\": {\"memory\": 5}}}",
+               "unknown key \"memory\"; did you mean \"memory_mb\"?");
     is_refused("{\"folders\": [{\"path\": \"/a\", \"isolation\": 1}]}", "\"process\"");
 }
 
