@@ -18,8 +18,8 @@ static int describe(const struct foreign *foreign, struct descriptor **ret,
     return no_memory ? error_oom(err) : code;
 }
 
-static int make_plugin(struct toolrack *host, const struct foreign *foreign,
-                       struct descriptor *desc, struct plugin **ret, struct toolrack_error *err) {
+int host_make_foreign(struct toolrack *host, const struct foreign *foreign, struct descriptor *desc,
+                      struct plugin **ret, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(files_destroy_apartp)
     struct plugin_file *file = files_create_apart(&definitions);
@@ -45,7 +45,7 @@ int host_add_foreign(struct toolrack *host, const struct foreign *foreign, uint6
     CLEANUP(plugin_unrefp) struct plugin *plugin = NULL;
     int code = describe(foreign, &desc, err);
     if (code == 0) {
-        code = make_plugin(host, foreign, desc, &plugin, err);
+        code = host_make_foreign(host, foreign, desc, &plugin, err);
     }
     if (code == 0) {
         code = registry_add_all(host->registry, plugin, ret_uid, err);

@@ -6,7 +6,14 @@
 #pragma once
 
 #include "plugin/foreign.h"
+#include "registry/plugin.h"
 #include "toolrack/toolrack.h"
+
+/** A plugin of one, to be registered, as foreign_describe() has described it.
+ * @return 0 with a reference; TOOLRACK_E_REFUSED; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY.
+ * [any-thread] */
+int host_make_foreign(struct toolrack *host, const struct foreign *foreign, struct descriptor *desc,
+                      struct plugin **ret, struct toolrack_error *err);
 
 /** Register one. Nothing of the library is touched before its first call.
  *

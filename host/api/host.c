@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/configured.h"
 #include "api/opening.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -223,6 +224,9 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     if (code == 0) {
         code = open_store(host, &host->places, err);
     }
+    if (code == 0) {
+        code = configured_open(host, err);
+    }
     if (code < 0 || host->options.no_scan) {
         return code;
     }
@@ -252,6 +256,8 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     host->options.state_dir = NULL;
     host->options.plugin_dirs = NULL;
     host->options.worker_program = NULL;
+    host->options.services = NULL;
+    host->options.service_count = 0;
     *ret = host;
     return 0;
 }
@@ -259,6 +265,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 /* What is left when nobody uses it any more. */
 static void host_free(struct toolrack *host) {
     config_finish(&host->config);
+    services_finish(&host->services);
     quarantines_finish(&host->quarantines);
     consents_finish(&host->consents);
     files_finish(host);

@@ -4,8 +4,12 @@
  *   folders.c   which files and folders a host uses
  *   manage.c    enable, disable, priority, register, unregister
  *   defaults.c  which version a name alone means
- *   list.c      list, refusals, check
+ *   list.c      list, refusals
+ *   check.c     what is wrong with a plugin file, or a configuration
+ *   configured.c  tools that the configuration defines, services of the app
+ *   export.c    definitions for providers
  *   calls.c     call, submit, cancel
+ *   answer.c    the calls of a model's message, and their results
  *   generation.c  one generation of a plugin file: policy, image, crew
  *   foreign.c   tools that are functions of installed libraries
  *   quarantine.c  plugins that crashed too often
@@ -30,6 +34,7 @@
 #include "api/permission.h"
 #include "api/quarantine.h"
 #include "api/retire.h"
+#include "api/services.h"
 #include "api/trial.h"
 #include "api/watcher.h"
 #include "base/log.h"
@@ -52,7 +57,9 @@ struct toolrack {
     struct toolrack_options options; /* its pointers: only the callbacks and `user` are kept */
     struct log log;
     struct config config;
-    pthread_mutex_t config_lock; /* settings of plugins are made in config.arena */
+    struct services services;
+    pthread_mutex_t config_lock; /* settings of plugins and definitions are made in config.arena;
+                                  * guards the services too */
     struct store *store;         /* NULL: nothing is kept */
     struct registry *registry;
     struct call_host calls;

@@ -14,6 +14,12 @@
 
 static struct plugin_file *file_of_plugin(const struct plugin *plugin, struct toolrack_error *err) {
     const struct generation *generation = generation_of(plugin);
+    if (generation == NULL && plugin->path != NULL) {
+        (void)error_set(err, TOOLRACK_E_INVALID,
+                        "'%s' is defined in %s, which is read at the start: start again",
+                        plugin->desc->plugin->id, plugin->path);
+        return NULL;
+    }
     if (generation == NULL) {
         (void)error_set(err, TOOLRACK_E_INVALID,
                         "plugin '%s' was registered by the app and has no file to reload",

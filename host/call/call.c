@@ -293,9 +293,10 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
     if (code < 0) {
         return code;
     }
-    code = may_take(call, CALL_RUNS)
-                   ? judge(call, run_json_tool(&call->run, prepared->run, err), err)
-                   : given_up(err);
+    const struct run_service *service = &call->tool->reg->plugin->service;
+    code = !may_take(call, CALL_RUNS) ? given_up(err)
+           : service->run != NULL     ? judge(call, run_service(&call->run, service, err), err)
+                                  : judge(call, run_json_tool(&call->run, prepared->run, err), err);
     leave_plugin(call);
     if (code == 0 && prepared->result_schema != NULL) {
         code = check_result(call, prepared->result_schema, err);
@@ -374,10 +375,7 @@ static int relay_question(void *user, const char *message, const char *schema, c
 
 /* What the schema of the result is about: the JSON reply, alone or beside other blocks. */
 static yyjson_val *structured_of(const struct crew_reply *reply) {
-    yyjson_val *structured = yyjson_obj_get(reply->json, "structuredContent");
-    return yyjson_is_arr(yyjson_obj_get(reply->json, "content")) && structured != NULL
-                   ? structured
-                   : reply->json;
+    return reply->is_content ? yyjson_obj_get(reply->json, "structuredContent") : reply->json;
 }
 
 static int check_reply(const struct schema *schema, const struct crew_reply *reply,

@@ -32,8 +32,30 @@ static const struct option_spec default_options[] = {
         {0},
 };
 
+static const struct option_spec answer_options[] = {
+        {"format", "F", "whose message it is", OPTION_TEXT, MEMBER(format)},
+        {"caller", "WHO", "who calls, for the tools and the log", OPTION_TEXT, MEMBER(caller)},
+        {"conversation", "ID", "the conversation it belongs to", OPTION_TEXT, MEMBER(conversation)},
+        {"timeout", "MS", "give each call up after so many milliseconds", OPTION_TIMEOUT,
+         MEMBER(timeout_ms)},
+        {"yes", NULL, "you agree to what the tools do", OPTION_FLAG, MEMBER(yes)},
+        {0},
+};
+
 static const struct option_spec grant_options[] = {
         {"for", "DURATION", "how long, such as 30s, 10m, 2h or 7d", OPTION_DURATION, MEMBER(for_s)},
+        {0},
+};
+
+static const struct option_spec export_options[] = {
+        {"format", "F", "openai, openai-responses, anthropic, gemini, ollama or mcp", OPTION_TEXT,
+         MEMBER(format)},
+        {"allow", "A,B", "only these tools", OPTION_TEXT, MEMBER(allow)},
+        {"limit", "N", "at most so many tools, by priority", OPTION_COUNT, MEMBER(limit)},
+        {"budget", "TOKENS", "at most so many tokens in all, by priority", OPTION_COUNT,
+         MEMBER(budget)},
+        {"explain", NULL, "say what was changed or left out, and why", OPTION_FLAG,
+         MEMBER(explain)},
         {0},
 };
 
@@ -52,8 +74,24 @@ static const char call_details[] =
         "elsewhere it runs with --yes only. A 'dangerous' one runs when it is granted:\n"
         "'toolrack grant NAME'.\n";
 
+static const char answer_details[] =
+        "Reads a model's message, or the whole response that holds it, from FILE or standard\n"
+        "input; executes the tools it calls, side by side; and prints as JSON what is to be\n"
+        "appended to the conversation behind it: [] when it calls nothing. A call that fails\n"
+        "is a result that says so. F is one of openai, openai-responses, anthropic, gemini,\n"
+        "ollama and mcp.\n";
+
+static const char export_details[] =
+        "Prints the JSON array that a provider wants as its list of tools. Names and schemas\n"
+        "are made acceptable to it; a tool that cannot be is left out, and the others are\n"
+        "not the worse for it. What was cut, refused or not found is said on standard error,\n"
+        "with --explain every change; with --explain --json all is one object with\n"
+        "'definitions' and 'report'. A token is taken for four bytes.\n";
+
 static const char check_details[] =
-        "Reads the files and runs nothing of them. Exit code 1 when there is an error or\n"
+        "Reads plugins and configurations, and runs nothing of them. What ends in .json\n"
+        "or begins as JSON is a configuration: its errors have line and column, those of\n"
+        "the tools that it defines too. Exit code 1 when there is an error or\n"
         "a warning in any of them; notes alone are no failure.\n";
 
 static const char name_details[] =
@@ -116,6 +154,10 @@ const struct verb cli_verbs[] = {
          verb_show},
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
          call_options, 1, 2, true, verb_call},
+        {"answer", "--format F [FILE|-]", "execute the calls of a model's message", answer_details,
+         answer_options, 0, 1, true, verb_answer},
+        {"export", "--format F", "print the tools as a provider of models wants them",
+         export_details, export_options, 0, 0, true, verb_export},
         {"enable", "NAME[@VERSION]", "switch a tool on", name_details, NULL, 1, 1, true,
          verb_enable},
         {"disable", "NAME[@VERSION]", "switch a tool off", name_details, NULL, 1, 1, true,
@@ -142,7 +184,7 @@ const struct verb cli_verbs[] = {
          1, 1, true, verb_rollback},
         {"watch", "", "reload plugins as their files change", watch_details, NULL, 0, 0, false,
          verb_watch},
-        {"check", "FILE.so ...", "say what is wrong with a plugin, and the fix", check_details,
+        {"check", "FILE ...", "say what is wrong with a plugin or toolrack.json", check_details,
          NULL, 1, MANY_WORDS, false, verb_check},
         {"version", "", "print the version", NULL, NULL, 0, 0, false, verb_version},
         {"help", "[VERB]", "print help", NULL, NULL, 0, 1, false, verb_help},

@@ -1096,9 +1096,17 @@ void registry_visit(struct registry *registry, bool (*visit)(void *user, struct 
     rcu_read_end();
 }
 
-struct toolrack_text *registry_definitions(struct registry *registry) {
+void registry_look(struct registry *registry, void (*look)(void *user, const struct snapshot *),
+                   void *user) {
     rcu_read_begin();
-    struct toolrack_text *text = snapshot_definitions(read_current(registry));
+    look(user, read_current(registry));
+    rcu_read_end();
+}
+
+struct toolrack_text *registry_definitions(struct registry *registry, enum toolrack_format format,
+                                           snapshot_define *define) {
+    rcu_read_begin();
+    struct toolrack_text *text = snapshot_definitions(read_current(registry), format, define);
     rcu_read_end();
     return text;
 }
@@ -1200,6 +1208,13 @@ static void refuse_locked(struct registry *registry, const struct toolrack_refus
 void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal) {
     (void)pthread_mutex_lock(&registry->writer);
     refuse_locked(registry, refusal);
+    (void)pthread_mutex_unlock(&registry->writer);
+}
+
+void registry_forgive(struct registry *registry, const char *file, const char *rule,
+                      const char *tool) {
+    (void)pthread_mutex_lock(&registry->writer);
+    refusals_remove(&registry->refusals, file, rule, tool);
     (void)pthread_mutex_unlock(&registry->writer);
 }
 

@@ -107,6 +107,9 @@ bool registration_enabled_by_default(const struct registration *reg) {
 int32_t registration_default_priority(const struct registration *reg) {
     int32_t most = trust_priority(reg->plugin->trust);
     int32_t asked = reg->spec->tool->priority;
+    if (reg->plugin->priority_stated) {
+        return asked;
+    }
     return asked == 0 || asked > most ? most : asked;
 }
 

@@ -67,8 +67,8 @@ struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_
                                   bool is_set_default);
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 
-/** What a plugin gave the tool: enabled unless it says otherwise; its priority, cut to its trust's.
- */
+/** What a plugin gave the tool: enabled unless it says otherwise; its priority, cut to its trust's
+ * unless an administrator stated it. */
 bool registration_enabled_by_default(const struct registration *reg);
 int32_t registration_default_priority(const struct registration *reg);
 

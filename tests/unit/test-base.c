@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-place.h"
 #include "base/json.h"
 #include "base/name.h"
 #include "base/rendering.h"
@@ -565,6 +566,55 @@ static void one_cpu_never_spins(void **state) {
     assert_false(spin_worthwhile(&spin));
 }
 
+static void places_of_values_are_found_again(void **state) {
+    (void)state;
+    static const char text[] = "// {\"a\": 0}\n"
+                               "{\"a\": [1, /* 2, */ \"}]\", {\"b/~\": null}],\n"
+                               " \"\\u0061b\": true, \"é\": 5, \"a\": 6,}";
+    static const struct {
+        const char *pointer;
+        enum json_place_at at;
+        size_t line; /* 0: not there */
+        size_t column;
+    } cases[] = {
+            {"", JSON_PLACE_VALUE, 2, 1},          {"/a", JSON_PLACE_VALUE, 2, 7},
+            {"/a", JSON_PLACE_KEY, 2, 2},          {"/a", JSON_PLACE_LAST_KEY, 3, 27},
+            {"/a/1", JSON_PLACE_VALUE, 2, 20},     {"/a/2/b~1~0", JSON_PLACE_VALUE, 2, 34},
+            {"/a/2/b~1~0", JSON_PLACE_KEY, 2, 27}, {"/ab", JSON_PLACE_VALUE, 3, 13},
+            {"/é", JSON_PLACE_VALUE, 3, 24},       {"/a/3", JSON_PLACE_VALUE, 0, 0},
+            {"/a/x", JSON_PLACE_VALUE, 0, 0},      {"/b", JSON_PLACE_VALUE, 0, 0},
+            {"/a/0/c", JSON_PLACE_VALUE, 0, 0},    {"a", JSON_PLACE_VALUE, 0, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        size_t position;
+        size_t line = 0;
+        size_t column = 0;
+        if (json_place_find(text, sizeof text - 1, cases[i].pointer, cases[i].at, &position)) {
+            json_place_line(text, sizeof text - 1, position, &line, &column);
+        }
+        if (line != cases[i].line || column != cases[i].column) {
+            fail_msg("'%s' is at %zu:%zu", cases[i].pointer, line, column);
+        }
+    }
+}
+
+static void a_pointer_takes_what_fits(void **state) {
+    (void)state;
+    char pointer[JSON_POINTER_MAX] = "";
+    json_pointer_add(pointer, "a/b~c");
+    json_pointer_add_index(pointer, 12);
+    assert_string_equal(pointer, "/a~1b~0c/12");
+    char key[JSON_POINTER_MAX];
+    memset(key, '~', sizeof key);
+    key[sizeof key - 1] = '\0';
+    json_pointer_add(pointer, key);
+    assert_string_equal(pointer, "/a~1b~0c/12");
+    for (size_t i = 0; i < JSON_POINTER_MAX; i++) {
+        json_pointer_add(pointer, "");
+    }
+    assert_true(strlen(pointer) < JSON_POINTER_MAX);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
@@ -576,6 +626,8 @@ int main(void) {
             cmocka_unit_test(buf_writes_json),
             cmocka_unit_test(buf_escapes_every_byte_anywhere),
             cmocka_unit_test(json_knows_plain_characters),
+            cmocka_unit_test(places_of_values_are_found_again),
+            cmocka_unit_test(a_pointer_takes_what_fits),
             cmocka_unit_test(buf_grows),
             cmocka_unit_test(base64_there_and_back),
             cmocka_unit_test(base64_says_what_is_wrong),

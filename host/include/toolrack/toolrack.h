@@ -44,6 +44,7 @@ extern "C" {
 #endif
 
 struct tr_plugin;         /* toolrack/plugin.h */
+struct tr_call;           /* likewise */
 struct toolrack;          /* a host */
 struct toolrack_tool;     /* one version of one tool as it was at one moment */
 struct toolrack_tools;    /* a list of them */
@@ -128,6 +129,17 @@ struct toolrack_approval_request {
     const char *trace; /**< or NULL */
 };
 
+/** A function of the app that tools of the configuration may name as their handler, with
+ * `implementation` {"type": "internal", "handler": NAME}. This struct does not grow. */
+struct toolrack_service {
+    const char *name;
+    /** Reads its arguments and replies through the call, as a JSON tool of a plugin does with the
+     * functions of toolrack/plugin.h; returns its tr_status. In this process, on several threads at
+     * once, on those of the callers or of the host. It must stay until toolrack_close(). */
+    int32_t (*run)(struct tr_call *call, void *user);
+    void *user;
+};
+
 struct toolrack_options {
     size_t size; /**< sizeof(struct toolrack_options) */
 
@@ -141,7 +153,7 @@ struct toolrack_options {
      * configuration, of TOOLRACK_PLUGIN_PATH, $XDG_DATA_HOME/toolrack/plugins and the installed
      * one. */
     const char *const *plugin_dirs;
-    /** Do not scan at all: only tools that the app registers. */
+    /** Do not scan at all: only tools that the app registers or the configuration defines. */
     bool no_scan;
     /** How long a call may take when neither its caller nor the tool says; 0 is 30000. */
     uint32_t deadline_ms;
@@ -167,7 +179,8 @@ struct toolrack_options {
     bool watch;
     /** How long nothing must have happened to a file before it is looked at; 0 is 100. */
     uint32_t watch_debounce_ms;
-    /** Only plugins of the installed folder, whatever else is said: to start at all, and look. */
+    /** Only plugins of the installed folder, whatever else is said, and no tools of the
+     * configuration: to start at all, and look. */
     bool safe_mode;
     /** Whether a call of a `confirm` tool may run that nothing allows yet; NULL: it may not. It may
      * wait for a person: the call's time begins with the answer, and other calls go on. On the
@@ -175,12 +188,16 @@ struct toolrack_options {
      * it may call back, but not toolrack_close(), which waits for it.
      * @return enum toolrack_approval */
     int (*approve)(void *user, const struct toolrack_approval_request *request);
+    /** Functions for tools of the configuration: `service_count` of them, copied. */
+    const struct toolrack_service *services;
+    size_t service_count;
 };
 #define TOOLRACK_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_options) }
 
-/** Open a host: read the configuration and the settings kept, scan the folders. No plugin is
- * loaded. A file that cannot be used is a row with a reason, never a failure.
+/** Open a host: read the configuration and the settings kept, register the tools that the
+ * configuration defines, scan the folders. No plugin is loaded. A file or a definition that cannot
+ * be used is a row with a reason, never a failure.
  *
  * @param options  borrowed during the call; NULL is all defaults
  * @return 0; TOOLRACK_E_INVALID for a configuration that is wrong (the message says where);
@@ -300,7 +317,8 @@ TOOLRACK_API bool toolrack_tool_idempotent(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_open_world(const struct toolrack_tool *tool);
 /** How long a call may take by the tool's own word, in milliseconds; 0 is the host's default. */
 TOOLRACK_API uint32_t toolrack_tool_deadline_ms(const struct toolrack_tool *tool);
-/** The id of its plugin, and the file it came from (NULL for one that the app registered). */
+/** The id of its plugin, and the file it came from (NULL for one that the app registered). A tool
+ * of the configuration is the one of a plugin of its own name, from that file. */
 TOOLRACK_API const char *toolrack_tool_plugin(const struct toolrack_tool *tool);
 TOOLRACK_API const char *toolrack_tool_file(const struct toolrack_tool *tool);
 /** "builtin", "official" or "community". */
@@ -357,6 +375,14 @@ TOOLRACK_API int toolrack_set_default(struct toolrack *host, const char *name, c
 TOOLRACK_API int toolrack_register(struct toolrack *host, const struct tr_plugin *plugin,
                                    uint64_t *ret_uids, struct toolrack_error *err);
 
+/** Register a service after the host was opened: the tools of the configuration that name it as
+ * their handler, refused until now, come with it. It cannot be taken back; its tools can, by
+ * toolrack_unregister_name().
+ * @return 0; TOOLRACK_E_EXISTS when there is one of that name; TOOLRACK_E_INVALID without a name or
+ *         a function; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_add_service(struct toolrack *host, const struct toolrack_service *service,
+                                      struct toolrack_error *err);
+
 /** Take a registration out by its number, or all versions of a name ("name" or "name@version",
  * no range). Calls that run go on.
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a range; TOOLRACK_E_NO_MEMORY. */
@@ -368,7 +394,8 @@ TOOLRACK_API int toolrack_unregister_name(struct toolrack *host, const char *nam
 /** What was not registered: a file as a whole, or one tool of it. Texts live as long as the list.
  */
 struct toolrack_refusal {
-    const char *file;   /**< where it stands; NULL for something the app registered */
+    const char *file;   /**< where it stands: plugin or configuration; NULL for something the app
+                             registered */
     const char *plugin; /**< the plugin's id as far as it could be read, or NULL */
     const char *tool;   /**< the tool's name, or NULL when the whole file was refused */
     const char *rule;   /**< the rule's id, such as "elf-truncated" */
@@ -385,7 +412,8 @@ TOOLRACK_API const struct toolrack_refusal *toolrack_refusals_get(
 TOOLRACK_API void toolrack_refusals_free(struct toolrack_refusals *refusals);
 
 /** The definitions of all enabled tools as one JSON array in registry order: name, title,
- * description, inputSchema, outputSchema, annotations. Made once for each state of the registry.
+ * description, inputSchema, outputSchema, annotations. Made once for each state of the registry. The
+ * same as toolrack_export() in TOOLRACK_FORMAT_MCP.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_definitions(struct toolrack *host, struct toolrack_text **ret,
                                       struct toolrack_error *err);
@@ -628,6 +656,9 @@ TOOLRACK_API const char *toolrack_result_json(const struct toolrack_result *resu
 /** The text of a result that is one text alone; else NULL. */
 TOOLRACK_API const char *toolrack_result_text(const struct toolrack_result *result,
                                               size_t *ret_length);
+/** Whether the JSON is the last of these: {"content":[...]}. A tool's own JSON may look the same.
+ */
+TOOLRACK_API bool toolrack_result_is_content(const struct toolrack_result *result);
 /** How long the call took, in nanoseconds. */
 TOOLRACK_API uint64_t toolrack_result_duration_ns(const struct toolrack_result *result);
 TOOLRACK_API void toolrack_result_free(struct toolrack_result *result);
@@ -636,16 +667,19 @@ TOOLRACK_API void toolrack_result_free(struct toolrack_result *result);
 
 enum toolrack_severity { TOOLRACK_NOTE, TOOLRACK_WARNING, TOOLRACK_ERROR };
 
-/** One thing about a plugin file. Texts live as long as the findings. */
+/** One thing about a plugin file or a configuration. Texts live as long as the findings. */
 struct toolrack_finding {
     enum toolrack_severity severity;
     const char *rule;  /**< the rule's id */
     const char *tool;  /**< the tool concerned, or NULL */
     const char *cause; /**< one line: what and where */
     const char *fix;   /**< one line: what to do */
+    size_t line;       /**< of a configuration, from 1, with the column; of a plugin 0 */
+    size_t column;
 };
 
-/** Check a plugin file by all rules, without loading it.
+/** Check a plugin file by all rules, without loading it; or a configuration, which is a file whose
+ * name ends in ".json" or that begins as JSON does, with the tools it defines.
  * @return 0 with what was found, perhaps nothing, to be released by toolrack_findings_free();
  *         TOOLRACK_E_NOT_FOUND or TOOLRACK_E_IO when the file cannot be read;
  *         TOOLRACK_E_NO_MEMORY. */
@@ -654,8 +688,10 @@ TOOLRACK_API int toolrack_check(const char *file, struct toolrack_findings **ret
 TOOLRACK_API size_t toolrack_findings_count(const struct toolrack_findings *findings);
 TOOLRACK_API const struct toolrack_finding *toolrack_findings_get(
         const struct toolrack_findings *findings, size_t index);
+/** Whether a configuration was checked. */
+TOOLRACK_API bool toolrack_findings_is_configuration(const struct toolrack_findings *findings);
 /** Id, version and number of sound tools of the plugin that was checked; NULL and 0 when it could
- * not be read. */
+ * not be read. Of a configuration NULL, NULL and the number of sound definitions. */
 TOOLRACK_API const char *toolrack_findings_plugin(const struct toolrack_findings *findings);
 TOOLRACK_API const char *toolrack_findings_version(const struct toolrack_findings *findings);
 TOOLRACK_API size_t toolrack_findings_tool_count(const struct toolrack_findings *findings);
