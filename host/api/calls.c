@@ -90,9 +90,7 @@ int toolrack_call(struct toolrack *host, const char *name, const char *arguments
                   struct toolrack_error *err) {
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(host, name, options);
     if (tool == NULL) {
-        int code = registry_not_found(host->registry, name, err);
-        error_set_tool(err, name);
-        return code;
+        return registry_not_found(host->registry, name, err);
     }
     return toolrack_tool_call(host, tool, arguments, length_of(arguments), options, ret, err);
 }
@@ -102,9 +100,7 @@ int toolrack_submit(struct toolrack *host, const char *name, const char *argumen
                     struct toolrack_call **ret, struct toolrack_error *err) {
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(host, name, options);
     if (tool == NULL) {
-        int code = registry_not_found(host->registry, name, err);
-        error_set_tool(err, name);
-        return code;
+        return registry_not_found(host->registry, name, err);
     }
     /* To the app a submitted job is a call. */
     return pool_submit(host->pool, tool, arguments, length_of(arguments), options,

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "base/error.h"
 #include "worker/crew.h"
 
-int config_read_isolation(const struct reading *reading, const char *pointer, yyjson_val *value,
+int config_read_isolation(const struct reading *reading, const char *parent, yyjson_val *value,
                           enum isolation *ret) {
     if (value == NULL) {
         *ret = ISOLATION_UNSTATED;
@@ -15,12 +16,12 @@ int config_read_isolation(const struct reading *reading, const char *pointer, yy
     } else if (yyjson_equals_str(value, "none")) {
         *ret = ISOLATION_NONE;
     } else {
-        return config_wrong(reading, pointer, "has \"isolation\" \"process\" or \"none\"");
+        return config_wrong_at(reading, "must be \"process\" or \"none\"", "%s/isolation", parent);
     }
     return 0;
 }
 
-int config_read_pin(const struct reading *reading, const char *pointer, yyjson_val *value,
+int config_read_pin(const struct reading *reading, const char *parent, yyjson_val *value,
                     enum pin_policy *ret) {
     if (value == NULL) {
         *ret = PIN_UNSTATED;
@@ -31,17 +32,18 @@ int config_read_pin(const struct reading *reading, const char *pointer, yyjson_v
     } else if (yyjson_equals_str(value, "enforce")) {
         *ret = PIN_ENFORCE;
     } else {
-        return config_wrong(reading, pointer, "has \"pin\" \"off\", \"warn\" or \"enforce\"");
+        return config_wrong_at(reading, "must be \"off\", \"warn\" or \"enforce\"", "%s/pin",
+                               parent);
     }
     return 0;
 }
 
 int config_read_isolation_member(const struct reading *reading, yyjson_val *value) {
-    return config_read_isolation(reading, "/isolation", value, &reading->config->isolation);
+    return config_read_isolation(reading, "", value, &reading->config->isolation);
 }
 
 int config_read_pin_member(const struct reading *reading, yyjson_val *value) {
-    return config_read_pin(reading, "/pin", value, &reading->config->pin);
+    return config_read_pin(reading, "", value, &reading->config->pin);
 }
 
 int config_read_require_sandbox(const struct reading *reading, yyjson_val *value) {
@@ -53,18 +55,19 @@ int config_read_require_sandbox(const struct reading *reading, yyjson_val *value
 }
 
 int config_read_paths(const struct reading *reading, yyjson_val *value) {
-    static const char what[] = "must be an object of absolute paths by placeholder";
     size_t at;
     size_t count;
     yyjson_val *name;
     yyjson_val *path;
     if (!yyjson_is_obj(value)) {
-        return config_wrong(reading, "/paths", what);
+        return config_wrong(reading, "/paths",
+                            "must be an object of absolute paths by placeholder");
     }
     yyjson_obj_foreach (value, at, count, name, path) {
-        (void)name;
         if (!yyjson_is_str(path) || yyjson_get_str(path)[0] != '/') {
-            return config_wrong(reading, "/paths", what);
+            char place[JSON_POINTER_MAX] = "/paths";
+            json_pointer_add(place, yyjson_get_str(name));
+            return config_wrong_at(reading, "must be an absolute path", "%s", place);
         }
     }
     reading->config->paths = value;
@@ -104,16 +107,17 @@ static const struct number *find_number(const char *key) {
     return NULL;
 }
 
-static int read_number(const struct reading *reading, const struct number *number,
-                       yyjson_val *value, struct config_policy *policy) {
+static int read_number(const struct reading *reading, const char *place,
+                       const struct number *number, yyjson_val *value,
+                       struct config_policy *policy) {
     uint64_t given = yyjson_get_uint(value);
     if (!yyjson_is_uint(value) || given == 0 || given > number->max) {
-        return error_set_field(reading->err, TOOLRACK_E_INVALID, "/policies",
-                               "%s: /policies: \"%s\" must be a number from 1 to %u", reading->path,
-                               number->key, number->max);
+        char reason[64];
+        (void)snprintf(reason, sizeof reason, "must be a number from 1 to %u", number->max);
+        return config_wrong_at(reading, reason, "%s/%s", place, number->key);
     }
-    uint32_t *place = (uint32_t *)(void *)((char *)policy + number->offset);
-    *place = (uint32_t)given;
+    uint32_t *field = (uint32_t *)(void *)((char *)policy + number->offset);
+    *field = (uint32_t)given;
     return 0;
 }
 
@@ -134,7 +138,7 @@ static bool is_allowance(yyjson_val *value) {
     return false;
 }
 
-static int read_allow(const struct reading *reading, yyjson_val *value,
+static int read_allow(const struct reading *reading, const char *place, yyjson_val *value,
                       struct config_policy *policy) {
     size_t at;
     size_t count;
@@ -145,52 +149,69 @@ static int read_allow(const struct reading *reading, yyjson_val *value,
     }
     policy->allow = value;
     return sound ? 0
-                 : config_wrong(reading, "/policies",
-                                "has in \"allow\" an array of \"*\", \"read\", \"write\", "
-                                "\"network\", \"spawn\", \"env\", or one of these with a value, as "
-                                "in \"read:/srv/data\"");
+                 : config_wrong_at(reading,
+                                   "must be an array of \"*\", \"read\", \"write\", \"network\", "
+                                   "\"spawn\", \"env\", or one of these with a value, as in "
+                                   "\"read:/srv/data\"",
+                                   "%s/allow", place);
 }
 
-static int read_policy_member(const struct reading *reading, const char *key, yyjson_val *value,
-                              struct config_policy *policy) {
+/* The numbers' keys and the others, up to NULL. */
+static void known_keys(const char **ret) {
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
+        ret[count++] = numbers[i].key;
+    }
+    ret[count++] = "isolation";
+    ret[count++] = "pin";
+    ret[count++] = "allow";
+    ret[count++] = "network_namespace";
+    ret[count] = NULL;
+}
+
+static int read_policy_member(const struct reading *reading, const char *place, const char *key,
+                              yyjson_val *value, struct config_policy *policy) {
     const struct number *number = find_number(key);
     if (number != NULL) {
-        return read_number(reading, number, value, policy);
+        return read_number(reading, place, number, value, policy);
     }
     if (strcmp(key, "isolation") == 0) {
-        return config_read_isolation(reading, "/policies", value, &policy->isolation);
+        return config_read_isolation(reading, place, value, &policy->isolation);
     }
     if (strcmp(key, "pin") == 0) {
-        return config_read_pin(reading, "/policies", value, &policy->pin);
+        return config_read_pin(reading, place, value, &policy->pin);
     }
     if (strcmp(key, "allow") == 0) {
-        return read_allow(reading, value, policy);
+        return read_allow(reading, place, value, policy);
     }
-    if (strcmp(key, "network_namespace") == 0 && yyjson_is_bool(value)) {
+    if (strcmp(key, "network_namespace") == 0) {
         policy->network_namespace = yyjson_get_bool(value);
-        return 0;
+        return yyjson_is_bool(value) ? 0
+                                     : config_wrong_at(reading, "must be true or false",
+                                                       "%s/network_namespace", place);
     }
-    return error_set_field(reading->err, TOOLRACK_E_INVALID, "/policies",
-                           "%s: /policies: unknown or wrong member \"%s\"", reading->path, key);
+    return 0; /* config_check_keys() has told of it */
 }
 
-static int read_policy(const struct reading *reading, yyjson_val *value,
+static int read_policy(const struct reading *reading, const char *place, yyjson_val *value,
                        struct config_policy *policy) {
+    const char *known[ARRAY_LENGTH(numbers) + 5];
     *policy = (struct config_policy){0};
     size_t at;
     size_t count;
     yyjson_val *key;
     yyjson_val *member;
     if (!yyjson_is_obj(value)) {
-        return config_wrong(reading, "/policies", "must hold an object for each plugin id");
+        return config_wrong_at(reading, "must be an object", "%s", place);
     }
+    known_keys(known);
+    int code = config_check_keys(reading, place, value, known);
     yyjson_obj_foreach (value, at, count, key, member) {
-        int code = read_policy_member(reading, yyjson_get_str(key), member, policy);
-        if (code < 0) {
-            return code;
+        if (code == 0) {
+            code = read_policy_member(reading, place, yyjson_get_str(key), member, policy);
         }
     }
-    return 0;
+    return code;
 }
 
 int config_read_policies(const struct reading *reading, yyjson_val *value) {
@@ -202,9 +223,10 @@ int config_read_policies(const struct reading *reading, yyjson_val *value) {
         return config_wrong(reading, "/policies", "must be an object of plugin ids");
     }
     yyjson_obj_foreach (value, at, count, id, policy) {
-        (void)id;
         struct config_policy unused;
-        int code = read_policy(reading, policy, &unused);
+        char place[JSON_POINTER_MAX] = "/policies";
+        json_pointer_add(place, yyjson_get_str(id));
+        int code = read_policy(reading, place, policy, &unused);
         if (code < 0) {
             return code;
         }
@@ -220,7 +242,7 @@ void config_policy(const struct config *config, const char *plugin_id, struct co
     const struct reading reading = {.path = "", .err = &err};
     yyjson_val *value = yyjson_obj_get(config->policies, plugin_id);
     /* It was read before, when the file was. */
-    if (value == NULL || read_policy(&reading, value, ret) < 0) {
+    if (value == NULL || read_policy(&reading, "", value, ret) < 0) {
         *ret = (struct config_policy){0};
     }
 }

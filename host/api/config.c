@@ -2,10 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -18,7 +19,7 @@ static int cannot_read(const char *path, struct toolrack_error *err) {
                      strerror(errno));
 }
 
-static int read_file(const char *path, struct buf *out, struct toolrack_error *err) {
+int config_read_file(const char *path, struct buf *out, struct toolrack_error *err) {
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -47,34 +48,118 @@ static int read_file(const char *path, struct buf *out, struct toolrack_error *e
     }
 }
 
-static int parse(struct config *config, const char *path, const struct buf *text,
-                 struct toolrack_error *err) {
+/* Numbers that no type of C holds stay as they are written, for the answers of tools. */
+#define CONFIG_READ_FLAGS \
+    (YYJSON_READ_ALLOW_COMMENTS | YYJSON_READ_ALLOW_TRAILING_COMMAS | YYJSON_READ_BIGNUM_AS_RAW)
+
+static int parse(const struct reading *reading) {
+    struct config *config = reading->config;
+    const struct buf *text = &config->text;
     yyjson_read_err why;
-    config->doc = yyjson_read_opts(text->data, text->length,
-                                   YYJSON_READ_ALLOW_COMMENTS | YYJSON_READ_ALLOW_TRAILING_COMMAS,
-                                   NULL, &why);
-    if (config->doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        return error_oom(err);
+    config->doc = yyjson_read_opts(text->data, text->length, CONFIG_READ_FLAGS, NULL, &why);
+    if (config->doc != NULL) {
+        return 0;
     }
-    if (config->doc == NULL) {
-        size_t line = 0;
-        size_t column = 0;
-        size_t character = 0;
-        (void)yyjson_locate_pos(text->data, text->length, why.pos, &line, &column, &character);
-        return error_set(err, TOOLRACK_E_INVALID, "%s, line %zu, column %zu: %s", path, line,
-                         column, why.msg);
+    if (why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(reading->err);
     }
-    return 0;
+    if (reading->problems != NULL) {
+        problems_add(reading->problems,
+                     &(struct problem){.severity = TOOLRACK_ERROR,
+                                       .rule = "config-syntax",
+                                       .position = why.pos,
+                                       .fix = "write JSON; comments and a last comma are allowed"},
+                     "%s", why.msg);
+        return 0;
+    }
+    size_t line;
+    size_t column;
+    json_place_line(text->data, text->length, why.pos, &line, &column);
+    return error_set(reading->err, TOOLRACK_E_INVALID, "%s, line %zu, column %zu: %s",
+                     reading->path, line, column, why.msg);
 }
 
 /* ----------------------------------------------------------------- members */
 
-int config_wrong(const struct reading *reading, const char *pointer, const char *reason) {
-    return error_set_field(reading->err, TOOLRACK_E_INVALID, pointer, "%s: %s %s", reading->path,
-                           pointer, reason);
+/* The error of one thing that is wrong; or one of the problems, and it goes on. */
+static int tell(const struct reading *reading, const struct problem *what) {
+    if (reading->problems != NULL) {
+        problems_add(reading->problems, what, "%s", what->cause);
+        return 0;
+    }
+    size_t line = 0;
+    size_t column = 0;
+    const struct buf *text = &reading->config->text;
+    problem_line(what, text->data, text->length, &line, &column);
+    return error_set_field(reading->err, TOOLRACK_E_INVALID, what->pointer,
+                           "%s, line %zu, column %zu: %s", reading->path, line, column,
+                           what->cause);
 }
 
-static int read_trust(const struct reading *reading, yyjson_val *value, enum trust *ret) {
+int config_wrong_at(const struct reading *reading, const char *reason, const char *pointer, ...) {
+    char place[JSON_POINTER_MAX];
+    va_list args;
+    va_start(args, pointer);
+    (void)vsnprintf(place, sizeof place, pointer, args);
+    va_end(args);
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    buf_printf(&cause, "%s %s", place[0] != '\0' ? place : "the file", reason);
+    buf_printf(&fix, "write for example %s",
+               reading->example != NULL ? reading->example : "{\"folders\": [\"/opt/tools\"]}");
+    if (cause.failed || fix.failed) {
+        return error_oom(reading->err);
+    }
+    return tell(reading, &(struct problem){.severity = TOOLRACK_ERROR,
+                                           .rule = "config-value",
+                                           .pointer = place,
+                                           .cause = cause.data,
+                                           .fix = fix.data});
+}
+
+int config_wrong(const struct reading *reading, const char *pointer, const char *reason) {
+    return config_wrong_at(reading, reason, "%s", pointer);
+}
+
+int config_unknown(const struct reading *reading, const char *parent, const char *key,
+                   const char *nearest) {
+    char place[JSON_POINTER_MAX] = "";
+    strncat(place, parent, sizeof place - 1);
+    json_pointer_add(place, key);
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    buf_printf(&cause, "unknown key \"%s\"", key);
+    buf_printf(&fix, nearest != NULL ? "did you mean \"%s\"?" : "remove it", nearest);
+    if (cause.failed || fix.failed) {
+        return error_oom(reading->err);
+    }
+    if (reading->problems == NULL && nearest != NULL) {
+        buf_printf(&cause, "; did you mean \"%s\"?", nearest);
+    }
+    return tell(reading, &(struct problem){.severity = TOOLRACK_ERROR,
+                                           .rule = "config-key",
+                                           .pointer = place,
+                                           .at = JSON_PLACE_KEY,
+                                           .cause = cause.failed ? "unknown key" : cause.data,
+                                           .fix = fix.data});
+}
+
+static int twice(const struct reading *reading, const char *key) {
+    char place[JSON_POINTER_MAX] = "";
+    json_pointer_add(place, key);
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    buf_printf(&cause, "the key \"%s\" is given twice", key);
+    return cause.failed ? error_oom(reading->err)
+                        : tell(reading, &(struct problem){.severity = TOOLRACK_ERROR,
+                                                          .rule = "config-key",
+                                                          .pointer = place,
+                                                          .at = JSON_PLACE_LAST_KEY,
+                                                          .cause = cause.data,
+                                                          .fix = "put both into one"});
+}
+
+static int read_trust(const struct reading *reading, size_t at, yyjson_val *value,
+                      enum trust *ret) {
     if (value == NULL) {
         *ret = TRUST_COMMUNITY;
         return 0;
@@ -86,28 +171,72 @@ static int read_trust(const struct reading *reading, yyjson_val *value, enum tru
     } else if (yyjson_equals_str(value, "builtin")) {
         *ret = TRUST_BUILTIN;
     } else {
-        return config_wrong(reading, "/folders",
-                            "have \"trust\" \"community\", \"official\" or "
-                            "\"builtin\"");
+        return config_wrong_at(reading, "must be \"community\", \"official\" or \"builtin\"",
+                               "/folders/%zu/trust", at);
     }
     return 0;
 }
 
-static int read_folder(const struct reading *reading, yyjson_val *value, struct scan_folder *ret) {
+/* The one of the known keys that was probably meant, or NULL. */
+static const char *nearest_of(const char *const *known, const char *key) {
+    const char *nearest = NULL;
+    unsigned best = 4;
+    for (; *known != NULL; known++) {
+        unsigned distance = name_distance(key, *known, best);
+        if (distance < best) {
+            best = distance;
+            nearest = *known;
+        }
+    }
+    return nearest;
+}
+
+static bool is_known(const char *const *known, const char *key) {
+    while (*known != NULL && strcmp(*known, key) != 0) {
+        known++;
+    }
+    return *known != NULL;
+}
+
+int config_check_keys(const struct reading *reading, const char *parent, yyjson_val *value,
+                      const char *const *known) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *member;
+    int code = 0;
+    yyjson_obj_foreach (value, at, count, key, member) {
+        const char *text = yyjson_get_str(key);
+        if (code == 0 && !is_known(known, text)) {
+            code = config_unknown(reading, parent, text, nearest_of(known, text));
+        }
+    }
+    return code;
+}
+
+static const char *const folder_keys[] = {"path", "trust", "isolation", "pin", NULL};
+
+static int read_folder(const struct reading *reading, size_t at, yyjson_val *value,
+                       struct scan_folder *ret) {
+    char place[JSON_POINTER_MAX];
+    (void)snprintf(place, sizeof place, "/folders/%zu", at);
     yyjson_val *path = yyjson_is_obj(value) ? yyjson_obj_get(value, "path") : value;
     if (!yyjson_is_str(path) || yyjson_get_len(path) == 0) {
-        return config_wrong(reading, "/folders",
-                            "must hold paths, or objects with \"path\" and \"trust\"");
+        return config_wrong_at(reading, "must be a path, or an object with \"path\" and \"trust\"",
+                               "%s", place);
     }
     ret->path = yyjson_get_str(path);
     ret->optional = false;
-    int code = read_trust(reading, yyjson_obj_get(value, "trust"), &ret->trust);
+    int code = config_check_keys(reading, place, value, folder_keys);
     if (code == 0) {
-        code = config_read_isolation(reading, "/folders", yyjson_obj_get(value, "isolation"),
+        code = read_trust(reading, at, yyjson_obj_get(value, "trust"), &ret->trust);
+    }
+    if (code == 0) {
+        code = config_read_isolation(reading, place, yyjson_obj_get(value, "isolation"),
                                      &ret->isolation);
     }
     return code < 0 ? code
-                    : config_read_pin(reading, "/folders", yyjson_obj_get(value, "pin"), &ret->pin);
+                    : config_read_pin(reading, place, yyjson_obj_get(value, "pin"), &ret->pin);
 }
 
 static int read_folders(const struct reading *reading, yyjson_val *value) {
@@ -124,7 +253,7 @@ static int read_folders(const struct reading *reading, yyjson_val *value) {
     size_t count;
     yyjson_val *folder;
     yyjson_arr_foreach (value, at, count, folder) {
-        int code = read_folder(reading, folder, &config->folders[at]);
+        int code = read_folder(reading, at, folder, &config->folders[at]);
         if (code < 0) {
             return code;
         }
@@ -162,7 +291,7 @@ static int read_grants(const struct reading *reading, yyjson_val *value) {
     }
     yyjson_arr_foreach (value, at, count, name) {
         if (!yyjson_is_str(name)) {
-            return config_wrong(reading, "/grants", "must be an array of tool names");
+            return config_wrong_at(reading, "must be the name of a tool", "/grants/%zu", at);
         }
     }
     reading->config->grants = value;
@@ -178,66 +307,78 @@ static int read_plugins(const struct reading *reading, yyjson_val *value) {
         return config_wrong(reading, "/plugins", "must be an object of plugin ids");
     }
     yyjson_obj_foreach (value, at, count, id, settings) {
-        (void)id;
         if (!yyjson_is_obj(settings)) {
-            return config_wrong(reading, "/plugins",
-                                "must hold an object of settings for each plugin id");
+            char place[JSON_POINTER_MAX] = "/plugins";
+            json_pointer_add(place, yyjson_get_str(id));
+            return config_wrong_at(reading, "must be an object of settings", "%s", place);
         }
     }
     reading->config->plugins = value;
     return 0;
 }
 
+/* What is wrong with one of them is no reason not to start: see configured.c. */
+static int read_tools(const struct reading *reading, yyjson_val *value) {
+    if (!yyjson_is_arr(value)) {
+        return config_wrong(reading, "/tools", "must be an array of definitions");
+    }
+    reading->config->tools = value;
+    return 0;
+}
+
+/* For editors. */
+static int read_schema(const struct reading *reading, yyjson_val *value) {
+    return yyjson_is_str(value) ? 0 : config_wrong(reading, "/$schema", "must be a text");
+}
+
 static const struct member {
     const char *key;
     int (*read)(const struct reading *reading, yyjson_val *value);
+    const char *example; /* for who wrote it otherwise */
 } members[] = {
-        {"folders", read_folders},
-        {"deadline_ms", read_deadline},
-        {"duplicates", read_duplicates},
-        {"grants", read_grants},
-        {"plugins", read_plugins},
-        {"isolation", config_read_isolation_member},
-        {"require_sandbox", config_read_require_sandbox},
-        {"pin", config_read_pin_member},
-        {"paths", config_read_paths},
-        {"policies", config_read_policies},
+        {"$schema", read_schema, "\"$schema\": \"/usr/share/toolrack/toolrack.schema.json\""},
+        {"folders", read_folders,
+         "\"folders\": [{\"path\": \"/srv/ours\", \"trust\": \"official\"}]"},
+        {"deadline_ms", read_deadline, "\"deadline_ms\": 30000"},
+        {"duplicates", read_duplicates, "\"duplicates\": \"reject\""},
+        {"grants", read_grants, "\"grants\": [\"wipe_disk\"]"},
+        {"plugins", read_plugins,
+         "\"plugins\": {\"currency\": {\"rates_file\": \"/srv/rates.xml\"}}"},
+        {"isolation", config_read_isolation_member, "\"isolation\": \"process\""},
+        {"require_sandbox", config_read_require_sandbox, "\"require_sandbox\": false"},
+        {"pin", config_read_pin_member, "\"pin\": \"warn\""},
+        {"paths", config_read_paths, "\"paths\": {\"workspace\": \"/srv/work\"}"},
+        {"policies", config_read_policies,
+         "\"policies\": {\"currency\": {\"allow\": [\"read\"], \"workers\": 4}}"},
+        {"tools", read_tools, "\"tools\": [{\"name\": \"weather\", ...}]"},
 };
 
-static int read_member(const struct reading *reading, yyjson_val *key, yyjson_val *value) {
-    const char *nearest = NULL;
-    unsigned best = 4;
+static int read_member(struct reading *reading, yyjson_val *key, yyjson_val *value) {
+    const char *text = yyjson_get_str(key);
+    const char *known[ARRAY_LENGTH(members) + 1] = {NULL};
     for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
         if (yyjson_equals_str(key, members[i].key)) {
+            reading->example = members[i].example;
             return members[i].read(reading, value);
         }
-        unsigned distance = name_distance(yyjson_get_str(key), members[i].key, best);
-        if (distance < best) {
-            best = distance;
-            nearest = members[i].key;
-        }
+        known[i] = members[i].key;
     }
-    return error_set(reading->err, TOOLRACK_E_INVALID, "%s: unknown key \"%s\"%s%s%s",
-                     reading->path, yyjson_get_str(key), nearest != NULL ? "; did you mean \"" : "",
-                     nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
+    return config_unknown(reading, "", text, nearest_of(known, text));
 }
 
-static int read_members(struct config *config, const char *path, struct toolrack_error *err) {
-    struct reading reading = {.config = config, .path = path, .err = err};
-    yyjson_val *root = yyjson_doc_get_root(config->doc);
+static int read_members(struct reading *reading) {
+    yyjson_val *root = yyjson_doc_get_root(reading->config->doc);
     if (!yyjson_is_obj(root)) {
-        return error_set(err, TOOLRACK_E_INVALID, "%s: must be one JSON object", path);
+        return config_wrong(reading, "", "must be one JSON object");
     }
     size_t at;
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
     yyjson_obj_foreach (root, at, count, key, value) {
-        if (yyjson_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key)) != value) {
-            return error_set(err, TOOLRACK_E_INVALID, "%s: the key \"%s\" is given twice", path,
-                             yyjson_get_str(key));
-        }
-        int code = read_member(&reading, key, value);
+        int code = yyjson_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key)) != value
+                           ? twice(reading, yyjson_get_str(key))
+                           : read_member(reading, key, value);
         if (code < 0) {
             return code;
         }
@@ -245,21 +386,31 @@ static int read_members(struct config *config, const char *path, struct toolrack
     return 0;
 }
 
-int config_read(struct config *config, const char *path, bool optional,
-                struct toolrack_error *err) {
+int config_read_text(struct config *config, const char *path, struct problems *problems,
+                     struct toolrack_error *err) {
+    struct reading reading = {.config = config, .path = path, .problems = problems, .err = err};
+    int code = parse(&reading);
+    if (code == 0 && config->doc != NULL) {
+        code = read_members(&reading);
+    }
+    return code == 0 && problems != NULL && problems->failed ? error_oom(err) : code;
+}
+
+void config_init(struct config *config) {
     *config = (struct config){0};
     arena_init(&config->arena, NULL, 0);
+}
+
+int config_read(struct config *config, const char *path, bool optional,
+                struct toolrack_error *err) {
+    config_init(config);
     struct stat st;
     if (optional && stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
         return 0;
     }
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    int code = read_file(path, &text, err);
+    int code = config_read_file(path, &config->text, err);
     if (code == 0) {
-        code = parse(config, path, &text, err);
-    }
-    if (code == 0) {
-        code = read_members(config, path, err);
+        code = config_read_text(config, path, NULL, err);
     }
     if (code < 0) {
         config_finish(config);
@@ -269,6 +420,7 @@ int config_read(struct config *config, const char *path, bool optional,
 
 void config_finish(struct config *config) {
     yyjson_doc_free(config->doc);
+    buf_finish(&config->text);
     arena_finish(&config->arena);
     *config = (struct config){0};
 }

@@ -23,13 +23,19 @@
  *                 "network_namespace": false
  *             }
  *         }
+ *         },
+ *         "tools": [{"name": "weather", ...}]  // see definition.h
  *     }
- */
+ *
+ * The file toolrack.schema.json says the same as a JSON Schema, for editors; a test holds the two
+ * together. */
 #pragma once
 
 #include <stdbool.h>
 #include <yyjson.h>
 
+#include "api/problem.h"
+#include "base/buf.h"
 #include "plugin/scan.h"
 #include "registry/registry.h"
 
@@ -39,6 +45,7 @@
 /* One setting of one plugin as the text a plugin gets. */
 struct config {
     yyjson_doc *doc; /* NULL without a file */
+    struct buf text; /* of which it was made, to tell lines */
     struct arena arena;
     struct scan_folder *folders; /* in the arena */
     size_t folder_count;
@@ -51,6 +58,7 @@ struct config {
     bool require_sandbox;
     yyjson_val *paths;    /* object of absolute paths, or NULL */
     yyjson_val *policies; /* object, read, or NULL */
+    yyjson_val *tools;    /* array of definitions, not looked at, or NULL */
 };
 
 /** Read a file.
@@ -60,6 +68,15 @@ struct config {
  * there is nothing to finish. */
 int config_read(struct config *config, const char *path, bool optional, struct toolrack_error *err);
 void config_finish(struct config *config);
+
+/** The parts of it: an empty configuration; a file's text, of at most CONFIG_SIZE_MAX bytes; and
+ * reading config->text.
+ * @param problems  NULL: the first error ends it, with its message. Otherwise all errors are added
+ *                  to them and are no failure, and what is wrong is left out. */
+void config_init(struct config *config);
+int config_read_file(const char *path, struct buf *out, struct toolrack_error *err);
+int config_read_text(struct config *config, const char *path, struct problems *problems,
+                     struct toolrack_error *err);
 
 bool config_grants(const struct config *config, const char *tool);
 

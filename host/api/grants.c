@@ -48,9 +48,13 @@ static int select_tools(struct toolrack *host, const char *text, struct selected
                         struct toolrack_error *err) {
     const char *at = strchr(text, '@');
     arena_init(&ret->arena, NULL, 0);
+    int code = registry_check_exact(text, err);
+    if (code < 0) {
+        return code;
+    }
     ret->name = arena_copy(&ret->arena, text, at != NULL ? (size_t)(at - text) : strlen(text));
     ret->selector = text;
-    int code = ret->name != NULL ? list_versions(host, ret, err) : error_oom(err);
+    code = ret->name != NULL ? list_versions(host, ret, err) : error_oom(err);
     if (code < 0) {
         return code;
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/configured.h"
 #include "api/opening.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -31,6 +32,7 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
         pins_check(user, tool->reg);
         pins_tell(user, tool);
     }
+    defaults_tell(user, kind, tool);
 }
 
 static int level_of(enum toolrack_event_kind kind) {
@@ -175,6 +177,9 @@ static int open_store(struct toolrack *host, const struct places *places,
         (void)store_read_settings(host->store, take_setting, host, &reason);
     }
     if (reason.code == 0) {
+        (void)defaults_read(host, &reason);
+    }
+    if (reason.code == 0) {
         (void)quarantines_read(host, &reason);
     }
     if (reason.code == 0) {
@@ -219,12 +224,18 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     if (code == 0) {
         code = open_store(host, &host->places, err);
     }
+    if (code == 0) {
+        code = configured_open(host, err);
+    }
     if (code < 0 || host->options.no_scan) {
         return code;
     }
     code = places_add_folders(&host->options, &host->config, &host->arena, &host->places, err);
     if (code == 0) {
         code = opening_scan(host, err);
+    }
+    if (code == 0) {
+        defaults_check(host);
     }
     return code == 0 && host->options.watch ? watcher_start(host, err) : code;
 }
@@ -245,6 +256,8 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     host->options.state_dir = NULL;
     host->options.plugin_dirs = NULL;
     host->options.worker_program = NULL;
+    host->options.services = NULL;
+    host->options.service_count = 0;
     *ret = host;
     return 0;
 }
@@ -252,6 +265,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 /* What is left when nobody uses it any more. */
 static void host_free(struct toolrack *host) {
     config_finish(&host->config);
+    services_finish(&host->services);
     quarantines_finish(&host->quarantines);
     consents_finish(&host->consents);
     files_finish(host);

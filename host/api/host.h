@@ -3,10 +3,15 @@
  *   host.c      open and close: configuration, store, scan, registry, in this order
  *   folders.c   which files and folders a host uses
  *   manage.c    enable, disable, priority, register, unregister
- *   list.c      list, refusals, check
+ *   defaults.c  which version a name alone means
+ *   list.c      list, refusals
+ *   check.c     what is wrong with a plugin file, or a configuration
+ *   configured.c  tools that the configuration defines, services of the app
  *   export.c    definitions for providers
  *   calls.c     call, submit, cancel
+ *   answer.c    the calls of a model's message, and their results
  *   generation.c  one generation of a plugin file: policy, image, crew
+ *   foreign.c   tools that are functions of installed libraries
  *   quarantine.c  plugins that crashed too often
  *   why.c       how a plugin is isolated, and why it is as it is
  *   files.c     the plugin files and what is known of each
@@ -23,11 +28,13 @@
 #include "api/config.h"
 #include "api/content.h"
 #include "api/decisions.h"
+#include "api/defaults.h"
 #include "api/files.h"
 #include "api/generation.h"
 #include "api/permission.h"
 #include "api/quarantine.h"
 #include "api/retire.h"
+#include "api/services.h"
 #include "api/trial.h"
 #include "api/watcher.h"
 #include "base/log.h"
@@ -50,7 +57,9 @@ struct toolrack {
     struct toolrack_options options; /* its pointers: only the callbacks and `user` are kept */
     struct log log;
     struct config config;
-    pthread_mutex_t config_lock; /* settings of plugins are made in config.arena */
+    struct services services;
+    pthread_mutex_t config_lock; /* settings of plugins and definitions are made in config.arena;
+                                  * guards the services too */
     struct store *store;         /* NULL: nothing is kept */
     struct registry *registry;
     struct call_host calls;

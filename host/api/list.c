@@ -1,11 +1,8 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "api/host.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 
 struct toolrack_tools {
@@ -20,11 +17,18 @@ static bool same_or_any(const char *wanted, const char *is) {
     return wanted == NULL || (is != NULL && strcasecmp(wanted, is) == 0);
 }
 
+/* Whether a text has a part, whatever the case of its ASCII letters. */
+static bool contains_or_any(const char *wanted, const char *text) {
+    return wanted == NULL || (text != NULL && strcasestr(text, wanted) != NULL);
+}
+
 static bool passes(const struct toolrack_filter *filter, const struct toolrack_tool *tool) {
     return (filter->all || toolrack_tool_enabled(tool)) &&
            (filter->name == NULL || strcmp(filter->name, toolrack_tool_name(tool)) == 0) &&
            (filter->tag == NULL || toolrack_tool_has_tag(tool, filter->tag)) &&
-           same_or_any(filter->category, toolrack_tool_category(tool));
+           same_or_any(filter->category, toolrack_tool_category(tool)) &&
+           contains_or_any(filter->purpose, toolrack_tool_purpose(tool)) &&
+           (filter->scenario == NULL || toolrack_tool_has_scenario(tool, filter->scenario));
 }
 
 #define LIST_FIRST_ROOM 64u
@@ -101,78 +105,4 @@ int toolrack_refused(struct toolrack *host, struct toolrack_refusals **ret,
     }
     *ret = list;
     return 0;
-}
-
-/* ------------------------------------------------------------------- check */
-
-struct toolrack_findings {
-    struct descriptor *desc;
-    struct toolrack_finding items[];
-};
-
-static enum toolrack_severity severity_of(int severity) {
-    switch (severity) {
-    case FINDING_ERROR: return TOOLRACK_ERROR;
-    case FINDING_WARNING: return TOOLRACK_WARNING;
-    default: return TOOLRACK_NOTE;
-    }
-}
-
-int toolrack_check(const char *file, struct toolrack_findings **ret, struct toolrack_error *err) {
-    CLEANUP(closep) int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        return error_set(err, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
-                         "cannot read %s: %s", file, strerror(errno));
-    }
-    CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
-    bool no_memory;
-    struct descriptor_options options = host_descriptor_options(&no_memory);
-    int code = descriptor_read(fd, &options, &desc, err);
-    if (code < 0 || no_memory) {
-        return code < 0 ? code : error_oom(err);
-    }
-    struct toolrack_findings *findings =
-            malloc(sizeof *findings + desc->finding_count * sizeof findings->items[0]);
-    if (findings == NULL) {
-        return error_oom(err);
-    }
-    for (uint32_t i = 0; i < desc->finding_count; i++) {
-        const struct finding *finding = &desc->findings[i];
-        findings->items[i] = (struct toolrack_finding){.severity = severity_of(finding->severity),
-                                                       .rule = finding->rule,
-                                                       .tool = finding->tool,
-                                                       .cause = finding->cause,
-                                                       .fix = finding->fix};
-    }
-    findings->desc = STEAL(desc);
-    *ret = findings;
-    return 0;
-}
-
-size_t toolrack_findings_count(const struct toolrack_findings *findings) {
-    return findings->desc->finding_count;
-}
-
-const struct toolrack_finding *toolrack_findings_get(const struct toolrack_findings *findings,
-                                                     size_t index) {
-    return &findings->items[index];
-}
-
-const char *toolrack_findings_plugin(const struct toolrack_findings *findings) {
-    return findings->desc->plugin != NULL ? findings->desc->plugin->id : NULL;
-}
-
-const char *toolrack_findings_version(const struct toolrack_findings *findings) {
-    return findings->desc->plugin != NULL ? findings->desc->plugin->version : NULL;
-}
-
-size_t toolrack_findings_tool_count(const struct toolrack_findings *findings) {
-    return findings->desc->tool_count;
-}
-
-void toolrack_findings_free(struct toolrack_findings *findings) {
-    if (findings != NULL) {
-        descriptor_unref(findings->desc);
-        free(findings);
-    }
 }

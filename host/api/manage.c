@@ -20,6 +20,10 @@ static int keep(void *user, const struct registry_setting *setting, struct toolr
 /* A decision is kept before it takes effect, so that what was acknowledged survives. */
 static int decide(struct toolrack *host, const struct registry_setting *setting,
                   struct toolrack_error *err) {
+    int code = registry_check_exact(setting->selector, err);
+    if (code < 0) {
+        return code;
+    }
     struct toolrack_tool *tool = registry_get(host->registry, setting->selector);
     if (tool == NULL) {
         return registry_not_found(host->registry, setting->selector, err);

@@ -274,7 +274,8 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
             .conversation = conversation_of(deciding),
             .reason = reason,
             .who = deciding->who,
-            .who_room = sizeof deciding->who};
+            .who_room = sizeof deciding->who,
+            .trace = deciding->options->trace};
     int answer = app->approve(app->user, &request);
     deciding->who[sizeof deciding->who - 1] = '\0';
     utf8_make_line(deciding->who);

@@ -14,9 +14,22 @@
 
 static struct plugin_file *file_of_plugin(const struct plugin *plugin, struct toolrack_error *err) {
     const struct generation *generation = generation_of(plugin);
+    if (generation == NULL && plugin->path != NULL) {
+        (void)error_set(err, TOOLRACK_E_INVALID,
+                        "'%s' is defined in %s, which is read at the start: start again",
+                        plugin->desc->plugin->id, plugin->path);
+        return NULL;
+    }
     if (generation == NULL) {
         (void)error_set(err, TOOLRACK_E_INVALID,
                         "plugin '%s' was registered by the app and has no file to reload",
+                        plugin->desc->plugin->id);
+        return NULL;
+    }
+    if (generation->foreign != NULL) {
+        (void)error_set(err, TOOLRACK_E_INVALID,
+                        "'%s' is a function of an installed library and has no file to reload; its "
+                        "workers open the library anew whenever one starts",
                         plugin->desc->plugin->id);
         return NULL;
     }

@@ -5,6 +5,7 @@
 #include "api/document.h"
 #include "api/host.h"
 #include "base/error.h"
+#include "registry/succession.h"
 #include "store/crashes.h"
 
 /* ------------------------------------------------------------------- names */
@@ -250,6 +251,25 @@ static void add_changes(struct toolrack *host, const struct registration *reg, y
     (void)pthread_mutex_unlock(&host->consents.lock);
 }
 
+/* In what it is not compatible with the version before it. */
+static void add_succession(const struct registration *reg, yyjson_mut_doc *doc,
+                           yyjson_mut_val *root) {
+    const struct succession *succession = reg->succession;
+    if (succession == NULL) {
+        return;
+    }
+    yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "compatibility");
+    document_add_text(doc, object, "older", succession->older);
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "differences");
+    for (size_t i = 0; i < succession->differences.count; i++) {
+        const struct compatibility_difference *difference = &succession->differences.items[i];
+        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+        document_add_text(doc, row, "rule", difference->rule);
+        document_add_text(doc, row, "field", difference->field);
+        document_add_text(doc, row, "text", difference->text);
+    }
+}
+
 static const char *permission_name(enum toolrack_permission permission) {
     switch (permission) {
     case TOOLRACK_SAFE: return "safe";
@@ -264,6 +284,9 @@ static void add_tool(struct toolrack *host, const struct toolrack_tool *tool, yy
     document_add_text(doc, root, "tool", toolrack_tool_name(tool));
     document_add_text(doc, root, "tool_version", toolrack_tool_version(tool));
     document_add_text(doc, root, "permission", permission_name(toolrack_tool_permission(tool)));
+    document_add_text(doc, root, "deprecated", toolrack_tool_deprecated(tool));
+    defaults_describe(host, tool, doc, root);
+    add_succession(tool->reg, doc, root);
     add_changes(host, tool->reg, doc, root);
 }
 

@@ -123,3 +123,23 @@ int semver_compare(const char *a, const char *b) {
         }
     }
 }
+
+bool semver_is_prerelease(const char *version) {
+    return version[strcspn(version, "-+")] == '-';
+}
+
+bool semver_same_line(const char *a, const char *b) {
+    for (int part = 0; part < 3; part++) {
+        size_t a_length = strspn(a, "0123456789");
+        size_t b_length = strspn(b, "0123456789");
+        if (compare_numbers(a, a_length, b, b_length) != 0) {
+            return false;
+        }
+        if (a_length != 1 || *a != '0') {
+            return true;
+        }
+        a += a_length + (part < 2);
+        b += b_length + (part < 2);
+    }
+    return true;
+}

@@ -293,9 +293,10 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
     if (code < 0) {
         return code;
     }
-    code = may_take(call, CALL_RUNS)
-                   ? judge(call, run_json_tool(&call->run, prepared->run, err), err)
-                   : given_up(err);
+    const struct run_service *service = &call->tool->reg->plugin->service;
+    code = !may_take(call, CALL_RUNS) ? given_up(err)
+           : service->run != NULL     ? judge(call, run_service(&call->run, service, err), err)
+                                  : judge(call, run_json_tool(&call->run, prepared->run, err), err);
     leave_plugin(call);
     if (code == 0 && prepared->result_schema != NULL) {
         code = check_result(call, prepared->result_schema, err);
@@ -374,10 +375,7 @@ static int relay_question(void *user, const char *message, const char *schema, c
 
 /* What the schema of the result is about: the JSON reply, alone or beside other blocks. */
 static yyjson_val *structured_of(const struct crew_reply *reply) {
-    yyjson_val *structured = yyjson_obj_get(reply->json, "structuredContent");
-    return yyjson_is_arr(yyjson_obj_get(reply->json, "content")) && structured != NULL
-                   ? structured
-                   : reply->json;
+    return reply->is_content ? yyjson_obj_get(reply->json, "structuredContent") : reply->json;
 }
 
 static int check_reply(const struct schema *schema, const struct crew_reply *reply,
@@ -452,6 +450,19 @@ static int run_isolated(struct call *call, const struct prepared *prepared, stru
 
 /* --------------------------------------------------------------- first call */
 
+/* Once for a registration. What is only tried out has no number, and nobody asked for it. */
+static void note_deprecated(struct call *call) {
+    struct registration *reg = call->tool->reg;
+    const char *instead = reg->spec->tool->deprecated;
+    if (instead == NULL || reg->uid == 0 || atomic_exchange(&reg->warned, true)) {
+        return;
+    }
+    char line[TOOLRACK_ERROR_MESSAGE_MAX];
+    (void)snprintf(line, sizeof line, "Tool '%s' %s is deprecated: %s", reg->spec->tool->name,
+                   reg->spec->version, instead);
+    log_message(&call->run, LOG_WARNING, line);
+}
+
 static int load(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
     struct plugin *plugin = call->tool->reg->plugin;
     if (atomic_load(&plugin->stuck) != 0 && !plugin_is_up(plugin)) {
@@ -469,6 +480,9 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
         call->host->event(call->host->user,
                           code == 0 ? TOOLRACK_EVENT_LOADED : TOOLRACK_EVENT_FAILED, plugin,
                           code == 0 ? NULL : err->message);
+    }
+    if (code == 0) {
+        note_deprecated(call);
     }
     return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
 }

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/rendering.h"
+#include "base/semver.h"
 #include "cli/ask.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -90,6 +91,19 @@ static bool was_refused(struct cli *cli, const char *name, struct toolrack_error
     return false;
 }
 
+static void say_no_version(const char *name, const char *wanted, const char *versions,
+                           struct toolrack_error *err) {
+    struct semver_range range;
+    bool is_version = semver_valid(wanted);
+    bool is_range = !is_version && semver_range_parse(wanted, &range);
+    (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version %s'%s'%s; there are %s",
+                    name, is_range ? "in the range " : "", wanted,
+                    is_version || is_range
+                            ? ""
+                            : ", which is neither a version such as 1.2.0 nor a range such as ^1",
+                    versions);
+}
+
 static void say_not_found(struct cli *cli, const char *name, struct toolrack_error *err) {
     size_t length = strcspn(name, "@");
     CLEANUP(freep) char *bare = strndup(name, length);
@@ -100,8 +114,10 @@ static void say_not_found(struct cli *cli, const char *name, struct toolrack_err
     CLEANUP(freep) char *versions = versions_of(cli, bare);
     CLEANUP(freep) char *near = versions == NULL ? toolrack_suggest(cli->host, bare) : NULL;
     if (versions != NULL) {
-        (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version '%s'; there are %s",
-                        bare, name[length] == '@' ? name + length + 1 : "", versions);
+        say_no_version(bare, name[length] == '@' ? name + length + 1 : "", versions, err);
+    } else if (bare[0] == '\0') {
+        (void)error_set(err, TOOLRACK_E_NOT_FOUND,
+                        "Tool '<unnamed>' not found; 'toolrack list' shows what there is");
     } else if (was_refused(cli, bare, err)) {
         /* said */
     } else if (near != NULL) {

@@ -14,7 +14,7 @@
 /** X(constant, exit code, meaning). The help prints it; README.md and the man page repeat it. */
 #define CLI_EXITS(X)                                                  \
     X(OK, 0, "success")                                               \
-    X(FAILED, 1, "failed, or a checked plugin has something to mend") \
+    X(FAILED, 1, "failed, or a checked file has something to mend") \
     X(USAGE, 2, "wrong usage")                                        \
     X(NOT_FOUND, 3, "no such tool, version or file")                  \
     X(ARGUMENTS, 4, "the arguments do not fit the tool's schema")     \
@@ -42,10 +42,12 @@ extern const struct verb cli_verbs[];
 int verb_list(struct cli *cli);
 int verb_show(struct cli *cli);
 int verb_call(struct cli *cli);
+int verb_answer(struct cli *cli);
 int verb_export(struct cli *cli);
 int verb_enable(struct cli *cli);
 int verb_disable(struct cli *cli);
 int verb_priority(struct cli *cli);
+int verb_default(struct cli *cli);
 int verb_grant(struct cli *cli);
 int verb_revoke(struct cli *cli);
 int verb_grants(struct cli *cli);

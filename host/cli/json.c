@@ -60,13 +60,18 @@ const char *json_permission(enum toolrack_permission permission) {
 }
 
 /* "a, b" as ["a","b"]. */
-static void add_tags(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *tags) {
-    yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, object, "tags");
-    const char *separators = ", \t";
-    for (const char *at = tags; at != NULL && *at != '\0';) {
+static void add_words(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
+                      const char *words, const char *separators) {
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, object, key);
+    for (const char *at = words; at != NULL && *at != '\0';) {
+        at += strspn(at, " \t");
         size_t length = strcspn(at, separators);
-        if (length > 0) {
-            (void)yyjson_mut_arr_add_strncpy(doc, array, at, length);
+        size_t end = length;
+        while (end > 0 && (at[end - 1] == ' ' || at[end - 1] == '\t')) {
+            end--;
+        }
+        if (end > 0) {
+            (void)yyjson_mut_arr_add_strncpy(doc, array, at, end);
         }
         at += length;
         at += strspn(at, separators);
@@ -83,7 +88,11 @@ void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct too
     (void)yyjson_mut_obj_add_int(doc, object, "priority", toolrack_tool_priority(tool));
     json_add_text(doc, object, "permission", json_permission(toolrack_tool_permission(tool)));
     json_add_text(doc, object, "category", toolrack_tool_category(tool));
-    add_tags(doc, object, toolrack_tool_tags(tool));
+    add_words(doc, object, "tags", toolrack_tool_tags(tool), ", \t");
+    json_add_text(doc, object, "purpose", toolrack_tool_purpose(tool));
+    add_words(doc, object, "scenarios", toolrack_tool_scenarios(tool), ",");
+    json_add_text(doc, object, "deprecated", toolrack_tool_deprecated(tool));
+    (void)yyjson_mut_obj_add_bool(doc, object, "set_default", toolrack_tool_is_set_default(tool));
     json_add_text(doc, object, "plugin", toolrack_tool_plugin(tool));
     json_add_text(doc, object, "state", toolrack_tool_state_name(tool));
     char reason[REASON_MAX] = "";

@@ -42,11 +42,19 @@ struct options {
     bool all;
     const char *tag;
     const char *category;
+    const char *purpose;
+    const char *scenario;
+    bool reset;
+    const char *caller; /**< NULL is who is logged in */
+    const char *conversation;
+    const char *trace;
     struct texts args;
     uint32_t timeout_ms; /**< 0 when not given */
     bool yes;
     uint32_t for_s; /**< 0 when not given */
     const char *format;
+    const char *caller;
+    const char *conversation;
     const char *allow;
     uint32_t limit;  /**< 0 when not given */
     uint32_t budget; /**< 0 when not given */

@@ -271,7 +271,9 @@ int verb_call(struct cli *cli) {
     cli_who(who, sizeof who);
     options.deadline_ms = cli->options.timeout_ms;
     options.confirmed = cli->options.yes;
-    options.caller = who;
+    options.caller = cli->options.caller != NULL ? cli->options.caller : who;
+    options.conversation = cli->options.conversation;
+    options.trace = cli->options.trace;
     options.channel = "cli";
     options.progress = cli->options.verbose ? print_progress : NULL;
     options.user = (void *)(uintptr_t)toolrack_tool_name(tool);

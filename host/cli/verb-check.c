@@ -26,12 +26,15 @@ static void add_heading(struct buf *out, const char *file,
                         const struct toolrack_findings *findings) {
     text_add_line(out, file, strlen(file));
     const char *plugin = toolrack_findings_plugin(findings);
-    if (plugin == NULL) {
+    if (toolrack_findings_is_configuration(findings)) {
+        buf_add_text(out, ": configuration");
+    } else if (plugin == NULL) {
         buf_add_text(out, ": not usable\n");
         return;
+    } else {
+        add_texts(out, ": ", plugin);
+        add_texts(out, " ", toolrack_findings_version(findings));
     }
-    add_texts(out, ": ", plugin);
-    add_texts(out, " ", toolrack_findings_version(findings));
     size_t tools = toolrack_findings_tool_count(findings);
     buf_printf(out, ", %zu tool%s%s\n", tools, tools == 1 ? "" : "s",
                toolrack_findings_count(findings) == 0 ? ", nothing to mend" : "");
@@ -39,6 +42,9 @@ static void add_heading(struct buf *out, const char *file,
 
 static void add_finding(struct buf *out, const struct toolrack_finding *finding) {
     buf_printf(out, "  %s %s: ", severity_name(finding->severity), finding->rule);
+    if (finding->line != 0) {
+        buf_printf(out, "line %zu, column %zu: ", finding->line, finding->column);
+    }
     if (finding->tool != NULL) {
         add_texts(out, "", finding->tool);
         buf_add_text(out, ": ");
@@ -60,6 +66,8 @@ static void add_text(struct buf *out, const char *file, const struct toolrack_fi
 static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *file,
                      const struct toolrack_findings *findings) {
     json_add_text(doc, row, "file", file);
+    (void)yyjson_mut_obj_add_bool(doc, row, "is_configuration",
+                                  toolrack_findings_is_configuration(findings));
     json_add_text(doc, row, "plugin", toolrack_findings_plugin(findings));
     json_add_text(doc, row, "version", toolrack_findings_version(findings));
     (void)yyjson_mut_obj_add_uint(doc, row, "tools", toolrack_findings_tool_count(findings));
@@ -70,6 +78,10 @@ static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *file,
         json_add_text(doc, object, "severity", severity_name(finding->severity));
         json_add_text(doc, object, "rule", finding->rule);
         json_add_text(doc, object, "tool", finding->tool);
+        if (finding->line != 0) {
+            (void)yyjson_mut_obj_add_uint(doc, object, "line", finding->line);
+            (void)yyjson_mut_obj_add_uint(doc, object, "column", finding->column);
+        }
         json_add_text(doc, object, "cause", finding->cause);
         json_add_text(doc, object, "fix", finding->fix);
     }

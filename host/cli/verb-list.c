@@ -102,18 +102,25 @@ static int print_json(struct cli *cli, const struct toolrack_tools *tools,
     return json_print(cli, doc, root);
 }
 
+/* What was refused has neither tags nor a category, nor anything else to ask for. */
+static bool is_filtered(const struct options *options) {
+    return options->tag != NULL || options->category != NULL || options->purpose != NULL ||
+           options->scenario != NULL;
+}
+
 int verb_list(struct cli *cli) {
     const struct options *options = &cli->options;
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
     filter.all = options->all;
     filter.tag = options->tag;
     filter.category = options->category;
+    filter.purpose = options->purpose;
+    filter.scenario = options->scenario;
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
     CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
     struct toolrack_error err;
     int code = toolrack_list(cli->host, &filter, &tools, &err);
-    /* What was refused has neither tags nor a category. */
-    if (code == 0 && options->all && options->tag == NULL && options->category == NULL) {
+    if (code == 0 && options->all && !is_filtered(options)) {
         code = toolrack_refused(cli->host, &refusals, &err);
     }
     if (code < 0) {

@@ -1,9 +1,11 @@
-/* enable, disable, priority: what an administrator sets and the state folder keeps. */
+/* enable, disable, priority, default: what an administrator sets and the state folder keeps. */
 #include <limits.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "cli/json.h"
+
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 
 /* "greet", or "greet 1.0.0". */
 static void add_subject(struct buf *out, const char *name) {
@@ -65,4 +67,54 @@ int verb_priority(struct cli *cli) {
     json_add_text(doc, root, "name", name);
     (void)yyjson_mut_obj_add_sint(doc, root, "priority", priority);
     return json_print(cli, doc, root);
+}
+
+/* ----------------------------------------------------------------- default */
+
+static int set_default(struct cli *cli, struct toolrack_error *err) {
+    const struct texts *words = &cli->options.words;
+    const char *version = words->count > 1 ? words->items[1] : NULL;
+    if (version == NULL && !cli->options.reset) {
+        return 0;
+    }
+    return toolrack_set_default(cli->host, words->items[0], version, err);
+}
+
+/* What it is now. A name that is let go may have no tool any more. */
+static int print_default(struct cli *cli, const char *name, const struct toolrack_tool *tool) {
+    const char *version = tool != NULL ? toolrack_tool_version(tool) : NULL;
+    bool is_set = tool != NULL && toolrack_tool_is_set_default(tool);
+    if (!cli->options.json) {
+        if (version == NULL) {
+            buf_printf(&cli->out, "%s has no version now\n", name);
+        } else {
+            buf_printf(&cli->out, "%s is version %s, %s\n", name, version,
+                       is_set ? "as it was set" : "the highest");
+        }
+        return CLI_OK;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "name", name);
+    json_add_text(doc, root, "default", version);
+    (void)yyjson_mut_obj_add_bool(doc, root, "set", is_set);
+    return json_print(cli, doc, root);
+}
+
+int verb_default(struct cli *cli) {
+    const char *name = cli->options.words.items[0];
+    struct toolrack_error err;
+    if (cli->options.reset && cli->options.words.count > 1) {
+        (void)error_set(&err, TOOLRACK_E_INVALID, "--reset takes no version");
+        return cli_fail_usage(cli, &err);
+    }
+    if (set_default(cli, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (cli->options.reset) {
+        CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *left = toolrack_get(cli->host, name);
+        return print_default(cli, name, left);
+    }
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find(cli, name, &err);
+    return tool != NULL ? print_default(cli, name, tool) : cli_fail(cli, &err);
 }

@@ -53,16 +53,25 @@ static void add_annotations(struct buf *out, const struct toolrack_tool *tool) {
     add_line(out, "annotations", words.data);
 }
 
+static bool is_same(const struct toolrack_tool *a, const struct toolrack_tool *b) {
+    return b != NULL && toolrack_tool_uid(a) == toolrack_tool_uid(b);
+}
+
 static void add_versions(struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = versions_of(cli, tool);
     if (tools == NULL || toolrack_tools_count(tools) < 2) {
         return;
     }
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *called = toolrack_get(cli->host, toolrack_tool_name(tool));
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
         const struct toolrack_tool *other = toolrack_tools_get(tools, i);
-        buf_printf(&text, "%s%s%s", i > 0 ? ", " : "", toolrack_tool_version(other),
-                   toolrack_tool_enabled(other) ? "" : " (disabled)");
+        buf_printf(&text, "%s%s%s%s", i > 0 ? ", " : "", toolrack_tool_version(other),
+                   toolrack_tool_enabled(other) ? "" : " (disabled)",
+                   !is_same(other, called)               ? ""
+                   : toolrack_tool_is_set_default(other) ? " (default, set)"
+                                                         : " (default)");
     }
     add_line(&cli->out, "versions", text.data);
 }
@@ -206,6 +215,9 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     add_line(out, "permission", json_permission(toolrack_tool_permission(tool)));
     add_line(out, "category", toolrack_tool_category(tool));
     add_line(out, "tags", toolrack_tool_tags(tool));
+    add_line(out, "purpose", toolrack_tool_purpose(tool));
+    add_line(out, "scenarios", toolrack_tool_scenarios(tool));
+    add_line(out, "deprecated", toolrack_tool_deprecated(tool));
     add_annotations(out, tool);
     add_deadline(out, tool);
     add_versions(cli, tool);
@@ -243,6 +255,14 @@ static void add_json_versions(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_v
         (void)yyjson_mut_arr_add_strcpy(doc, array,
                                         toolrack_tool_version(toolrack_tools_get(tools, i)));
     }
+}
+
+/* The version that the name alone means. */
+static void add_json_default(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
+                             const struct toolrack_tool *tool) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *called = toolrack_get(cli->host, toolrack_tool_name(tool));
+    json_add_text(doc, root, "default", called != NULL ? toolrack_tool_version(called) : NULL);
 }
 
 static void add_json_statistics(yyjson_mut_doc *doc, yyjson_mut_val *root,
@@ -291,6 +311,7 @@ static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
     (void)yyjson_mut_obj_add_val(doc, root, "isolation",
                                  yyjson_val_mut_copy(doc, yyjson_doc_get_root(isolation)));
     add_json_versions(cli, doc, root, tool);
+    add_json_default(cli, doc, root, tool);
     add_json_statistics(doc, root, tool);
     add_json_text(doc, root, "inputSchema", toolrack_tool_schema(tool));
     add_json_text(doc, root, "outputSchema", toolrack_tool_result_schema(tool));

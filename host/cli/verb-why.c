@@ -201,6 +201,40 @@ static void for_each(struct buf *out, yyjson_val *list,
     }
 }
 
+/* What the name alone means, where that is not plain. */
+static void add_default(struct buf *out, yyjson_val *chosen) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    const char *set = member(chosen, "set");
+    const char *reason = member(chosen, "reason");
+    if (set == NULL) {
+        return;
+    }
+    buf_printf(&text, "%s", member(chosen, "version"));
+    if (reason != NULL) {
+        buf_printf(&text, ", since %s, which was set, %s", set, reason);
+    } else {
+        buf_add_text(&text, ", set");
+    }
+    add_line(out, "default", text.data);
+}
+
+static void add_compatibility(struct buf *out, yyjson_val *compatibility) {
+    size_t at;
+    size_t count;
+    yyjson_val *difference;
+    if (compatibility == NULL) {
+        return;
+    }
+    buf_printf(out, "\nit is not compatible with %s, as its version says\n",
+               member(compatibility, "older"));
+    yyjson_arr_foreach (yyjson_obj_get(compatibility, "differences"), at, count, difference) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        const char *field = member(difference, "field");
+        buf_printf(&text, "%s: %s", field[0] != '\0' ? field : "/", member(difference, "text"));
+        add_lines(out, text.data);
+    }
+}
+
 static void print_text(struct buf *out, yyjson_val *root) {
     buf_printf(out, "%s %s\n\n", member(root, "plugin"), member(root, "version"));
     add_line(out, "state", member(root, "state"));
@@ -211,6 +245,9 @@ static void print_text(struct buf *out, yyjson_val *root) {
     for_each(out, yyjson_obj_get(root, "refused"), add_refused);
     add_line(out, "tool", member(root, "tool"));
     add_line(out, "permission", member(root, "permission"));
+    add_line(out, "deprecated", member(root, "deprecated"));
+    add_default(out, yyjson_obj_get(root, "default"));
+    add_compatibility(out, yyjson_obj_get(root, "compatibility"));
     add_changes(out, yyjson_obj_get(root, "changed"));
     for_each(out, yyjson_obj_get(root, "crashes"), add_crash);
 }

@@ -11,6 +11,8 @@ static const struct option_spec list_options[] = {
          MEMBER(all)},
         {"tag", "T", "only tools with this tag", OPTION_TEXT, MEMBER(tag)},
         {"category", "C", "only tools of this category", OPTION_TEXT, MEMBER(category)},
+        {"purpose", "TEXT", "only tools with this in their purpose", OPTION_TEXT, MEMBER(purpose)},
+        {"scenario", "S", "only tools for this scenario", OPTION_TEXT, MEMBER(scenario)},
         {0},
 };
 
@@ -18,6 +20,25 @@ static const struct option_spec call_options[] = {
         {"arg", "NAME=VALUE", "one argument; repeatable", OPTION_LIST, MEMBER(args)},
         {"timeout", "MS", "give up after so many milliseconds", OPTION_TIMEOUT, MEMBER(timeout_ms)},
         {"yes", NULL, "you agree to what the tool does", OPTION_FLAG, MEMBER(yes)},
+        {"caller", "NAME", "who calls, for the tool and the log", OPTION_TEXT, MEMBER(caller)},
+        {"conversation", "ID", "the conversation that the call is part of", OPTION_TEXT,
+         MEMBER(conversation)},
+        {"trace", "ID", "an id that ties records together", OPTION_TEXT, MEMBER(trace)},
+        {0},
+};
+
+static const struct option_spec default_options[] = {
+        {"reset", NULL, "let the highest version be the default again", OPTION_FLAG, MEMBER(reset)},
+        {0},
+};
+
+static const struct option_spec answer_options[] = {
+        {"format", "F", "whose message it is", OPTION_TEXT, MEMBER(format)},
+        {"caller", "WHO", "who calls, for the tools and the log", OPTION_TEXT, MEMBER(caller)},
+        {"conversation", "ID", "the conversation it belongs to", OPTION_TEXT, MEMBER(conversation)},
+        {"timeout", "MS", "give each call up after so many milliseconds", OPTION_TIMEOUT,
+         MEMBER(timeout_ms)},
+        {"yes", NULL, "you agree to what the tools do", OPTION_FLAG, MEMBER(yes)},
         {0},
 };
 
@@ -39,6 +60,9 @@ static const struct option_spec export_options[] = {
 };
 
 static const char call_details[] =
+        "VERSION is a version, or a range such as ^1, ~1.2, 1.x or \">=1.2 <2\": the highest in\n"
+        "it that is enabled. Without it, it is the default: 'toolrack help default'.\n"
+        "\n"
         "The arguments are one JSON object; - reads it from standard input. --arg sets\n"
         "one argument, taking its type from the tool's schema: a string stays as it is,\n"
         "anything else is read as JSON. a.b=VALUE sets b inside the object a. Given\n"
@@ -50,6 +74,13 @@ static const char call_details[] =
         "elsewhere it runs with --yes only. A 'dangerous' one runs when it is granted:\n"
         "'toolrack grant NAME'.\n";
 
+static const char answer_details[] =
+        "Reads a model's message, or the whole response that holds it, from FILE or standard\n"
+        "input; executes the tools it calls, side by side; and prints as JSON what is to be\n"
+        "appended to the conversation behind it: [] when it calls nothing. A call that fails\n"
+        "is a result that says so. F is one of openai, openai-responses, anthropic, gemini,\n"
+        "ollama and mcp.\n";
+
 static const char export_details[] =
         "Prints the JSON array that a provider wants as its list of tools. Names and schemas\n"
         "are made acceptable to it; a tool that cannot be is left out, and the others are\n"
@@ -58,17 +89,27 @@ static const char export_details[] =
         "'definitions' and 'report'. A token is taken for four bytes.\n";
 
 static const char check_details[] =
-        "Reads the files and runs nothing of them. Exit code 1 when there is an error or\n"
+        "Reads plugins and configurations, and runs nothing of them. What ends in .json\n"
+        "or begins as JSON is a configuration: its errors have line and column, those of\n"
+        "the tools that it defines too. Exit code 1 when there is an error or\n"
         "a warning in any of them; notes alone are no failure.\n";
 
 static const char name_details[] =
         "NAME stands for all versions of a tool, those to come too; NAME@VERSION for one.\n"
         "Kept in the state folder, for every later run.\n";
 
+static const char default_details[] =
+        "What 'call NAME' means is the highest version that is enabled, releases before\n"
+        "pre-releases; from now on it is VERSION, whatever versions come, as long as that\n"
+        "one is there and enabled. Without a version: says which it is. The other versions\n"
+        "are called as NAME@VERSION, or by a range such as NAME@^1.\n"
+        "Kept in the state folder, for every later run.\n";
+
 static const char why_details[] =
         "NAME is a plugin's id or one of its tools. Shows its state and the crashes kept\n"
         "of it, the newest first: signal, backtrace, last lines; of a tool that is not as\n"
-        "it was approved, what changed.\n";
+        "it was approved, what changed; of one that breaks the promise of its version, how\n"
+        "it differs from the version before.\n";
 
 static const char grant_details[] =
         "Lets a 'dangerous' tool run, and a 'confirm' one without asking: all versions of\n"
@@ -113,6 +154,8 @@ const struct verb cli_verbs[] = {
          verb_show},
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
          call_options, 1, 2, true, verb_call},
+        {"answer", "--format F [FILE|-]", "execute the calls of a model's message", answer_details,
+         answer_options, 0, 1, true, verb_answer},
         {"export", "--format F", "print the tools as a provider of models wants them",
          export_details, export_options, 0, 0, true, verb_export},
         {"enable", "NAME[@VERSION]", "switch a tool on", name_details, NULL, 1, 1, true,
@@ -121,6 +164,8 @@ const struct verb cli_verbs[] = {
          verb_disable},
         {"priority", "NAME[@VERSION] N", "set a tool's priority; higher goes first", name_details,
          NULL, 2, 2, true, verb_priority},
+        {"default", "NAME [VERSION]", "set or show the version that a name alone means",
+         default_details, default_options, 1, 2, true, verb_default},
         {"grant", "NAME[@VERSION]", "let a tool run that is dangerous or asks", grant_details,
          grant_options, 1, 1, true, verb_grant},
         {"revoke", "NAME[@VERSION]", "take back what was granted or approved", revoke_details, NULL,
@@ -139,7 +184,7 @@ const struct verb cli_verbs[] = {
          1, 1, true, verb_rollback},
         {"watch", "", "reload plugins as their files change", watch_details, NULL, 0, 0, false,
          verb_watch},
-        {"check", "FILE.so ...", "say what is wrong with a plugin, and the fix", check_details,
+        {"check", "FILE ...", "say what is wrong with a plugin or toolrack.json", check_details,
          NULL, 1, MANY_WORDS, false, verb_check},
         {"version", "", "print the version", NULL, NULL, 0, 0, false, verb_version},
         {"help", "[VERB]", "print help", NULL, NULL, 0, 1, false, verb_help},

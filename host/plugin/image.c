@@ -176,7 +176,7 @@ static const struct layout example_layout = {
         DEFINED(example),
 };
 
-LAST_MEMBER(struct tr_tool, example_size);
+LAST_MEMBER(struct tr_tool, scenarios);
 static const struct slot tool_slots[] = {
         MUST_TEXT(struct tr_tool, name),
         TEXT(struct tr_tool, description),
@@ -192,6 +192,9 @@ static const struct slot tool_slots[] = {
         TEXT(struct tr_tool, result_schema),
         NOTHING(struct tr_tool, run),
         ARRAY_STRIDE(struct tr_tool, examples, example_layout, example_count, example_size),
+        TEXT(struct tr_tool, deprecated),
+        TEXT(struct tr_tool, purpose),
+        TEXT(struct tr_tool, scenarios),
 };
 
 static bool tool_sound(const void *record) {

@@ -19,7 +19,8 @@ static const struct record_shape tool_shape = {
         .size = sizeof(struct tr_tool),
         .pointers = W(name) | W(description) | W(version) | W(title) | W(category) | W(tags) |
                     W(params) | W(result) | W(result_description) | W(function) | W(schema) |
-                    W(result_schema) | W(run) | W(examples)};
+                    W(result_schema) | W(run) | W(examples) | W(deprecated) | W(purpose) |
+                    W(scenarios)};
 #undef W
 
 /* The first words of tr_tool and tr_type, which state its size. */
@@ -36,6 +37,9 @@ static const struct text_field tool_texts[] = {
         TEXT_FIELD(struct tr_tool, result_description, TEXT_FREE),
         TEXT_FIELD(struct tr_tool, schema, TEXT_FREE),
         TEXT_FIELD(struct tr_tool, result_schema, TEXT_FREE),
+        TEXT_FIELD(struct tr_tool, deprecated, TEXT_LINE),
+        TEXT_FIELD(struct tr_tool, purpose, TEXT_LINE),
+        TEXT_FIELD(struct tr_tool, scenarios, TEXT_LINE),
 };
 
 static bool read_tool_record(struct reader *reader, uint64_t address, struct tr_tool *to,

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "plugin/load.h"
+#include "run/run.h"
 #include "toolrack/toolrack.h"
 
 /* Most calls of one plugin that are given up and still run; each has a thread to itself. */
@@ -53,6 +54,10 @@ struct plugin {
     uint8_t sha256[32];          /* of the image; zero until it was staged */
     atomic_bool staged;          /* set after those three, which do not change any more */
     _Atomic(struct crew *) crew; /* of an isolated plugin that is up; the services' */
+
+    /* Of the one tool of a plugin that the configuration defines. */
+    struct run_service service; /* what runs in place of its function; else zero */
+    bool priority_stated;       /* by the administrator: no trust cuts it */
 
     bool replaced; /* another generation of its file is registered; guarded by the registry's lock
                     */

@@ -9,6 +9,7 @@
 #include "base/semver.h"
 #include "registry/rcu.h"
 #include "registry/refusal.h"
+#include "registry/succession.h"
 
 /* Invariants:
  *
@@ -26,6 +27,8 @@ struct registry {
     uint64_t uid_last;
     struct registry_setting *settings; /* selectors owned */
     size_t setting_count;
+    struct registry_default *defaults; /* texts owned; one for a name */
+    size_t default_count;
     struct toolrack_refusals refusals;
 };
 
@@ -65,15 +68,28 @@ struct registry *registry_create(const struct registry_options *options) {
     return registry;
 }
 
+static void free_text(const char *text) {
+    free((char *)(uintptr_t)text);
+}
+
+static void free_default(struct registry_default *chosen) {
+    free_text(chosen->name);
+    free_text(chosen->version);
+}
+
 void registry_destroy(struct registry *registry) {
     if (registry == NULL) {
         return;
     }
     snapshot_destroy(atomic_load(&registry->current));
     for (size_t i = 0; i < registry->setting_count; i++) {
-        free((char *)(uintptr_t)registry->settings[i].selector);
+        free_text(registry->settings[i].selector);
     }
     free(registry->settings);
+    for (size_t i = 0; i < registry->default_count; i++) {
+        free_default(&registry->defaults[i]);
+    }
+    free(registry->defaults);
     refusals_finish(&registry->refusals);
     (void)pthread_mutex_destroy(&registry->writer);
     free(registry);
@@ -85,11 +101,11 @@ static struct snapshot *read_current(struct registry *registry) {
 
 /* -------------------------------------------------------------- selectors */
 
-/* "name" or "name@version", split without a copy. */
+/* "name", "name@version" or "name@range", split without a copy. */
 struct selector {
     const char *name;
     size_t name_length;
-    const char *version; /* NULL when not given */
+    const char *version; /* or range; NULL when not given */
 };
 
 static struct selector selector_of(const char *text) {
@@ -108,19 +124,56 @@ static bool selects(const struct selector *selector, const struct toolrack_tool 
              semver_compare(reg->spec->version, selector->version) == 0));
 }
 
+/* Of versions downwards the first that is in the range and enabled, or else the first in it. */
+static struct toolrack_tool *find_in_range(struct toolrack_tool *const *versions, uint32_t count,
+                                           const char *text) {
+    struct semver_range range;
+    struct toolrack_tool *found = NULL;
+    if (!semver_range_parse(text, &range)) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!semver_range_has(&range, versions[i]->reg->spec->version)) {
+            continue;
+        }
+        if (versions[i]->enabled) {
+            return versions[i];
+        }
+        found = found != NULL ? found : versions[i];
+    }
+    return found;
+}
+
 static struct toolrack_tool *find(const struct snapshot *snapshot, const char *text) {
     struct selector selector = selector_of(text);
     const struct name_slot *slot = snapshot_find(snapshot, selector.name, selector.name_length);
     if (slot == NULL || selector.version == NULL) {
         return slot != NULL ? slot->call : NULL;
     }
+    struct toolrack_tool *const *versions = &snapshot->by_name[slot->first];
+    if (!semver_valid(selector.version)) {
+        return find_in_range(versions, slot->count, selector.version);
+    }
     for (uint32_t i = 0; i < slot->count; i++) {
-        struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
-        if (selects(&selector, tool)) {
-            return tool;
+        if (selects(&selector, versions[i])) {
+            return versions[i];
         }
     }
     return NULL;
+}
+
+int registry_check_exact(const char *text, struct toolrack_error *err) {
+    struct selector selector = selector_of(text);
+    struct semver_range range;
+    if (selector.version == NULL || semver_valid(selector.version) ||
+        !semver_range_parse(selector.version, &range)) {
+        return 0;
+    }
+    return error_set(
+            err, TOOLRACK_E_INVALID,
+            "'%s' is a range of versions, and what is in it changes; name one version, such "
+            "as %.*s@1.2.0, or all of them with the name alone",
+            text, (int)selector.name_length, text);
 }
 
 /* --------------------------------------------------------------- settings */
@@ -146,6 +199,16 @@ static void effective(const struct registry *registry, const struct registration
     }
     *ret_enabled = enabled != NULL ? enabled->enabled : registration_enabled_by_default(reg);
     *ret_priority = priority != NULL ? priority->priority : registration_default_priority(reg);
+}
+
+static bool is_set_default(const struct registry *registry, const struct registration *reg) {
+    for (size_t i = 0; i < registry->default_count; i++) {
+        const struct registry_default *chosen = &registry->defaults[i];
+        if (strcmp(chosen->name, reg->spec->tool->name) == 0) {
+            return semver_compare(chosen->version, reg->spec->version) == 0;
+        }
+    }
+    return false;
 }
 
 static struct registry_setting *find_setting(struct registry *registry, const char *selector) {
@@ -265,9 +328,11 @@ static struct toolrack_tool *current_view(const struct registry *registry,
     bool enabled;
     int32_t priority;
     effective(registry, old->reg, &enabled, &priority);
-    return old->enabled == enabled && old->priority == priority
+    bool set_default = is_set_default(registry, old->reg);
+    return old->enabled == enabled && old->priority == priority &&
+                           old->is_set_default == set_default
                    ? toolrack_tool_ref(old)
-                   : tool_create(old->reg, enabled, priority);
+                   : tool_create(old->reg, enabled, priority, set_default);
 }
 
 /* The settings as they are, to go back to. */
@@ -296,14 +361,10 @@ static void restore_settings(struct registry *registry, const struct settings_co
     }
 }
 
-/* Note the setting and make the views that follow from it. */
-static bool change_views(struct registry *registry, const struct registry_setting *setting,
-                         struct change *change) {
+/* Make the views that follow from what was set for a selector. The change has begun. */
+static bool change_views(struct registry *registry, const char *text, struct change *change) {
     const struct snapshot *old = read_current(registry);
-    struct selector selector = selector_of(setting->selector);
-    if (!change_begin(change, old->count) || !keep_setting(registry, setting)) {
-        return false;
-    }
+    struct selector selector = selector_of(text);
     for (size_t i = 0; i < old->count; i++) {
         struct toolrack_tool *tool = old->by_name[i];
         struct toolrack_tool *view =
@@ -328,7 +389,9 @@ static int set_locked(struct registry *registry, const struct registry_setting *
         return error_oom(err);
     }
     struct snapshot *next = NULL;
-    bool ready = change_views(registry, setting, change) &&
+    bool ready = change_begin(change, read_current(registry)->count) &&
+                 keep_setting(registry, setting) &&
+                 change_views(registry, setting->selector, change) &&
                  (change->notice_count == 0 || (next = take_snapshot(change)) != NULL);
     int code = !ready ? error_oom(err) : keep != NULL ? keep(user, setting, err) : 0;
     if (code < 0) {
@@ -354,6 +417,127 @@ int registry_set(struct registry *registry, const struct registry_setting *setti
     return code;
 }
 
+/* --------------------------------------------------------------- defaults */
+
+/* All that are set, with one replaced, added or left out. */
+struct next_defaults {
+    struct registry_default *items;
+    size_t count;
+    struct registry_default new; /* as it stands among them; name NULL: none */
+    struct registry_default old; /* that is not among them; likewise */
+};
+
+static void next_defaults_drop(struct next_defaults *next) {
+    free_default(&next->new);
+    free(next->items);
+}
+
+static bool make_next_defaults(const struct registry *registry,
+                               const struct registry_default *chosen, struct next_defaults *ret) {
+    *ret = (struct next_defaults){.items = calloc(registry->default_count + 1, sizeof *ret->items)};
+    if (ret->items == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < registry->default_count; i++) {
+        if (strcmp(registry->defaults[i].name, chosen->name) == 0) {
+            ret->old = registry->defaults[i];
+        } else {
+            ret->items[ret->count++] = registry->defaults[i];
+        }
+    }
+    if (chosen->version == NULL) {
+        return true;
+    }
+    ret->new = (struct registry_default){strdup(chosen->name), strdup(chosen->version)};
+    ret->items[ret->count++] = ret->new;
+    if (ret->new.name == NULL || ret->new.version == NULL) {
+        next_defaults_drop(ret);
+        return false;
+    }
+    return true;
+}
+
+static void exchange_defaults(struct registry *registry, struct next_defaults *next) {
+    struct registry_default *items = registry->defaults;
+    size_t count = registry->default_count;
+    registry->defaults = next->items;
+    registry->default_count = next->count;
+    next->items = items;
+    next->count = count;
+}
+
+/* As with a setting: first what needs memory, then the disk, then the change. */
+static int set_default_locked(struct registry *registry, const struct registry_default *chosen,
+                              registry_keep_default *keep, void *user, struct change *change,
+                              struct toolrack_error *err) {
+    struct next_defaults next;
+    if (!make_next_defaults(registry, chosen, &next)) {
+        return error_oom(err);
+    }
+    exchange_defaults(registry, &next);
+    struct snapshot *snapshot = NULL;
+    bool ready = change_begin(change, read_current(registry)->count) &&
+                 change_views(registry, chosen->name, change) &&
+                 (change->notice_count == 0 || (snapshot = take_snapshot(change)) != NULL);
+    int code = !ready ? error_oom(err) : keep != NULL ? keep(user, chosen, err) : 0;
+    if (code < 0) {
+        snapshot_destroy(snapshot);
+        exchange_defaults(registry, &next);
+        next_defaults_drop(&next);
+        return code;
+    }
+    if (snapshot != NULL) {
+        publish_snapshot(registry, snapshot, change);
+    }
+    free_default(&next.old);
+    free(next.items);
+    return 0;
+}
+
+int registry_set_default(struct registry *registry, const struct registry_default *chosen,
+                         registry_keep_default *keep, void *user, struct toolrack_error *err) {
+    struct change change = {0};
+    (void)pthread_mutex_lock(&registry->writer);
+    int code = set_default_locked(registry, chosen, keep, user, &change, err);
+    (void)pthread_mutex_unlock(&registry->writer);
+    if (code == 0) {
+        tell(registry, &change);
+    }
+    change_finish(&change);
+    return code;
+}
+
+void registry_visit_defaults(struct registry *registry,
+                             void (*visit)(void *user, const struct registry_default *chosen),
+                             void *user) {
+    (void)pthread_mutex_lock(&registry->writer);
+    for (size_t i = 0; i < registry->default_count; i++) {
+        visit(user, &registry->defaults[i]);
+    }
+    (void)pthread_mutex_unlock(&registry->writer);
+}
+
+/* ------------------------------------------------------------- successions */
+
+/* Compare what is new in a change, which is sorted, with the version before it: one that is there
+ * as well, or was until now. */
+static void compare_versions(struct registry *registry, const struct change *change,
+                             uint64_t uid_old) {
+    const struct snapshot *old = read_current(registry);
+    for (size_t i = 0; i < change->count; i++) {
+        struct registration *reg = change->tools[i]->reg;
+        if (reg->uid <= uid_old || reg->succession != NULL) {
+            continue;
+        }
+        const struct name_slot *slot = snapshot_find(old, reg->spec->tool->name, reg->name_length);
+        const struct registration *beside =
+                succession_find(&change->tools[i], change->count - i, reg);
+        const struct registration *before =
+                slot != NULL ? succession_find(&old->by_name[slot->first], slot->count, reg) : NULL;
+        succession_note(reg, succession_later(beside, before), registry->options.log);
+    }
+}
+
 /* -------------------------------------------------------------------- add */
 
 static int compare_arrival(const void *a, const void *b) {
@@ -369,7 +553,7 @@ static struct toolrack_tool *create_view(const struct registry *registry,
     bool enabled;
     int32_t priority;
     effective(registry, reg, &enabled, &priority);
-    return tool_create(reg, enabled, priority);
+    return tool_create(reg, enabled, priority, is_set_default(registry, reg));
 }
 
 static bool add_tool(struct registry *registry, struct plugin *plugin, uint32_t index,
@@ -577,6 +761,7 @@ static int add_locked(struct registry *registry, struct plugin *const *plugins, 
         return code;
     }
     resolve_duplicates(registry, change, uid_old);
+    compare_versions(registry, change, uid_old);
     for (size_t i = 0; i < change->count; i++) {
         if (change->tools[i]->reg->uid > uid_old) {
             change_note(change, TOOLRACK_EVENT_ADDED, change->tools[i]);
@@ -699,6 +884,7 @@ static int swap_locked(struct registry *registry, const struct registry_swap *sw
     if (!collect_swapped(registry, swap, uid_old, change)) {
         return error_oom(err);
     }
+    compare_versions(registry, change, uid_old);
     *ret_removed = note_swapped(registry, swap, uid_old, change);
     if (change->notice_count > 0 && !publish(registry, change)) {
         return error_oom(err);
@@ -792,6 +978,7 @@ static void forget_refusals(struct registry *registry, const struct plugin *plug
 static int complete_locked(struct registry *registry, struct plugin *plugin, struct change *change,
                            struct toolrack_error *err) {
     const struct snapshot *old = read_current(registry);
+    uint64_t uid_old = registry->uid_last;
     size_t most = old->count + plugin->desc->tool_count;
     if (plugin->replaced) {
         return 0;
@@ -813,6 +1000,7 @@ static int complete_locked(struct registry *registry, struct plugin *plugin, str
         return 0;
     }
     qsort(change->tools, change->count, sizeof *change->tools, compare_arrival);
+    compare_versions(registry, change, uid_old);
     if (!publish(registry, change)) {
         return error_oom(err);
     }
@@ -880,7 +1068,10 @@ int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_err
 int registry_remove_name(struct registry *registry, const char *selector,
                          struct toolrack_error *err) {
     struct selector parsed = selector_of(selector);
-    int code = remove_matching(registry, 0, &parsed, err);
+    int code = registry_check_exact(selector, err);
+    if (code == 0) {
+        code = remove_matching(registry, 0, &parsed, err);
+    }
     return code != TOOLRACK_E_NOT_FOUND ? code : registry_not_found(registry, selector, err);
 }
 
@@ -959,19 +1150,27 @@ static void list_versions(struct registry *registry, const struct selector *sele
     rcu_read_end();
 }
 
-int registry_not_found(struct registry *registry, const char *text, struct toolrack_error *err) {
-    struct selector selector = selector_of(text);
-    int name_length =
-            (int)(selector.name_length > NAME_LENGTH_MAX ? NAME_LENGTH_MAX : selector.name_length);
-    CLEANUP(buf_finish) struct buf versions = BUF_INIT;
-    list_versions(registry, &selector, &versions);
-    if (versions.length > 0) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%.*s' has no version '%s'; there is: %s",
-                         name_length, selector.name,
-                         selector.version != NULL ? selector.version : "", versions.data);
+/* A name that is known, and what of it there is. */
+static int version_not_found(const char *name, const char *version, const char *versions,
+                             struct toolrack_error *err) {
+    struct semver_range range;
+    if (semver_valid(version)) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version '%s'; there is: %s",
+                         name, version, versions);
     }
-    char name[NAME_LENGTH_MAX + 1];
-    (void)snprintf(name, sizeof name, "%.*s", name_length, selector.name);
+    if (semver_range_parse(version, &range)) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "Tool '%s' has no version in the range '%s'; there is: %s", name, version,
+                         versions);
+    }
+    return error_set(
+            err, TOOLRACK_E_NOT_FOUND,
+            "Tool '%s' has no version '%s', which is neither a version such as 1.2.0 nor a "
+            "range such as ^1; there is: %s",
+            name, version, versions);
+}
+
+static int name_not_found(struct registry *registry, const char *name, struct toolrack_error *err) {
     if (name[0] == '\0') {
         return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '<unnamed>' not found");
     }
@@ -979,6 +1178,22 @@ int registry_not_found(struct registry *registry, const char *text, struct toolr
     return nearest != NULL ? error_set(err, TOOLRACK_E_NOT_FOUND,
                                        "Tool '%s' not found; did you mean '%s'?", name, nearest)
                            : error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found", name);
+}
+
+int registry_not_found(struct registry *registry, const char *text, struct toolrack_error *err) {
+    struct selector selector = selector_of(text);
+    int name_length =
+            (int)(selector.name_length > NAME_LENGTH_MAX ? NAME_LENGTH_MAX : selector.name_length);
+    char name[NAME_LENGTH_MAX + 1];
+    (void)snprintf(name, sizeof name, "%.*s", name_length, selector.name);
+    CLEANUP(buf_finish) struct buf versions = BUF_INIT;
+    list_versions(registry, &selector, &versions);
+    int code = versions.length > 0
+                       ? version_not_found(name, selector.version != NULL ? selector.version : "",
+                                           versions.data, err)
+                       : name_not_found(registry, name, err);
+    error_set_tool(err, name);
+    return code;
 }
 
 /* --------------------------------------------------------------- refusals */
@@ -993,6 +1208,13 @@ static void refuse_locked(struct registry *registry, const struct toolrack_refus
 void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal) {
     (void)pthread_mutex_lock(&registry->writer);
     refuse_locked(registry, refusal);
+    (void)pthread_mutex_unlock(&registry->writer);
+}
+
+void registry_forgive(struct registry *registry, const char *file, const char *rule,
+                      const char *tool) {
+    (void)pthread_mutex_lock(&registry->writer);
+    refusals_remove(&registry->refusals, file, rule, tool);
     (void)pthread_mutex_unlock(&registry->writer);
 }
 

@@ -59,6 +59,29 @@ typedef int registry_keep(void *user, const struct registry_setting *setting,
 int registry_set(struct registry *registry, const struct registry_setting *setting,
                  registry_keep *keep, void *user, struct toolrack_error *err);
 
+/** Which version of a name is its default, whether it is registered or not. Texts borrowed. */
+struct registry_default {
+    const char *name;
+    const char *version;
+};
+
+/* Makes it survive, likewise; `version` NULL: there is none any more. */
+typedef int registry_keep_default(void *user, const struct registry_default *chosen,
+                                  struct toolrack_error *err);
+
+/** Set the default version of a name, or with `version` NULL let it go, and change the tools
+ * concerned.
+ * @param keep  NULL: nothing has to survive
+ * @return 0; TOOLRACK_E_NO_MEMORY or the code of `keep`: then all is as it was. [any-thread] */
+int registry_set_default(struct registry *registry, const struct registry_default *chosen,
+                         registry_keep_default *keep, void *user, struct toolrack_error *err);
+
+/** Visit what is set. Under the lock of the writers: `visit` must not change the registry.
+ * [any-thread] */
+void registry_visit_defaults(struct registry *registry,
+                             void (*visit)(void *user, const struct registry_default *chosen),
+                             void *user);
+
 /** Register the tools of plugins, in their order, as one change. Those that cannot be are noted as
  * refused.
  *
@@ -107,14 +130,19 @@ int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_err
 int registry_remove_name(struct registry *registry, const char *selector,
                          struct toolrack_error *err);
 
-/** Find "name" or "name@version"; a reference, or NULL. [any-thread] */
+/** Find "name", "name@version" or "name@range", as toolrack_get() says; a reference, or NULL.
+ * [any-thread] */
 struct toolrack_tool *registry_get(struct registry *registry, const char *selector);
 
 /** The registered name nearest to `name`, or NULL; to be freed. [any-thread] */
 char *registry_suggest(struct registry *registry, const char *name);
 
-/** Set the error for a name that registry_get() does not know: NotFound, with the nearest name or
- * the versions there are. Returns its code. [any-thread] */
+/** Whether a selector names no range: what is set for one version must not come to be about
+ * another. @return 0; TOOLRACK_E_INVALID. [any-thread] */
+int registry_check_exact(const char *selector, struct toolrack_error *err);
+
+/** Set the error for a selector that registry_get() does not know: NotFound, with the nearest name
+ * or the versions there are. It names the tool. Returns its code. [any-thread] */
 int registry_not_found(struct registry *registry, const char *selector, struct toolrack_error *err);
 
 /** Call `visit` for each tool of the present snapshot in registry order, inside an RCU reader,
@@ -134,5 +162,8 @@ struct toolrack_text *registry_definitions(struct registry *registry, enum toolr
 /** Note what was refused; all texts are copied. Out of memory loses the row, not the registry.
  * [any-thread] */
 void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal);
+/** Take such rows out: those of one rule about one tool of a file. [any-thread] */
+void registry_forgive(struct registry *registry, const char *file, const char *rule,
+                      const char *tool);
 /** A copy of all refusals, to be released by toolrack_refusals_free(). NULL: out of memory. */
 struct toolrack_refusals *registry_refusals(struct registry *registry);

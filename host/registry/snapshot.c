@@ -11,7 +11,8 @@
  *  (1) tools[] is in registry order: priority downwards, then name, then version downwards.
  *  (2) by_name[] holds the same tools by name, then version downwards, so that the versions of one
  *      name stand together; each slot points at such a run.
- *  (3) slot.call is the first enabled tool of its run, or the first of all when none is enabled.
+ *  (3) slot.call is of its run the first that is enabled, or when none is, of all: the set default,
+ *      else a release, else a pre-release.
  *  (4) The snapshot owns one reference on each of its tools. */
 
 static int compare_text(const char *a, const char *b) {
@@ -48,14 +49,24 @@ static uint32_t slot_count_for(size_t count) {
     return slots;
 }
 
-static void add_slot(struct snapshot *snapshot, uint32_t first, uint32_t count) {
-    struct toolrack_tool *call = snapshot->by_name[first];
-    for (uint32_t i = 0; i < count; i++) {
-        if (snapshot->by_name[first + i]->enabled) {
-            call = snapshot->by_name[first + i];
-            break;
+/* How much better than others a tool is to be called by its name alone. */
+static unsigned rank_of(const struct toolrack_tool *tool) {
+    return (tool->enabled ? 4u : 0u) + (tool->is_set_default ? 2u : 0u) +
+           (semver_is_prerelease(tool->reg->spec->version) ? 0u : 1u);
+}
+
+static struct toolrack_tool *choose_default(struct toolrack_tool *const *tools, uint32_t count) {
+    struct toolrack_tool *best = tools[0];
+    for (uint32_t i = 1; i < count; i++) {
+        if (rank_of(tools[i]) > rank_of(best)) {
+            best = tools[i];
         }
     }
+    return best;
+}
+
+static void add_slot(struct snapshot *snapshot, uint32_t first, uint32_t count) {
+    struct toolrack_tool *call = choose_default(&snapshot->by_name[first], count);
     const struct registration *reg = call->reg;
     uint32_t at = reg->name_hash & snapshot->mask;
     while (snapshot->slots[at].length != 0) {

@@ -45,6 +45,7 @@ void registration_unref(struct registration *reg) {
         return;
     }
     prepared_destroy(atomic_load(&reg->prepared));
+    free(reg->succession);
     plugin_unref(reg->plugin);
     free(reg);
 }
@@ -71,13 +72,15 @@ const char *registration_change_words(unsigned changed) {
     }
 }
 
-struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority) {
+struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority,
+                                  bool is_set_default) {
     struct toolrack_tool *tool = calloc(1, sizeof *tool);
     if (tool != NULL) {
         atomic_init(&tool->refs, 1);
         atomic_fetch_add_explicit(&reg->refs, 1, memory_order_relaxed);
         tool->reg = reg;
         tool->enabled = enabled;
+        tool->is_set_default = is_set_default;
         tool->priority = priority;
     }
     return tool;
@@ -104,6 +107,9 @@ bool registration_enabled_by_default(const struct registration *reg) {
 int32_t registration_default_priority(const struct registration *reg) {
     int32_t most = trust_priority(reg->plugin->trust);
     int32_t asked = reg->spec->tool->priority;
+    if (reg->plugin->priority_stated) {
+        return asked;
+    }
     return asked == 0 || asked > most ? most : asked;
 }
 
@@ -287,9 +293,9 @@ const char *toolrack_tool_tags(const struct toolrack_tool *tool) {
     return tool->reg->spec->tool->tags;
 }
 
-bool toolrack_tool_has_tag(const struct toolrack_tool *tool, const char *tag) {
-    const char *at = toolrack_tool_tags(tool);
-    size_t length = strlen(tag);
+/* Whether a comma-separated list has an item, whatever the case of its letters. */
+static bool has_item(const char *at, const char *item) {
+    size_t length = strlen(item);
     while (at != NULL && *at != '\0') {
         at += strspn(at, " ,");
         size_t word = strcspn(at, ",");
@@ -297,12 +303,36 @@ bool toolrack_tool_has_tag(const struct toolrack_tool *tool, const char *tag) {
         while (end > 0 && at[end - 1] == ' ') {
             end--;
         }
-        if (end == length && length > 0 && strncasecmp(at, tag, length) == 0) {
+        if (end == length && length > 0 && strncasecmp(at, item, length) == 0) {
             return true;
         }
         at += word;
     }
     return false;
+}
+
+bool toolrack_tool_has_tag(const struct toolrack_tool *tool, const char *tag) {
+    return has_item(toolrack_tool_tags(tool), tag);
+}
+
+const char *toolrack_tool_deprecated(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->deprecated;
+}
+
+const char *toolrack_tool_purpose(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->purpose;
+}
+
+const char *toolrack_tool_scenarios(const struct toolrack_tool *tool) {
+    return tool->reg->spec->tool->scenarios;
+}
+
+bool toolrack_tool_has_scenario(const struct toolrack_tool *tool, const char *scenario) {
+    return has_item(toolrack_tool_scenarios(tool), scenario);
+}
+
+bool toolrack_tool_is_set_default(const struct toolrack_tool *tool) {
+    return tool->is_set_default;
 }
 
 const char *toolrack_tool_schema(const struct toolrack_tool *tool) {

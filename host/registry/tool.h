@@ -25,17 +25,22 @@ struct prepared {
 /* What a tool says otherwise than when it was approved. */
 enum registration_change { REGISTRATION_DESCRIPTION = 1, REGISTRATION_SCHEMA = 2 };
 
+struct succession;
+
 struct registration {
     atomic_uint refs;
     atomic_bool asks;    /* whether each call must be permitted: it is not safe, or held */
     atomic_bool held;    /* it does not run until what changed is approved */
     atomic_uint changed; /* enum registration_change, together */
+    atomic_bool warned;  /* it is deprecated, and its first call has said so */
     uint64_t uid;
     uint32_t name_hash;
     uint32_t name_length;
     struct plugin *plugin;              /* a reference */
     const struct descriptor_tool *spec; /* of plugin->desc */
     _Atomic(struct prepared *) prepared;
+    struct succession *succession; /* owned; NULL: it fits the version before it. Set before it is
+                                    * published, and never changed after */
 
     /* Statistics; written by every call, so away from what every call only reads. */
     _Alignas(64) atomic_uint_fast64_t calls;
@@ -47,6 +52,7 @@ struct registration {
 struct toolrack_tool {
     atomic_uint refs;
     bool enabled;
+    bool is_set_default; /* of its name, by an administrator */
     int32_t priority;
     struct registration *reg; /* a reference */
 };
@@ -57,11 +63,12 @@ void registration_unref(struct registration *reg);
 CLEANUP_DEFINE(struct registration, registration_unref)
 
 /** A view of it; takes a reference on it. NULL when out of memory. [writer] */
-struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority);
+struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority,
+                                  bool is_set_default);
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 
-/** What a plugin gave the tool: enabled unless it says otherwise; its priority, cut to its trust's.
- */
+/** What a plugin gave the tool: enabled unless it says otherwise; its priority, cut to its trust's
+ * unless an administrator stated it. */
 bool registration_enabled_by_default(const struct registration *reg);
 int32_t registration_default_priority(const struct registration *reg);
 

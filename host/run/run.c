@@ -123,6 +123,10 @@ int run_json_tool(struct run *run, tr_status (*entry)(struct tr_call *),
     return outcome(run, entry(&run->base), err);
 }
 
+int run_service(struct run *run, const struct run_service *service, struct toolrack_error *err) {
+    return outcome(run, service->run(&run->base, service->user), err);
+}
+
 /* Nothing that a tool gives is lost without a word. */
 static void refuse_replies(struct run *run) {
     if (run->block_count > 0 || run->writer.begun) {

@@ -6,6 +6,7 @@
  * registries, schemas or processes. */
 #pragma once
 
+#include <stddef.h>
 #include <yyjson.h>
 
 #include "base/arena.h"
@@ -103,6 +104,15 @@ const char *run_arguments(struct run *run, size_t *ret_length);
 int run_json_tool(struct run *run, tr_status (*entry)(struct tr_call *),
                   struct toolrack_error *err);
 
+/* A function of the host or of its app that runs as a JSON tool, with something of its own. */
+struct run_service {
+    tr_status (*run)(struct tr_call *call, void *user);
+    void *user;
+};
+
+/** The same for a service. [call-thread] */
+int run_service(struct run *run, const struct run_service *service, struct toolrack_error *err);
+
 /** Run a typed tool with arguments bound to `frame`, and write what it returns into the empty
  * `out`, as a result that was begun. [call-thread] */
 int run_typed_tool(struct run *run, const struct signature *signature, void (*function)(void),
@@ -132,8 +142,12 @@ struct toolrack_result {
     size_t json_length;
     size_t text_at; /* offset of the plain text from the struct; 0 is none */
     size_t text_length;
-    char json[];
+    bool is_content; /* the JSON is content blocks; a tool's own JSON may look the same */
+    /* Right behind the struct, whose size is where who writes it begins. */
+    _Alignas(size_t) char json[];
 };
+_Static_assert(offsetof(struct toolrack_result, json) == sizeof(struct toolrack_result),
+               "the JSON begins where the struct ends");
 
 /** The JSON reply parsed, for the schema; NULL when out of memory. */
 yyjson_val *result_structured(struct run *run);

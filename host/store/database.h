@@ -25,9 +25,10 @@
 #include "store/store.h"
 
 /* The form of the tables that this toolrack writes, and those in which others came first. */
-#define SCHEMA_NUMBER    2
+#define SCHEMA_NUMBER    3
 #define SCHEMA_SETTINGS  1
 #define SCHEMA_DECISIONS 2
+#define SCHEMA_DEFAULTS  3
 
 /* How long to wait for another process that writes. */
 #define STORE_BUSY_MS 5000

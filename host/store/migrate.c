@@ -93,11 +93,17 @@ static const char *const steps[SCHEMA_NUMBER] = {
         "  who TEXT,"
         "  why TEXT"
         ") STRICT;",
+
+        /* 3: versions that a name alone means */
+        "CREATE TABLE defaults ("
+        "  tool TEXT PRIMARY KEY NOT NULL,"
+        "  version TEXT NOT NULL"
+        ") WITHOUT ROWID, STRICT;",
 };
 
 /* Setting it is part of the transaction, as are the tables. */
-static const char set_number[] = "PRAGMA user_version = 2";
-_Static_assert(SCHEMA_NUMBER == 2, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 3";
+_Static_assert(SCHEMA_NUMBER == 3, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (int i = from; i < SCHEMA_NUMBER; i++) {

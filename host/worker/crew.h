@@ -120,6 +120,7 @@ struct crew_limits {
 struct crew_options {
     const struct descriptor *desc; /* borrowed for the crew's life */
     const char *path;              /* of the image, copied; likewise what follows */
+    const char *foreign; /* what is called in it, as foreign_write() has it; NULL: it is a plugin */
     struct file_identity identity;
     const char *settings; /* JSON object */
     struct sandbox_policy policy;
@@ -174,6 +175,7 @@ struct crew_call {
 struct crew_reply {
     struct buf out;     /* the result, as result_begin() and result_end() have it */
     yyjson_val *json;   /* the same parsed, in the arena; NULL unless the call wants it */
+    bool is_content;    /* it is content blocks, and structuredContent where it has that */
     bool is_structured; /* the tool gave a JSON reply (`json`, or its structuredContent) */
 };
 

@@ -346,6 +346,7 @@ static void put_start(struct out *out, const void *frame) {
     const struct frame_start *start = frame;
     put_text(out, start->plugin_id, PROTOCOL_TEXT_MAX);
     put_text(out, start->path, PROTOCOL_TEXT_MAX);
+    put_text(out, start->foreign, PROTOCOL_FOREIGN_MAX);
     put_identity(out, &start->identity);
     put_text(out, start->settings, PROTOCOL_SETTINGS_MAX);
     put_policy(out, &start->policy);
@@ -364,6 +365,7 @@ bool read_start(const struct frame_in *frame, struct arena *arena, struct frame_
     *ret = (struct frame_start){0};
     ret->plugin_id = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
     ret->path = need(&in, get_path(&in));
+    ret->foreign = get_text(&in, PROTOCOL_FOREIGN_MAX);
     get_identity(&in, &ret->identity);
     ret->settings = need(&in, get_text(&in, PROTOCOL_SETTINGS_MAX));
     get_policy(&in, arena, &ret->policy);
@@ -413,6 +415,7 @@ static void put_result(struct out *out, const void *frame) {
     const struct frame_result *result = frame;
     put_bytes(out, result->json, result->json_length, TOOLRACK_RESULT_MAX);
     put_bytes(out, result->text, result->text_length, TOOLRACK_RESULT_MAX);
+    put_bool(out, result->is_content);
     put_bool(out, result->is_structured);
     put_u64(out, result->structured_at);
     put_u64(out, result->structured_length);
@@ -435,6 +438,7 @@ bool read_result(const struct frame_in *frame, struct frame_result *ret) {
     *ret = (struct frame_result){0};
     ret->json = need(&in, get_long_text(&in, TOOLRACK_RESULT_MAX, &ret->json_length));
     ret->text = get_long_text(&in, TOOLRACK_RESULT_MAX, &ret->text_length);
+    ret->is_content = get_bool(&in);
     ret->is_structured = get_bool(&in);
     ret->structured_at = get_u64(&in);
     ret->structured_length = get_u64(&in);

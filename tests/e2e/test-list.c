@@ -144,7 +144,7 @@ static void show_tells_everything(void **state) {
     EXPECT(RUN("show", "say"), 0, "say 1.0.0\nSay two lines \\u202e;sdrawkcab\n*", "");
     EXPECT(RUN("show", "asleep"), 0, "asleep 1.0.0\n*state        disabled\n*", "");
     EXPECT(RUN("show", "stubborn"), 0, "*deadline     200 ms\n*", "");
-    EXPECT(RUN("show", "greet"), 0, "greet 2.0.0\n*versions     2.0.0, 1.0.0\n*", "");
+    EXPECT(RUN("show", "greet"), 0, "greet 2.0.0\n*versions     2.0.0 (default), 1.0.0\n*", "");
     EXPECT(RUN("show", "greet@1.0.0"), 0, "greet 1.0.0\nGreet somebody, the old way\n*", "");
 }
 

@@ -9,7 +9,8 @@ static tr_status json(struct tr_call *call) {
     return tr_reply_json(call, tr_arguments(call));
 }
 TR_JSON_TOOL(json,
-             ("J", .result_schema = "{}", .version = "1.0.0-a",
+             ("J", .result_schema = "{}", .version = "1.0.0-a", .deprecated = "d", .purpose = "p",
+              .scenarios = "s, t",
               TR_EXAMPLES(TR_EXAMPLE("{\"a\":[1]}", "{}"), TR_EXAMPLE("[", NULL))),
              "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\"}}}")
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api/config.h"
+#include "toolrack/toolrack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,6 +15,27 @@ static void require(bool holds) {
     if (!holds) {
         abort();
     }
+}
+
+/* What the start refuses, the check explains; definitions and all. */
+static void check(const char *path, int code) {
+    struct toolrack_findings *findings = NULL;
+    struct toolrack_error err;
+    if (toolrack_check(path, &findings, &err) < 0) {
+        require(err.message[0] != '\0');
+        return;
+    }
+    bool errors = false;
+    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+        const struct toolrack_finding *finding = toolrack_findings_get(findings, i);
+        require(finding->rule[0] != '\0' && finding->cause[0] != '\0' && finding->fix[0] != '\0');
+        if (toolrack_findings_is_configuration(findings)) {
+            require(finding->line >= 1 && finding->column >= 1);
+        }
+        errors = errors || finding->severity == TOOLRACK_ERROR;
+    }
+    require(code == 0 || errors);
+    toolrack_findings_free(findings);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -40,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         (void)config_placeholder(&config, "workspace", strlen("workspace"));
         config_finish(&config);
     }
+    check(path, code);
     (void)close(fd);
     return 0;
 }

@@ -66,7 +66,10 @@ static const struct new_tool tool = {{.size = sizeof(struct new_tool),
                                       .function = (void (*)(void))scale,
                                       .examples = &examples[0].old,
                                       .example_count = 2,
-                                      .example_size = sizeof(struct new_example)},
+                                      .example_size = sizeof(struct new_example),
+                                      .deprecated = "use multiply",
+                                      .purpose = "Make numbers larger",
+                                      .scenarios = "cooking, maps"},
                                      MORE_SET};
 static const struct tr_tool *const tools[] = {&tool.old};
 static const struct new_capability capabilities[] = {

@@ -137,7 +137,9 @@ static bool params_are_right(const struct tr_param *params, uint32_t params_coun
 
 /* What a plugin of a minor version states as the size of its tools. */
 static uint32_t tool_size(unsigned minor) {
-    return minor == 0 ? offsetof(struct tr_tool, examples) : sizeof(struct tr_tool);
+    return minor == 0   ? offsetof(struct tr_tool, examples)
+           : minor == 1 ? offsetof(struct tr_tool, deprecated)
+                        : sizeof(struct tr_tool);
 }
 
 static bool examples_are_right(const struct tr_tool *tool) {

@@ -71,7 +71,7 @@ static void a_wrong_configuration_is_refused(void **state) {
     is_refused("{\"folder\": []}", "did you mean \"folders\"?");
     is_refused("{\"folders\": \"/a\"}", "/folders");
     is_refused("{\"folders\": [3]}", "/folders");
-    is_refused("{\"folders\": [{\"path\": \"/a\", \"trust\": \"mine\"}]}", "\"trust\"");
+    is_refused("{\"folders\": [{\"path\": \"/a\", \"trust\": \"mine\"}]}", "/folders/0/trust");
     is_refused("{\"deadline_ms\": 0}", "/deadline_ms");
     is_refused("{\"deadline_ms\": 4294967295}", "/deadline_ms");
     is_refused("{\"duplicates\": true}", "/duplicates");

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-place.h"
 #include "base/json.h"
 #include "base/name.h"
 #include "base/rendering.h"
@@ -309,6 +310,170 @@ static void semver_orders(void **state) {
     assert_true(semver_valid("1.2.3-0a.--+001.x"));
 }
 
+/* Valid and invalid ones as the specification's own page lists them for its regular expression. */
+static void semver_takes_what_the_specification_takes(void **state) {
+    (void)state;
+    static const char *const good[] = {"0.0.4",
+                                       "10.20.30",
+                                       "1.1.2-prerelease+meta",
+                                       "1.1.2+meta-valid",
+                                       "1.0.0-alpha.beta.1",
+                                       "1.0.0-alpha0.valid",
+                                       "1.0.0-alpha-a.b-c-somethinglong+build.1-aef.1-its-okay",
+                                       "1.0.0-rc.1+build.1",
+                                       "2.0.0+build.1848",
+                                       "1.0.0-alpha+beta",
+                                       "1.2.3----RC-SNAPSHOT.12.9.1--.12+788",
+                                       "1.2.3----R-S.12.9.1--.12+meta",
+                                       "1.0.0+0.build.1-rc.10000aaa-kk-0.1",
+                                       "1.0.0-0A.is.legal"};
+    static const char *const bad[] = {"1.2.3-0123",
+                                      "1.2.3-0123.0123",
+                                      "1.1.2+.123",
+                                      "+invalid",
+                                      "-invalid",
+                                      "alpha",
+                                      "alpha.beta",
+                                      "1.0.0-alpha_beta",
+                                      "1.0.0-alpha..1",
+                                      "01.1.1",
+                                      "1.1.01",
+                                      "1.2.3.DEV",
+                                      "1.2-SNAPSHOT",
+                                      "1.2.31.2.3----RC-SNAPSHOT.12.09.1--..12+788",
+                                      "-1.0.3-gamma+b7718",
+                                      "9.8.7+meta+meta",
+                                      "9.8.7-whatever+meta+meta"};
+    for (size_t i = 0; i < ARRAY_LENGTH(good); i++) {
+        assert_true(semver_valid(good[i]));
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+        assert_false(semver_valid(bad[i]));
+    }
+    char longest[SEMVER_LENGTH_MAX + 2] = "1.0.0-";
+    memset(longest + 6, 'a', SEMVER_LENGTH_MAX - 6);
+    assert_true(semver_valid(longest));
+    longest[SEMVER_LENGTH_MAX] = 'a';
+    assert_false(semver_valid(longest));
+}
+
+static void semver_knows_lines_and_prereleases(void **state) {
+    (void)state;
+    assert_true(semver_is_prerelease("1.0.0-rc.1"));
+    assert_false(semver_is_prerelease("1.0.0+a-b"));
+    assert_true(semver_same_line("1.2.0", "1.9.3-rc"));
+    assert_false(semver_same_line("1.2.0", "2.0.0"));
+    assert_true(semver_same_line("0.2.1", "0.2.9"));
+    assert_false(semver_same_line("0.2.1", "0.3.0"));
+    assert_false(semver_same_line("0.0.1", "0.0.2"));
+    assert_true(semver_same_line("0.0.0", "0.0.0"));
+}
+
+/* Whether a range has a version; fails the test when it is none. */
+static bool in_range(const char *text, const char *version) {
+    struct semver_range range;
+    if (!semver_range_parse(text, &range)) {
+        fail_msg("'%s' is a range", text);
+    }
+    return semver_range_has(&range, version);
+}
+
+static void ranges_have_what_npm_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *range;
+        const char *has; /* versions with spaces between */
+        const char *has_not;
+    } rows[] = {
+            {"1.2.3", "1.2.3 1.2.3+b", "1.2.4 1.2.3-rc"},
+            {"= 1.2", "1.2.0 1.2.9", "1.3.0 1.1.9 1.2.0-rc"},
+            {"1.x", "1.0.0 1.99.0", "2.0.0 0.9.9"},
+            {"1.2.*", "1.2.0 1.2.7", "1.3.0"},
+            {"*", "0.0.0 99999999999999999999999.0.0", "1.0.0-rc"},
+            {"^1.2.3", "1.2.3 1.9.0", "1.2.2 2.0.0 2.0.0-rc 1.3.0-rc 1.2.3-rc"},
+            {"^0.2.3", "0.2.3 0.2.9", "0.3.0 0.2.2"},
+            {"^0.0.3", "0.0.3", "0.0.4"},
+            {"^0.0", "0.0.0 0.0.9", "0.1.0"},
+            {"^0.x", "0.0.0 0.9.0", "1.0.0"},
+            {"^1.2.3-beta.2", "1.2.3-beta.4 1.2.3 1.9.0", "1.2.4-beta.2 1.2.3-beta.1"},
+            {"~1.2.3", "1.2.3 1.2.9", "1.3.0 1.2.2"},
+            {"~1", "1.0.0 1.9.0", "2.0.0"},
+            {"~1.2.3-beta.2", "1.2.3-beta.4 1.2.8", "1.2.4-beta.2"},
+            {">1.2", "1.3.0", "1.2.9"},
+            {"<=2", "2.9.9 0.1.0", "3.0.0"},
+            {"<1.2", "1.1.9", "1.2.0"},
+            {">=1.2.7 <1.3.0", "1.2.7 1.2.99", "1.2.6 1.3.0"},
+            {">1.2.3-alpha.3", "1.2.3-alpha.7 3.4.5", "3.4.5-alpha.9"},
+            {"1.2 - 2.0", "1.2.0 2.0.9", "2.1.0 1.1.9"},
+            {"1.2.3 - 2.3.4", "1.2.3 2.3.4", "2.3.5"},
+            {"1.2.7 || >=1.2.9 <2.0.0", "1.2.7 1.2.9 1.4.6", "1.2.8 2.0.0"},
+            {"^1||^3", "1.0.0 3.1.0", "2.0.0"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        for (int wanted = 0; wanted < 2; wanted++) {
+            char versions[128];
+            (void)snprintf(versions, sizeof versions, "%s", wanted ? rows[i].has : rows[i].has_not);
+            char *rest = NULL;
+            for (char *one = strtok_r(versions, " ", &rest); one != NULL;
+                 one = strtok_r(NULL, " ", &rest)) {
+                if (in_range(rows[i].range, one) != (wanted == 1)) {
+                    fail_msg("%s %s %s", rows[i].range, wanted ? "lacks" : "has", one);
+                }
+            }
+        }
+    }
+}
+
+static void what_is_no_range(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+            "",       " ",    "latest",  "v1",  "1.2.3.4", "^",         "1 ||", "|| 1",
+            "1 | 2",  ">=",   "1.x.3",   "01",  "1.2-rc",  "1.2.3-",    "1 - ", "^1 - 2",
+            ">1 - 2", "1 -2", "1.2.3-_", "1,2", "1 \t2",   "1 - 2 - 3", "==1",  "1||||2"};
+    struct semver_range range;
+    for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
+        if (semver_range_parse(bad[i], &range)) {
+            fail_msg("'%s' is no range", bad[i]);
+        }
+    }
+    char text[SEMVER_RANGE_LENGTH_MAX + 2] = "";
+    for (int i = 0; i < SEMVER_RANGE_PARTS_MAX; i++) {
+        (void)strcat(text, "1 ");
+    }
+    assert_true(semver_range_parse(text, &range));
+    (void)strcat(text, "1");
+    assert_false(semver_range_parse(text, &range));
+    memset(text, ' ', sizeof text);
+    text[0] = '1';
+    text[SEMVER_RANGE_LENGTH_MAX + 1] = '\0';
+    assert_false(semver_range_parse(text, &range));
+    text[SEMVER_RANGE_LENGTH_MAX] = '\0';
+    assert_true(semver_range_parse(text, &range));
+}
+
+/* What must hold of all ranges, tried with all versions of small numbers. */
+static void ranges_keep_their_promises(void **state) {
+    (void)state;
+    static const char *const tails[] = {"", "-rc.1", "-rc.2"};
+    for (unsigned i = 0; i < 81; i++) {
+        char from[32];
+        char caret[34];
+        char bounds[160];
+        (void)snprintf(from, sizeof from, "%u.%u.%u%s", i / 27, i / 9 % 3, i / 3 % 3, tails[i % 3]);
+        (void)snprintf(caret, sizeof caret, "^%s", from);
+        (void)snprintf(bounds, sizeof bounds, ">=%s <=%s || %s - %s", from, from, from, from);
+        for (unsigned j = 0; j < 81; j++) {
+            char to[32];
+            (void)snprintf(to, sizeof to, "%u.%u.%u%s", j / 27, j / 9 % 3, j / 3 % 3, tails[j % 3]);
+            bool same = semver_compare(from, to) == 0;
+            assert_true(in_range(from, to) == same && in_range(bounds, to) == same);
+            bool later = semver_compare(to, from) >= 0 && semver_same_line(to, from);
+            assert_true(!in_range(caret, to) || later);
+            assert_true(!later || semver_is_prerelease(to) || in_range(caret, to));
+        }
+    }
+}
+
 static void base64_there_and_back(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
@@ -401,6 +566,55 @@ static void one_cpu_never_spins(void **state) {
     assert_false(spin_worthwhile(&spin));
 }
 
+static void places_of_values_are_found_again(void **state) {
+    (void)state;
+    static const char text[] = "// {\"a\": 0}\n"
+                               "{\"a\": [1, /* 2, */ \"}]\", {\"b/~\": null}],\n"
+                               " \"\\u0061b\": true, \"é\": 5, \"a\": 6,}";
+    static const struct {
+        const char *pointer;
+        enum json_place_at at;
+        size_t line; /* 0: not there */
+        size_t column;
+    } cases[] = {
+            {"", JSON_PLACE_VALUE, 2, 1},          {"/a", JSON_PLACE_VALUE, 2, 7},
+            {"/a", JSON_PLACE_KEY, 2, 2},          {"/a", JSON_PLACE_LAST_KEY, 3, 27},
+            {"/a/1", JSON_PLACE_VALUE, 2, 20},     {"/a/2/b~1~0", JSON_PLACE_VALUE, 2, 34},
+            {"/a/2/b~1~0", JSON_PLACE_KEY, 2, 27}, {"/ab", JSON_PLACE_VALUE, 3, 13},
+            {"/é", JSON_PLACE_VALUE, 3, 24},       {"/a/3", JSON_PLACE_VALUE, 0, 0},
+            {"/a/x", JSON_PLACE_VALUE, 0, 0},      {"/b", JSON_PLACE_VALUE, 0, 0},
+            {"/a/0/c", JSON_PLACE_VALUE, 0, 0},    {"a", JSON_PLACE_VALUE, 0, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        size_t position;
+        size_t line = 0;
+        size_t column = 0;
+        if (json_place_find(text, sizeof text - 1, cases[i].pointer, cases[i].at, &position)) {
+            json_place_line(text, sizeof text - 1, position, &line, &column);
+        }
+        if (line != cases[i].line || column != cases[i].column) {
+            fail_msg("'%s' is at %zu:%zu", cases[i].pointer, line, column);
+        }
+    }
+}
+
+static void a_pointer_takes_what_fits(void **state) {
+    (void)state;
+    char pointer[JSON_POINTER_MAX] = "";
+    json_pointer_add(pointer, "a/b~c");
+    json_pointer_add_index(pointer, 12);
+    assert_string_equal(pointer, "/a~1b~0c/12");
+    char key[JSON_POINTER_MAX];
+    memset(key, '~', sizeof key);
+    key[sizeof key - 1] = '\0';
+    json_pointer_add(pointer, key);
+    assert_string_equal(pointer, "/a~1b~0c/12");
+    for (size_t i = 0; i < JSON_POINTER_MAX; i++) {
+        json_pointer_add(pointer, "");
+    }
+    assert_true(strlen(pointer) < JSON_POINTER_MAX);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
@@ -412,6 +626,8 @@ int main(void) {
             cmocka_unit_test(buf_writes_json),
             cmocka_unit_test(buf_escapes_every_byte_anywhere),
             cmocka_unit_test(json_knows_plain_characters),
+            cmocka_unit_test(places_of_values_are_found_again),
+            cmocka_unit_test(a_pointer_takes_what_fits),
             cmocka_unit_test(buf_grows),
             cmocka_unit_test(base64_there_and_back),
             cmocka_unit_test(base64_says_what_is_wrong),
@@ -419,6 +635,11 @@ int main(void) {
             cmocka_unit_test(arena_serves_yyjson),
             cmocka_unit_test(names),
             cmocka_unit_test(semver_orders),
+            cmocka_unit_test(semver_takes_what_the_specification_takes),
+            cmocka_unit_test(semver_knows_lines_and_prereleases),
+            cmocka_unit_test(ranges_have_what_npm_says),
+            cmocka_unit_test(what_is_no_range),
+            cmocka_unit_test(ranges_keep_their_promises),
             cmocka_unit_test(spinning_ends_where_it_does_not_pay),
             cmocka_unit_test(one_cpu_never_spins),
     };

@@ -325,6 +325,9 @@ static void a_later_sdk_is_read_as_far_as_known(void **state) {
     assert_int_equal(tool->example_count, 2);
     assert_int_equal(tool->example_size, sizeof(struct tr_example));
     assert_string_equal(tool->examples[1].arguments, "{\"level\":\"high\",\"number\":2}");
+    assert_string_equal(tool->deprecated, "use multiply");
+    assert_string_equal(tool->purpose, "Make numbers larger");
+    assert_string_equal(tool->scenarios, "cooking, maps");
 }
 
 static void a_plugin_of_1_0_is_read(void **state) {
@@ -338,6 +341,9 @@ static void a_plugin_of_1_0_is_read(void **state) {
         assert_int_equal(tool->size, sizeof(struct tr_tool));
         assert_null(tool->examples);
         assert_int_equal(tool->example_count, 0);
+        assert_null(tool->deprecated);
+        assert_null(tool->purpose);
+        assert_null(tool->scenarios);
     }
     assert_string_equal(desc->tools[0].tool->params[1].description, "second addend");
 }

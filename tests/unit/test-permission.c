@@ -83,6 +83,7 @@ static struct {
     uint64_t thinks_ms;
     const char *name; /* written as `who`; NULL: nothing */
     char seen[512];
+    char trace[64];
     pthread_t thread;
 } person = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -102,6 +103,7 @@ static int approve(void *user, const struct toolrack_approval_request *request) 
                    request->version, request->plugin, request->permission, request->arguments,
                    or_dash(request->caller), request->channel, or_dash(request->conversation),
                    request->reason);
+    (void)snprintf(person.trace, sizeof person.trace, "%s", or_dash(request->trace));
     if (person.name != NULL) {
         (void)snprintf(request->who, request->who_room, "%s", person.name);
     }
@@ -269,6 +271,7 @@ static struct toolrack_call_options options_of(const struct request *request) {
     options.caller = "bob";
     options.channel = "test";
     options.conversation = request->conversation;
+    options.trace = "t-7";
     options.confirmed = request->confirmed;
     options.deadline_ms = request->deadline_ms;
     return options;
@@ -372,6 +375,7 @@ static void who_is_asked_decides(void **state) {
         assert_string_equal(person.seen,
                             "send 1.0.0 mail 1 {\"to\":1.50} bob test -: its plugin wants a "
                             "person to agree to each call");
+        assert_string_equal(person.trace, "t-7");
         /* On the thread of who waits, or on one of the host. */
         assert_int_equal(pthread_equal(person.thread, pthread_self()) != 0, way == 0);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <yyjson.h>
 
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
@@ -69,7 +70,7 @@ static void take_event(void *user, const struct toolrack_event *event) {
                    event->version != NULL ? event->version : "");
 }
 
-static char last_log[256];
+static char last_log[512];
 
 static void take_log(void *user, enum toolrack_log_level level, const char *source,
                      const char *line) {
@@ -175,7 +176,10 @@ static void filters(void **state) {
     begin_plugin(&made, "filters");
     add_tool(&made, "a", NULL, 0)->tags = "math, fast";
     add_tool(&made, "b", NULL, 0)->category = "text";
-    add_tool(&made, "c", NULL, 0)->flags = TR_DISABLED;
+    struct tr_tool *with_purpose = add_tool(&made, "c", NULL, 0);
+    with_purpose->flags = TR_DISABLED;
+    with_purpose->purpose = "Know what to wear";
+    with_purpose->scenarios = "planning a trip , small talk";
     assert_int_equal(toolrack_register(host, &made.plugin, NULL, NULL), 0);
     struct toolrack_filter filter = everything();
     expect_list(&filter, "a@1.0.0/100 b@1.0.0/100 !c@1.0.0/100");
@@ -188,6 +192,262 @@ static void filters(void **state) {
     expect_list(&filter, "b@1.0.0/100");
     filter = (struct toolrack_filter){.size = sizeof filter, .name = "b"};
     expect_list(&filter, "b@1.0.0/100");
+    filter = (struct toolrack_filter){.size = sizeof filter, .all = true, .purpose = "WHAT TO"};
+    expect_list(&filter, "!c@1.0.0/100");
+    filter.scenario = "Planning a trip";
+    expect_list(&filter, "!c@1.0.0/100");
+    filter.scenario = "trip";
+    expect_list(&filter, "");
+    /* An app that was built before there were purposes. */
+    filter = (struct toolrack_filter){.size = offsetof(struct toolrack_filter, purpose),
+                                      .all = true,
+                                      .category = "text",
+                                      .purpose = "nobody's"};
+    expect_list(&filter, "b@1.0.0/100");
+}
+
+/* ---------------------------------------------------------------- versions */
+
+/* What a selector finds; "" is nothing. */
+static const char *found(const char *selector) {
+    static char version[64];
+    struct toolrack_tool *tool = toolrack_get(host, selector);
+    (void)snprintf(version, sizeof version, "%s", tool != NULL ? toolrack_tool_version(tool) : "");
+    toolrack_tool_unref(tool);
+    return version;
+}
+
+static void register_versions(void) {
+    static const char *const versions[] = {"1.0.0", "1.2.0", "2.0.0-rc.1", "1.10.0"};
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        register_one(versions[i][0] == '2' ? "p2" : "p1", "tool", versions[i], 0);
+    }
+}
+
+static void releases_go_before_prereleases(void **state) {
+    (void)state;
+    register_one("p", "tool", "2.0.0-rc.1", 0);
+    assert_string_equal(found("tool"), "2.0.0-rc.1");
+    register_one("p", "tool", "1.0.0", 0);
+    assert_string_equal(found("tool"), "1.0.0");
+    register_one("p", "tool", "1.1.0-rc.1", 0);
+    assert_string_equal(found("tool"), "1.0.0");
+    assert_int_equal(toolrack_set_enabled(host, "tool@1.0.0", false, NULL), 0);
+    assert_string_equal(found("tool"), "2.0.0-rc.1");
+    assert_int_equal(toolrack_set_enabled(host, "tool", false, NULL), 0);
+    assert_string_equal(found("tool"), "1.0.0");
+}
+
+static void a_range_means_its_highest_enabled_version(void **state) {
+    (void)state;
+    register_versions();
+    assert_string_equal(found("tool@^1"), "1.10.0");
+    assert_string_equal(found("tool@~1.2"), "1.2.0");
+    assert_string_equal(found("tool@>=1 <1.10"), "1.2.0");
+    assert_string_equal(found("tool@*"), "1.10.0");
+    assert_string_equal(found("tool@^2"), "");
+    assert_string_equal(found("tool@^2.0.0-rc.0"), "2.0.0-rc.1");
+    assert_int_equal(toolrack_set_enabled(host, "tool@1.10.0", false, NULL), 0);
+    assert_string_equal(found("tool@^1"), "1.2.0");
+    assert_string_equal(found("tool@^1.5"), "1.10.0"); /* none of it is enabled */
+    assert_string_equal(found("tool@"), "");
+    assert_string_equal(found("tool@latest"), "");
+    assert_string_equal(found("other@^1"), "");
+}
+
+static void expect_error(const struct toolrack_error *err, int code, const char *part) {
+    if (err->code != code || strstr(err->message, part) == NULL) {
+        fail_msg("%s: '%s' is not '%s'", toolrack_code_name(err->code), err->message, part);
+    }
+}
+
+static void what_no_selector_finds(void **state) {
+    (void)state;
+    struct toolrack_error err = {0};
+    struct toolrack_result *result = NULL;
+    register_versions();
+    assert_int_equal(toolrack_call(host, "tool@^3", NULL, NULL, &result, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    expect_error(&err, TOOLRACK_E_NOT_FOUND,
+                 "Tool 'tool' has no version in the range '^3'; there is: 2.0.0-rc.1, 1.10.0");
+    assert_string_equal(err.tool, "tool");
+    assert_int_equal(toolrack_call(host, "tool@latest", NULL, NULL, &result, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    expect_error(&err, TOOLRACK_E_NOT_FOUND, "neither a version such as 1.2.0 nor a range");
+    assert_int_equal(toolrack_call(host, "xxx", NULL, NULL, &result, &err), TOOLRACK_E_NOT_FOUND);
+    expect_error(&err, TOOLRACK_E_NOT_FOUND, "Tool 'xxx' not found");
+    assert_int_equal(toolrack_submit(host, "", NULL, NULL, NULL, NULL, NULL, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    expect_error(&err, TOOLRACK_E_NOT_FOUND, "Tool '<unnamed>' not found");
+    assert_string_equal(err.tool, "");
+}
+
+/* What is set is set for a version or for all: what is in a range changes. */
+static void no_setting_takes_a_range(void **state) {
+    (void)state;
+    struct toolrack_error err = {0};
+    register_versions();
+    assert_int_equal(toolrack_set_enabled(host, "tool@^1", false, &err), TOOLRACK_E_INVALID);
+    expect_error(&err, TOOLRACK_E_INVALID, "'tool@^1' is a range of versions");
+    assert_int_equal(toolrack_set_priority(host, "tool@1.x", 3, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_grant(host, "tool@*", 0, NULL, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_revoke(host, "tool@*", NULL, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_unregister_name(host, "tool@~1.2", &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_set_default(host, "tool", "^1", &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_set_default(host, "tool@1.0.0", "1.0.0", &err), TOOLRACK_E_INVALID);
+    expect_error(&err, TOOLRACK_E_INVALID, "for a name alone");
+    assert_int_equal(toolrack_set_default(host, "tool", "latest", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_set_default(host, "tool", "3.0.0", &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_set_default(host, "tol", NULL, &err), TOOLRACK_E_NOT_FOUND);
+    expect_list(NULL, "tool@2.0.0-rc.1/100 tool@1.10.0/100 tool@1.2.0/100 tool@1.0.0/100");
+}
+
+static void a_default_is_set_and_let_go(void **state) {
+    (void)state;
+    register_versions();
+    events[0] = '\0';
+    assert_int_equal(toolrack_set_default(host, "tool", "1.2.0", NULL), 0);
+    assert_string_equal(found("tool"), "1.2.0");
+    assert_string_equal(events, "*tool@1.2.0 ");
+    register_one("p", "tool", "3.0.0", 0); /* whatever comes */
+    assert_string_equal(found("tool"), "1.2.0");
+    assert_int_equal(toolrack_set_default(host, "tool", "2.0.0-rc.1", NULL), 0);
+    assert_string_equal(found("tool"), "2.0.0-rc.1");
+    struct toolrack_tool *tool = toolrack_get(host, "tool");
+    assert_true(toolrack_tool_is_set_default(tool));
+    toolrack_tool_unref(tool);
+    assert_int_equal(toolrack_set_default(host, "tool", NULL, NULL), 0);
+    assert_string_equal(found("tool"), "3.0.0");
+    assert_int_equal(toolrack_set_default(host, "tool", NULL, NULL), 0);
+}
+
+/* The text at a JSON Pointer of what `why` says. */
+static const char *why(const char *name, const char *pointer) {
+    static char said[512];
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_why(host, name, &text, NULL), 0);
+    yyjson_doc *doc =
+            yyjson_read(toolrack_text_data(text, NULL), strlen(toolrack_text_data(text, NULL)), 0);
+    const char *value = yyjson_get_str(yyjson_doc_ptr_get(doc, pointer));
+    (void)snprintf(said, sizeof said, "%s", value != NULL ? value : "-");
+    yyjson_doc_free(doc);
+    toolrack_text_unref(text);
+    return said;
+}
+
+static void a_default_that_is_gone_is_replaced_for_so_long(void **state) {
+    (void)state;
+    register_versions();
+    assert_int_equal(toolrack_set_default(host, "tool", "1.2.0", NULL), 0);
+    assert_string_equal(why("tool", "/default/set"), "1.2.0");
+    assert_string_equal(why("tool", "/default/reason"), "-");
+    assert_int_equal(toolrack_unregister_name(host, "tool@1.2.0", NULL), 0);
+    assert_non_null(strstr(last_log, "version 1.2.0, the default of 'tool', is not registered: its "
+                                     "calls go to 1.10.0"));
+    assert_string_equal(found("tool"), "1.10.0");
+    assert_string_equal(why("tool", "/default/version"), "1.10.0");
+    assert_string_equal(why("tool", "/default/reason"), "is not registered");
+    register_one("p", "tool", "1.2.0+again", 0);
+    assert_string_equal(found("tool"), "1.2.0+again");
+    assert_int_equal(toolrack_set_enabled(host, "tool@1.2.0", false, NULL), 0);
+    assert_non_null(strstr(last_log, "is disabled"));
+    assert_string_equal(found("tool"), "1.10.0");
+}
+
+static void a_default_survives(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    for (int run = 0; run < 3; run++) {
+        assert_int_equal(open_with_state(dir), 0);
+        register_versions();
+        assert_string_equal(found("tool"), run == 1 ? "1.0.0" : "1.10.0");
+        assert_int_equal(toolrack_set_default(host, "tool", run == 0 ? "1.0.0" : NULL, NULL), 0);
+        assert_string_equal(found("tool"), run == 0 ? "1.0.0" : "1.10.0");
+        toolrack_close(host);
+    }
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_default_that_cannot_be_kept_is_none(void **state) {
+    (void)state;
+    assert_int_equal(open_with_state("/proc/none"), 0);
+    register_versions();
+    struct toolrack_error err = {0};
+    assert_int_equal(toolrack_set_default(host, "tool", "1.0.0", &err), TOOLRACK_E_IO);
+    assert_string_equal(found("tool"), "1.10.0");
+    assert_string_equal(why("tool", "/default/set"), "-");
+    toolrack_close(host);
+}
+
+static void register_schema(const char *version, const char *schema) {
+    struct made_plugin made;
+    begin_plugin(&made, "stepping");
+    add_tool(&made, "tool", version, 0)->schema = schema;
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, NULL), 0);
+}
+
+static void a_step_that_breaks_its_promise_is_told(void **state) {
+    (void)state;
+#define NEEDS(name) \
+    "{\"type\":\"object\",\"properties\":{\"" name "\":{}},\"required\":[\"" name "\"]}"
+    register_schema("1.0.0", NEEDS("a"));
+    last_log[0] = '\0';
+    register_schema("2.0.0", NEEDS("b")); /* a major step may */
+    register_schema("1.1.0-rc.1", NEEDS("a"));
+    assert_string_equal(last_log, "");
+    register_schema("1.2.0", NEEDS("c"));
+    assert_string_equal(last_log,
+                        "stepping: Tool 'tool' 1.2.0 is not compatible with 1.0.0, as its version "
+                        "says it is: /c: parameter 'c' is new and required; /a: parameter 'a' is "
+                        "gone");
+    assert_string_equal(why("tool@1.2.0", "/compatibility/older"), "1.0.0");
+    assert_string_equal(why("tool@1.2.0", "/compatibility/differences/0/rule"), "required-added");
+    assert_string_equal(why("tool@1.2.0", "/compatibility/differences/1/field"), "/a");
+    assert_string_equal(why("tool@2.0.0", "/compatibility/older"), "-");
+    last_log[0] = '\0';
+    register_schema("1.3.0", NEEDS("c"));
+    assert_string_equal(last_log, "");
+}
+
+static void a_deprecated_tool_says_so_once(void **state) {
+    (void)state;
+    struct made_plugin made;
+    begin_plugin(&made, "old");
+    add_tool(&made, "tool", NULL, 0)->deprecated = "use other";
+    struct toolrack_result *result = NULL;
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(toolrack_register(host, &made.plugin, NULL, NULL), 0);
+        last_log[0] = '\0';
+        assert_int_equal(toolrack_call(host, "tool", NULL, NULL, &result, NULL), 0);
+        toolrack_result_free(result);
+        assert_string_equal(last_log, "old: Tool 'tool' 1.0.0 is deprecated: use other");
+        last_log[0] = '\0';
+        assert_int_equal(toolrack_call(host, "tool", NULL, NULL, &result, NULL), 0);
+        toolrack_result_free(result);
+        assert_string_equal(last_log, "");
+        assert_string_equal(why("tool", "/deprecated"), "use other");
+        assert_int_equal(toolrack_unregister_name(host, "tool", NULL), 0);
+    }
+}
+
+/* Of version 1.1 of the interface: what stands behind its last member is none of the tool's. */
+static void a_plugin_of_1_1_has_no_purpose(void **state) {
+    (void)state;
+    struct made_plugin made;
+    begin_plugin(&made, "of-1-1");
+    struct tr_tool *tool = add_tool(&made, "tool", NULL, 0);
+    tool->size = made.plugin.tool_size = offsetof(struct tr_tool, deprecated);
+    tool->deprecated = tool->purpose = tool->scenarios = "not read";
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, NULL), 0);
+    struct toolrack_tool *read = toolrack_get(host, "tool");
+    assert_null(toolrack_tool_deprecated(read));
+    assert_null(toolrack_tool_purpose(read));
+    assert_null(toolrack_tool_scenarios(read));
+    assert_false(toolrack_tool_has_scenario(read, "not read"));
+    toolrack_tool_unref(read);
 }
 
 static void the_second_of_a_name_and_version_is_refused(void **state) {
@@ -554,6 +814,39 @@ static void examples_that_fit_are_shown(void **state) {
     close_links(links, dir);
 }
 
+/* Let the one link lead to another fixture, and look again. */
+static void reload_as(const char *name, const char *dir) {
+    char target[512];
+    char path[64];
+    struct toolrack_text *report = NULL;
+    (void)snprintf(target, sizeof target, "%s/%s.so", TEST_PLUGINS, name);
+    (void)snprintf(path, sizeof path, "%s/tool.so", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(toolrack_reload(host, NULL, &report, NULL), 0);
+    assert_non_null(strstr(toolrack_text_data(report, NULL), "\"reloaded\""));
+    toolrack_text_unref(report);
+}
+
+/* What serves is compared with what it takes the place of, though that is gone. */
+static void a_reload_that_breaks_its_promise_is_told(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    const char *const links[] = {"tool.so", NULL};
+    open_on_links("leash", links, dir);
+    assert_string_equal(why("erase", "/compatibility/older"), "-");
+    reload_as("leash-reshaped", dir);
+    assert_string_equal(why("erase", "/compatibility/older"), "1.0.0");
+    assert_string_equal(why("erase", "/compatibility/differences/0/text"),
+                        "its type was string and is array");
+    assert_string_equal(why("peek", "/compatibility/older"), "-");
+    reload_as("leash", dir);
+    reload_as("leash-renumbered", dir); /* 2.0.0 may */
+    assert_string_equal(why("erase", "/tool_version"), "2.0.0");
+    assert_string_equal(why("erase", "/compatibility/older"), "-");
+    close_links(links, dir);
+}
+
 /* One that takes more steps to check than a start may cost. */
 static void costly_examples_are_left_out(void **state) {
     (void)state;
@@ -651,9 +944,21 @@ int main(void) {
             cmocka_unit_test(a_bad_tool_leaves_its_siblings_callable),
             cmocka_unit_test(a_plugin_of_1_0_runs),
             cmocka_unit_test(examples_that_fit_are_shown),
+            cmocka_unit_test(a_reload_that_breaks_its_promise_is_told),
             IN_HOST(costly_examples_are_left_out),
             cmocka_unit_test(an_event_may_decide),
             IN_HOST(thousands_of_tools),
+            IN_HOST(releases_go_before_prereleases),
+            IN_HOST(a_range_means_its_highest_enabled_version),
+            IN_HOST(what_no_selector_finds),
+            IN_HOST(no_setting_takes_a_range),
+            IN_HOST(a_default_is_set_and_let_go),
+            IN_HOST(a_default_that_is_gone_is_replaced_for_so_long),
+            cmocka_unit_test(a_default_survives),
+            cmocka_unit_test(a_default_that_cannot_be_kept_is_none),
+            IN_HOST(a_step_that_breaks_its_promise_is_told),
+            IN_HOST(a_deprecated_tool_says_so_once),
+            IN_HOST(a_plugin_of_1_1_has_no_purpose),
     };
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
 }

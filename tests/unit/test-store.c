@@ -32,6 +32,7 @@
 #include "store/consent.h"
 #include "store/crashes.h"
 #include "store/decisions.h"
+#include "store/defaults.h"
 #include "store/generations.h"
 #include "store/grants.h"
 #include "store/loading.h"
@@ -969,6 +970,35 @@ static void a_store_that_is_not_there_is_empty(void **state) {
     assert_int_equal(access(db_path, F_OK), -1);
 }
 
+static void see_default(void *user, const struct store_default *chosen) {
+    (void)user;
+    buf_printf(&seen, "%s %s;", chosen->tool, chosen->version);
+}
+
+static int set_default(const char *tool, const char *version) {
+    return store_default_set(store, &(struct store_default){.tool = tool, .version = version},
+                             &err);
+}
+
+static void a_name_has_one_default(void **state) {
+    (void)state;
+    char long_text[STORE_TEXT_SIZE_MAX + 2];
+    open_store();
+    assert_seen(store_defaults_read(store, see_default, NULL, &err), "");
+    assert_ok(set_default("b", "1.0.0"));
+    assert_ok(set_default("a", "2.0.0-rc.1"));
+    assert_ok(set_default("b", "1.1.0"));
+    reopen();
+    assert_seen(store_defaults_read(store, see_default, NULL, &err), "a 2.0.0-rc.1;b 1.1.0;");
+    assert_ok(set_default("a", NULL));
+    assert_ok(set_default("a", NULL));
+    memset(long_text, 'x', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = '\0';
+    assert_error(set_default("b", long_text), TOOLRACK_E_LIMIT_EXCEEDED, "version");
+    reopen();
+    assert_seen(store_defaults_read(store, see_default, NULL, &err), "b 1.1.0;");
+}
+
 static void a_store_is_for_its_user_alone(void **state) {
     (void)state;
     struct stat st;
@@ -1002,7 +1032,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
     assert_error(store_revoke(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "wipe");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "2");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -1013,8 +1043,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 3");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 3");
+    run_sql("PRAGMA user_version = 4");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 4");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -1180,7 +1210,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "2");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -1554,7 +1584,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 2 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -1599,6 +1629,7 @@ int main(void) {
             WITH_FOLDER(another_process_or_boot_is_not_this_one),
             WITH_FOLDER(a_store_that_is_not_there_is_empty),
             WITH_FOLDER(a_store_is_for_its_user_alone),
+            WITH_FOLDER(a_name_has_one_default),
             WITH_FOLDER(a_file_of_the_first_form_is_upgraded_when_written_to),
             WITH_FOLDER(a_newer_file_is_left_alone),
             WITH_FOLDER(a_damaged_file_is_left_alone),

@@ -49,30 +49,35 @@ _toolrack() {
             _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
             return
             ;;
-        --tag | --category | --arg | --timeout | --for | --allow | --limit | --budget) return ;;
+        --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --limit | --budget | --conversation | --trace) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+        _toolrack_reply -W 'list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
     case $verb in
-        list) options+=' --all --tag --category' ;;
-        call) options+=' --arg --timeout --yes' ;;
+        list) options+=' --all --tag --category --purpose --scenario' ;;
+        call) options+=' --arg --timeout --yes --caller --conversation --trace' ;;
         export) options+=' --format --allow --limit --budget --explain' ;;
+        answer) options+=' --format --caller --conversation --timeout --yes' ;;
+        default) options+=' --reset' ;;
         grant) options+=' --for' ;;
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"
+    elif [[ $verb == answer ]]; then
+        compopt -o filenames
+        _toolrack_reply -f -- "$cur"
     elif [[ $verb == check ]]; then
         compopt -o filenames
         _toolrack_reply -d -- "$cur"
-        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.so' -- "$cur")
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.@(so|json)' -- "$cur")
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
-            show | call | enable | disable | priority | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            show | call | enable | disable | priority | default | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
         esac
     fi
 }

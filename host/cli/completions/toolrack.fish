@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+set -l verbs list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -34,10 +34,11 @@ complete -c toolrack -l help -d 'Print help'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a list -d 'List the tools'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Describe one tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a call -d 'Call a tool'
-complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a export -d 'Print the tools as a provider wants them'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a export answer -d 'Print 'Execute the tools as calls of a provider wants them' message'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a enable -d 'Switch a tool on'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disable -d 'Switch a tool off'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a priority -d 'Set the priority of a tool'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a default -d 'Set or show the version that a name alone means'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grant -d 'Let a tool run that is dangerous or asks'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a revoke -d 'Take back what was granted or approved'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grants -d 'List what is granted and approved'
@@ -47,17 +48,29 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d '
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Look at the plugin files again'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 'Go back to what a file had before'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins as their files change'
-complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin would be accepted'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin or a configuration would be accepted'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print a summary of the verbs'
 
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l all -d 'Also disabled and refused ones'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l tag -x -d 'Only with this tag'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l category -x -d 'Only of this category'
+complete -c toolrack -n '__fish_seen_subcommand_from list' -l purpose -x -d 'Only with this in their purpose'
+complete -c toolrack -n '__fish_seen_subcommand_from list' -l scenario -x -d 'Only for this scenario'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l arg -x -d 'One argument, name=value'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Give up after so many milliseconds'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l yes -d 'Agree to what the tool does'
-complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke why release reload rollback' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -F
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'Whose message it is'
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -l caller -x -d 'Who calls'
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -l conversation -x -d 'The conversation it belongs to'
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -l timeout -x -d 'Give each call up after so many milliseconds'
+complete -c toolrack -n '__fish_seen_subcommand_from answer' -l yes -d 'Agree to what the tools do'
+complete -c toolrack -n '__fish_seen_subcommand_from call' -l caller -x -d 'Who calls'
+complete -c toolrack -n '__fish_seen_subcommand_from call' -l conversation -x -d 'Of which conversation'
+complete -c toolrack -n '__fish_seen_subcommand_from call' -l trace -x -d 'An id that ties records together'
+complete -c toolrack -n '__fish_seen_subcommand_from default' -l reset -d 'Let the highest version be the default'
+complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority default grant revoke why release reload rollback' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'For whom'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l allow -x -d 'Only these tools'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l limit -x -d 'At most so many tools'
@@ -66,4 +79,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from export' -l explain -d 'Say 
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export enable disable priority grant revoke grants approvals why release reload rollback watch check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version'

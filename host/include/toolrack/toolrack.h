@@ -44,6 +44,7 @@ extern "C" {
 #endif
 
 struct tr_plugin;         /* toolrack/plugin.h */
+struct tr_call;           /* likewise */
 struct toolrack;          /* a host */
 struct toolrack_tool;     /* one version of one tool as it was at one moment */
 struct toolrack_tools;    /* a list of them */
@@ -125,6 +126,18 @@ struct toolrack_approval_request {
     const char *reason;       /**< one line: why it is asked */
     char *who;                /**< who answers may write a name here, for the log: "approver" */
     size_t who_room;
+    const char *trace; /**< or NULL */
+};
+
+/** A function of the app that tools of the configuration may name as their handler, with
+ * `implementation` {"type": "internal", "handler": NAME}. This struct does not grow. */
+struct toolrack_service {
+    const char *name;
+    /** Reads its arguments and replies through the call, as a JSON tool of a plugin does with the
+     * functions of toolrack/plugin.h; returns its tr_status. In this process, on several threads at
+     * once, on those of the callers or of the host. It must stay until toolrack_close(). */
+    int32_t (*run)(struct tr_call *call, void *user);
+    void *user;
 };
 
 struct toolrack_options {
@@ -140,7 +153,7 @@ struct toolrack_options {
      * configuration, of TOOLRACK_PLUGIN_PATH, $XDG_DATA_HOME/toolrack/plugins and the installed
      * one. */
     const char *const *plugin_dirs;
-    /** Do not scan at all: only tools that the app registers. */
+    /** Do not scan at all: only tools that the app registers or the configuration defines. */
     bool no_scan;
     /** How long a call may take when neither its caller nor the tool says; 0 is 30000. */
     uint32_t deadline_ms;
@@ -166,7 +179,8 @@ struct toolrack_options {
     bool watch;
     /** How long nothing must have happened to a file before it is looked at; 0 is 100. */
     uint32_t watch_debounce_ms;
-    /** Only plugins of the installed folder, whatever else is said: to start at all, and look. */
+    /** Only plugins of the installed folder, whatever else is said, and no tools of the
+     * configuration: to start at all, and look. */
     bool safe_mode;
     /** Whether a call of a `confirm` tool may run that nothing allows yet; NULL: it may not. It may
      * wait for a person: the call's time begins with the answer, and other calls go on. On the
@@ -174,12 +188,16 @@ struct toolrack_options {
      * it may call back, but not toolrack_close(), which waits for it.
      * @return enum toolrack_approval */
     int (*approve)(void *user, const struct toolrack_approval_request *request);
+    /** Functions for tools of the configuration: `service_count` of them, copied. */
+    const struct toolrack_service *services;
+    size_t service_count;
 };
 #define TOOLRACK_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_options) }
 
-/** Open a host: read the configuration and the settings kept, scan the folders. No plugin is
- * loaded. A file that cannot be used is a row with a reason, never a failure.
+/** Open a host: read the configuration and the settings kept, register the tools that the
+ * configuration defines, scan the folders. No plugin is loaded. A file or a definition that cannot
+ * be used is a row with a reason, never a failure.
  *
  * @param options  borrowed during the call; NULL is all defaults
  * @return 0; TOOLRACK_E_INVALID for a configuration that is wrong (the message says where);
@@ -202,6 +220,8 @@ struct toolrack_filter {
     const char *name;     /**< only versions of this name */
     const char *tag;      /**< only with this tag */
     const char *category; /**< only of this category */
+    const char *purpose;  /**< only with this in its purpose, whatever the case of its letters */
+    const char *scenario; /**< only for this scenario */
 };
 #define TOOLRACK_FILTER_INIT \
     { .size = sizeof(struct toolrack_filter) }
@@ -219,10 +239,16 @@ TOOLRACK_API struct toolrack_tool *toolrack_tools_get(const struct toolrack_tool
                                                       size_t index);
 TOOLRACK_API void toolrack_tools_free(struct toolrack_tools *tools);
 
-/** Find one tool by "name" or "name@version". By name alone it is the highest version that is
- * enabled, or the highest of all when none is.
+/** Find one tool by "name", "name@1.2.0" or "name@RANGE".
  *
- * @return a reference, to be released by toolrack_tool_unref(); NULL for an unknown name. */
+ * By name alone it is its default: the version that toolrack_set_default() names, as long as that
+ * is registered and enabled; else the highest that is enabled, where any release goes before every
+ * pre-release; the highest of all when none is enabled. By a range such as "^1", "~1.2", "1.x",
+ * ">=1.2 <2", "1.2 - 1.8" or "^1 || ^2" it is the highest version in it that is enabled, or the
+ * highest in it of all; pre-releases are in a range only when it names one of the same version.
+ *
+ * @return a reference, to be released by toolrack_tool_unref(); NULL for an unknown name, and where
+ *         no version fits. */
 TOOLRACK_API struct toolrack_tool *toolrack_get(struct toolrack *host, const char *name);
 TOOLRACK_API struct toolrack_tool *toolrack_tool_ref(struct toolrack_tool *tool);
 TOOLRACK_API void toolrack_tool_unref(struct toolrack_tool *tool);
@@ -259,6 +285,17 @@ TOOLRACK_API const char *toolrack_tool_category(const struct toolrack_tool *tool
 /** Comma-separated, as the plugin wrote them. */
 TOOLRACK_API const char *toolrack_tool_tags(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_has_tag(const struct toolrack_tool *tool, const char *tag);
+/** What to use instead of a tool that is on its way out, or until when it stays; NULL: it is not. A
+ * call of it works; the first one is a warning in the log. */
+TOOLRACK_API const char *toolrack_tool_deprecated(const struct toolrack_tool *tool);
+/** One line: what it is for. */
+TOOLRACK_API const char *toolrack_tool_purpose(const struct toolrack_tool *tool);
+/** When it applies: comma-separated, as the plugin wrote them. */
+TOOLRACK_API const char *toolrack_tool_scenarios(const struct toolrack_tool *tool);
+TOOLRACK_API bool toolrack_tool_has_scenario(const struct toolrack_tool *tool,
+                                             const char *scenario);
+/** Whether toolrack_set_default() made it the default of its name. */
+TOOLRACK_API bool toolrack_tool_is_set_default(const struct toolrack_tool *tool);
 /** JSON Schema of the arguments. */
 TOOLRACK_API const char *toolrack_tool_schema(const struct toolrack_tool *tool);
 /** JSON Schema of the result; NULL when nothing is said about it. */
@@ -280,7 +317,8 @@ TOOLRACK_API bool toolrack_tool_idempotent(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_open_world(const struct toolrack_tool *tool);
 /** How long a call may take by the tool's own word, in milliseconds; 0 is the host's default. */
 TOOLRACK_API uint32_t toolrack_tool_deadline_ms(const struct toolrack_tool *tool);
-/** The id of its plugin, and the file it came from (NULL for one that the app registered). */
+/** The id of its plugin, and the file it came from (NULL for one that the app registered). A tool
+ * of the configuration is the one of a plugin of its own name, from that file. */
 TOOLRACK_API const char *toolrack_tool_plugin(const struct toolrack_tool *tool);
 TOOLRACK_API const char *toolrack_tool_file(const struct toolrack_tool *tool);
 /** "builtin", "official" or "community". */
@@ -301,14 +339,28 @@ struct toolrack_statistics {
 TOOLRACK_API struct toolrack_statistics toolrack_tool_statistics(const struct toolrack_tool *tool);
 
 /** Enable or disable a tool, by "name" (all its versions, those that come later too) or
- * "name@version". Kept in the state folder, durable when the function returns.
+ * "name@version"; not by a range, which would come to mean another version. Kept in the state
+ * folder, durable when the function returns.
  * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND (the message names the nearest);
- *         TOOLRACK_E_IO when it could not be kept: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+ *         TOOLRACK_E_INVALID for a range; TOOLRACK_E_IO when it could not be kept: then nothing
+ * changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
                                       struct toolrack_error *err);
 /** Set a tool's priority, likewise; any number. */
 TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
                                        struct toolrack_error *err);
+
+/** Make one version of a tool the default of its name: what a call by the name alone means,
+ * whatever versions come. While that version is not registered, or is disabled, the default is what
+ * it would be without, and toolrack_why() says so. Kept in the state folder, durable when the
+ * function returns.
+ *
+ * @param name     without a version
+ * @param version  of a registered tool; NULL: let the highest be the default again
+ * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a range or
+ *         what is no version; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
+                                      struct toolrack_error *err);
 
 /** Register the tools of a descriptor in the app's own memory: the same struct that a plugin
  * exports, with real functions. Copied, except for the functions, which must stay. Its priority
@@ -323,9 +375,17 @@ TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, 
 TOOLRACK_API int toolrack_register(struct toolrack *host, const struct tr_plugin *plugin,
                                    uint64_t *ret_uids, struct toolrack_error *err);
 
-/** Take a registration out by its number, or all versions of a name ("name" or "name@version").
- * Calls that run go on.
- * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_NO_MEMORY. */
+/** Register a service after the host was opened: the tools of the configuration that name it as
+ * their handler, refused until now, come with it. It cannot be taken back; its tools can, by
+ * toolrack_unregister_name().
+ * @return 0; TOOLRACK_E_EXISTS when there is one of that name; TOOLRACK_E_INVALID without a name or
+ *         a function; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_add_service(struct toolrack *host, const struct toolrack_service *service,
+                                      struct toolrack_error *err);
+
+/** Take a registration out by its number, or all versions of a name ("name" or "name@version",
+ * no range). Calls that run go on.
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a range; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_unregister(struct toolrack *host, uint64_t uid,
                                      struct toolrack_error *err);
 TOOLRACK_API int toolrack_unregister_name(struct toolrack *host, const char *name,
@@ -334,7 +394,8 @@ TOOLRACK_API int toolrack_unregister_name(struct toolrack *host, const char *nam
 /** What was not registered: a file as a whole, or one tool of it. Texts live as long as the list.
  */
 struct toolrack_refusal {
-    const char *file;   /**< where it stands; NULL for something the app registered */
+    const char *file;   /**< where it stands: plugin or configuration; NULL for something the app
+                             registered */
     const char *plugin; /**< the plugin's id as far as it could be read, or NULL */
     const char *tool;   /**< the tool's name, or NULL when the whole file was refused */
     const char *rule;   /**< the rule's id, such as "elf-truncated" */
@@ -383,8 +444,12 @@ TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
  * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
  * fix), retired (earlier generations: generation, state, cause), crashes (the bundles kept, the
  * newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
- * Asked about a tool: also tool, permission and, when it is not as it was approved, changed: by
- * "description" or "schema" an object of the texts "approved" and "now".
+ * Asked about a tool: also tool, tool_version, permission, deprecated; default (an object: version,
+ * what a call by its name alone means; set, the version that toolrack_set_default() named, or null;
+ * reason, why it is not that one, or null); when it was registered in place of or beside an older
+ * version that it should be compatible with and is not, compatibility (an object: older, the
+ * version; and differences, an array of objects: rule, field, text); and, when it is not as it was
+ * approved, changed: by "description" or "schema" an object of the texts "approved" and "now".
  * @param name  of the plugin, or of one of its tools
  * @return as above. */
 TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
@@ -430,9 +495,9 @@ TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
  * @param name     "name" (all versions, those to come too) or "name@version"
  * @param seconds  how long; 0 is until it is revoked
  * @param who      for the log; NULL is "api"
- * @return 0; TOOLRACK_E_NOT_FOUND (the message names the nearest); TOOLRACK_E_INVALID for more than
- *         a hundred years; TOOLRACK_E_IO, TOOLRACK_E_LIMIT_EXCEEDED: nothing changed;
- *         TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_NOT_FOUND (the message names the nearest); TOOLRACK_E_INVALID for a range
+ *         of versions, or more than a hundred years; TOOLRACK_E_IO, TOOLRACK_E_LIMIT_EXCEEDED:
+ * nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds,
                                 const char *who, struct toolrack_error *err);
 
@@ -538,7 +603,7 @@ struct toolrack_call_options {
 
 /** Call a tool and wait for its result.
  *
- * @param name       "name" or "name@version"
+ * @param name       as toolrack_get() takes it
  * @param arguments  the text of a JSON object; NULL or "" is {}
  * @param options    borrowed during the call; NULL is all defaults
  * @param ret        receives the result, to be released by toolrack_result_free()
@@ -591,6 +656,9 @@ TOOLRACK_API const char *toolrack_result_json(const struct toolrack_result *resu
 /** The text of a result that is one text alone; else NULL. */
 TOOLRACK_API const char *toolrack_result_text(const struct toolrack_result *result,
                                               size_t *ret_length);
+/** Whether the JSON is the last of these: {"content":[...]}. A tool's own JSON may look the same.
+ */
+TOOLRACK_API bool toolrack_result_is_content(const struct toolrack_result *result);
 /** How long the call took, in nanoseconds. */
 TOOLRACK_API uint64_t toolrack_result_duration_ns(const struct toolrack_result *result);
 TOOLRACK_API void toolrack_result_free(struct toolrack_result *result);
@@ -599,16 +667,19 @@ TOOLRACK_API void toolrack_result_free(struct toolrack_result *result);
 
 enum toolrack_severity { TOOLRACK_NOTE, TOOLRACK_WARNING, TOOLRACK_ERROR };
 
-/** One thing about a plugin file. Texts live as long as the findings. */
+/** One thing about a plugin file or a configuration. Texts live as long as the findings. */
 struct toolrack_finding {
     enum toolrack_severity severity;
     const char *rule;  /**< the rule's id */
     const char *tool;  /**< the tool concerned, or NULL */
     const char *cause; /**< one line: what and where */
     const char *fix;   /**< one line: what to do */
+    size_t line;       /**< of a configuration, from 1, with the column; of a plugin 0 */
+    size_t column;
 };
 
-/** Check a plugin file by all rules, without loading it.
+/** Check a plugin file by all rules, without loading it; or a configuration, which is a file whose
+ * name ends in ".json" or that begins as JSON does, with the tools it defines.
  * @return 0 with what was found, perhaps nothing, to be released by toolrack_findings_free();
  *         TOOLRACK_E_NOT_FOUND or TOOLRACK_E_IO when the file cannot be read;
  *         TOOLRACK_E_NO_MEMORY. */
@@ -617,8 +688,10 @@ TOOLRACK_API int toolrack_check(const char *file, struct toolrack_findings **ret
 TOOLRACK_API size_t toolrack_findings_count(const struct toolrack_findings *findings);
 TOOLRACK_API const struct toolrack_finding *toolrack_findings_get(
         const struct toolrack_findings *findings, size_t index);
+/** Whether a configuration was checked. */
+TOOLRACK_API bool toolrack_findings_is_configuration(const struct toolrack_findings *findings);
 /** Id, version and number of sound tools of the plugin that was checked; NULL and 0 when it could
- * not be read. */
+ * not be read. Of a configuration NULL, NULL and the number of sound definitions. */
 TOOLRACK_API const char *toolrack_findings_plugin(const struct toolrack_findings *findings);
 TOOLRACK_API const char *toolrack_findings_version(const struct toolrack_findings *findings);
 TOOLRACK_API size_t toolrack_findings_tool_count(const struct toolrack_findings *findings);

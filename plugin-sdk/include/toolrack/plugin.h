@@ -27,6 +27,7 @@
  * running then.
  *
  * Changes, newest first:
+ *   1.2  2026-11-22  deprecated, purpose and scenarios in struct tr_tool
  *   1.1  2026-11-22  examples in struct tr_tool; ask() in struct tr_call_api, tr_ask()
  *   1.0  2026-11-21  first version
  *
@@ -52,7 +53,7 @@ extern "C" {
 /** The interface this header describes. A host loads a plugin of its own major number whose
  * `host_minor_min` is not above the host's minor number. */
 #define TR_ABI_MAJOR 1
-#define TR_ABI_MINOR 1
+#define TR_ABI_MINOR 2
 
 #if defined(__GNUC__)
 #define TR_EXPORT         __attribute__((visibility("default")))
@@ -238,6 +239,11 @@ struct tr_tool {
     const struct tr_example *examples; /**< `example_count` of them, `example_size` apart */
     uint32_t example_count;            /**< at most 16 */
     uint32_t example_size;             /**< sizeof(struct tr_example) */
+
+    /* Since 1.2. */
+    const char *deprecated; /**< what to use instead, or until when it stays; NULL: it is not */
+    const char *purpose;    /**< one line: what it is for; or NULL */
+    const char *scenarios;  /**< when it applies, comma-separated; or NULL */
 };
 
 enum tr_capability_kind {

@@ -1,0 +1,84 @@
+#include "api/builtin.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "toolrack/plugin.h"
+
+/* Its arguments: to see what a model sends. */
+static tr_status run_echo(struct tr_call *call, void *host) {
+    (void)host;
+    return tr_reply_json(call, tr_arguments(call));
+}
+
+static tr_status run_current_time(struct tr_call *call, void *host) {
+    (void)host;
+    struct timespec now;
+    struct tm tm;
+    char text[32];
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (gmtime_r(&now.tv_sec, &tm) == NULL ||
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0) {
+        return tr_fail(call, TR_FAILED, NULL, "the system's clock shows no date");
+    }
+    (void)tr_put_object(call, NULL);
+    (void)tr_put_string(call, "utc", text);
+    (void)tr_put_i64(call, "unix_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    return tr_put_end(call);
+}
+
+static void put_text(struct tr_call *call, const char *key, const char *text) {
+    if (text != NULL) {
+        (void)tr_put_string(call, key, text);
+    }
+}
+
+static void put_tool(struct tr_call *call, const struct toolrack_tool *tool) {
+    (void)tr_put_object(call, NULL);
+    put_text(call, "name", toolrack_tool_name(tool));
+    put_text(call, "version", toolrack_tool_version(tool));
+    put_text(call, "description", toolrack_tool_description(tool));
+    put_text(call, "category", toolrack_tool_category(tool));
+    (void)tr_put_end(call);
+}
+
+/* Those that are enabled, of one category or with one tag where the arguments name it. */
+static tr_status run_list_tools(struct tr_call *call, void *host) {
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    struct toolrack_tools *tools = NULL;
+    struct toolrack_error err;
+    filter.category = tr_get_string(call, "category", NULL);
+    filter.tag = tr_get_string(call, "tag", NULL);
+    if (toolrack_list(host, &filter, &tools, &err) < 0) {
+        return tr_fail(call, TR_FAILED, NULL, "%s", err.message);
+    }
+    (void)tr_put_array(call, NULL);
+    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
+        put_tool(call, toolrack_tools_get(tools, i));
+    }
+    toolrack_tools_free(tools);
+    return tr_put_end(call);
+}
+
+static const struct builtin builtins[] = {
+        {"echo", run_echo},
+        {"current_time", run_current_time},
+        {"list_tools", run_list_tools},
+};
+
+const struct builtin *builtin_find(const char *name) {
+    for (size_t i = 0; i < ARRAY_LENGTH(builtins); i++) {
+        if (strcmp(builtins[i].name, name) == 0) {
+            return &builtins[i];
+        }
+    }
+    return NULL;
+}
+
+void builtin_add_names(struct buf *out) {
+    for (size_t i = 0; i < ARRAY_LENGTH(builtins); i++) {
+        buf_printf(out, "%s%s", i > 0 ? ", " : "", builtins[i].name);
+    }
+}

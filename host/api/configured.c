@@ -1,0 +1,201 @@
+#include "api/configured.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/definition.h"
+#include "api/foreign.h"
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* Plugins under construction, a reference each. */
+struct batch {
+    struct plugin **items;
+    size_t count;
+};
+
+static bool batch_init(struct batch *batch, size_t most) {
+    *batch = (struct batch){.items = calloc(most + 1, sizeof *batch->items)};
+    return batch->items != NULL;
+}
+
+static void batch_finish(struct batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        plugin_unref(batch->items[i]);
+    }
+    free(batch->items);
+}
+
+/* ------------------------------------------------------------------- refused */
+
+/* What is listed in place of the name of a definition that has none. */
+#define UNNAMED "<unnamed>"
+
+static void refuse(struct toolrack *host, const struct problem *problem) {
+    const struct buf *text = &host->config.text;
+    const char *file = host->places.config_file;
+    const char *tool = problem->tool != NULL ? problem->tool : UNNAMED;
+    CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+    size_t line;
+    size_t column;
+    problem_line(problem, text->data, text->length, &line, &column);
+    log_line(&host->log, LOG_ERROR, "config", "%s, line %zu: tool '%s' is left out: %s; %s", file,
+             line, tool, problem->cause, problem->fix);
+    if (problem->tool == NULL) {
+        buf_printf(&reason, "%s: ", problem->pointer); /* there may be several */
+    }
+    buf_add_text(&reason, problem->cause);
+    registry_refuse(host->registry,
+                    &(struct toolrack_refusal){.file = file,
+                                               .plugin = problem->tool,
+                                               .tool = tool,
+                                               .rule = problem->rule,
+                                               .reason = reason.failed ? "" : reason.data,
+                                               .fix = problem->fix});
+}
+
+static void refuse_all(struct toolrack *host, const struct problems *problems) {
+    for (size_t i = 0; i < problems->count; i++) {
+        if (problems->items[i].severity == TOOLRACK_ERROR) {
+            refuse(host, &problems->items[i]);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- registered */
+
+static int make_here(struct toolrack *host, const struct definition *definition,
+                     struct plugin **ret, struct toolrack_error *err) {
+    CLEANUP(plugin_unrefp)
+    struct plugin *plugin = plugin_create(host->places.config_file, TRUST_OFFICIAL, NULL,
+                                          definition->desc, &host->images);
+    if (plugin == NULL) {
+        return error_oom(err);
+    }
+    plugin->service = definition->service;
+    int code = plugin_adopt(plugin, definition->desc->plugin, err);
+    if (code == 0) {
+        *ret = STEAL(plugin);
+    }
+    return code;
+}
+
+static int make_plugin(struct toolrack *host, const struct definition *definition,
+                       struct plugin **ret, struct toolrack_error *err) {
+    int code = definition->is_native
+                       ? host_make_foreign(host, &definition->foreign, definition->desc, ret, err)
+                       : make_here(host, definition, ret, err);
+    if (code == 0) {
+        (*ret)->priority_stated = definition->priority_stated;
+    }
+    return code;
+}
+
+/* Add the plugin of one definition, unless something is wrong with it. Caller holds
+ * host->config_lock, or nobody else knows the host yet. */
+static int add(struct toolrack *host, size_t index, yyjson_val *value, struct problems *problems,
+               struct batch *batch, struct toolrack_error *err) {
+    char pointer[JSON_POINTER_MAX] = "/tools";
+    json_pointer_add_index(pointer, index);
+    const struct definition_context context = {.arena = &host->config.arena,
+                                               .problems = problems,
+                                               .services = &host->services,
+                                               .host = host};
+    struct definition definition;
+    int code = definition_read(&context, value, pointer, &definition, err);
+    if (code == 0) {
+        code = make_plugin(host, &definition, &batch->items[batch->count], err);
+        batch->count += code == 0;
+    } else if (code == TOOLRACK_E_INVALID) {
+        code = 0; /* the problems say why */
+    }
+    definition_finish(&definition);
+    return code;
+}
+
+static int register_all(struct toolrack *host, struct toolrack_error *err) {
+    struct problems problems = {.arena = &host->config.arena};
+    size_t at;
+    size_t count;
+    yyjson_val *value;
+    CLEANUP(batch_finish) struct batch batch = {0};
+    if (!batch_init(&batch, yyjson_arr_size(host->config.tools))) {
+        return error_oom(err);
+    }
+    yyjson_arr_foreach (host->config.tools, at, count, value) {
+        int code = add(host, at, value, &problems, &batch, err);
+        if (code < 0) {
+            return code;
+        }
+    }
+    refuse_all(host, &problems);
+    return batch.count == 0 ? 0 : registry_add(host->registry, batch.items, batch.count, err);
+}
+
+int configured_open(struct toolrack *host, struct toolrack_error *err) {
+    for (size_t i = 0; i < host->options.service_count; i++) {
+        int code = services_add(&host->services, &host->options.services[i], err);
+        if (code < 0) {
+            return code;
+        }
+    }
+    return host->config.tools == NULL || host->options.safe_mode ? 0 : register_all(host, err);
+}
+
+/* ------------------------------------------------------------------ services */
+
+static bool names_service(yyjson_val *value, const char *service) {
+    yyjson_val *implementation = yyjson_obj_get(value, "implementation");
+    yyjson_val *handler = yyjson_obj_get(implementation, "handler");
+    return yyjson_equals_str(yyjson_obj_get(implementation, "type"), "internal") &&
+           yyjson_equals_str(handler != NULL ? handler : yyjson_obj_get(value, "handler"), service);
+}
+
+/* Those that wait for a service. Caller holds host->config_lock. */
+static int add_waiting(struct toolrack *host, const char *service, struct batch *batch,
+                       struct toolrack_error *err) {
+    /* What is wrong with others was told when the host was opened. */
+    struct problems problems = {.arena = &host->config.arena};
+    size_t at;
+    size_t count;
+    yyjson_val *value;
+    if (!batch_init(batch, yyjson_arr_size(host->config.tools))) {
+        return error_oom(err);
+    }
+    yyjson_arr_foreach (host->config.tools, at, count, value) {
+        int code = !host->options.safe_mode && names_service(value, service)
+                           ? add(host, at, value, &problems, batch, err)
+                           : 0;
+        if (code < 0) {
+            return code;
+        }
+    }
+    return 0;
+}
+
+static void forgive(struct toolrack *host, const struct batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        registry_forgive(host->registry, host->places.config_file, DEFINITION_RULE_SERVICE,
+                         batch->items[i]->desc->tools[0].tool->name);
+    }
+}
+
+int toolrack_add_service(struct toolrack *host, const struct toolrack_service *service,
+                         struct toolrack_error *err) {
+    CLEANUP(batch_finish) struct batch batch = {0};
+    (void)pthread_mutex_lock(&host->config_lock);
+    int code = services_add(&host->services, service, err);
+    if (code == 0) {
+        code = add_waiting(host, service->name, &batch, err);
+        if (code < 0) {
+            services_drop(&host->services);
+        }
+    }
+    (void)pthread_mutex_unlock(&host->config_lock);
+    if (code == 0 && batch.count > 0) {
+        forgive(host, &batch); /* the registration may refuse them for another reason */
+        code = registry_add(host->registry, batch.items, batch.count, err);
+    }
+    return code;
+}

@@ -1,0 +1,76 @@
+/* definition.h - a tool that the configuration defines.
+ *
+ *     {
+ *         "name": "weather",
+ *         "description": "Say what the weather is like in a town",
+ *         "type": "function",
+ *         "parameters": {"type": "object", "properties": {"town": {"type": "string"}}},
+ *         "implementation": {"type": "mock", "mock_response": {"sky": "clear"}},
+ *
+ *         "handler": "weather",            // all below is optional; see definition.c
+ *         "version": "1.0.0", "title": "Weather", "category": "travel", "tags": ["demo"],
+ *         "permission": "safe", "priority": 60, "deadline_ms": 500,
+ *         "purpose": "...", "scenarios": ["..."], "deprecated": "use forecast"
+ *     }
+ *
+ * Implementations: "mock" answers with `mock_response`; "builtin" runs a function of the host and
+ * "internal" one of the embedding app, both named by `handler`; "native" calls one of an installed
+ * library, and has its types in place of `parameters`: see plugin/foreign.h. */
+#pragma once
+
+#include <yyjson.h>
+
+#include "api/problem.h"
+#include "plugin/foreign.h"
+#include "run/run.h"
+
+/* Version of a tool whose definition states none. */
+#define DEFINITION_VERSION "1.0.0"
+
+/* Rules that others than definition.c have to know. */
+#define DEFINITION_RULE_SERVICE "definition-service" /* its handler may be registered later */
+#define DEFINITION_RULE_HANDLER "definition-handler"
+
+struct toolrack;
+struct services;
+
+/* What reading a definition needs. */
+struct definition_context {
+    struct arena *arena; /* for what the definition points to */
+    struct problems *problems;
+    const struct services *services; /* NULL: nobody can say which services there will be */
+    struct toolrack *host;           /* for builtin functions; NULL while checking */
+};
+
+/* A sound one. Texts live as long as the arena; NULL where it says nothing. */
+struct definition {
+    const char *name;
+    const char *description;
+    const char *version;
+    const char *title;
+    const char *category;
+    const char *tags; /* comma-separated */
+    const char *handler;
+    const char *purpose;
+    const char *scenarios; /* comma-separated */
+    const char *deprecated;
+    const char *parameters; /* JSON Schema */
+    uint32_t permission;    /* enum tr_permission */
+    int32_t priority;
+    bool priority_stated;
+    uint32_t deadline_ms;       /* 0 is the host's default */
+    struct run_service service; /* but for a native one: */
+    bool is_native;
+    struct foreign foreign;
+    struct descriptor *desc; /* owned */
+};
+
+/** Read and check one.
+ *
+ * @param pointer  where `value` stands in the file
+ * @param ret      to be released by definition_finish(), also on failure
+ * @return 0; TOOLRACK_E_INVALID: the problems say why, and `err` is not set; TOOLRACK_E_NO_MEMORY.
+ * [any-thread] */
+int definition_read(const struct definition_context *context, yyjson_val *value,
+                    const char *pointer, struct definition *ret, struct toolrack_error *err);
+void definition_finish(struct definition *definition);

@@ -1,0 +1,44 @@
+#include "store/defaults.h"
+
+#include "store/database.h"
+
+static int put(struct store *store, const struct store_default *chosen,
+               struct toolrack_error *err) {
+    return chosen->version == NULL
+                   ? database_run(store, "DELETE FROM defaults WHERE tool = ?1",
+                                  VALUES(value_text(chosen->tool)), err)
+                   : database_run(store,
+                                  "INSERT OR REPLACE INTO defaults (tool, version) VALUES (?1, ?2)",
+                                  VALUES(value_text(chosen->tool), value_text(chosen->version)),
+                                  err);
+}
+
+int store_default_set(struct store *store, const struct store_default *chosen,
+                      struct toolrack_error *err) {
+    int code = database_check_texts(TEXT_LIMITS({"tool name", chosen->tool, STORE_TEXT_SIZE_MAX},
+                                                {"version", chosen->version, STORE_TEXT_SIZE_MAX}),
+                                    err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = put(store, chosen, err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_defaults_read(struct store *store,
+                        void (*visit)(void *user, const struct store_default *chosen), void *user,
+                        struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_DEFAULTS,
+                             "SELECT tool, version FROM defaults ORDER BY tool", NO_VALUES, &rows,
+                             err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_default){.tool = value_as_text(&row[0]),
+                                            .version = value_as_text(&row[1])});
+    }
+    return code;
+}

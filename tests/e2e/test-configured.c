@@ -1,0 +1,202 @@
+/* Tools that toolrack.json defines, and what `check` says of such a file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+#define WITH(...) RUN("--config", "toolrack.json", __VA_ARGS__)
+
+static const char good[] =
+        "// tools without a plugin\n"
+        "{\n"
+        "    \"tools\": [\n"
+        "        {\"name\": \"weather\", \"description\": \"The weather in a town\",\n"
+        "         \"type\": \"function\", \"tags\": [\"demo\"], \"priority\": 700,\n"
+        "         \"parameters\": {\"type\": \"object\", \"required\": [\"town\"], "
+        "\"properties\":\n"
+        "             {\"town\": {\"type\": \"string\", \"description\": \"its name\"}}},\n"
+        "         \"implementation\": {\"type\": \"mock\", \"mock_response\": {\"sky\": "
+        "\"clear\"}}},\n"
+        "        {\"name\": \"repeat\", \"description\": \"Its arguments\", \"type\": "
+        "\"function\",\n"
+        "         \"permission\": \"confirm\", \"parameters\": {\"type\": \"object\"},\n"
+        "         \"implementation\": {\"type\": \"builtin\", \"handler\": \"echo\"}},\n"
+        "        {\"name\": \"wipe\", \"description\": \"Nothing\", \"type\": \"function\",\n"
+        "         \"permission\": \"dangerous\", \"parameters\": {\"type\": \"object\"},\n"
+        "         \"implementation\": {\"type\": \"mock\", \"mock_response\": null}},\n"
+        "    ]\n"
+        "}\n";
+
+static void defined_tools_are_tools_like_any_other(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", good);
+    EXPECT_JSON(WITH("list", "--json"), 0, "/0/id", "\"weather\"", "/0/priority", "700",
+                "/0/plugin", "\"weather\"");
+    EXPECT(WITH("call", "weather", "--arg", "town=Rome"), 0, "{\"sky\":\"clear\"}\n", "");
+    EXPECT(WITH("call", "weather"), 4, "", "toolrack: InvalidArguments: /town: *\n");
+    EXPECT(WITH("call", "repeat", "{\"a\":1}", "--yes"), 0, "{\"a\":1}\n", "");
+    EXPECT(WITH("call", "repeat"), 5, "", "*");
+    EXPECT(WITH("call", "wipe"), 5, "", "toolrack: PermissionDenied: *\n");
+    EXPECT(WITH("grant", "wipe"), 0, NULL, "");
+    EXPECT(WITH("call", "wipe"), 0, "null\n", "");
+    EXPECT(WITH("disable", "weather"), 0, NULL, "");
+    EXPECT(WITH("call", "weather", "--arg", "town=Rome"), 5, "", "toolrack: Disabled: *\n");
+    EXPECT(WITH("show", "repeat"), 0, "*toolrack.json*", "");
+    EXPECT(WITH("why", "repeat"), 0, "*toolrack.json*", "");
+    EXPECT(WITH("reload", "repeat"), 1, "", "*toolrack.json, which is read at the start*\n");
+    /* What is kept of a tool in the file is kept by its name: the next start sees the next file. */
+    e2e_write("toolrack.json", "{\"tools\": []}");
+    EXPECT(WITH("call", "repeat", "--yes"), 3, "", "toolrack: NotFound: *\n");
+}
+
+static void a_function_of_a_library_is_a_tool(void **state) {
+    (void)state;
+    e2e_write("toolrack.json",
+              "{\"tools\": [{\"name\": \"cosine\", \"description\": \"The cosine of an angle\",\n"
+              "\"type\": \"function\", \"implementation\": {\"type\": \"native\",\n"
+              "\"library\": \"libm.so.6\", \"symbol\": \"cos\",\n"
+              "\"arguments\": [{\"name\": \"x\", \"type\": \"float64\", \"description\": "
+              "\"radians\"}],\n"
+              "\"result\": {\"type\": \"float64\"}}}]}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 0,
+           "toolrack.json: configuration, 1 tool, nothing to mend\n", "");
+    EXPECT(WITH("call", "cosine", "--arg", "x=0"), 0, "1.0\n", NULL);
+    EXPECT(WITH("call", "cosine", "--arg", "x=zero"), 4, "", NULL);
+    EXPECT(WITH("show", "cosine"), 0, "*isolation    process*", NULL);
+}
+
+static const char mixed[] =
+        "{\"tools\": [\n"
+        "{\"name\": \"fetch\", \"description\": \"d\", \"type\": \"function\", \"parameters\":\n"
+        " {\"type\": \"object\"}, \"implementation\": {\"type\": \"http\", \"url\": \"x\"}},\n"
+        "{\"name\": \"inner\", \"description\": \"d\", \"type\": \"function\", \"parameters\":\n"
+        " {\"type\": \"object\"}, \"implementation\": {\"type\": \"internal\", \"handler\": "
+        "\"h\"}},\n"
+        "{\"name\": \"sum\", \"description\": \"d\", \"type\": \"function\", \"parameters\":\n"
+        " {\"type\": \"object\"}, \"implementation\": {\"type\": \"builtin\", \"handler\": "
+        "\"suum\"}},\n"
+        "{\"name\": \"fine\", \"description\": \"d\", \"type\": \"function\", \"parameters\":\n"
+        " {\"type\": \"object\"}, \"implementation\": {\"type\": \"mock\", \"mock_response\": "
+        "1}},\n"
+        "{\"name\": \"fine\", \"description\": \"d\", \"type\": \"function\", \"parameters\":\n"
+        " {\"type\": \"object\"}, \"implementation\": {\"type\": \"mock\", \"mock_response\": 2}}\n"
+        "]}\n";
+
+static void a_wrong_one_is_a_row_and_a_line_of_the_log(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", mixed);
+    EXPECT(WITH("call", "fine"), 0, "1\n",
+           "toolrack: error: config: toolrack.json, line 3: tool 'fetch' is left out: HTTP tools "
+           "not "
+           "yet supported (coming in v2); *\n"
+           "*line 5: tool 'inner' is left out: unknown handler 'h'; there are: none*\n"
+           "*line 7: tool 'sum' is left out: unknown handler 'suum'; there are: echo, "
+           "current_time, list_tools; *\n"
+           "*warning: fine: Tool already exists: fine 1.0.0, from plugin fine (toolrack.json); "
+           "name "
+           "it fine_v2, *\n");
+    EXPECT(WITH("list", "--all"), 0,
+           "*fetch *refused *HTTP tools not yet supported (coming in v2)*", NULL);
+    EXPECT(WITH("call", "fetch"), 3, "", NULL);
+    EXPECT(WITH("call", "inner"), 3, "", NULL);
+}
+
+static const char add_tool[] =
+        "\"tools\": [{\"name\": \"add\", \"description\": \"d\", \"type\": \"function\",\n"
+        "\"parameters\": {\"type\": \"object\"},\n"
+        "\"implementation\": {\"type\": \"mock\", \"mock_response\": \"mine\"}}]}\n";
+
+/* The fixtures have an `add` of the same version. */
+static void a_definition_comes_before_a_plugin(void **state) {
+    (void)state;
+    char text[512] = "{";
+    e2e_write("toolrack.json", strcat(text, add_tool));
+    EXPECT(WITH("call", "add"), 0, "mine\n",
+           "toolrack: warning: *: Tool already exists: add 1.0.0, from plugin add (toolrack.json); "
+           "name it add_v2, *\n");
+    strcpy(text, "{\"duplicates\": \"replace\", ");
+    e2e_write("toolrack.json", strcat(text, add_tool));
+    EXPECT(WITH("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n",
+           "toolrack: warning: *: add 1.0.0 replaces the one of plugin add\n");
+}
+
+static void safe_mode_starts_without_them(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", good);
+    EXPECT(WITH("--safe-mode", "call", "weather"), 3, "", NULL);
+}
+
+/* ----------------------------------------------------------------------- check */
+
+static void check_has_nothing_to_mend(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", good);
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 0,
+           "toolrack.json: configuration, 3 tools, nothing to mend\n", "");
+    e2e_write("settings", "// by its beginning\n{\"pin\": \"off\"}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "settings"), 0,
+           "settings: configuration, 0 tools, nothing to mend\n", "");
+}
+
+static void check_explains_each_error_by_line(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", "{\n"
+                               "    \"deadline_ms\": \"soon\",\n"
+                               "    // the next line is about nothing\n"
+                               "    \"polices\": {},\n"
+                               "    \"tools\": [\n"
+                               "        {\"name\": \"t\", \"type\": \"function\",\n"
+                               "         \"parameters\": {\"type\": \"object\"},\n"
+                               "         \"implementation\": {\"type\": \"builtin\",\n"
+                               "             \"handler\": \"ecko\"}}\n"
+                               "    ]\n"
+                               "}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1,
+           "toolrack.json: configuration, 0 tools\n"
+           "  error config-value: line 2, column 20: /deadline_ms must be a positive number of "
+           "milliseconds\n"
+           "    fix: write for example \"deadline_ms\": 30000\n"
+           "  error config-key: line 4, column 5: unknown key \"polices\"\n"
+           "    fix: did you mean \"policies\"?\n"
+           "  error definition-missing: line 6, column 9: t: the definition has no "
+           "\"description\"\n"
+           "    fix: add for example *\n"
+           "  error definition-handler: line 9, column 25: t: unknown handler 'ecko'; there are: "
+           "echo, current_time, list_tools\n"
+           "    fix: *\n",
+           "");
+    EXPECT_JSON(RUN_WITH({.bare = true}, "check", "toolrack.json", "--json"), 1,
+                "/0/is_configuration", "true", "/0/findings/1/line", "4", "/0/findings/1/column",
+                "5", "/0/findings/1/rule", "\"config-key\"", "/0/findings/4", "");
+}
+
+static void check_finds_where_it_is_no_json(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", "{\n    \"tools\": [\n        {]\n}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1,
+           "toolrack.json: configuration, 0 tools\n"
+           "  error config-syntax: line 3, column 10: *\n    fix: *\n",
+           "");
+    EXPECT(WITH("list"), 1, "", "toolrack: *toolrack.json, line 3, column 10: *\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(defined_tools_are_tools_like_any_other),
+            TEST(a_function_of_a_library_is_a_tool),
+            TEST(a_wrong_one_is_a_row_and_a_line_of_the_log),
+            TEST(a_definition_comes_before_a_plugin),
+            TEST(safe_mode_starts_without_them),
+            TEST(check_has_nothing_to_mend),
+            TEST(check_explains_each_error_by_line),
+            TEST(check_finds_where_it_is_no_json),
+    };
+    return cmocka_run_group_tests_name("configured", tests, NULL, NULL);
+}
