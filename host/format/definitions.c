@@ -27,7 +27,9 @@ const struct provider *provider_of(enum toolrack_format format) {
 
 void provider_add_text(struct buf *out, const char *key, const char *text) {
     if (text != NULL) {
-        buf_printf(out, ",\"%s\":", key);
+        buf_add_text(out, ",\"");
+        buf_add_text(out, key);
+        buf_add_text(out, "\":");
         format_report_text(out, text, strlen(text));
     }
 }

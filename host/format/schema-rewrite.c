@@ -649,9 +649,17 @@ static void rewrite_root(struct rewrite *rewrite) {
 
 /* -------------------------------------------------------------------- text */
 
-/* Whether JSON text is nested more deeply than may be followed by recursion. */
-static bool nested_too_deeply(const char *text) {
+/* Whether JSON text is nested more deeply than may be followed by recursion. What has few brackets
+ * in all is not, which is told faster. */
+static bool nested_too_deeply(const char *text, size_t length) {
     unsigned depth = 0;
+    size_t brackets = 0;
+    for (size_t i = 0; i < length; i++) {
+        brackets += (text[i] == '{') | (text[i] == '[');
+    }
+    if (brackets <= REWRITE_NESTING_MAX) {
+        return false;
+    }
     bool in_string = false;
     for (; *text != '\0'; text++) {
         if (in_string) {
@@ -690,7 +698,8 @@ static bool says_dialect(yyjson_mut_val *root, const char *draft) {
 int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, bool *strict) {
     const char *said = text != NULL ? text : "{\"type\":\"object\",\"properties\":{}}";
     yyjson_read_err problem = {0};
-    if (nested_too_deeply(said)) {
+    size_t length = strlen(said);
+    if (nested_too_deeply(said, length)) {
         rewrite_refuse(rewrite, NULL, "its schema is nested more than %u deep",
                        REWRITE_NESTING_MAX);
         return TOOLRACK_E_INVALID;
