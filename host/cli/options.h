@@ -17,6 +17,9 @@
 /* Longest validity that --for takes: ten years. */
 #define OPTIONS_FOR_S_MAX      315360000u
 
+/* Largest number that options which count or number something take. */
+#define OPTIONS_COUNT_MAX INT64_C(1000000000000)
+
 /** Texts in the order of the command line, borrowed from it. */
 struct texts {
     const char **items;
@@ -45,10 +48,23 @@ struct options {
     bool yes;
     uint32_t for_s; /**< 0 when not given */
 
+    const char *task;
+    uint64_t limit; /**< 0 when not given */
+    bool explain;
+    uint64_t call; /**< 0 when not given */
+    const char *reason;
+
     const char **memory; /**< owned; what the texts stand in */
 };
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_TIMEOUT, OPTION_DURATION };
+enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_LIST,
+    OPTION_TIMEOUT,
+    OPTION_DURATION,
+    OPTION_COUNT /* 1 to OPTIONS_COUNT_MAX, into a uint64_t */
+};
 
 /** One option. A table of them ends with a name that is NULL. */
 struct option_spec {

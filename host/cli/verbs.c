@@ -26,6 +26,23 @@ static const struct option_spec grant_options[] = {
         {0},
 };
 
+static const struct option_spec feedback_options[] = {
+        {"call", "ID", "the call of the log that it is about", OPTION_COUNT, MEMBER(call)},
+        {0},
+};
+
+static const struct option_spec mark_options[] = {
+        {"why", "TEXT", "the reason, for who looks at the list", OPTION_TEXT, MEMBER(reason)},
+        {0},
+};
+
+static const struct option_spec recommend_options[] = {
+        {"task", "TEXT", "what is to be done, in words", OPTION_TEXT, MEMBER(task)},
+        {"limit", "N", "at most so many; otherwise 10", OPTION_COUNT, MEMBER(limit)},
+        {"explain", NULL, "show what each score is made of", OPTION_FLAG, MEMBER(explain)},
+        {0},
+};
+
 static const char call_details[] =
         "The arguments are one JSON object; - reads it from standard input. --arg sets\n"
         "one argument, taking its type from the tool's schema: a string stays as it is,\n"
@@ -66,6 +83,27 @@ static const char approvals_details[] =
         "one: 'allow' lets it run once, 'conversation' and 'always' every call of this\n"
         "version of the tool from now on, 'deny' none. Whoever called has to call again,\n"
         "within an hour.\n";
+
+static const char feedback_details[] =
+        "Says how good a tool was, in general or in one call. Counts when tools are\n"
+        "recommended.\n";
+
+static const char blacklist_details[] =
+        "What is on the blacklist is never recommended; it can be called all the same. NAME\n"
+        "stands for all versions of a tool, NAME@VERSION for one. A tool that fails five\n"
+        "times in a row within ten minutes is on it by itself, for five minutes; then it is\n"
+        "tried again, and each time it fails that doubles. A result takes it off, and so\n"
+        "does 'remove'.\n";
+
+static const char whitelist_details[] =
+        "What is on the whitelist is recommended before all else. NAME stands for all\n"
+        "versions of a tool, NAME@VERSION for one.\n";
+
+static const char recommend_details[] =
+        "The tools that did best, the best first: by results, speed, feedback and how\n"
+        "lately they were called; with --task also by how well their texts fit it. Only\n"
+        "tools that may run. A tool of the blacklist that is tried again is recommended\n"
+        "once, until it was called or has rested again.\n";
 
 static const char release_details[] =
         "A plugin that crashes three times within a minute is put into quarantine: its\n"
@@ -108,6 +146,16 @@ const struct verb cli_verbs[] = {
         {"approvals", "[allow|always|conversation|deny ID]",
          "list the calls that wait for an answer, or give it", approvals_details, NULL, 0, 2, true,
          verb_approvals},
+        {"recommend", "", "list the tools that did best", recommend_details, recommend_options, 0,
+         0, true, verb_recommend},
+        {"feedback", "NAME[@VERSION] good|bad", "say how good a tool was", feedback_details,
+         feedback_options, 2, 2, true, verb_feedback},
+        {"blacklist", "list|add|remove [NAME[@VERSION]]",
+         "list or change what is never recommended", blacklist_details, mark_options, 1, 2, true,
+         verb_blacklist},
+        {"whitelist", "list|add|remove [NAME[@VERSION]]",
+         "list or change what is recommended first", whitelist_details, mark_options, 1, 2, true,
+         verb_whitelist},
         {"why", "NAME", "say why a plugin is as it is: state and crashes", why_details, NULL, 1, 1,
          true, verb_why},
         {"release", "NAME", "let a plugin in quarantine run again", release_details, NULL, 1, 1,

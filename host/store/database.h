@@ -25,9 +25,10 @@
 #include "store/store.h"
 
 /* The form of the tables that this toolrack writes, and those in which others came first. */
-#define SCHEMA_NUMBER    2
+#define SCHEMA_NUMBER    3
 #define SCHEMA_SETTINGS  1
 #define SCHEMA_DECISIONS 2
+#define SCHEMA_RECORDS   3
 
 /* How long to wait for another process that writes. */
 #define STORE_BUSY_MS 5000
@@ -195,3 +196,8 @@ int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_er
  * @return 0; TOOLRACK_E_NOT_FOUND, with nothing removed but what had expired. (grants.c) */
 int grant_remove(struct store *store, const char *selector, int64_t now_s,
                  struct toolrack_error *err);
+
+/** Forget the failures of what a selector names, inside a transaction.
+ * @param ret_count  how many of them were on the blacklist; may be NULL. (health.c) */
+int health_forget(struct store *store, const char *selector, int *ret_count,
+                  struct toolrack_error *err);

@@ -2,6 +2,40 @@
  * in files. */
 #include "store/database.h"
 
+/* What people and failures say of tools. */
+#define OPINION_TABLES                                               \
+    "CREATE TABLE feedback ("                                        \
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"                        \
+    "  time_ms INTEGER NOT NULL,"                                    \
+    "  tool TEXT NOT NULL,"                                          \
+    "  version TEXT NOT NULL,"                                       \
+    "  good INTEGER NOT NULL,"                                       \
+    "  call INTEGER,"                                                \
+    "  who TEXT NOT NULL"                                            \
+    ") STRICT;"                                                      \
+    "CREATE INDEX feedback_of_tool ON feedback (tool, version, id);" \
+    "CREATE TABLE marks ("                                           \
+    "  selector TEXT PRIMARY KEY NOT NULL,"                          \
+    "  list INTEGER NOT NULL,"                                       \
+    "  since_ms INTEGER NOT NULL,"                                   \
+    "  who TEXT NOT NULL,"                                           \
+    "  why TEXT"                                                     \
+    ") WITHOUT ROWID, STRICT;"                                       \
+    "CREATE TABLE health ("                                          \
+    "  tool TEXT NOT NULL,"                                          \
+    "  version TEXT NOT NULL,"                                       \
+    "  failed_1_ms INTEGER NOT NULL,"                                \
+    "  failed_2_ms INTEGER NOT NULL,"                                \
+    "  failed_3_ms INTEGER NOT NULL,"                                \
+    "  failed_4_ms INTEGER NOT NULL,"                                \
+    "  failed_5_ms INTEGER NOT NULL,"                                \
+    "  since_ms INTEGER NOT NULL,"                                   \
+    "  trial_ms INTEGER NOT NULL,"                                   \
+    "  cool_down_ms INTEGER NOT NULL,"                               \
+    "  tried INTEGER NOT NULL,"                                      \
+    "  PRIMARY KEY (tool, version)"                                  \
+    ") WITHOUT ROWID, STRICT;"
+
 /* Texts of who decided, and why, are kept as they were said: what they mean is not the store's
  * business. Times are seconds since 1970, in the log of decisions milliseconds. */
 static const char *const steps[SCHEMA_NUMBER] = {
@@ -93,11 +127,14 @@ static const char *const steps[SCHEMA_NUMBER] = {
         "  who TEXT,"
         "  why TEXT"
         ") STRICT;",
+
+        /* 3: records of calls, and what follows from them */
+        OPINION_TABLES,
 };
 
 /* Setting it is part of the transaction, as are the tables. */
-static const char set_number[] = "PRAGMA user_version = 2";
-_Static_assert(SCHEMA_NUMBER == 2, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 3";
+_Static_assert(SCHEMA_NUMBER == 3, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (int i = from; i < SCHEMA_NUMBER; i++) {

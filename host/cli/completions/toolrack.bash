@@ -45,10 +45,10 @@ _toolrack() {
             _toolrack_reply -d -- "$cur"
             return
             ;;
-        --tag | --category | --arg | --timeout | --for) return ;;
+        --tag | --category | --arg | --timeout | --for | --task | --limit | --call | --why) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+        _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
@@ -56,6 +56,9 @@ _toolrack() {
         list) options+=' --all --tag --category' ;;
         call) options+=' --arg --timeout --yes' ;;
         grant) options+=' --for' ;;
+        recommend) options+=' --task --limit --explain' ;;
+        feedback) options+=' --call' ;;
+        blacklist | whitelist) options+=' --why' ;;
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"
@@ -65,9 +68,15 @@ _toolrack() {
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.so' -- "$cur")
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
-            show | call | enable | disable | priority | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            show | call | enable | disable | priority | grant | revoke | feedback | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
+            blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch check version' -- "$cur" ;;
+        esac
+    elif ((COMP_CWORD == verb_at + 2)); then
+        case $verb in
+            feedback) _toolrack_reply -W 'good bad' -- "$cur" ;;
+            blacklist | whitelist) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
         esac
     fi
 }

@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+set -l verbs list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -41,6 +41,10 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grant -d 'Le
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a revoke -d 'Take back what was granted or approved'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grants -d 'List what is granted and approved'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a approvals -d 'List the calls that wait for an answer, or give it'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a recommend -d 'List the tools that did best'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a feedback -d 'Say how good a tool was'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a blacklist -d 'List or change what is never recommended'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a whitelist -d 'List or change what is recommended first'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a why -d 'Say why a plugin is as it is'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d 'Let a plugin in quarantine run again'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Look at the plugin files again'
@@ -56,8 +60,15 @@ complete -c toolrack -n '__fish_seen_subcommand_from list' -l category -x -d 'On
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l arg -x -d 'One argument, name=value'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Give up after so many milliseconds'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l yes -d 'Agree to what the tool does'
-complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke why release reload rollback' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke feedback blacklist whitelist why release reload rollback' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
+complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l task -x -d 'What is to be done'
+complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l limit -x -d 'At most so many'
+complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l explain -d 'Show what each score is made of'
+complete -c toolrack -n '__fish_seen_subcommand_from feedback' -l call -x -d 'The call it is about'
+complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
+complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
+complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch check version'
