@@ -28,7 +28,7 @@
 #define SCHEMA_NUMBER    3
 #define SCHEMA_SETTINGS  1
 #define SCHEMA_DECISIONS 2
-#define SCHEMA_RECORDS   3
+#define SCHEMA_CALLS     3
 
 /* How long to wait for another process that writes. */
 #define STORE_BUSY_MS 5000
@@ -43,6 +43,7 @@ struct store {
     pthread_mutex_t lock;    /* guards what follows */
     sqlite3 *db;             /* NULL while there is no file that can be used */
     bool writable;           /* db was opened for writing */
+    bool damaged;            /* a part of it could not be read: nothing is written to it any more */
     enum database_sync sync; /* what its next commit does, when it is writable */
 };
 

@@ -44,7 +44,7 @@ int store_feedback_count(struct store *store,
                          void (*visit)(void *user, const struct store_opinions *opinions),
                          void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_RECORDS,
+    int code = database_read(store, SCHEMA_CALLS,
                              "SELECT tool, version, count(*) FILTER (WHERE good), "
                              "count(*) FILTER (WHERE NOT good) FROM feedback "
                              "GROUP BY tool, version ORDER BY tool, version",

@@ -39,6 +39,11 @@ static int read_one(struct store *store, const char *tool, const char *version,
 }
 
 static int remove_oldest(struct store *store, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store, "SELECT count(*) FROM health", NO_VALUES, &rows, err);
+    if (code < 0 || rows_at(&rows, 0)->number <= STORE_HEALTH_MAX) {
+        return code;
+    }
     return database_run(store,
                         "DELETE FROM health WHERE (tool, version) IN (SELECT tool, version "
                         "FROM health ORDER BY max(failed_1_ms, failed_5_ms, trial_ms) DESC "
@@ -103,7 +108,7 @@ int store_health_read(struct store *store,
                                     const struct store_health *health),
                       void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_RECORDS,
+    int code = database_read(store, SCHEMA_CALLS,
                              "SELECT tool, version, " COLUMNS " FROM health ORDER BY tool, version",
                              NO_VALUES, &rows, err);
     for (size_t i = 0; i < rows.count; i++) {

@@ -89,7 +89,7 @@ int store_unmark(struct store *store, enum store_list list, const char *selector
 int store_marks_read(struct store *store, void (*visit)(void *user, const struct store_mark *mark),
                      void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_RECORDS,
+    int code = database_read(store, SCHEMA_CALLS,
                              "SELECT selector, list, since_ms, who, why FROM marks "
                              "ORDER BY selector",
                              NO_VALUES, &rows, err);
