@@ -14,8 +14,6 @@
 #include "store/feedback.h"
 #include "store/marks.h"
 
-CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
-
 #define LIMIT_DEFAULT 10u
 
 /* Numbers are shown with so many parts of one. */

@@ -273,7 +273,7 @@ static void no_decision_is_lost_by_a_kill(void **state) {
     unsigned seed = (unsigned)time(NULL);
     const char *given = getenv("TEST_SEED");
     seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : seed;
-    print_message("TEST_SEED=%u\n", seed);
+    print_message("# TEST_SEED=%u\n", seed);
     srand(seed);
     for (int round = 0; round < KILLS; round++) {
         /* 0: while it opens, or makes the file. */
@@ -380,7 +380,7 @@ static int full_disk(void) {
 
 static void a_full_disk_costs_what_came_after(void **state) {
     (void)state;
-    run_child(full_disk, "SKIPPED: cannot mount a small disk in a namespace of its own");
+    run_child(full_disk, "# SKIPPED: cannot mount a small disk in a namespace of its own");
 }
 
 static bool set_file_limit(rlim_t size) {
@@ -405,7 +405,7 @@ static int full_file(void) {
 
 static void a_file_that_may_not_grow_is_a_full_disk(void **state) {
     (void)state;
-    run_child(full_file, "SKIPPED: cannot limit the size of files");
+    run_child(full_file, "# SKIPPED: cannot limit the size of files");
 }
 
 /* --------------------------------------------------------------- read only */
@@ -450,7 +450,7 @@ static void a_read_only_folder_is_read_and_served(void **state) {
     (void)state;
     make_state();
     run_child(read_only_folder,
-              "SKIPPED: cannot mount a folder read-only in a namespace of its own");
+              "# SKIPPED: cannot mount a folder read-only in a namespace of its own");
 }
 
 /* ----------------------------------------------------------------- damaged */
@@ -554,7 +554,7 @@ static void damage_anywhere_ends_nobody(void **state) {
     unsigned seed = (unsigned)time(NULL);
     const char *given = getenv("TEST_SEED");
     seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : seed;
-    print_message("TEST_SEED=%u\n", seed);
+    print_message("# TEST_SEED=%u\n", seed);
     srand(seed);
     for (int round = 0; round < 100; round++) {
         CLEANUP(buf_finish) struct buf file = BUF_INIT;
