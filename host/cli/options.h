@@ -44,11 +44,23 @@ struct options {
     uint32_t timeout_ms; /**< 0 when not given */
     bool yes;
     uint32_t for_s; /**< 0 when not given */
+    const char *tool;
+    bool errors;
+    const char *since;
+    uint32_t limit; /**< 0 when not given */
+    bool follow;
 
     const char **memory; /**< owned; what the texts stand in */
 };
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_TIMEOUT, OPTION_DURATION };
+enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_LIST,
+    OPTION_TIMEOUT,
+    OPTION_DURATION,
+    OPTION_COUNT
+};
 
 /** One option. A table of them ends with a name that is NULL. */
 struct option_spec {
