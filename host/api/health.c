@@ -139,6 +139,31 @@ static int change_all(struct toolrack *host, const struct batch *batch,
     return code;
 }
 
+/* Of calls that gave results only tools that had failed are of interest. */
+struct interest {
+    bool any;
+};
+
+static void take_interest(void *user, const char *tool, const char *version,
+                          const struct store_health *health) {
+    struct interest *interest = user;
+    (void)tool;
+    (void)version;
+    (void)health;
+    interest->any = true;
+}
+
+static int is_of_interest(struct toolrack *host, const struct health_outcome *outcomes,
+                          size_t count, bool *ret, struct toolrack_error *err) {
+    struct interest interest = {.any = false};
+    for (size_t i = 0; !interest.any && i < count; i++) {
+        interest.any = health_is_failure(outcomes[i].code);
+    }
+    int code = interest.any ? 0 : store_health_read(host->store, take_interest, &interest, err);
+    *ret = interest.any;
+    return code;
+}
+
 static int note_batch(struct toolrack *host, const struct health_outcome *outcomes, size_t count,
                       struct toolrack_error *err) {
     CLEANUP(freep)
@@ -158,7 +183,15 @@ static int note_batch(struct toolrack *host, const struct health_outcome *outcom
 
 void healths_note(struct toolrack *host, const struct health_outcome *outcomes, size_t count) {
     struct toolrack_error err;
-    if (host->store != NULL && count > 0 && note_batch(host, outcomes, count, &err) < 0) {
+    bool of_interest = false;
+    if (host->store == NULL || count == 0) {
+        return;
+    }
+    int code = is_of_interest(host, outcomes, count, &of_interest, &err);
+    if (code == 0 && of_interest) {
+        code = note_batch(host, outcomes, count, &err);
+    }
+    if (code < 0) {
         log_line(&host->log, LOG_ERROR, "recommend",
                  "how the last %zu calls ended is not seen by recommendations: %s", count,
                  err.message);

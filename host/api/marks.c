@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "choose/health.h"
+#include "store/calls.h"
 #include "store/feedback.h"
 #include "store/marks.h"
 
@@ -25,6 +26,38 @@ static int no_state(struct toolrack_error *err) {
 
 /* ---------------------------------------------------------------- feedback */
 
+/* Whether a call that an opinion is about was one of the tool. */
+struct search {
+    const struct toolrack_tool *tool;
+    int code;
+    struct toolrack_error *err;
+};
+
+static void look_at(void *user, const struct store_call *call) {
+    struct search *search = user;
+    const char *name = toolrack_tool_name(search->tool);
+    const char *version = toolrack_tool_version(search->tool);
+    bool same = strcmp(call->tool, name) == 0 && strcmp(call->version, version) == 0;
+    search->code = same ? 0
+                        : error_set(search->err, TOOLRACK_E_NOT_FOUND,
+                                    "call %lld was of '%s@%s', not of '%s@%s'", (long long)call->id,
+                                    call->tool, call->version, name, version);
+}
+
+static int check_call(struct toolrack *host, const struct toolrack_tool *tool, uint64_t call,
+                      struct toolrack_error *err) {
+    struct toolrack_error told;
+    (void)toolrack_flush(host, &told);
+    struct search search = {.tool = tool, .err = err, .code = 1};
+    int code = store_call_read(host->store, call <= INT64_MAX ? (int64_t)call : 0, look_at, &search,
+                               err);
+    if (code < 0 || search.code <= 0) {
+        return code < 0 ? code : search.code;
+    }
+    return error_set(err, TOOLRACK_E_NOT_FOUND, "there is no call %llu in the log",
+                     (unsigned long long)call);
+}
+
 int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64_t call,
                       const char *who, struct toolrack_error *err) {
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
@@ -37,7 +70,10 @@ int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64
                                             .call = call,
                                             .who = who_or_api(who),
                                             .time_ms = healths_now_ms()};
-    return host->store == NULL ? no_state(err) : store_feedback_add(host->store, &feedback, err);
+    int code = host->store == NULL ? no_state(err)
+               : call != 0         ? check_call(host, tool, call, err)
+                                   : 0;
+    return code < 0 ? code : store_feedback_add(host->store, &feedback, err);
 }
 
 /* -------------------------------------------------------------------- mark */

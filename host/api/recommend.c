@@ -13,6 +13,7 @@
 #include "choose/match.h"
 #include "store/feedback.h"
 #include "store/marks.h"
+#include "store/usage.h"
 
 #define LIMIT_DEFAULT 10u
 
@@ -116,6 +117,16 @@ static struct candidate *find(const struct candidates *candidates, const char *n
 
 /* ----------------------------------------------------------- what is known of them */
 
+static void take_usage(void *user, const struct store_usage *usage) {
+    struct candidate *candidate = find(user, usage->tool, strlen(usage->tool), usage->version);
+    if (candidate != NULL) {
+        candidate->known.calls = usage->calls;
+        candidate->known.failures = usage->failures;
+        candidate->known.median_ns = usage->p50_ns;
+        candidate->known.last_ms = usage->last_ms;
+    }
+}
+
 static void take_opinions(void *user, const struct store_opinions *opinions) {
     struct candidate *candidate =
             find(user, opinions->tool, strlen(opinions->tool), opinions->version);
@@ -162,11 +173,16 @@ static void take_statistics(struct candidates *candidates) {
 static int read_records(struct toolrack *host, struct candidates *candidates,
                         struct toolrack_error *err) {
     struct store *store = host->store;
-    take_statistics(candidates);
+    struct toolrack_error told; /* what is not written yet is in the log of errors */
     if (store == NULL) {
+        take_statistics(candidates);
         return 0;
     }
-    int code = store_feedback_count(store, take_opinions, candidates, err);
+    (void)toolrack_flush(host, &told);
+    int code = store_read_usage(store, take_usage, candidates, err);
+    if (code == 0) {
+        code = store_feedback_count(store, take_opinions, candidates, err);
+    }
     if (code == 0) {
         code = store_marks_read(store, take_mark, candidates, err);
     }

@@ -58,6 +58,8 @@ int verb_release(struct cli *cli);
 int verb_reload(struct cli *cli);
 int verb_rollback(struct cli *cli);
 int verb_watch(struct cli *cli);
+int verb_log(struct cli *cli);
+int verb_stats(struct cli *cli);
 int verb_check(struct cli *cli);
 int verb_version(struct cli *cli);
 int verb_help(struct cli *cli);

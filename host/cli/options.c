@@ -158,14 +158,24 @@ static int set_duration(uint32_t *seconds, const char *value, struct toolrack_er
                                value);
 }
 
-static int set_count(const struct option_spec *spec, uint64_t *count, const char *value,
+static int set_count(const char *name, uint32_t *count, const char *value,
                      struct toolrack_error *err) {
     long long number = 0;
-    if (!options_number(value, 1, OPTIONS_COUNT_MAX, &number)) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "--%s takes a whole number, 1 or more, not \"%s\"", spec->name, value);
+    if (!options_number(value, 1, UINT32_MAX, &number)) {
+        return error_set(err, TOOLRACK_E_INVALID, "--%s takes a number from 1 to %u, not \"%s\"",
+                         name, UINT32_MAX, value);
     }
-    *count = (uint64_t)number;
+    *count = (uint32_t)number;
+    return 0;
+}
+
+static int set_id(const char *name, uint64_t *id, const char *value, struct toolrack_error *err) {
+    long long number = 0;
+    if (!options_number(value, 1, INT64_MAX, &number)) {
+        return error_set(err, TOOLRACK_E_INVALID, "--%s takes a number, 1 or more, not \"%s\"",
+                         name, value);
+    }
+    *id = (uint64_t)number;
     return 0;
 }
 
@@ -182,7 +192,8 @@ static int set_option(struct options *options, const struct option_spec *spec, c
     }
     case OPTION_TIMEOUT: return set_timeout(member, value, err);
     case OPTION_DURATION: return set_duration(member, value, err);
-    case OPTION_COUNT: return set_count(spec, member, value, err);
+    case OPTION_COUNT: return set_count(spec->name, member, value, err);
+    case OPTION_ID: return set_id(spec->name, member, value, err);
     }
     return 0;
 }

@@ -47,9 +47,13 @@ struct options {
     uint32_t timeout_ms; /**< 0 when not given */
     bool yes;
     uint32_t for_s; /**< 0 when not given */
+    const char *tool;
+    bool errors;
+    const char *since;
+    uint32_t limit; /**< 0 when not given */
+    bool follow;
 
     const char *task;
-    uint64_t limit; /**< 0 when not given */
     bool explain;
     uint64_t call; /**< 0 when not given */
     const char *reason;
@@ -63,7 +67,8 @@ enum option_kind {
     OPTION_LIST,
     OPTION_TIMEOUT,
     OPTION_DURATION,
-    OPTION_COUNT /* 1 to OPTIONS_COUNT_MAX, into a uint64_t */
+    OPTION_COUNT, /* into a uint32_t */
+    OPTION_ID     /* into a uint64_t */
 };
 
 /** One option. A table of them ends with a name that is NULL. */

@@ -102,7 +102,7 @@ static void print_factors(struct cli *cli, yyjson_val *rows) {
 int verb_recommend(struct cli *cli) {
     struct toolrack_recommend_options options = TOOLRACK_RECOMMEND_OPTIONS_INIT;
     options.task = cli->options.task;
-    options.limit = cli->options.limit < UINT32_MAX ? (uint32_t)cli->options.limit : UINT32_MAX;
+    options.limit = cli->options.limit;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     struct toolrack_error err;
     if (toolrack_recommend(cli->host, &options, &text, &err) < 0) {

@@ -27,7 +27,7 @@ static const struct option_spec grant_options[] = {
 };
 
 static const struct option_spec feedback_options[] = {
-        {"call", "ID", "the call of the log that it is about", OPTION_COUNT, MEMBER(call)},
+        {"call", "ID", "the call of the log that it is about", OPTION_ID, MEMBER(call)},
         {0},
 };
 
@@ -40,6 +40,16 @@ static const struct option_spec recommend_options[] = {
         {"task", "TEXT", "what is to be done, in words", OPTION_TEXT, MEMBER(task)},
         {"limit", "N", "at most so many; otherwise 10", OPTION_COUNT, MEMBER(limit)},
         {"explain", NULL, "show what each score is made of", OPTION_FLAG, MEMBER(explain)},
+        {0},
+};
+
+static const struct option_spec log_options[] = {
+        {"tool", "T", "only calls of this tool, NAME or NAME@VERSION", OPTION_TEXT, MEMBER(tool)},
+        {"errors", NULL, "only calls that failed", OPTION_FLAG, MEMBER(errors)},
+        {"since", "WHEN", "not older than this: 30s, 10m, 2h, 7d, or 2026-01-31T18:00", OPTION_TEXT,
+         MEMBER(since)},
+        {"limit", "N", "at most so many, the newest; 1000 otherwise", OPTION_COUNT, MEMBER(limit)},
+        {"follow", NULL, "go on with those that are made", OPTION_FLAG, MEMBER(follow)},
         {0},
 };
 
@@ -125,6 +135,17 @@ static const char watch_details[] =
         "Runs until it is told to end (Ctrl-C, SIGTERM), and prints a line for each thing\n"
         "that happens; with --json an object each. SIGHUP makes it look at all files.\n";
 
+static const char log_details[] =
+        "The calls of all processes that share the state folder, the oldest first. What was\n"
+        "called within the last second may be missing yet. Long arguments and results are\n"
+        "cut, and what a schema marks as writeOnly or as a password is ***. --follow runs\n"
+        "until it is told to end (Ctrl-C, SIGTERM), with --json an object a line.\n";
+
+static const char stats_details[] =
+        "Over all runs: calls, how many succeeded, and how long they took: on average, and\n"
+        "half, 95 and 99 of 100 of them at most. With NAME or NAME@VERSION all that is known\n"
+        "of that tool.\n";
+
 const struct verb cli_verbs[] = {
         {"list", "", "list the tools, highest priority first", NULL, list_options, 0, 0, true,
          verb_list},
@@ -166,6 +187,10 @@ const struct verb cli_verbs[] = {
          1, 1, true, verb_rollback},
         {"watch", "", "reload plugins as their files change", watch_details, NULL, 0, 0, false,
          verb_watch},
+        {"log", "", "list the calls that were made", log_details, log_options, 0, 0, true,
+         verb_log},
+        {"stats", "[NAME[@VERSION]]", "say how the tools did", stats_details, NULL, 0, 1, true,
+         verb_stats},
         {"check", "FILE.so ...", "say what is wrong with a plugin, and the fix", check_details,
          NULL, 1, MANY_WORDS, false, verb_check},
         {"version", "", "print the version", NULL, NULL, 0, 0, false, verb_version},

@@ -36,6 +36,7 @@ struct registration {
     struct plugin *plugin;              /* a reference */
     const struct descriptor_tool *spec; /* of plugin->desc */
     _Atomic(struct prepared *) prepared;
+    _Atomic(void *) subject; /* what whoever records its calls knows it by, and owns; NULL: none */
 
     /* Statistics; written by every call, so away from what every call only reads. */
     _Alignas(64) atomic_uint_fast64_t calls;

@@ -182,6 +182,7 @@ int database_check_texts(const struct text_limit *limits, struct toolrack_error 
 struct store_approval;
 struct store_grant;
 struct store_pin;
+struct store_usage;
 
 /** Whether its texts can be kept; and keep it, inside a transaction. (approvals.c, grants.c,
  * pins.c) */
@@ -192,6 +193,10 @@ int grant_check(const struct store_grant *grant, struct toolrack_error *err);
 int grant_put(struct store *store, const struct store_grant *grant, struct toolrack_error *err);
 int pin_check(const struct store_pin *pin, struct toolrack_error *err);
 int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_error *err);
+
+/** Add what was counted to what is kept, inside a transaction. (usage.c) */
+int usage_add(struct store *store, const struct store_usage *rows, size_t count,
+              struct toolrack_error *err);
 
 /** Remove the grants of a selector, inside a transaction.
  * @return 0; TOOLRACK_E_NOT_FOUND, with nothing removed but what had expired. (grants.c) */

@@ -29,6 +29,7 @@ struct store_usage {
     const char *version;
     uint64_t calls;
     uint64_t failures;
+    uint64_t unlogged; /**< calls that were counted and not logged: they came too fast */
     uint64_t total_ns;
     uint64_t max_ns;
     uint64_t cpu_calls; /**< calls whose CPU time was measured */
@@ -47,10 +48,14 @@ struct store_usage {
     uint64_t p95_ns;
     uint64_t p99_ns;
 
-    /** Added, not read. */
+    /** How long they took, by bucket. */
     const struct store_usage_time *times;
     uint32_t time_count;
 };
+
+/** Half (of_100: 50), 95 or 99 of 100 took no longer than this. [any-thread] */
+uint64_t store_usage_quantile(const struct store_usage_time *times, uint32_t count,
+                              unsigned of_100);
 
 /** Visit all, by tool and version as texts. [any-thread] */
 int store_read_usage(struct store *store,

@@ -24,7 +24,7 @@ static void a_task_finds_its_tool(void **state) {
     EXPECT_JSON(RUN("recommend", "--json"), 0, "/9/tool", "\"*\"", "/10", "", "/0/factors/task",
                 "{\"value\":0.0,\"weight\":0.0}");
     EXPECT(RUN("recommend", "--limit", "0"), 2, "",
-           "toolrack: --limit takes a whole number, 1 or more, not \"0\"\n");
+           "toolrack: --limit takes a number from 1 to *, not \"0\"\n");
 }
 
 static void each_factor_is_explained(void **state) {
@@ -108,7 +108,7 @@ static void calls_count(void **state) {
     EXPECT_JSON(RUN("log", "--json"), 0, "/0/id", "1", "/0/tool", "\"nothing\"");
     EXPECT_JSON(RUN("feedback", "nothing", "good", "--call", "1", "--json"), 0, "/call", "1");
     EXPECT(RUN("feedback", "say", "good", "--call", "1"), 3, "",
-           "toolrack: NotFound: call 1 was of 'nothing@1.0.0', not of 'say'\n");
+           "toolrack: NotFound: call 1 was of 'nothing@1.0.0', not of 'say@1.0.0'\n");
     EXPECT(RUN("feedback", "nothing", "good", "--call", "99"), 3, "",
            "toolrack: NotFound: there is no call 99 in the log\n");
 }

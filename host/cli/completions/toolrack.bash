@@ -45,10 +45,10 @@ _toolrack() {
             _toolrack_reply -d -- "$cur"
             return
             ;;
-        --tag | --category | --arg | --timeout | --for | --task | --limit | --call | --why) return ;;
+        --tag | --category | --arg | --timeout | --for | --since | --task | --limit | --call | --why) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch check version help
+        _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
@@ -56,6 +56,7 @@ _toolrack() {
         list) options+=' --all --tag --category' ;;
         call) options+=' --arg --timeout --yes' ;;
         grant) options+=' --for' ;;
+        log) options+=' --tool --errors --since --limit --follow' ;;
         recommend) options+=' --task --limit --explain' ;;
         feedback) options+=' --call' ;;
         blacklist | whitelist) options+=' --why' ;;
@@ -68,10 +69,10 @@ _toolrack() {
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.so' -- "$cur")
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
-            show | call | enable | disable | priority | grant | revoke | feedback | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            show | call | enable | disable | priority | grant | revoke | feedback | why | release | reload | rollback | stats) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then
         case $verb in

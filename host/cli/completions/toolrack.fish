@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch check version help
+set -l verbs list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -50,6 +50,8 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d '
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Look at the plugin files again'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 'Go back to what a file had before'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins as their files change'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls that were made'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a stats -d 'Say how the tools did'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin would be accepted'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print a summary of the verbs'
@@ -60,8 +62,13 @@ complete -c toolrack -n '__fish_seen_subcommand_from list' -l category -x -d 'On
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l arg -x -d 'One argument, name=value'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Give up after so many milliseconds'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l yes -d 'Agree to what the tool does'
-complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke feedback blacklist whitelist why release reload rollback' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke feedback blacklist whitelist why release reload rollback stats' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l tool -x -a '(__toolrack_tools)' -d 'Only calls of this tool'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l errors -d 'Only calls that failed'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l since -x -d 'Not older than this, such as 10m'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l limit -x -d 'At most so many'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l follow -d 'Go on with those that are made'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l task -x -d 'What is to be done'
 complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l limit -x -d 'At most so many'
@@ -71,4 +78,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version'
