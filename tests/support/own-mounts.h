@@ -40,9 +40,9 @@ static inline bool enter_own_mounts(void) {
            mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-/** A disk of 256 KiB on a folder. */
-static inline bool mount_small_disk(const char *dir) {
-    return enter_own_mounts() && mount("none", dir, "tmpfs", 0, "size=256k,mode=0700") == 0;
+/** A disk on a folder; `options` such as "size=256k,mode=0700". */
+static inline bool mount_small_disk(const char *dir, const char *options) {
+    return enter_own_mounts() && mount("none", dir, "tmpfs", 0, options) == 0;
 }
 
 /** A folder that nobody may write to, root neither. */

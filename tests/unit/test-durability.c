@@ -361,7 +361,7 @@ static int run_out_of_room(const char *message, bool (*make_room)(void)) {
 static char ballast_path[96];
 
 static bool write_ballast(void) {
-    static const char zeros[128 * 1024];
+    static const char zeros[256 * 1024];
     (void)snprintf(ballast_path, sizeof ballast_path, "%s/ballast", dir);
     CLEANUP(closep) int fd = open(ballast_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     return fd >= 0 && write(fd, zeros, sizeof zeros) == (ssize_t)sizeof zeros;
@@ -372,7 +372,7 @@ static bool remove_ballast(void) {
 }
 
 static int full_disk(void) {
-    if (!mount_small_disk(dir)) {
+    if (!mount_small_disk(dir, "size=768k,mode=0700")) {
         return CHILD_SKIPS;
     }
     return write_ballast() ? run_out_of_room("cannot write to", remove_ballast) : 9;

@@ -1383,8 +1383,9 @@ static int fill_disk(const char *message) {
 }
 
 static int full_disk_child(void) {
-    return mount_small_disk(dir) ? fill_disk("the disk is full; make room and do it again")
-                              : CHILD_SKIPS;
+    return mount_small_disk(dir, "size=256k,mode=0700")
+                   ? fill_disk("the disk is full; make room and do it again")
+                   : CHILD_SKIPS;
 }
 
 static void a_full_disk_is_an_error_and_loses_nothing(void **state) {
