@@ -4,8 +4,10 @@
  *   folders.c   which files and folders a host uses
  *   manage.c    enable, disable, priority, register, unregister
  *   list.c      list, refusals, check
+ *   export.c    definitions for providers
  *   calls.c     call, submit, cancel
  *   generation.c  one generation of a plugin file: policy, image, crew
+ *   foreign.c   tools that are functions of installed libraries
  *   quarantine.c  plugins that crashed too often
  *   why.c       how a plugin is isolated, and why it is as it is
  *   files.c     the plugin files and what is known of each

@@ -14,11 +14,10 @@
 
 /* Longest wait that --timeout takes: one day. */
 #define OPTIONS_TIMEOUT_MS_MAX 86400000u
+/* Most of anything that an option such as --limit takes. */
+#define OPTIONS_COUNT_MAX      1000000000u
 /* Longest validity that --for takes: ten years. */
 #define OPTIONS_FOR_S_MAX      315360000u
-
-/* Largest number that options which count or number something take. */
-#define OPTIONS_COUNT_MAX INT64_C(1000000000000)
 
 /** Texts in the order of the command line, borrowed from it. */
 struct texts {
@@ -50,13 +49,17 @@ struct options {
     const char *tool;
     bool errors;
     const char *since;
-    uint32_t limit; /**< 0 when not given */
     bool follow;
 
     const char *task;
-    bool explain;
     uint64_t call; /**< 0 when not given */
     const char *reason;
+
+    const char *format;
+    const char *allow;
+    uint32_t limit;  /**< 0 when not given */
+    uint32_t budget; /**< 0 when not given */
+    bool explain;
 
     const char **memory; /**< owned; what the texts stand in */
 };

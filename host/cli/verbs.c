@@ -53,6 +53,18 @@ static const struct option_spec log_options[] = {
         {0},
 };
 
+static const struct option_spec export_options[] = {
+        {"format", "F", "openai, openai-responses, anthropic, gemini, ollama or mcp", OPTION_TEXT,
+         MEMBER(format)},
+        {"allow", "A,B", "only these tools", OPTION_TEXT, MEMBER(allow)},
+        {"limit", "N", "at most so many tools, by priority", OPTION_COUNT, MEMBER(limit)},
+        {"budget", "TOKENS", "at most so many tokens in all, by priority", OPTION_COUNT,
+         MEMBER(budget)},
+        {"explain", NULL, "say what was changed or left out, and why", OPTION_FLAG,
+         MEMBER(explain)},
+        {0},
+};
+
 static const char call_details[] =
         "The arguments are one JSON object; - reads it from standard input. --arg sets\n"
         "one argument, taking its type from the tool's schema: a string stays as it is,\n"
@@ -64,6 +76,13 @@ static const char call_details[] =
         "A tool whose permission is 'confirm' asks at the terminal whether it may run;\n"
         "elsewhere it runs with --yes only. A 'dangerous' one runs when it is granted:\n"
         "'toolrack grant NAME'.\n";
+
+static const char export_details[] =
+        "Prints the JSON array that a provider wants as its list of tools. Names and schemas\n"
+        "are made acceptable to it; a tool that cannot be is left out, and the others are\n"
+        "not the worse for it. What was cut, refused or not found is said on standard error,\n"
+        "with --explain every change; with --explain --json all is one object with\n"
+        "'definitions' and 'report'. A token is taken for four bytes.\n";
 
 static const char check_details[] =
         "Reads the files and runs nothing of them. Exit code 1 when there is an error or\n"
@@ -153,6 +172,8 @@ const struct verb cli_verbs[] = {
          verb_show},
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
          call_options, 1, 2, true, verb_call},
+        {"export", "--format F", "print the tools as a provider of models wants them",
+         export_details, export_options, 0, 0, true, verb_export},
         {"enable", "NAME[@VERSION]", "switch a tool on", name_details, NULL, 1, 1, true,
          verb_enable},
         {"disable", "NAME[@VERSION]", "switch a tool off", name_details, NULL, 1, 1, true,

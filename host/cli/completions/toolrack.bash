@@ -45,16 +45,21 @@ _toolrack() {
             _toolrack_reply -d -- "$cur"
             return
             ;;
-        --tag | --category | --arg | --timeout | --for | --since | --task | --limit | --call | --why) return ;;
+        --format)
+            _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
+            return
+            ;;
+        --tag | --category | --arg | --timeout | --for | --allow | --budget | --since | --task | --limit | --call | --why) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
+        _toolrack_reply -W 'list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
     case $verb in
         list) options+=' --all --tag --category' ;;
         call) options+=' --arg --timeout --yes' ;;
+        export) options+=' --format --allow --limit --budget --explain' ;;
         grant) options+=' --for' ;;
         log) options+=' --tool --errors --since --limit --follow' ;;
         recommend) options+=' --task --limit --explain' ;;
@@ -72,7 +77,7 @@ _toolrack() {
             show | call | enable | disable | priority | grant | revoke | feedback | why | release | reload | rollback | stats) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then
         case $verb in

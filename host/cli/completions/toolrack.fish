@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
+set -l verbs list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -34,6 +34,7 @@ complete -c toolrack -l help -d 'Print help'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a list -d 'List the tools'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Describe one tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a call -d 'Call a tool'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a export -d 'Print the tools as a provider wants them'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a enable -d 'Switch a tool on'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disable -d 'Switch a tool off'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a priority -d 'Set the priority of a tool'
@@ -63,6 +64,11 @@ complete -c toolrack -n '__fish_seen_subcommand_from call' -l arg -x -d 'One arg
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Give up after so many milliseconds'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l yes -d 'Agree to what the tool does'
 complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke feedback blacklist whitelist why release reload rollback stats' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'For whom'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l allow -x -d 'Only these tools'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l limit -x -d 'At most so many tools'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l budget -x -d 'At most so many tokens'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l explain -d 'Say what was changed'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l tool -x -a '(__toolrack_tools)' -d 'Only calls of this tool'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l errors -d 'Only calls that failed'
@@ -78,4 +84,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version'
