@@ -20,7 +20,7 @@ static int call_here(struct toolrack *host, struct toolrack_tool *tool, const ch
     }
     struct toolrack_result *result = NULL;
     int code = call_run(&call, arguments, length, &result, err);
-    uint64_t duration_ns = call_record(&call, code);
+    uint64_t duration_ns = call_record(&call, arguments, length, result, err, &call.cost);
     if (code == 0) {
         result->duration_ns = duration_ns;
         *ret = result;
@@ -38,7 +38,7 @@ int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const 
     if (!call_is_free(tool)) {
         int code = call_permit(&host->calls, tool, options, arguments, length, err);
         if (code < 0) {
-            registration_record(tool->reg, true, 0);
+            call_record_refused(&host->calls, tool, options, arguments, length, err);
             return code;
         }
     }

@@ -298,6 +298,32 @@ static int read_grants(const struct reading *reading, yyjson_val *value) {
     return 0;
 }
 
+static int read_limit(const struct reading *reading, yyjson_val *value, uint32_t max,
+                      const char *pointer, uint32_t *ret) {
+    if (value != NULL &&
+        (!yyjson_is_uint(value) || yyjson_get_uint(value) == 0 || yyjson_get_uint(value) > max)) {
+        char reason[64];
+        (void)snprintf(reason, sizeof reason, "must be a whole number from 1 to %u", max);
+        return config_wrong(reading, pointer, reason);
+    }
+    *ret = (uint32_t)yyjson_get_uint(value);
+    return 0;
+}
+
+static int read_log(const struct reading *reading, yyjson_val *value) {
+    yyjson_val *days = yyjson_obj_get(value, "days");
+    yyjson_val *megabytes = yyjson_obj_get(value, "megabytes");
+    if (!yyjson_is_obj(value) ||
+        yyjson_obj_size(value) != (size_t)(days != NULL) + (size_t)(megabytes != NULL)) {
+        return config_wrong(reading, "/log", "must be an object of \"days\" and \"megabytes\"");
+    }
+    int code =
+            read_limit(reading, days, CONFIG_LOG_DAYS_MAX, "/log/days", &reading->config->log_days);
+    return code < 0 ? code
+                    : read_limit(reading, megabytes, CONFIG_LOG_MEGABYTES_MAX, "/log/megabytes",
+                                 &reading->config->log_megabytes);
+}
+
 static int read_plugins(const struct reading *reading, yyjson_val *value) {
     size_t at;
     size_t count;
@@ -345,6 +371,7 @@ static const struct member {
         {"plugins", read_plugins,
          "\"plugins\": {\"currency\": {\"rates_file\": \"/srv/rates.xml\"}}"},
         {"isolation", config_read_isolation_member, "\"isolation\": \"process\""},
+        {"log", read_log, "\"log\": {\"days\": 30, \"megabytes\": 256}"},
         {"require_sandbox", config_read_require_sandbox, "\"require_sandbox\": false"},
         {"pin", config_read_pin_member, "\"pin\": \"warn\""},
         {"paths", config_read_paths, "\"paths\": {\"workspace\": \"/srv/work\"}"},

@@ -9,6 +9,7 @@
  *         "plugins": {"currency": {"rates_file": "/srv/rates.xml"}},  // settings, by plugin id
  *
  *         "isolation": "process",      // or "none"; folders and policies may say otherwise
+ *         "log": {"days": 30, "megabytes": 256},  // how much of the log of calls is kept
  *         "require_sandbox": false,    // true: rather no call than one without a layer
  *         "pin": "warn",               // "off", "enforce": when an approved tool's text changes
  *         "paths": {"workspace": "/srv/work"},  // what ${workspace} stands for
@@ -42,6 +43,10 @@
 /* Largest configuration file. */
 #define CONFIG_SIZE_MAX (4u * 1024 * 1024)
 
+/* Longest and largest log of calls that it may ask for. */
+#define CONFIG_LOG_DAYS_MAX      36500u
+#define CONFIG_LOG_MEGABYTES_MAX 1048576u
+
 /* One setting of one plugin as the text a plugin gets. */
 struct config {
     yyjson_doc *doc; /* NULL without a file */
@@ -56,6 +61,8 @@ struct config {
     enum isolation isolation;
     enum pin_policy pin;
     bool require_sandbox;
+    uint32_t log_days; /* 0: not set */
+    uint32_t log_megabytes;
     yyjson_val *paths;    /* object of absolute paths, or NULL */
     yyjson_val *policies; /* object, read, or NULL */
     yyjson_val *tools;    /* array of definitions, not looked at, or NULL */

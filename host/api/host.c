@@ -111,6 +111,7 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     contents_init(&host->contents);
     consents_init(&host->consents);
     decisions_init(&host->decisions);
+    recorder_init(&host->recorder);
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
                              .level_min = (int)host->options.log_level};
@@ -134,6 +135,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .deadline_ms = deadline_ms != 0 ? deadline_ms : DEADLINE_MS_DEFAULT,
                                .permit = permission_check,
                                .event = host_plugin_event,
+                               .record = recorder_note,
                                .user = host};
     host->isolation =
             host->options.isolation == TOOLRACK_ISOLATION_NONE ? ISOLATION_NONE : ISOLATION_PROCESS;
@@ -268,6 +270,7 @@ static void host_free(struct toolrack *host) {
     services_finish(&host->services);
     quarantines_finish(&host->quarantines);
     consents_finish(&host->consents);
+    recorder_finish(&host->recorder);
     files_finish(host);
     retire_finish(&host->retirement);
     contents_finish(&host->contents);
@@ -292,6 +295,7 @@ void toolrack_close(struct toolrack *host) {
     registry_destroy(host->registry);
     retire_stop(host);
     generations_end(host, quiet);
+    recorder_stop(host); /* what it writes may be decisions */
     decisions_finish(host);
     atomic_store(&host->closed, true);
     if (quiet) {

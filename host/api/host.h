@@ -22,6 +22,8 @@
  *   watcher.c   the threads that notice changes
  *   retire.c    generations end
  *   permission.h  whether a call may run, and what was decided about that: six files
+ *   recorder.c  what was called, on its way to the store
+ *   records.c   the log of calls and statistics as the app reads them
  *   document.c  JSON as the API gives it */
 #pragma once
 
@@ -33,6 +35,7 @@
 #include "api/generation.h"
 #include "api/permission.h"
 #include "api/quarantine.h"
+#include "api/recorder.h"
 #include "api/retire.h"
 #include "api/services.h"
 #include "api/trial.h"
@@ -89,6 +92,7 @@ struct toolrack {
     struct quarantines quarantines;
     struct consents consents;
     struct decisions decisions;
+    struct recorder recorder;
 
     atomic_bool closed; /* only calls that were given up look at it: the app hears no more */
 };

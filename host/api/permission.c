@@ -67,6 +67,14 @@ static int refuse_changed(const struct deciding *deciding, struct toolrack_error
 
 /* ------------------------------------------------------------------ grants */
 
+bool permission_is_refused(struct toolrack *host, const struct toolrack_tool *tool) {
+    char who[CONSENT_WHO_SIZE];
+    return atomic_load(&tool->reg->held) ||
+           (toolrack_tool_permission(tool) == TOOLRACK_DANGEROUS &&
+            !config_grants(&host->config, toolrack_tool_name(tool)) &&
+            !consent_is_granted(host, tool, who));
+}
+
 /* Whether a grant holds; then `who` is set. */
 static bool is_granted(struct deciding *deciding) {
     if (config_grants(&deciding->host->config, toolrack_tool_name(deciding->tool))) {

@@ -44,6 +44,10 @@ int permission_check(void *user, struct toolrack_tool *tool,
                      const struct toolrack_call_options *options, const char *arguments,
                      size_t length, struct toolrack_error *err);
 
+/** Whether no call of it may run, whoever agrees: it is held, or dangerous without a grant.
+ * [any-thread] */
+bool permission_is_refused(struct toolrack *host, const struct toolrack_tool *tool);
+
 /** Keep that this version of a tool may run from now on: in a conversation, or with NULL always.
  * It is pinned as it is now.
  * @return as consent_keep(). [any-thread] */

@@ -15,6 +15,13 @@ static inline uint64_t clock_now_ns(void) {
     return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/** Nanoseconds of CPU time of this thread; a system call. [any-thread] */
+static inline uint64_t clock_cpu_ns(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
 /** A moment of that clock as the functions that wait take it. */
 static inline struct timespec clock_timespec(uint64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(ns / CLOCK_NS_PER_S),

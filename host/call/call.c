@@ -33,6 +33,7 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
     take_options(&call->options, options);
     call->started_ns = 0;
     atomic_init(&call->cancelled, false);
+    call->cost = (struct call_cost){.cpu_ns = CALL_UNMEASURED, .memory = CALL_UNMEASURED};
     call->gate = NULL;
     call->step = NULL;
     call->step_user = NULL;
@@ -390,13 +391,15 @@ static int check_reply(const struct schema *schema, const struct crew_reply *rep
 
 static int run_with_crew(struct call *call, struct crew_call *with, const struct prepared *prepared,
                          struct buf *out, struct toolrack_error *err) {
-    struct crew_reply reply = {.out = BUF_INIT};
+    struct crew_reply reply = {
+            .out = BUF_INIT, .cpu_ns = CALL_UNMEASURED, .memory = CALL_UNMEASURED};
     if (!may_take(call, CALL_WAITS)) {
         return given_up(err);
     }
     note_crew_call(call, with);
     int code = crew_run(atomic_load(&call->tool->reg->plugin->crew), with, &reply, err);
     note_crew_call(call, NULL);
+    call->cost = (struct call_cost){.cpu_ns = reply.cpu_ns, .memory = reply.memory};
     if (code == TOOLRACK_E_REFUSED || code == TOOLRACK_E_IO) {
         /* To the caller of a tool it is the tool that cannot run. */
         code = err->code = TOOLRACK_E_EXECUTION_FAILED;
@@ -509,17 +512,76 @@ static int run(struct call *call, const char *arguments, size_t length,
     return code < 0 ? code : result_end(&out, ret, err);
 }
 
+/* ----------------------------------------------------------------- measure */
+
+/* To ask for a thread's CPU time is a system call: nothing to a call that was handed from thread to
+ * thread, much to one on its caller's own. Of those one in so many is measured. */
+#define CPU_EACH 64u
+
+static bool measures_cpu(const struct call *call) {
+    static _Thread_local unsigned turn;
+    return !call_is_isolated(call->tool) && (call->gate != NULL || turn++ % CPU_EACH == 0);
+}
+
+/* What it took in this process. A worker says so itself. */
+static void note_cost(struct call *call, uint64_t cpu_from_ns,
+                      const struct toolrack_result *result) {
+    if (cpu_from_ns != CALL_UNMEASURED) {
+        call->cost.cpu_ns = clock_cpu_ns() - cpu_from_ns;
+    }
+    if (!call_is_isolated(call->tool)) {
+        call->cost.memory = call->run.arena.size + (result != NULL ? result->json_length : 0);
+    }
+}
+
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err) {
+    uint64_t cpu_from_ns = measures_cpu(call) ? clock_cpu_ns() : CALL_UNMEASURED;
     int code = run(call, arguments, length, ret, err);
+    note_cost(call, cpu_from_ns, code == 0 ? *ret : NULL);
     if (code < 0) {
         error_set_tool(err, toolrack_tool_name(call->tool));
     }
     return code;
 }
 
-uint64_t call_record(const struct call *call, int code) {
+/* ------------------------------------------------------------------ record */
+
+static const struct call_cost unmeasured = {.cpu_ns = CALL_UNMEASURED, .memory = CALL_UNMEASURED};
+
+static void record(const struct call_host *host, const struct call_ending *ending) {
+    registration_record(ending->tool->reg, ending->result == NULL, ending->duration_ns);
+    if (host->record != NULL) {
+        host->record(host->user, ending);
+    }
+}
+
+uint64_t call_record(const struct call *call, const char *arguments, size_t length,
+                     const struct toolrack_result *result, const struct toolrack_error *err,
+                     const struct call_cost *cost) {
     uint64_t duration_ns = clock_now_ns() - call->started_ns;
-    registration_record(call->tool->reg, code < 0, duration_ns);
+    record(call->host, &(struct call_ending){.tool = call->tool,
+                                             .options = &call->options,
+                                             .arguments = arguments,
+                                             .length = length,
+                                             .result = result,
+                                             .err = err,
+                                             .started_ns = call->started_ns,
+                                             .duration_ns = duration_ns,
+                                             .cost = cost != NULL ? *cost : unmeasured});
     return duration_ns;
+}
+
+void call_record_refused(const struct call_host *host, struct toolrack_tool *tool,
+                         const struct toolrack_call_options *options, const char *arguments,
+                         size_t length, const struct toolrack_error *err) {
+    struct toolrack_call_options taken;
+    take_options(&taken, options);
+    record(host, &(struct call_ending){.tool = tool,
+                                       .options = &taken,
+                                       .arguments = arguments,
+                                       .length = length,
+                                       .err = err,
+                                       .started_ns = clock_now_ns(),
+                                       .cost = unmeasured});
 }

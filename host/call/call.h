@@ -15,6 +15,26 @@
 #include "run/run.h"
 #include "worker/crew.h"
 
+/* What a call took, where it was measured. */
+#define CALL_UNMEASURED UINT64_MAX
+struct call_cost {
+    uint64_t cpu_ns;
+    uint64_t memory; /* bytes: of its worker at the peak, or what the call allocated here, about */
+};
+
+/* A call that has ended. All is borrowed. */
+struct call_ending {
+    struct toolrack_tool *tool;
+    const struct toolrack_call_options *options;
+    const char *arguments;
+    size_t length;
+    const struct toolrack_result *result; /* NULL: it failed */
+    const struct toolrack_error *err;     /* of one that failed; else not to be looked at */
+    uint64_t started_ns;
+    uint64_t duration_ns;
+    struct call_cost cost;
+};
+
 /* What calls need of their host. Outlives them all, but for those given up at its end. */
 struct call_host {
     const struct log *log;
@@ -27,6 +47,9 @@ struct call_host {
                   struct toolrack_error *err);
     void (*event)(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                   const char *message);
+    /* A call has ended: called once for each that found its tool, one that was refused too. On
+     * whichever thread ends it, perhaps with locks of the pool held: it may not wait. */
+    void (*record)(void *user, const struct call_ending *ending);
     void *user;
 };
 
@@ -55,6 +78,7 @@ struct call {
     struct toolrack_call_options options;
     uint64_t started_ns; /* of the monotonic clock */
     atomic_bool cancelled;
+    struct call_cost cost;  /* set by the thread that runs it, at its end */
     struct call_gate *gate; /* NULL: runs on its caller's thread */
     /* Asked before each step; false is: do not take it, nobody waits any more. NULL: always. */
     bool (*step)(void *user, enum call_step step);
@@ -100,9 +124,18 @@ static inline bool call_is_isolated(const struct toolrack_tool *tool) {
 /** Make a call that is with a crew end early. Caller holds call->crew_lock. [any-thread] */
 void call_interrupt(struct call *call);
 
-/** Count a call that has ended with `code` in its tool's statistics; returns how long it took, in
- * nanoseconds. */
-uint64_t call_record(const struct call *call, int code);
+/** Count a call that has ended in its tool's statistics, and tell the host of it.
+ * @param result  NULL: it failed, and `err` says how
+ * @param cost    NULL: not known; of a call that was given up, whose thread goes on
+ * @return how long it took, in nanoseconds. [any-thread] */
+uint64_t call_record(const struct call *call, const char *arguments, size_t length,
+                     const struct toolrack_result *result, const struct toolrack_error *err,
+                     const struct call_cost *cost);
+
+/** The same for a call that was refused before its time began. [any-thread] */
+void call_record_refused(const struct call_host *host, struct toolrack_tool *tool,
+                         const struct toolrack_call_options *options, const char *arguments,
+                         size_t length, const struct toolrack_error *err);
 
 /** The deadline that holds for a call: its own, the tool's or the host's; 0 is none. */
 uint32_t call_deadline_ms(const struct call_host *host, const struct toolrack_tool *tool,

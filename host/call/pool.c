@@ -437,7 +437,7 @@ static bool give_up(struct job *job) {
     if (ends) {
         atomic_store(&job->call.cancelled, true);
         describe_give_up(job);
-        (void)call_record(&job->call, job->code);
+        (void)call_record(&job->call, job->arguments, job->length, NULL, &job->error, NULL);
         if (is_in_plugin(job)) {
             lose_worker(pool, job);
         }
@@ -501,7 +501,8 @@ static bool end_job(struct job *job, int code, struct toolrack_result *result,
     (void)pthread_mutex_lock(&job->gate.lock);
     bool ends = job->state != JOB_GIVEN_UP;
     if (ends) {
-        uint64_t duration_ns = call_record(&job->call, code);
+        uint64_t duration_ns = call_record(&job->call, job->arguments, job->length, result, error,
+                                           &job->call.cost);
         if (result != NULL) {
             result->duration_ns = duration_ns;
         }

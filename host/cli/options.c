@@ -169,6 +169,16 @@ static int set_count(uint32_t *count, const char *name, const char *value,
     return 0;
 }
 
+static int set_id(const char *name, uint64_t *id, const char *value, struct toolrack_error *err) {
+    long long number = 0;
+    if (!options_number(value, 1, INT64_MAX, &number)) {
+        return error_set(err, TOOLRACK_E_INVALID, "--%s takes a number, 1 or more, not \"%s\"",
+                         name, value);
+    }
+    *id = (uint64_t)number;
+    return 0;
+}
+
 static int set_option(struct options *options, const struct option_spec *spec, const char *value,
                       struct toolrack_error *err) {
     void *member = (char *)options + spec->offset;
@@ -183,6 +193,7 @@ static int set_option(struct options *options, const struct option_spec *spec, c
     case OPTION_TIMEOUT: return set_timeout(member, value, err);
     case OPTION_DURATION: return set_duration(member, value, err);
     case OPTION_COUNT: return set_count(member, spec->name, value, err);
+    case OPTION_ID: return set_id(spec->name, member, value, err);
     }
     return 0;
 }

@@ -52,6 +52,15 @@ struct options {
     uint32_t timeout_ms; /**< 0 when not given */
     bool yes;
     uint32_t for_s; /**< 0 when not given */
+    const char *tool;
+    bool errors;
+    const char *since;
+    bool follow;
+
+    const char *task;
+    uint64_t call; /**< 0 when not given */
+    const char *reason;
+
     const char *format;
     const char *allow;
     uint32_t limit;  /**< 0 when not given */
@@ -67,7 +76,8 @@ enum option_kind {
     OPTION_LIST,
     OPTION_TIMEOUT,
     OPTION_DURATION,
-    OPTION_COUNT
+    OPTION_COUNT, /* into a uint32_t */
+    OPTION_ID     /* into a uint64_t */
 };
 
 /** One option. A table of them ends with a name that is NULL. */

@@ -118,3 +118,17 @@ void text_add_valid(struct buf *buf, const char *text, size_t length) {
         add_each(buf, text, length, add_as_it_is);
     }
 }
+
+void text_add_duration(struct buf *buf, uint64_t ns) {
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (ns >= units[i].ns) {
+            buf_printf(buf, "%.1f %s", (double)ns / (double)units[i].ns, units[i].unit);
+            return;
+        }
+    }
+    buf_printf(buf, "%llu ns", (unsigned long long)ns);
+}

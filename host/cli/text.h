@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -21,6 +22,9 @@ void text_add_line(struct buf *buf, const char *text, size_t length);
 
 /** Append well-formed UTF-8, cut to `width` characters; a cut is shown as "…" in the last one. */
 void text_add_cut(struct buf *buf, const char *text, size_t length, size_t width);
+
+/** Append a duration as people read it: "950 ns", "12.3 us", "4.5 ms", "1.2 s". */
+void text_add_duration(struct buf *buf, uint64_t ns);
 
 /** Append text with each byte that is no UTF-8 replaced by U+FFFD, all else as it is. */
 void text_add_valid(struct buf *buf, const char *text, size_t length);

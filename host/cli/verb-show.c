@@ -3,12 +3,14 @@
 #include "base/error.h"
 #include "cli/json.h"
 #include "cli/text.h"
+#include "toolrack/records.h"
 
 #define LABEL_WIDTH 13
 #define REASON_MAX  512u
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* The annotations, under their names in MCP and for people. */
@@ -85,11 +87,30 @@ static void add_deadline(struct buf *out, const struct toolrack_tool *tool) {
     }
 }
 
-static void add_statistics(struct buf *out, const struct toolrack_tool *tool) {
-    struct toolrack_statistics statistics = toolrack_tool_statistics(tool);
-    if (statistics.calls > 0) {
-        buf_printf(out, "%-*s%llu, %llu of them failed\n", LABEL_WIDTH, "calls",
-                   (unsigned long long)statistics.calls, (unsigned long long)statistics.failures);
+/* What is known of all calls of this version, as toolrack_usage() has it; to be released. NULL:
+ * nothing, or it cannot be read. */
+static yyjson_doc *read_usage(const struct cli *cli, const struct toolrack_tool *tool) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    CLEANUP(buf_finish) struct buf name = BUF_INIT;
+    struct toolrack_error unheard;
+    size_t length = 0;
+    buf_printf(&name, "%s@%s", toolrack_tool_name(tool), toolrack_tool_version(tool));
+    if (name.failed || toolrack_usage(cli->host, name.data, &text, &unheard) < 0) {
+        return NULL;
+    }
+    const char *json = toolrack_text_data(text, &length);
+    return yyjson_read(json, length, YYJSON_READ_NOFLAG);
+}
+
+static void add_statistics(struct cli *cli, const struct toolrack_tool *tool) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_usage(cli, tool);
+    yyjson_val *usage = yyjson_arr_get_first(yyjson_doc_get_root(doc));
+    if (usage != NULL) {
+        buf_printf(&cli->out, "%-*s%llu, %llu of them failed; half took at most ", LABEL_WIDTH,
+                   "calls", (unsigned long long)yyjson_get_uint(yyjson_obj_get(usage, "calls")),
+                   (unsigned long long)yyjson_get_uint(yyjson_obj_get(usage, "failures")));
+        text_add_duration(&cli->out, yyjson_get_uint(yyjson_obj_get(usage, "p50_ns")));
+        buf_add_char(&cli->out, '\n');
     }
 }
 
@@ -225,7 +246,7 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     add_line(out, "file", toolrack_tool_file(tool));
     add_line(out, "trust", toolrack_tool_trust(tool));
     add_isolation(cli, tool);
-    add_statistics(out, tool);
+    add_statistics(cli, tool);
     add_schema(out, "arguments", toolrack_tool_schema(tool));
     add_schema(out, "result", toolrack_tool_result_schema(tool));
     add_examples(out, tool);
@@ -265,14 +286,18 @@ static void add_json_default(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_va
     json_add_text(doc, root, "default", called != NULL ? toolrack_tool_version(called) : NULL);
 }
 
-static void add_json_statistics(yyjson_mut_doc *doc, yyjson_mut_val *root,
+/* All 0 where it was never called. */
+static void add_json_statistics(const struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
                                 const struct toolrack_tool *tool) {
-    struct toolrack_statistics statistics = toolrack_tool_statistics(tool);
+    static const char *const keys[] = {"calls",  "failures", "mean_ns",
+                                       "p50_ns", "p95_ns",   "max_ns"};
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = read_usage(cli, tool);
+    yyjson_val *usage = yyjson_arr_get_first(yyjson_doc_get_root(read));
     yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "statistics");
-    (void)yyjson_mut_obj_add_uint(doc, object, "calls", statistics.calls);
-    (void)yyjson_mut_obj_add_uint(doc, object, "failures", statistics.failures);
-    (void)yyjson_mut_obj_add_uint(doc, object, "total_ns", statistics.total_ns);
-    (void)yyjson_mut_obj_add_uint(doc, object, "max_ns", statistics.max_ns);
+    for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
+        (void)yyjson_mut_obj_add_uint(doc, object, keys[i],
+                                      yyjson_get_uint(yyjson_obj_get(usage, keys[i])));
+    }
 }
 
 /* An example that any result will do for has none: null would be one. */
@@ -312,7 +337,7 @@ static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
                                  yyjson_val_mut_copy(doc, yyjson_doc_get_root(isolation)));
     add_json_versions(cli, doc, root, tool);
     add_json_default(cli, doc, root, tool);
-    add_json_statistics(doc, root, tool);
+    add_json_statistics(cli, doc, root, tool);
     add_json_text(doc, root, "inputSchema", toolrack_tool_schema(tool));
     add_json_text(doc, root, "outputSchema", toolrack_tool_result_schema(tool));
     add_json_examples(doc, root, tool);

@@ -47,6 +47,33 @@ static const struct option_spec grant_options[] = {
         {0},
 };
 
+static const struct option_spec feedback_options[] = {
+        {"call", "ID", "the call of the log that it is about", OPTION_ID, MEMBER(call)},
+        {0},
+};
+
+static const struct option_spec mark_options[] = {
+        {"why", "TEXT", "the reason, for who looks at the list", OPTION_TEXT, MEMBER(reason)},
+        {0},
+};
+
+static const struct option_spec recommend_options[] = {
+        {"task", "TEXT", "what is to be done, in words", OPTION_TEXT, MEMBER(task)},
+        {"limit", "N", "at most so many; otherwise 10", OPTION_COUNT, MEMBER(limit)},
+        {"explain", NULL, "show what each score is made of", OPTION_FLAG, MEMBER(explain)},
+        {0},
+};
+
+static const struct option_spec log_options[] = {
+        {"tool", "T", "only calls of this tool, NAME or NAME@VERSION", OPTION_TEXT, MEMBER(tool)},
+        {"errors", NULL, "only calls that failed", OPTION_FLAG, MEMBER(errors)},
+        {"since", "WHEN", "not older than this: 30s, 10m, 2h, 7d, or 2026-01-31T18:00", OPTION_TEXT,
+         MEMBER(since)},
+        {"limit", "N", "at most so many, the newest; 1000 otherwise", OPTION_COUNT, MEMBER(limit)},
+        {"follow", NULL, "go on with those that are made", OPTION_FLAG, MEMBER(follow)},
+        {0},
+};
+
 static const struct option_spec export_options[] = {
         {"format", "F", "openai, openai-responses, anthropic, gemini, ollama or mcp", OPTION_TEXT,
          MEMBER(format)},
@@ -127,6 +154,27 @@ static const char approvals_details[] =
         "version of the tool from now on, 'deny' none. Whoever called has to call again,\n"
         "within an hour.\n";
 
+static const char feedback_details[] =
+        "Says how good a tool was, in general or in one call. Counts when tools are\n"
+        "recommended.\n";
+
+static const char blacklist_details[] =
+        "What is on the blacklist is never recommended; it can be called all the same. NAME\n"
+        "stands for all versions of a tool, NAME@VERSION for one. A tool that fails five\n"
+        "times in a row within ten minutes is on it by itself, for five minutes; then it is\n"
+        "tried again, and each time it fails that doubles. A result takes it off, and so\n"
+        "does 'remove'.\n";
+
+static const char whitelist_details[] =
+        "What is on the whitelist is recommended before all else. NAME stands for all\n"
+        "versions of a tool, NAME@VERSION for one.\n";
+
+static const char recommend_details[] =
+        "The tools that did best, the best first: by results, speed, feedback and how\n"
+        "lately they were called; with --task also by how well their texts fit it. Only\n"
+        "tools that may run. A tool of the blacklist that is tried again is recommended\n"
+        "once, until it was called or has rested again.\n";
+
 static const char release_details[] =
         "A plugin that crashes three times within a minute is put into quarantine: its\n"
         "tools are refused, over restarts, until someone releases it. So is one in the\n"
@@ -146,6 +194,17 @@ static const char rollback_details[] =
 static const char watch_details[] =
         "Runs until it is told to end (Ctrl-C, SIGTERM), and prints a line for each thing\n"
         "that happens; with --json an object each. SIGHUP makes it look at all files.\n";
+
+static const char log_details[] =
+        "The calls of all processes that share the state folder, the oldest first. What was\n"
+        "called within the last second may be missing yet. Long arguments and results are\n"
+        "cut, and what a schema marks as writeOnly or as a password is ***. --follow runs\n"
+        "until it is told to end (Ctrl-C, SIGTERM), with --json an object a line.\n";
+
+static const char stats_details[] =
+        "Over all runs: calls, how many succeeded, and how long they took: on average, and\n"
+        "half, 95 and 99 of 100 of them at most. With NAME or NAME@VERSION all that is known\n"
+        "of that tool.\n";
 
 const struct verb cli_verbs[] = {
         {"list", "", "list the tools, highest priority first", NULL, list_options, 0, 0, true,
@@ -174,6 +233,16 @@ const struct verb cli_verbs[] = {
         {"approvals", "[allow|always|conversation|deny ID]",
          "list the calls that wait for an answer, or give it", approvals_details, NULL, 0, 2, true,
          verb_approvals},
+        {"recommend", "", "list the tools that did best", recommend_details, recommend_options, 0,
+         0, true, verb_recommend},
+        {"feedback", "NAME[@VERSION] good|bad", "say how good a tool was", feedback_details,
+         feedback_options, 2, 2, true, verb_feedback},
+        {"blacklist", "list|add|remove [NAME[@VERSION]]",
+         "list or change what is never recommended", blacklist_details, mark_options, 1, 2, true,
+         verb_blacklist},
+        {"whitelist", "list|add|remove [NAME[@VERSION]]",
+         "list or change what is recommended first", whitelist_details, mark_options, 1, 2, true,
+         verb_whitelist},
         {"why", "NAME", "say why a plugin is as it is: state and crashes", why_details, NULL, 1, 1,
          true, verb_why},
         {"release", "NAME", "let a plugin in quarantine run again", release_details, NULL, 1, 1,
@@ -184,6 +253,10 @@ const struct verb cli_verbs[] = {
          1, 1, true, verb_rollback},
         {"watch", "", "reload plugins as their files change", watch_details, NULL, 0, 0, false,
          verb_watch},
+        {"log", "", "list the calls that were made", log_details, log_options, 0, 0, true,
+         verb_log},
+        {"stats", "[NAME[@VERSION]]", "say how the tools did", stats_details, NULL, 0, 1, true,
+         verb_stats},
         {"check", "FILE ...", "say what is wrong with a plugin or toolrack.json", check_details,
          NULL, 1, MANY_WORDS, false, verb_check},
         {"version", "", "print the version", NULL, NULL, 0, 0, false, verb_version},

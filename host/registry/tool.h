@@ -41,6 +41,7 @@ struct registration {
     _Atomic(struct prepared *) prepared;
     struct succession *succession; /* owned; NULL: it fits the version before it. Set before it is
                                     * published, and never changed after */
+    _Atomic(void *) subject; /* what whoever records its calls knows it by, and owns; NULL: none */
 
     /* Statistics; written by every call, so away from what every call only reads. */
     _Alignas(64) atomic_uint_fast64_t calls;

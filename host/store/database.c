@@ -49,6 +49,12 @@ int database_failed(sqlite3 *db, const char *path, const char *what, struct tool
                          "cannot %s %s: another process has been writing to it for %d s; do it "
                          "again when that has ended",
                          what, path, STORE_BUSY_MS / 1000);
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+        return error_set(err, TOOLRACK_E_IO,
+                         "cannot %s %s: %s; see to it that this user may write to the file and its "
+                         "folder",
+                         what, path, sqlite3_errmsg(db));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return error_set(err, TOOLRACK_E_IO,
@@ -59,11 +65,19 @@ int database_failed(sqlite3 *db, const char *path, const char *what, struct tool
     }
 }
 
+/* What is damaged in one place is left alone in all: to write to the others could cost what can
+ * still be rescued. */
+static void note_damage(struct store *store) {
+    store->damaged = store->damaged || sqlite3_errcode(store->db) == SQLITE_CORRUPT;
+}
+
 static int read_failed(struct store *store, struct toolrack_error *err) {
+    note_damage(store);
     return database_failed(store->db, store->path, "read", err);
 }
 
 static int write_failed(struct store *store, struct toolrack_error *err) {
+    note_damage(store);
     return database_failed(store->db, store->path, "write to", err);
 }
 

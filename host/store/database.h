@@ -29,6 +29,7 @@
 #define SCHEMA_SETTINGS  1
 #define SCHEMA_DECISIONS 2
 #define SCHEMA_DEFAULTS  3
+#define SCHEMA_CALLS     3
 
 /* How long to wait for another process that writes. */
 #define STORE_BUSY_MS 5000
@@ -43,6 +44,7 @@ struct store {
     pthread_mutex_t lock;    /* guards what follows */
     sqlite3 *db;             /* NULL while there is no file that can be used */
     bool writable;           /* db was opened for writing */
+    bool damaged;            /* a part of it could not be read: nothing is written to it any more */
     enum database_sync sync; /* what its next commit does, when it is writable */
 };
 
@@ -181,6 +183,7 @@ int database_check_texts(const struct text_limit *limits, struct toolrack_error 
 struct store_approval;
 struct store_grant;
 struct store_pin;
+struct store_usage;
 
 /** Whether its texts can be kept; and keep it, inside a transaction. (approvals.c, grants.c,
  * pins.c) */
@@ -192,7 +195,16 @@ int grant_put(struct store *store, const struct store_grant *grant, struct toolr
 int pin_check(const struct store_pin *pin, struct toolrack_error *err);
 int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_error *err);
 
+/** Add what was counted to what is kept, inside a transaction. (usage.c) */
+int usage_add(struct store *store, const struct store_usage *rows, size_t count,
+              struct toolrack_error *err);
+
 /** Remove the grants of a selector, inside a transaction.
  * @return 0; TOOLRACK_E_NOT_FOUND, with nothing removed but what had expired. (grants.c) */
 int grant_remove(struct store *store, const char *selector, int64_t now_s,
                  struct toolrack_error *err);
+
+/** Forget the failures of what a selector names, inside a transaction.
+ * @param ret_count  how many of them were on the blacklist; may be NULL. (health.c) */
+int health_forget(struct store *store, const char *selector, int *ret_count,
+                  struct toolrack_error *err);

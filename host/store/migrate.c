@@ -2,8 +2,42 @@
  * in files. */
 #include "store/database.h"
 
+/* What people and failures say of tools. */
+#define OPINION_TABLES                                               \
+    "CREATE TABLE feedback ("                                        \
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"                        \
+    "  time_ms INTEGER NOT NULL,"                                    \
+    "  tool TEXT NOT NULL,"                                          \
+    "  version TEXT NOT NULL,"                                       \
+    "  good INTEGER NOT NULL,"                                       \
+    "  call INTEGER,"                                                \
+    "  who TEXT NOT NULL"                                            \
+    ") STRICT;"                                                      \
+    "CREATE INDEX feedback_of_tool ON feedback (tool, version, id);" \
+    "CREATE TABLE marks ("                                           \
+    "  selector TEXT PRIMARY KEY NOT NULL,"                          \
+    "  list INTEGER NOT NULL,"                                       \
+    "  since_ms INTEGER NOT NULL,"                                   \
+    "  who TEXT NOT NULL,"                                           \
+    "  why TEXT"                                                     \
+    ") WITHOUT ROWID, STRICT;"                                       \
+    "CREATE TABLE health ("                                          \
+    "  tool TEXT NOT NULL,"                                          \
+    "  version TEXT NOT NULL,"                                       \
+    "  failed_1_ms INTEGER NOT NULL,"                                \
+    "  failed_2_ms INTEGER NOT NULL,"                                \
+    "  failed_3_ms INTEGER NOT NULL,"                                \
+    "  failed_4_ms INTEGER NOT NULL,"                                \
+    "  failed_5_ms INTEGER NOT NULL,"                                \
+    "  since_ms INTEGER NOT NULL,"                                   \
+    "  trial_ms INTEGER NOT NULL,"                                   \
+    "  cool_down_ms INTEGER NOT NULL,"                               \
+    "  tried INTEGER NOT NULL,"                                      \
+    "  PRIMARY KEY (tool, version)"                                  \
+    ") WITHOUT ROWID, STRICT;"
+
 /* Texts of who decided, and why, are kept as they were said: what they mean is not the store's
- * business. Times are seconds since 1970, in the log of decisions milliseconds. */
+ * business. Times are seconds since 1970, in the two logs milliseconds. */
 static const char *const steps[SCHEMA_NUMBER] = {
         /* 1: settings made at run time */
         "CREATE TABLE settings ("
@@ -94,11 +128,61 @@ static const char *const steps[SCHEMA_NUMBER] = {
         "  why TEXT"
         ") STRICT;",
 
-        /* 3: versions that a name alone means */
+        /* 3: versions that a name alone means; what was called and how it went */
         "CREATE TABLE defaults ("
         "  tool TEXT PRIMARY KEY NOT NULL,"
         "  version TEXT NOT NULL"
-        ") WITHOUT ROWID, STRICT;",
+        ") WITHOUT ROWID, STRICT;"
+        "CREATE TABLE calls ("
+        "  id INTEGER PRIMARY KEY,"
+        "  time_ms INTEGER NOT NULL,"
+        "  tool TEXT NOT NULL,"
+        "  version TEXT NOT NULL,"
+        "  plugin TEXT NOT NULL,"
+        "  caller TEXT,"
+        "  channel TEXT,"
+        "  conversation TEXT,"
+        "  trace TEXT,"
+        "  duration_ns INTEGER NOT NULL,"
+        "  arguments TEXT NOT NULL,"
+        "  result TEXT,"
+        "  bytes_in INTEGER NOT NULL,"
+        "  bytes_out INTEGER NOT NULL,"
+        "  error TEXT,"
+        "  cpu_ns INTEGER,"
+        "  memory INTEGER,"
+        "  written INTEGER NOT NULL"
+        ") STRICT;"
+        "CREATE INDEX calls_of_tool ON calls (tool);"
+        "CREATE INDEX calls_that_failed ON calls (id) WHERE error IS NOT NULL;"
+        "CREATE INDEX calls_by_time ON calls (time_ms);"
+        "CREATE TABLE usage ("
+        "  id INTEGER PRIMARY KEY,"
+        "  tool TEXT NOT NULL,"
+        "  version TEXT NOT NULL,"
+        "  calls INTEGER NOT NULL,"
+        "  failures INTEGER NOT NULL,"
+        "  unlogged INTEGER NOT NULL,"
+        "  total_ns INTEGER NOT NULL,"
+        "  max_ns INTEGER NOT NULL,"
+        "  cpu_calls INTEGER NOT NULL,"
+        "  cpu_ns INTEGER NOT NULL,"
+        "  memory_calls INTEGER NOT NULL,"
+        "  memory INTEGER NOT NULL,"
+        "  bytes_in INTEGER NOT NULL,"
+        "  bytes_out INTEGER NOT NULL,"
+        "  first_ms INTEGER NOT NULL,"
+        "  last_ms INTEGER NOT NULL,"
+        "  last_error TEXT,"
+        "  last_error_ms INTEGER NOT NULL,"
+        "  UNIQUE (tool, version)"
+        ") STRICT;"
+        "CREATE TABLE usage_times ("
+        "  usage INTEGER NOT NULL,"
+        "  bucket INTEGER NOT NULL,"
+        "  count INTEGER NOT NULL,"
+        "  PRIMARY KEY (usage, bucket)"
+        ") WITHOUT ROWID, STRICT;" OPINION_TABLES,
 };
 
 /* Setting it is part of the transaction, as are the tables. */

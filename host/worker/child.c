@@ -37,6 +37,8 @@ struct ready_tool {
     _Atomic(struct signature *) signature;
     void (*function)(void);
     tr_status (*entry)(struct tr_call *);
+    atomic_uint turn;    /* of its calls */
+    atomic_bool is_long; /* its last call took long */
 };
 
 struct child {
@@ -44,6 +46,7 @@ struct child {
     struct arena arena;      /* of the start frame */
     struct frame_start start;
     yyjson_val *settings;
+    int status_fd; /* /proc/self/status, from before the sandbox; -1: none */
     struct descriptor *desc;
     struct image *image; /* NULL: the tool is a function of an installed library */
     struct log log;
@@ -197,14 +200,60 @@ static int run_tool(struct run *run, struct ready_tool *tool, struct buf *out,
     return code < 0 ? code : result_add_replies(run, out, err);
 }
 
+/* ----------------------------------------------------------------- measure */
+
+/* What a call took. To ask for the CPU time is two system calls, each seen by the sandbox's filter;
+ * to ask for the memory, which getrusage() mixes up with that of the process before exec, takes the
+ * kernel 20 us. So of calls that are over soon one in so many is measured, and all of a tool whose
+ * calls take longer. */
+#define METER_CPU_EACH       16u
+#define METER_CPU_LONG_NS    50000u
+#define METER_MEMORY_EACH    256u
+#define METER_MEMORY_LONG_NS 1000000u
+
+struct meter {
+    uint64_t cpu_ns;
+    uint64_t memory;
+};
+
+static uint64_t memory_peak(const struct child *child) {
+    char text[2048];
+    ssize_t got = pread(child->status_fd, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    const char *line = strstr(text, "\nVmHWM:");
+    return line != NULL ? strtoull(line + strlen("\nVmHWM:"), NULL, 10) * 1024
+                        : PROTOCOL_UNMEASURED;
+}
+
+static int run_measured(struct child *child, uint32_t index, struct run *run, struct meter *meter,
+                        struct buf *out, struct toolrack_error *err) {
+    struct ready_tool *tool = &child->tools[index];
+    unsigned turn = atomic_fetch_add_explicit(&tool->turn, 1, memory_order_relaxed);
+    bool takes_cpu = turn % METER_CPU_EACH == 0 ||
+                     atomic_load_explicit(&tool->is_long, memory_order_relaxed);
+    uint64_t start_ns = clock_now_ns();
+    uint64_t cpu_from_ns = takes_cpu ? clock_cpu_ns() : 0;
+    int code = run_tool(run, tool, out, err);
+    uint64_t took_ns = clock_now_ns() - start_ns;
+    meter->cpu_ns = takes_cpu ? clock_cpu_ns() - cpu_from_ns : PROTOCOL_UNMEASURED;
+    meter->memory = turn % METER_MEMORY_EACH == 0 || took_ns > METER_MEMORY_LONG_NS
+                            ? memory_peak(child)
+                            : PROTOCOL_UNMEASURED;
+    atomic_store_explicit(&tool->is_long, took_ns > METER_CPU_LONG_NS, memory_order_relaxed);
+    return code;
+}
+
 /* Send a result; what does not fit any memory becomes a failure. */
-static void reply_result(struct channel *channel, const struct run *run, struct buf *out) {
+static void reply_result(struct channel *channel, const struct run *run, struct buf *out,
+                         const struct meter *meter) {
     struct toolrack_result *result = NULL;
     struct toolrack_error err;
     int code = result_end(out, &result, &err);
     if (code == 0) {
         struct frame_result frame = {.is_content = toolrack_result_is_content(result),
-                                     .is_structured = run->has_json};
+                                     .is_structured = run->has_json,
+                                     .cpu_ns = meter->cpu_ns,
+                                     .memory = meter->memory};
         frame.json = toolrack_result_json(result, &frame.json_length);
         frame.text = toolrack_result_text(result, &frame.text_length);
         if (!send_result(channel, &frame)) {
@@ -240,12 +289,13 @@ static void run_call(struct child *child, struct channel *channel, const struct 
                                         .trace = call->trace};
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     struct toolrack_error err;
+    struct meter meter;
     int code = run_parse(run, call->arguments, call->arguments_length, &err);
     if (code == 0) {
-        code = run_tool(run, &child->tools[call->tool], &out, &err);
+        code = run_measured(child, call->tool, run, &meter, &out, &err);
     }
     if (code == 0) {
-        reply_result(channel, run, &out);
+        reply_result(channel, run, &out, &meter);
     } else {
         reply_failure(channel, &err);
     }
@@ -456,6 +506,7 @@ static void start(struct child *child) {
     child->log = (struct log){
             .write = send_line, .user = child, .level_min = child->start.log_level_min};
     read_settings(child);
+    child->status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     uint32_t layers = 0;
     int code = crash_install(channel_crash_area(child->channel)) && crash_thread_begin()
                        ? enter_sandbox(child, &layers, &err)

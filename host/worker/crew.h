@@ -177,6 +177,8 @@ struct crew_reply {
     yyjson_val *json;   /* the same parsed, in the arena; NULL unless the call wants it */
     bool is_content;    /* it is content blocks, and structuredContent where it has that */
     bool is_structured; /* the tool gave a JSON reply (`json`, or its structuredContent) */
+    uint64_t cpu_ns;    /* of the call, and the worker's memory at its peak, in bytes: what the */
+    uint64_t memory;    /* worker says of itself; left as they are where it measured neither */
 };
 
 /** Run a call in a worker and wait for its end: at the deadline at the latest.

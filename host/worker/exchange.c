@@ -15,6 +15,9 @@
 /* Most frames of a call without a caller that are answered in one look. */
 #define LINGER_FRAMES_MAX 64
 
+/* Less than this is believed of what a worker says it took: 3 days, 256 TiB. */
+#define BELIEVABLE_MAX (UINT64_C(1) << 48)
+
 /* What the worker did wrong, in two places. */
 #define DIFFERENT_TEXT "a text beside a result that says something else"
 
@@ -142,6 +145,16 @@ static enum exchange_end parse_result(struct exchange *exchange,
     return EXCHANGE_DONE;
 }
 
+/* Sums of a great many of these do not overflow; what was not measured is more. */
+static void take_cost(const struct frame_result *result, struct crew_reply *reply) {
+    if (result->cpu_ns < BELIEVABLE_MAX) {
+        reply->cpu_ns = result->cpu_ns;
+    }
+    if (result->memory < BELIEVABLE_MAX) {
+        reply->memory = result->memory;
+    }
+}
+
 static enum exchange_end take_result(struct exchange *exchange, const struct frame_in *frame) {
     struct frame_result result;
     if (!read_result(frame, &result)) {
@@ -162,6 +175,7 @@ static enum exchange_end take_result(struct exchange *exchange, const struct fra
     add_result(&result, &exchange->reply->out);
     exchange->reply->is_content = result.is_content;
     exchange->reply->is_structured = result.is_structured;
+    take_cost(&result, exchange->reply);
     exchange->code = exchange->reply->out.failed ? error_oom(exchange->err) : 0;
     return EXCHANGE_DONE;
 }

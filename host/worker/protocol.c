@@ -419,6 +419,8 @@ static void put_result(struct out *out, const void *frame) {
     put_bool(out, result->is_structured);
     put_u64(out, result->structured_at);
     put_u64(out, result->structured_length);
+    put_u64(out, result->cpu_ns);
+    put_u64(out, result->memory);
 }
 
 bool send_result(struct channel *channel, const struct frame_result *result) {
@@ -442,6 +444,8 @@ bool read_result(const struct frame_in *frame, struct frame_result *ret) {
     ret->is_structured = get_bool(&in);
     ret->structured_at = get_u64(&in);
     ret->structured_length = get_u64(&in);
+    ret->cpu_ns = get_u64(&in);
+    ret->memory = get_u64(&in);
     return is_all(&in) && is_part(ret);
 }
 

@@ -24,6 +24,9 @@
 #define PROTOCOL_FILTER_MAX   (64u * 1024)
 #define PROTOCOL_FOREIGN_MAX  FOREIGN_TEXT_MAX
 
+/* In place of what was not measured. */
+#define PROTOCOL_UNMEASURED UINT64_MAX
+
 /** FRAME_START. */
 struct frame_start {
     const char *plugin_id;
@@ -64,6 +67,8 @@ struct frame_result {
                          * three are 0 where it did not */
     size_t structured_at;
     size_t structured_length;
+    uint64_t cpu_ns; /* of the call's thread while it ran; PROTOCOL_UNMEASURED: not known */
+    uint64_t memory; /* of the worker, at its peak, in bytes; likewise */
 };
 
 /** FRAME_FAILURE and FRAME_REFUSED. */

@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -28,6 +26,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "failing-malloc.h"
+#include "own-mounts.h"
 #include "store/approvals.h"
 #include "store/consent.h"
 #include "store/crashes.h"
@@ -42,9 +41,6 @@
 #include "store/store.h"
 
 #define NOW 1000000
-
-/* Exit status of a child that cannot do its part here, as meson and automake have it. */
-#define CHILD_SKIPS 77
 
 /* ----------------------------------------------------------------- fixture */
 
@@ -1376,35 +1372,6 @@ static void a_first_form_in_a_read_only_folder_is_read(void **state) {
 
 /* --------------------------------------------------------------- full disk */
 
-#define SMALL_DISK "size=256k,mode=0700"
-
-static bool write_text_to(const char *path, const char *text) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return done;
-}
-
-/* Become the root of a namespace of users, who may mount. */
-static bool become_root(void) {
-    char users[32];
-    char groups[32];
-    (void)snprintf(users, sizeof users, "0 %u 1", geteuid());
-    (void)snprintf(groups, sizeof groups, "0 %u 1", getegid());
-    return unshare(CLONE_NEWUSER) == 0 && write_text_to("/proc/self/setgroups", "deny") &&
-           write_text_to("/proc/self/uid_map", users) &&
-           write_text_to("/proc/self/gid_map", groups);
-}
-
-/* A disk of 256 KiB on the folder, which this process alone sees: it goes with it. */
-static bool mount_small_disk(void) {
-    return (geteuid() == 0 || become_root()) && unshare(CLONE_NEWNS) == 0 &&
-           mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("none", dir, "tmpfs", 0, SMALL_DISK) == 0;
-}
-
 /* Write until it fails; how many grants were kept. */
 static int grant_until_full(char *selector, size_t size) {
     char who[STORE_TEXT_SIZE_MAX + 1];
@@ -1446,8 +1413,9 @@ static int fill_disk(const char *message) {
 }
 
 static int full_disk_child(void) {
-    return mount_small_disk() ? fill_disk("the disk is full; make room and do it again")
-                              : CHILD_SKIPS;
+    return mount_small_disk(dir, "size=256k,mode=0700")
+                   ? fill_disk("the disk is full; make room and do it again")
+                   : CHILD_SKIPS;
 }
 
 static void a_full_disk_is_an_error_and_loses_nothing(void **state) {

@@ -49,10 +49,11 @@ _toolrack() {
             _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
             return
             ;;
-        --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --limit | --budget | --conversation | --trace) return ;;
+        --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --why) return ;;
     esac
     if [[ -z $verb ]]; then
         _toolrack_reply -W 'list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version help
+        _toolrack_reply -W 'list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
@@ -63,6 +64,10 @@ _toolrack() {
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
         default) options+=' --reset' ;;
         grant) options+=' --for' ;;
+        log) options+=' --tool --errors --since --limit --follow' ;;
+        recommend) options+=' --task --limit --explain' ;;
+        feedback) options+=' --call' ;;
+        blacklist | whitelist) options+=' --why' ;;
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"
@@ -75,9 +80,16 @@ _toolrack() {
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.@(so|json)' -- "$cur")
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
-            show | call | enable | disable | priority | default | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            show | call | enable | disable | priority | default | grant | revoke | feedback | why | release | reload | rollback | stats) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
             help) _toolrack_reply -W 'list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
+            blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version' -- "$cur" ;;
+        esac
+    elif ((COMP_CWORD == verb_at + 2)); then
+        case $verb in
+            feedback) _toolrack_reply -W 'good bad' -- "$cur" ;;
+            blacklist | whitelist) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
         esac
     fi
 }

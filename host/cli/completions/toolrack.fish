@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version help
+set -l verbs list show call export answer enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -43,12 +43,19 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grant -d 'Le
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a revoke -d 'Take back what was granted or approved'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grants -d 'List what is granted and approved'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a approvals -d 'List the calls that wait for an answer, or give it'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a recommend -d 'List the tools that did best'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a feedback -d 'Say how good a tool was'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a blacklist -d 'List or change what is never recommended'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a whitelist -d 'List or change what is recommended first'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a why -d 'Say why a plugin is as it is'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d 'Let a plugin in quarantine run again'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Look at the plugin files again'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 'Go back to what a file had before'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins as their files change'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin or a configuration would be accepted'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls that were made'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a stats -d 'Say how the tools did'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin would be accepted'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print a summary of the verbs'
 
@@ -70,13 +77,26 @@ complete -c toolrack -n '__fish_seen_subcommand_from call' -l caller -x -d 'Who 
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l conversation -x -d 'Of which conversation'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l trace -x -d 'An id that ties records together'
 complete -c toolrack -n '__fish_seen_subcommand_from default' -l reset -d 'Let the highest version be the default'
-complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority default grant revoke why release reload rollback' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority default grant revoke feedback blacklist whitelist why release reload rollback' rollback stats' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'For whom'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l allow -x -d 'Only these tools'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l limit -x -d 'At most so many tools'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l budget -x -d 'At most so many tokens'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l explain -d 'Say what was changed'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l tool -x -a '(__toolrack_tools)' -d 'Only calls of this tool'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l errors -d 'Only calls that failed'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l since -x -d 'Not older than this, such as 10m'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l limit -x -d 'At most so many'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l follow -d 'Go on with those that are made'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
+complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l task -x -d 'What is to be done'
+complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l limit -x -d 'At most so many'
+complete -c toolrack -n '__fish_seen_subcommand_from recommend' -l explain -d 'Show what each score is made of'
+complete -c toolrack -n '__fish_seen_subcommand_from feedback' -l call -x -d 'The call it is about'
+complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
+complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
+complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
 complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version'

@@ -79,16 +79,19 @@ enum toolrack_mark {
 };
 
 /** Put a tool on a list, or take it off: by hand, until it is taken off by hand. It leaves the
- * other list. Durable on return.
- * @param why  one line, or NULL
- * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_IO;
- *         TOOLRACK_E_NO_MEMORY. */
+ * other list. Taken off the blacklist, or put on the whitelist, its failures are forgotten. Durable
+ * on return.
+ * @param name  "name" (all versions, those to come too) or "name@version"
+ * @param why   one line, or NULL
+ * @return 0, also for one that is on that list already; TOOLRACK_E_NOT_FOUND for a tool that is not
+ *         known, or to be taken off a list it is not on; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *name,
                                bool on, const char *why, const char *who,
                                struct toolrack_error *err);
 
-/** What is on a list, as a JSON array of objects: tool, since_ms, who ("automatic" for what
- * failures put there), why, trial_ms (when it is tried again; null for what was put by hand).
+/** What is on a list, as a JSON array of objects: tool ("name" or "name@version"), since_ms, who
+ * ("automatic" for what failures put there), why, trial_ms (when it is tried again; null for what
+ * was put by hand).
  * @return as for the log. */
 TOOLRACK_API int toolrack_marked(struct toolrack *host, enum toolrack_mark mark,
                                  struct toolrack_text **ret, struct toolrack_error *err);
@@ -102,9 +105,11 @@ struct toolrack_recommend_options {
     { .size = sizeof(struct toolrack_recommend_options) }
 
 /** The tools that did best, the best first, as a JSON array of objects: tool, version, score (0 to
- * 1), whitelisted, factors (an object: success, efficiency, feedback, recency, task; each with
- * value and weight) and description. Enabled tools only that their permission does not keep from
- * running; the same records give the same answer.
+ * 1), whitelisted, trial (it has failed too often and is tried again: it is not recommended once
+ * more until it was called, or has rested again), factors (an object: success, efficiency,
+ * feedback, recency, task; each with value and weight) and description. Enabled tools only that
+ * their permission does not keep from running; the same records give the same answer. With a task,
+ * those that share no word with it are left out, but for what is on the whitelist.
  * @return as for the log. */
 TOOLRACK_API int toolrack_recommend(struct toolrack *host,
                                     const struct toolrack_recommend_options *options,

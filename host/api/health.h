@@ -1,0 +1,25 @@
+/* health.h - the ends of calls, as far as they decide whether a tool is recommended.
+ *
+ * Who writes the records of calls hands them over in batches, away from the path of calls. Most
+ * batches have no failure and are about tools that had none: they cost one look into the store. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "toolrack/toolrack.h"
+
+/** How a call ended. Texts are borrowed. */
+struct health_outcome {
+    const char *tool;
+    const char *version;
+    int code;         /**< 0, or why it failed */
+    int64_t ended_ms; /**< since 1970 */
+};
+
+/** Take note of calls, in the order in which they ended. What cannot be kept is an error in the
+ * log. Without a state folder nothing is noted. [any-thread] */
+void healths_note(struct toolrack *host, const struct health_outcome *outcomes, size_t count);
+
+/** Milliseconds since 1970. */
+int64_t healths_now_ms(void);

@@ -1,0 +1,180 @@
+/* What people think of tools: feedback, blacklist, whitelist. Other processes decide too, so
+ * nothing of it is held in memory. */
+#include <string.h>
+
+#include "api/document.h"
+#include "api/health.h"
+#include "api/host.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "choose/health.h"
+#include "store/calls.h"
+#include "store/feedback.h"
+#include "store/marks.h"
+
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
+static const char *who_or_api(const char *who) {
+    return who != NULL && who[0] != '\0' ? who : "api";
+}
+
+static int no_state(struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_IO,
+                     "this host has no state folder to keep it in; open it with one");
+}
+
+/* ---------------------------------------------------------------- feedback */
+
+/* Whether a call that an opinion is about was one of the tool. */
+struct search {
+    const struct toolrack_tool *tool;
+    int code;
+    struct toolrack_error *err;
+};
+
+static void look_at(void *user, const struct store_call *call) {
+    struct search *search = user;
+    const char *name = toolrack_tool_name(search->tool);
+    const char *version = toolrack_tool_version(search->tool);
+    bool same = strcmp(call->tool, name) == 0 && strcmp(call->version, version) == 0;
+    search->code = same ? 0
+                        : error_set(search->err, TOOLRACK_E_NOT_FOUND,
+                                    "call %lld was of '%s@%s', not of '%s@%s'", (long long)call->id,
+                                    call->tool, call->version, name, version);
+}
+
+static int check_call(struct toolrack *host, const struct toolrack_tool *tool, uint64_t call,
+                      struct toolrack_error *err) {
+    struct toolrack_error told;
+    (void)toolrack_flush(host, &told);
+    struct search search = {.tool = tool, .err = err, .code = 1};
+    int code = store_call_read(host->store, call <= INT64_MAX ? (int64_t)call : 0, look_at, &search,
+                               err);
+    if (code < 0 || search.code <= 0) {
+        return code < 0 ? code : search.code;
+    }
+    return error_set(err, TOOLRACK_E_NOT_FOUND, "there is no call %llu in the log",
+                     (unsigned long long)call);
+}
+
+int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64_t call,
+                      const char *who, struct toolrack_error *err) {
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
+    if (tool == NULL) {
+        return registry_not_found(host->registry, name, err);
+    }
+    const struct store_feedback feedback = {.tool = toolrack_tool_name(tool),
+                                            .version = toolrack_tool_version(tool),
+                                            .good = good,
+                                            .call = call,
+                                            .who = who_or_api(who),
+                                            .time_ms = healths_now_ms()};
+    int code = host->store == NULL ? no_state(err)
+               : call != 0         ? check_call(host, tool, call, err)
+                                   : 0;
+    return code < 0 ? code : store_feedback_add(host->store, &feedback, err);
+}
+
+/* -------------------------------------------------------------------- mark */
+
+static enum store_list list_of(enum toolrack_mark mark) {
+    return mark == TOOLRACK_WHITELIST ? STORE_WHITELIST : STORE_BLACKLIST;
+}
+
+/* "name@version" as the tool itself writes it, where one version is meant that there is. NULL: out
+ * of memory. */
+static const char *selector_of(const struct toolrack_tool *tool, const char *name,
+                               struct arena *arena) {
+    return tool == NULL || strchr(name, '@') == NULL
+                   ? name
+                   : arena_printf(arena, "%s@%s", toolrack_tool_name(tool),
+                                  toolrack_tool_version(tool));
+}
+
+static int keep(struct toolrack *host, const struct store_mark *mark, bool on,
+                struct toolrack_error *err) {
+    return host->store == NULL ? no_state(err)
+           : on                ? store_mark(host->store, mark, err)
+                               : store_unmark(host->store, mark->list, mark->selector, err);
+}
+
+static void note_mark(struct toolrack *host, const struct store_mark *mark, bool on) {
+    decisions_note(host, &(struct store_decision){.tool = mark->selector,
+                                                  .decision = !on ? "unlisted"
+                                                              : mark->list == STORE_WHITELIST
+                                                                      ? "whitelisted"
+                                                                      : "blacklisted",
+                                                  .who = mark->who,
+                                                  .why = mark->why});
+}
+
+int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *name, bool on,
+                  const char *why, const char *who, struct toolrack_error *err) {
+    CLEANUP(arena_finish) struct arena arena;
+    arena_init(&arena, NULL, 0);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
+    if (tool == NULL && on) {
+        return registry_not_found(host->registry, name, err);
+    }
+    const struct store_mark new = {.selector = selector_of(tool, name, &arena),
+                                   .list = list_of(mark),
+                                   .since_ms = healths_now_ms(),
+                                   .who = who_or_api(who),
+                                   .why = why};
+    int code = new.selector == NULL ? error_oom(err) : keep(host, &new, on, err);
+    if (code == 0) {
+        note_mark(host, &new, on);
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------ marked */
+
+struct listing {
+    enum store_list list;
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *rows;
+};
+
+static yyjson_mut_val *add_row(const struct listing *listing, int64_t since_ms, const char *who,
+                               const char *why) {
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(listing->doc, listing->rows);
+    (void)yyjson_mut_obj_add_sint(listing->doc, row, "since_ms", since_ms);
+    document_add_text(listing->doc, row, "who", who);
+    document_add_text(listing->doc, row, "why", why);
+    return row;
+}
+
+static void list_mark(void *user, const struct store_mark *mark) {
+    const struct listing *listing = user;
+    if (mark->list == listing->list) {
+        yyjson_mut_val *row = add_row(listing, mark->since_ms, mark->who, mark->why);
+        document_add_text(listing->doc, row, "tool", mark->selector);
+        (void)yyjson_mut_obj_add_null(listing->doc, row, "trial_ms");
+    }
+}
+
+static void list_resting(void *user, const char *tool, const char *version,
+                         const struct store_health *health) {
+    const struct listing *listing = user;
+    if (health->since_ms != 0) {
+        yyjson_mut_val *row = add_row(listing, health->since_ms, HEALTH_WHO, HEALTH_WHY);
+        CLEANUP(buf_finish) struct buf selector = BUF_INIT;
+        buf_printf(&selector, "%s@%s", tool, version);
+        document_add_text(listing->doc, row, "tool", selector.data);
+        (void)yyjson_mut_obj_add_sint(listing->doc, row, "trial_ms", health->trial_ms);
+    }
+}
+
+int toolrack_marked(struct toolrack *host, enum toolrack_mark mark, struct toolrack_text **ret,
+                    struct toolrack_error *err) {
+    struct listing listing = {.list = list_of(mark)};
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = document_begin_list(&listing.rows);
+    listing.doc = doc;
+    int code = host->store == NULL ? 0 : store_marks_read(host->store, list_mark, &listing, err);
+    if (code == 0 && host->store != NULL && listing.list == STORE_BLACKLIST) {
+        code = store_health_read(host->store, list_resting, &listing, err);
+    }
+    return code < 0 ? code : document_end(STEAL(doc), ret, err);
+}

@@ -1,0 +1,321 @@
+#include "choose/recommend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/document.h"
+#include "api/health.h"
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "choose/health.h"
+#include "choose/match.h"
+#include "store/feedback.h"
+#include "store/marks.h"
+#include "store/usage.h"
+
+#define LIMIT_DEFAULT 10u
+
+/* Numbers are shown with so many parts of one. */
+#define SHOWN_PARTS 10000.0
+
+/* One tool that could be recommended. */
+struct candidate {
+    struct toolrack_tool *tool; /* borrowed from the list */
+    struct recommend_tool known;
+    bool left_out; /* it is on the blacklist */
+    bool tried;    /* it is, and is tried again */
+};
+
+struct candidates {
+    struct toolrack_tools *tools;
+    struct candidate *items; /* in registry order */
+    struct candidate **by_name;
+    size_t count;
+    int64_t now_ms;
+};
+
+static void candidates_finish(struct candidates *candidates) {
+    free(candidates->items);
+    free(candidates->by_name);
+    toolrack_tools_free(candidates->tools);
+}
+
+/* ------------------------------------------------------------- who can be called */
+
+static bool can_run(const struct toolrack_tool *tool) {
+    switch (toolrack_tool_state(tool)) {
+    case TOOLRACK_FAILED:
+    case TOOLRACK_QUARANTINED:
+    case TOOLRACK_LEFT_OUT: return false;
+    default: return true;
+    }
+}
+
+/* Of several versions, the one that a call by name means. */
+static bool is_default(struct toolrack *host, const struct toolrack_tool *tool) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *called = registry_get(host->registry, toolrack_tool_name(tool));
+    return called != NULL && called->reg == tool->reg;
+}
+
+static int compare_names(const void *left, const void *right) {
+    const struct candidate *a = *(const struct candidate *const *)left;
+    const struct candidate *b = *(const struct candidate *const *)right;
+    return strcmp(toolrack_tool_name(a->tool), toolrack_tool_name(b->tool));
+}
+
+static int find_candidates(struct toolrack *host, struct candidates *ret,
+                           struct toolrack_error *err) {
+    int code = toolrack_list(host, NULL, &ret->tools, err);
+    if (code < 0) {
+        return code;
+    }
+    size_t room = toolrack_tools_count(ret->tools) + 1;
+    ret->items = calloc(room, sizeof *ret->items);
+    ret->by_name = calloc(room, sizeof(struct candidate *));
+    if (ret->items == NULL || ret->by_name == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < room - 1; i++) {
+        struct toolrack_tool *tool = toolrack_tools_get(ret->tools, i);
+        if (can_run(tool) && is_default(host, tool) && !permission_is_refused(host, tool)) {
+            ret->items[ret->count].tool = tool;
+            ret->by_name[ret->count] = &ret->items[ret->count];
+            ret->count++;
+        }
+    }
+    qsort(ret->by_name, ret->count, sizeof ret->by_name[0], compare_names);
+    return 0;
+}
+
+/* The candidate of a name, and of a version where one is given; or NULL. */
+static struct candidate *find(const struct candidates *candidates, const char *name, size_t length,
+                              const char *version) {
+    size_t low = 0;
+    size_t high = candidates->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *other = toolrack_tool_name(candidates->by_name[middle]->tool);
+        int order = strncmp(other, name, length);
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == candidates->count) {
+        return NULL;
+    }
+    struct candidate *found = candidates->by_name[low];
+    const char *other = toolrack_tool_name(found->tool);
+    bool same = strlen(other) == length && memcmp(other, name, length) == 0 &&
+                (version == NULL || strcmp(version, toolrack_tool_version(found->tool)) == 0);
+    return same ? found : NULL;
+}
+
+/* ----------------------------------------------------------- what is known of them */
+
+static void take_usage(void *user, const struct store_usage *usage) {
+    struct candidate *candidate = find(user, usage->tool, strlen(usage->tool), usage->version);
+    if (candidate != NULL) {
+        candidate->known.calls = usage->calls;
+        candidate->known.failures = usage->failures;
+        candidate->known.median_ns = usage->p50_ns;
+        candidate->known.last_ms = usage->last_ms;
+    }
+}
+
+static void take_opinions(void *user, const struct store_opinions *opinions) {
+    struct candidate *candidate =
+            find(user, opinions->tool, strlen(opinions->tool), opinions->version);
+    if (candidate != NULL) {
+        candidate->known.good = opinions->good;
+        candidate->known.bad = opinions->bad;
+    }
+}
+
+static void take_mark(void *user, const struct store_mark *mark) {
+    const char *at = strchr(mark->selector, '@');
+    size_t length = at != NULL ? (size_t)(at - mark->selector) : strlen(mark->selector);
+    struct candidate *candidate = find(user, mark->selector, length, at != NULL ? at + 1 : NULL);
+    if (candidate != NULL && mark->list == STORE_WHITELIST) {
+        candidate->known.first = true;
+    } else if (candidate != NULL) {
+        candidate->left_out = true;
+    }
+}
+
+static void take_health(void *user, const char *tool, const char *version,
+                        const struct store_health *health) {
+    const struct candidates *candidates = user;
+    struct candidate *candidate = find(candidates, tool, strlen(tool), version);
+    if (candidate != NULL && health->since_ms != 0) {
+        candidate->tried = !health_rests(health, candidates->now_ms);
+        candidate->left_out = candidate->left_out || !candidate->tried;
+    }
+}
+
+/* What this host itself has seen, where nothing is kept: the mean has to do for the median, and the
+ * last call was just now. */
+static void take_statistics(struct candidates *candidates) {
+    for (size_t i = 0; i < candidates->count; i++) {
+        struct candidate *candidate = &candidates->items[i];
+        struct toolrack_statistics seen = toolrack_tool_statistics(candidate->tool);
+        candidate->known.calls = seen.calls;
+        candidate->known.failures = seen.failures;
+        candidate->known.median_ns = seen.calls > 0 ? seen.total_ns / seen.calls : 0;
+        candidate->known.last_ms = candidates->now_ms;
+    }
+}
+
+static int read_records(struct toolrack *host, struct candidates *candidates,
+                        struct toolrack_error *err) {
+    struct store *store = host->store;
+    struct toolrack_error told; /* what is not written yet is in the log of errors */
+    if (store == NULL) {
+        take_statistics(candidates);
+        return 0;
+    }
+    (void)toolrack_flush(host, &told);
+    int code = store_read_usage(store, take_usage, candidates, err);
+    if (code == 0) {
+        code = store_feedback_count(store, take_opinions, candidates, err);
+    }
+    if (code == 0) {
+        code = store_marks_read(store, take_mark, candidates, err);
+    }
+    return code < 0 ? code : store_health_read(store, take_health, candidates, err);
+}
+
+/* Those that are left out go; by_name is of no use then. */
+static void drop_left_out(struct candidates *candidates) {
+    size_t kept = 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (!candidates->items[i].left_out) {
+            candidates->items[kept++] = candidates->items[i];
+        }
+    }
+    candidates->count = kept;
+}
+
+static int match_all(struct candidates *candidates, const char *task, struct toolrack_error *err) {
+    size_t count = candidates->count;
+    CLEANUP(freep) struct match_tool *texts = calloc(count + 1, sizeof *texts);
+    CLEANUP(freep) double *fits = calloc(count + 1, sizeof *fits);
+    if (texts == NULL || fits == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct toolrack_tool *tool = candidates->items[i].tool;
+        texts[i].fields[MATCH_NAME] = toolrack_tool_name(tool);
+        texts[i].fields[MATCH_TITLE] = toolrack_tool_title(tool);
+        texts[i].fields[MATCH_TAGS] = toolrack_tool_tags(tool);
+        texts[i].fields[MATCH_CATEGORY] = toolrack_tool_category(tool);
+        texts[i].fields[MATCH_DESCRIPTION] = toolrack_tool_description(tool);
+    }
+    int code = match_task(task, texts, count, fits, err);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        candidates->items[i].known.task = fits[i];
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------- answer */
+
+static void add_number(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, double value) {
+    (void)yyjson_mut_obj_add_real(doc, object, key, round(value * SHOWN_PARTS) / SHOWN_PARTS);
+}
+
+static void add_factors(yyjson_mut_doc *doc, yyjson_mut_val *row,
+                        const struct recommend_row *recommended, bool has_task) {
+    yyjson_mut_val *factors = yyjson_mut_obj_add_obj(doc, row, "factors");
+    for (size_t i = 0; i < RECOMMEND_FACTOR_COUNT; i++) {
+        enum recommend_factor factor = (enum recommend_factor)i;
+        yyjson_mut_val *one = yyjson_mut_obj_add_obj(doc, factors, recommend_factor_name(factor));
+        add_number(doc, one, "value", recommended->values[i]);
+        add_number(doc, one, "weight", recommend_weight(factor, has_task));
+    }
+}
+
+static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct candidate *candidate,
+                    const struct recommend_row *recommended, bool has_task) {
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+    document_add_text(doc, row, "tool", toolrack_tool_name(candidate->tool));
+    document_add_text(doc, row, "version", toolrack_tool_version(candidate->tool));
+    add_number(doc, row, "score", recommended->score);
+    (void)yyjson_mut_obj_add_bool(doc, row, "whitelisted", recommended->first);
+    (void)yyjson_mut_obj_add_bool(doc, row, "trial", candidate->tried);
+    add_factors(doc, row, recommended, has_task);
+    document_add_text(doc, row, "description", toolrack_tool_description(candidate->tool));
+}
+
+static bool offer(void *user, struct store_health *health) {
+    return health_offer(health, *(const int64_t *)user);
+}
+
+/* A trial that cannot be kept is offered again: worse is not to recommend anything. */
+static void begin_trial(struct toolrack *host, const struct candidate *candidate, int64_t now_ms) {
+    struct toolrack_error err;
+    const struct toolrack_tool *tool = candidate->tool;
+    if (store_health_change(host->store, toolrack_tool_name(tool), toolrack_tool_version(tool),
+                            offer, &now_ms, &err) < 0) {
+        log_line(&host->log, LOG_ERROR, "recommend", "the trial of '%s' is not kept: %s",
+                 toolrack_tool_name(tool), err.message);
+    }
+}
+
+static int answer(struct toolrack *host, const struct candidates *candidates,
+                  const struct recommend_options *options, struct toolrack_text **ret,
+                  struct toolrack_error *err) {
+    size_t room = candidates->count + 1;
+    size_t count = 0;
+    CLEANUP(freep) struct recommend_tool *tools = calloc(room, sizeof *tools);
+    CLEANUP(freep) struct recommend_row *rows = calloc(room, sizeof *rows);
+    if (tools == NULL || rows == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < candidates->count; i++) {
+        tools[i] = candidates->items[i].known;
+    }
+    recommend_rank(tools, candidates->count, options, rows, &count);
+    yyjson_mut_val *list;
+    yyjson_mut_doc *doc = document_begin_list(&list);
+    for (size_t i = 0; i < count; i++) {
+        const struct candidate *candidate = &candidates->items[rows[i].index];
+        add_row(doc, list, candidate, &rows[i], options->has_task);
+    }
+    int code = document_end(doc, ret, err);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        if (candidates->items[rows[i].index].tried) {
+            begin_trial(host, &candidates->items[rows[i].index], options->now_ms);
+        }
+    }
+    return code;
+}
+
+int toolrack_recommend(struct toolrack *host, const struct toolrack_recommend_options *options,
+                       struct toolrack_text **ret, struct toolrack_error *err) {
+    struct toolrack_recommend_options taken = {0};
+    if (options != NULL) {
+        memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
+    }
+    CLEANUP(candidates_finish) struct candidates candidates = {.now_ms = healths_now_ms()};
+    bool has_task = taken.task != NULL && taken.task[0] != '\0';
+    int code = find_candidates(host, &candidates, err);
+    if (code == 0) {
+        code = read_records(host, &candidates, err);
+    }
+    drop_left_out(&candidates);
+    if (code == 0 && has_task) {
+        code = match_all(&candidates, taken.task, err);
+    }
+    return code < 0 ? code
+                    : answer(host, &candidates,
+                             &(struct recommend_options){.now_ms = candidates.now_ms,
+                                                         .has_task = has_task,
+                                                         .limit = taken.limit != 0 ? taken.limit
+                                                                                   : LIMIT_DEFAULT},
+                             ret, err);
+}

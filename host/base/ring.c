@@ -1,0 +1,89 @@
+#include "base/ring.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Stands before each record. */
+struct ring_head {
+    _Alignas(RING_ALIGN) atomic_uint size; /* with the head; 0: not committed */
+    bool filler;
+};
+
+bool ring_init(struct ring *ring, size_t size) {
+    ring->memory = calloc(1, size); /* pages that were never used take no memory */
+    ring->size = size;
+    atomic_init(&ring->head, 0);
+    atomic_init(&ring->tail, 0);
+    return ring->memory != NULL;
+}
+
+void ring_finish(struct ring *ring) {
+    free(ring->memory);
+    ring->memory = NULL;
+}
+
+static struct ring_head *head_at(const struct ring *ring, size_t position) {
+    return (struct ring_head *)(void *)(ring->memory + (position & (ring->size - 1)));
+}
+
+static size_t whole_size(size_t size) {
+    return (sizeof(struct ring_head) + size + RING_ALIGN - 1) & ~(size_t)(RING_ALIGN - 1);
+}
+
+static void commit(struct ring_head *head, size_t size) {
+    atomic_store_explicit(&head->size, (unsigned)size, memory_order_release);
+}
+
+void *ring_reserve(struct ring *ring, size_t size) {
+    size_t whole = whole_size(size);
+    size_t before = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    size_t left;
+    size_t fill;
+    do {
+        left = ring->size - (before & (ring->size - 1));
+        fill = left < whole ? left : 0;
+        if (before + fill + whole - atomic_load_explicit(&ring->tail, memory_order_acquire) >
+            ring->size) {
+            return NULL;
+        }
+        /* Sequentially consistent: who is about to sleep looks at it. */
+    } while (!atomic_compare_exchange_weak_explicit(&ring->head, &before, before + fill + whole,
+                                                    memory_order_seq_cst, memory_order_relaxed));
+    if (fill > 0) {
+        head_at(ring, before)->filler = true;
+        commit(head_at(ring, before), fill);
+    }
+    return head_at(ring, before + fill) + 1;
+}
+
+void ring_commit(void *record, size_t size) {
+    commit((struct ring_head *)record - 1, whole_size(size));
+}
+
+const void *ring_next(struct ring *ring, size_t *at) {
+    for (;;) {
+        struct ring_head *head = head_at(ring, *at);
+        if (*at - atomic_load_explicit(&ring->tail, memory_order_relaxed) == ring->size) {
+            return NULL; /* round */
+        }
+        size_t size = atomic_load_explicit(&head->size, memory_order_acquire);
+        if (size == 0) {
+            return NULL;
+        }
+        *at += size;
+        if (!head->filler) {
+            return head + 1;
+        }
+    }
+}
+
+void ring_release(struct ring *ring, size_t at) {
+    size_t from = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    size_t start = from & (ring->size - 1);
+    size_t length = at - from;
+    size_t first = length < ring->size - start ? length : ring->size - start;
+    memset(ring->memory + start, 0, first);
+    memset(ring->memory, 0, length - first);
+    atomic_store_explicit(&ring->tail, at, memory_order_release);
+}

@@ -1,0 +1,78 @@
+#include "choose/health.h"
+
+#include <string.h>
+
+#include "toolrack/error.h"
+
+bool health_is_failure(int code) {
+    return code == TOOLRACK_E_EXECUTION_FAILED || code == TOOLRACK_E_TIMEOUT;
+}
+
+static bool is_listed(const struct store_health *health) {
+    return health->since_ms != 0;
+}
+
+bool health_rests(const struct store_health *health, int64_t now_ms) {
+    return is_listed(health) && now_ms < health->trial_ms &&
+           health->trial_ms - now_ms <= HEALTH_COOL_DOWN_MS_MAX;
+}
+
+/* In the place of the oldest, when there are as many as count. */
+static void add_failure(struct store_health *health, int64_t now_ms) {
+    size_t count = 0;
+    while (count < HEALTH_FAILURES && health->failed_ms[count] != 0) {
+        count++;
+    }
+    if (count == HEALTH_FAILURES) {
+        count--;
+        memmove(health->failed_ms, health->failed_ms + 1, count * sizeof health->failed_ms[0]);
+    }
+    health->failed_ms[count] = now_ms;
+}
+
+static bool fails_too_often(const struct store_health *health, int64_t now_ms) {
+    return health->failed_ms[HEALTH_FAILURES - 1] != 0 &&
+           now_ms - health->failed_ms[0] <= HEALTH_WINDOW_MS;
+}
+
+static enum health_change rest(struct store_health *health, int64_t cool_down_ms, int64_t now_ms) {
+    bool again = is_listed(health);
+    health->since_ms = again ? health->since_ms : now_ms;
+    health->cool_down_ms =
+            cool_down_ms < HEALTH_COOL_DOWN_MS_MAX ? cool_down_ms : HEALTH_COOL_DOWN_MS_MAX;
+    health->trial_ms = now_ms + health->cool_down_ms;
+    health->tried = false;
+    return again ? HEALTH_RESTS_ON : HEALTH_RESTS;
+}
+
+static enum health_change note_failure(struct store_health *health, int64_t now_ms) {
+    if (is_listed(health)) {
+        return health->tried || !health_rests(health, now_ms)
+                       ? rest(health, 2 * health->cool_down_ms, now_ms)
+                       : HEALTH_SAME;
+    }
+    add_failure(health, now_ms);
+    return fails_too_often(health, now_ms) ? rest(health, HEALTH_COOL_DOWN_MS, now_ms)
+                                           : HEALTH_NOTED;
+}
+
+enum health_change health_note(struct store_health *health, int code, int64_t now_ms) {
+    if (health_is_failure(code)) {
+        return note_failure(health, now_ms);
+    }
+    if (code != 0 || (health->failed_ms[0] == 0 && !is_listed(health))) {
+        return HEALTH_SAME;
+    }
+    bool listed = is_listed(health);
+    *health = (struct store_health){0};
+    return listed ? HEALTH_RECOVERED : HEALTH_NOTED;
+}
+
+bool health_offer(struct store_health *health, int64_t now_ms) {
+    if (!is_listed(health) || health_rests(health, now_ms)) {
+        return false;
+    }
+    health->tried = true;
+    health->trial_ms = now_ms + health->cool_down_ms;
+    return true;
+}

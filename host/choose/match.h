@@ -1,0 +1,36 @@
+/* match.h - how well tools fit a task that is given in words.
+ *
+ * Words are compared as they stand: runs of letters and digits, without case (of ASCII), without
+ * the "s" of a plural, a_b and aB being two. A word that few tools have says more than one that
+ * many have, and a word in a name more than one in a description (BM25 over weighted fields). Who
+ * recommends takes any numbers from 0 to 1 in place of these. */
+#pragma once
+
+#include <stddef.h>
+
+#include "toolrack/error.h"
+
+/* Words of a task that are looked at, and bytes of one word; what is more is left out. */
+#define MATCH_WORDS_MAX     64u
+#define MATCH_WORD_SIZE_MAX 64u
+
+enum match_field {
+    MATCH_NAME,
+    MATCH_TITLE,
+    MATCH_TAGS,
+    MATCH_CATEGORY,
+    MATCH_PURPOSE,
+    MATCH_DESCRIPTION,
+    MATCH_FIELDS
+};
+
+/** The texts of one tool; NULL where it says nothing. */
+struct match_tool {
+    const char *fields[MATCH_FIELDS];
+};
+
+/** How well each of `count` tools fits, from 0 (no word of the task) to 1.
+ * @param ret  room for `count` numbers
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int match_task(const char *task, const struct match_tool *tools, size_t count, double *ret,
+               struct toolrack_error *err);

@@ -1,0 +1,226 @@
+/* log: the calls that were made, and with --follow those that are being made. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "toolrack/records.h"
+
+#define NS_PER_MS      1000000
+#define MS_PER_S       1000
+/* How often --follow looks, and how many calls it takes at once. */
+#define FOLLOW_MS      200
+#define FOLLOW_AT_ONCE 100000u
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+static const char *const headings[] = {"ID",       "TIME", "TOOL", "RESULT",
+                                       "DURATION", "IN",   "OUT",  "DETAIL"};
+
+/* ------------------------------------------------------------------ filter */
+
+/* A day, or a moment of it in local time; with a Z at its end in UTC. */
+static bool read_time(const char *text, int64_t *ret_ms) {
+    static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
+                                        "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"};
+    for (size_t i = 0; i < ARRAY_LENGTH(forms); i++) {
+        struct tm parts = {.tm_isdst = -1};
+        const char *end = strptime(text, forms[i], &parts);
+        bool utc = end != NULL && strcmp(end, "Z") == 0;
+        if (end != NULL && (utc || *end == '\0')) {
+            *ret_ms = (int64_t)(utc ? timegm(&parts) : mktime(&parts)) * MS_PER_S;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int read_since(const char *text, int64_t *ret_ms, struct toolrack_error *err) {
+    uint32_t seconds;
+    if (text == NULL || read_time(text, ret_ms)) {
+        return 0;
+    }
+    if (!options_duration(text, &seconds)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "--since takes a duration such as 30s, 10m, 2h or 7d, or a time such as "
+                         "2026-01-31 or 2026-01-31T18:00, not \"%s\"",
+                         text);
+    }
+    *ret_ms = ((int64_t)time(NULL) - seconds) * MS_PER_S;
+    return 0;
+}
+
+/* -------------------------------------------------------------------- rows */
+
+static const char *member(yyjson_val *object, const char *key) {
+    return yyjson_get_str(yyjson_obj_get(object, key));
+}
+
+static uint64_t number(yyjson_val *object, const char *key) {
+    return yyjson_get_uint(yyjson_obj_get(object, key));
+}
+
+static void add_time(struct buf *out, int64_t time_ms) {
+    time_t seconds = (time_t)(time_ms / MS_PER_S);
+    struct tm parts;
+    char text[32] = "";
+    if (localtime_r(&seconds, &parts) != NULL) {
+        (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+    }
+    buf_printf(out, "%s.%03d", text, (int)(time_ms % MS_PER_S));
+}
+
+/* What a person wants to see of it beside the figures: why it failed, or what was asked. */
+static const char *detail(yyjson_val *call) {
+    const char *message = member(yyjson_obj_get(call, "error"), "message");
+    return message != NULL ? message : member(call, "arguments");
+}
+
+static const char *outcome(yyjson_val *call) {
+    const char *type = member(yyjson_obj_get(call, "error"), "type");
+    return yyjson_is_true(yyjson_obj_get(call, "ok")) ? "ok" : type != NULL ? type : "failed";
+}
+
+/* The cells of a row but the last, each behind the one before with its zero. */
+static void add_cells(struct buf *out, yyjson_val *call) {
+    buf_printf(out, "%llu%c", (unsigned long long)number(call, "id"), '\0');
+    add_time(out, yyjson_get_sint(yyjson_obj_get(call, "time_ms")));
+    buf_add_char(out, '\0');
+    buf_printf(out, "%s@%s%c", member(call, "tool"), member(call, "version"), '\0');
+    buf_printf(out, "%s%c", outcome(call), '\0');
+    text_add_duration(out, number(call, "duration_ns"));
+    buf_add_char(out, '\0');
+    buf_printf(out, "%llu%c", (unsigned long long)number(call, "bytes_in"), '\0');
+    buf_printf(out, "%llu%c", (unsigned long long)number(call, "bytes_out"), '\0');
+}
+
+static void add_row(struct table *table, yyjson_val *call) {
+    CLEANUP(buf_finish) struct buf cells = BUF_INIT;
+    add_cells(&cells, call);
+    const char *at = cells.failed ? NULL : cells.data;
+    for (size_t i = 0; i + 1 < ARRAY_LENGTH(headings); i++) {
+        table_add(table, at);
+        at = at != NULL ? at + strlen(at) + 1 : NULL;
+    }
+    table_add(table, detail(call));
+}
+
+static void print_table(struct cli *cli, yyjson_val *calls) {
+    CLEANUP(table_finish) struct table table;
+    size_t at;
+    size_t count;
+    yyjson_val *call;
+    table_init(&table, headings, ARRAY_LENGTH(headings));
+    yyjson_arr_foreach (calls, at, count, call) {
+        add_row(&table, call);
+    }
+    if (table.cells > table.columns) {
+        table_print(&table, output_width(), &cli->out);
+    } else {
+        output_note("no calls are logged that fit");
+    }
+}
+
+/* ------------------------------------------------------------------ follow */
+
+static void add_line(struct buf *out, yyjson_val *call) {
+    static const int widths[] = {6, 23, 24, 20, 9, 7, 7};
+    CLEANUP(buf_finish) struct buf cells = BUF_INIT;
+    add_cells(&cells, call);
+    const char *at = cells.failed ? NULL : cells.data;
+    for (size_t i = 0; at != NULL && i < ARRAY_LENGTH(widths); i++) {
+        buf_printf(out, "%-*s ", widths[i], at);
+        at += strlen(at) + 1;
+    }
+    const char *text = detail(call);
+    text_add_line(out, text != NULL ? text : "-", text != NULL ? strlen(text) : 1);
+    buf_add_char(out, '\n');
+}
+
+static void add_json_line(struct buf *out, yyjson_val *call) {
+    size_t length = 0;
+    CLEANUP(freep) char *text = yyjson_val_write(call, YYJSON_WRITE_NOFLAG, &length);
+    out->failed = out->failed || text == NULL;
+    buf_add(out, text != NULL ? text : "", length);
+    buf_add_char(out, '\n');
+}
+
+/* Print what is new, at once. */
+static int print_new(struct cli *cli, struct toolrack_log_filter *filter,
+                     struct toolrack_error *err) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    CLEANUP(buf_finish) struct buf lines = BUF_INIT;
+    size_t length = 0;
+    int code = toolrack_log(cli->host, filter, &text, err);
+    if (code < 0) {
+        return code;
+    }
+    const char *json = toolrack_text_data(text, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_NOFLAG);
+    size_t at;
+    size_t count;
+    yyjson_val *call;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, call) {
+        (cli->options.json ? add_json_line : add_line)(&lines, call);
+        filter->after_id = number(call, "id");
+    }
+    filter->limit = FOLLOW_AT_ONCE;
+    int failed = doc == NULL || lines.failed
+                         ? -ENOMEM
+                         : output_write(STDOUT_FILENO, lines.data, lines.length);
+    return failed == 0 ? 0
+                       : error_set(err, TOOLRACK_E_IO, "cannot write to standard output: %s",
+                                   strerror(-failed));
+}
+
+static int follow(struct cli *cli, struct toolrack_log_filter *filter, struct toolrack_error *err) {
+    const struct timespec pause = {.tv_nsec = (long)FOLLOW_MS * NS_PER_MS};
+    sigset_t signals;
+    sigset_t before;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
+    output_note("following the log; Ctrl-C ends it");
+    int code;
+    do {
+        code = print_new(cli, filter, err);
+    } while (code == 0 && sigtimedwait(&signals, NULL, &pause) < 0);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+int verb_log(struct cli *cli) {
+    const struct options *options = &cli->options;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    size_t length = 0;
+    filter.tool = options->tool;
+    filter.errors = options->errors;
+    filter.limit = options->limit;
+    int code = read_since(options->since, &filter.since_ms, &err);
+    if (code < 0) {
+        return cli_fail_usage(cli, &err);
+    }
+    code = options->follow ? follow(cli, &filter, &err)
+                           : toolrack_log(cli->host, &filter, &text, &err);
+    if (code < 0 || options->follow) {
+        return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+    }
+    if (options->json) {
+        return json_print_text(cli, text);
+    }
+    const char *json = toolrack_text_data(text, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_NOFLAG);
+    print_table(cli, yyjson_doc_get_root(doc));
+    return CLI_OK;
+}

@@ -1,0 +1,127 @@
+/* recommend, feedback: which tools did best, and what people think of them. */
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/table.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* ---------------------------------------------------------------- feedback */
+
+int verb_feedback(struct cli *cli) {
+    const struct texts *words = &cli->options.words;
+    const char *name = words->items[0];
+    bool good = strcmp(words->items[1], "good") == 0;
+    char who[CLI_WHO_ROOM];
+    struct toolrack_error err;
+    if (!good && strcmp(words->items[1], "bad") != 0) {
+        (void)error_set(&err, TOOLRACK_E_INVALID, "feedback is good or bad, not \"%s\"",
+                        words->items[1]);
+        return cli_fail_usage(cli, &err);
+    }
+    cli_who(who, sizeof who);
+    if (toolrack_feedback(cli->host, name, good, cli->options.call, who, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (!cli->options.json) {
+        buf_printf(&cli->out, "%s was %s\n", name, words->items[1]);
+        return CLI_OK;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "name", name);
+    json_add_text(doc, root, "feedback", words->items[1]);
+    if (cli->options.call != 0) {
+        (void)yyjson_mut_obj_add_uint(doc, root, "call", cli->options.call);
+    }
+    return json_print(cli, doc, root);
+}
+
+/* --------------------------------------------------------------- recommend */
+
+static void add_number(struct table *table, double number) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text, "%.2f", number);
+    table_add(table, text.data);
+}
+
+static const char *standing(yyjson_val *row) {
+    return yyjson_get_bool(yyjson_obj_get(row, "whitelisted")) ? "whitelist"
+           : yyjson_get_bool(yyjson_obj_get(row, "trial"))     ? "trial"
+                                                               : NULL;
+}
+
+static void add_tool(struct table *table, yyjson_val *row) {
+    table_add(table, yyjson_get_str(yyjson_obj_get(row, "tool")));
+    table_add(table, yyjson_get_str(yyjson_obj_get(row, "version")));
+    add_number(table, yyjson_get_real(yyjson_obj_get(row, "score")));
+    table_add(table, standing(row));
+}
+
+static void print_rows(struct cli *cli, yyjson_val *rows) {
+    static const char *const headings[] = {"TOOL", "VERSION", "SCORE", "LIST", "DESCRIPTION"};
+    CLEANUP(table_finish) struct table table;
+    table_init(&table, headings, ARRAY_LENGTH(headings));
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (rows, at, count, row) {
+        add_tool(&table, row);
+        table_add(&table, yyjson_get_str(yyjson_obj_get(row, "description")));
+    }
+    table_print(&table, output_width(), &cli->out);
+}
+
+/* A row for each factor: its value times its weight is what it adds to the score. */
+static void print_factors(struct cli *cli, yyjson_val *rows) {
+    static const char *const headings[] = {"TOOL",   "VERSION", "SCORE", "LIST",
+                                           "FACTOR", "VALUE",   "WEIGHT"};
+    CLEANUP(table_finish) struct table table;
+    table_init(&table, headings, ARRAY_LENGTH(headings));
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (rows, at, count, row) {
+        size_t factor_at;
+        size_t factor_count;
+        yyjson_val *name;
+        yyjson_val *factor;
+        yyjson_obj_foreach (yyjson_obj_get(row, "factors"), factor_at, factor_count, name, factor) {
+            add_tool(&table, row);
+            table_add(&table, yyjson_get_str(name));
+            add_number(&table, yyjson_get_real(yyjson_obj_get(factor, "value")));
+            add_number(&table, yyjson_get_real(yyjson_obj_get(factor, "weight")));
+        }
+    }
+    table_print(&table, output_width(), &cli->out);
+}
+
+int verb_recommend(struct cli *cli) {
+    struct toolrack_recommend_options options = TOOLRACK_RECOMMEND_OPTIONS_INIT;
+    options.task = cli->options.task;
+    options.limit = cli->options.limit;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    if (toolrack_recommend(cli->host, &options, &text, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (cli->options.json) {
+        return json_print_text(cli, text);
+    }
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    yyjson_val *rows = yyjson_doc_get_root(doc);
+    if (yyjson_arr_size(rows) == 0) {
+        output_note("no tool can be recommended%s",
+                    options.task != NULL ? ": none has a word of the task" : "");
+    } else if (cli->options.explain) {
+        print_factors(cli, rows);
+    } else {
+        print_rows(cli, rows);
+    }
+    return CLI_OK;
+}

@@ -1,0 +1,171 @@
+/* stats: how the tools did, over all runs. */
+#include <string.h>
+#include <time.h>
+
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "toolrack/records.h"
+
+#define LABEL_WIDTH 13
+#define MS_PER_S    1000
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+static const char *const headings[] = {"NAME", "VERSION", "CALLS", "SUCCESS",
+                                       "MEAN", "P50",     "P95",   "P99"};
+
+static const char *member(yyjson_val *object, const char *key) {
+    return yyjson_get_str(yyjson_obj_get(object, key));
+}
+
+static uint64_t number(yyjson_val *object, const char *key) {
+    return yyjson_get_uint(yyjson_obj_get(object, key));
+}
+
+/* ------------------------------------------------------------------- table */
+
+static void add_duration_cell(struct table *table, yyjson_val *row, const char *key) {
+    CLEANUP(buf_finish) struct buf cell = BUF_INIT;
+    text_add_duration(&cell, number(row, key));
+    table_add(table, cell.data);
+}
+
+static void add_row(struct table *table, yyjson_val *row) {
+    CLEANUP(buf_finish) struct buf cell = BUF_INIT;
+    table_add(table, member(row, "tool"));
+    table_add(table, member(row, "version"));
+    buf_printf(&cell, "%llu", (unsigned long long)number(row, "calls"));
+    table_add(table, cell.data);
+    buf_clear(&cell);
+    buf_printf(&cell, "%.1f %%", 100 * yyjson_get_num(yyjson_obj_get(row, "success_rate")));
+    table_add(table, cell.data);
+    add_duration_cell(table, row, "mean_ns");
+    add_duration_cell(table, row, "p50_ns");
+    add_duration_cell(table, row, "p95_ns");
+    add_duration_cell(table, row, "p99_ns");
+}
+
+static void print_table(struct cli *cli, yyjson_val *rows) {
+    CLEANUP(table_finish) struct table table;
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    table_init(&table, headings, ARRAY_LENGTH(headings));
+    yyjson_arr_foreach (rows, at, count, row) {
+        add_row(&table, row);
+    }
+    if (table.cells > table.columns) {
+        table_print(&table, output_width(), &cli->out);
+    } else {
+        output_note("no calls were made yet");
+    }
+}
+
+/* ----------------------------------------------------------------- one tool */
+
+static void add_label(struct buf *out, const char *label) {
+    buf_printf(out, "%-*s", LABEL_WIDTH, label);
+}
+
+static void add_time(struct buf *out, const char *label, yyjson_val *time_ms) {
+    time_t seconds = (time_t)(yyjson_get_sint(time_ms) / MS_PER_S);
+    struct tm parts;
+    char text[32];
+    if (localtime_r(&seconds, &parts) != NULL &&
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts) > 0) {
+        add_label(out, label);
+        buf_printf(out, "%s\n", text);
+    }
+}
+
+static void add_duration(struct buf *out, const char *label, yyjson_val *ns) {
+    if (yyjson_is_uint(ns)) {
+        add_label(out, label);
+        text_add_duration(out, yyjson_get_uint(ns));
+        buf_add_char(out, '\n');
+    }
+}
+
+static void add_memory(struct buf *out, yyjson_val *bytes) {
+    if (yyjson_is_uint(bytes)) {
+        add_label(out, "memory");
+        buf_printf(out, "%llu KiB\n", (unsigned long long)(yyjson_get_uint(bytes) + 1023) / 1024);
+    }
+}
+
+static void add_unlogged(struct buf *out, uint64_t unlogged) {
+    if (unlogged > 0) {
+        add_label(out, "not logged");
+        buf_printf(out, "%llu, which came too fast\n", (unsigned long long)unlogged);
+    }
+}
+
+static void add_error(struct buf *out, yyjson_val *error) {
+    const char *message = member(error, "message");
+    if (message != NULL) {
+        add_label(out, "last error");
+        buf_printf(out, "%s: ", member(error, "type"));
+        text_add_line(out, message, strlen(message));
+        buf_add_char(out, '\n');
+        add_time(out, "  at", yyjson_obj_get(error, "time_ms"));
+    }
+}
+
+static void print_one(struct buf *out, yyjson_val *row) {
+    buf_printf(out, "%s %s\n", member(row, "tool"), member(row, "version"));
+    add_label(out, "calls");
+    buf_printf(out, "%llu, %llu of them failed\n", (unsigned long long)number(row, "calls"),
+               (unsigned long long)number(row, "failures"));
+    add_unlogged(out, number(row, "unlogged"));
+    add_duration(out, "mean", yyjson_obj_get(row, "mean_ns"));
+    add_duration(out, "p50", yyjson_obj_get(row, "p50_ns"));
+    add_duration(out, "p95", yyjson_obj_get(row, "p95_ns"));
+    add_duration(out, "p99", yyjson_obj_get(row, "p99_ns"));
+    add_duration(out, "longest", yyjson_obj_get(row, "max_ns"));
+    add_duration(out, "cpu", yyjson_obj_get(row, "cpu_ns"));
+    add_memory(out, yyjson_obj_get(row, "memory"));
+    add_label(out, "bytes");
+    buf_printf(out, "%llu in, %llu out\n", (unsigned long long)number(row, "bytes_in"),
+               (unsigned long long)number(row, "bytes_out"));
+    add_time(out, "first", yyjson_obj_get(row, "first_ms"));
+    add_time(out, "last", yyjson_obj_get(row, "last_ms"));
+    add_error(out, yyjson_obj_get(row, "last_error"));
+}
+
+static void print_each(struct cli *cli, yyjson_val *rows) {
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (rows, at, count, row) {
+        buf_add_text(&cli->out, at > 0 ? "\n" : "");
+        print_one(&cli->out, row);
+    }
+    if (count == 0) {
+        output_note("no calls were made yet");
+    }
+}
+
+int verb_stats(struct cli *cli) {
+    const struct options *options = &cli->options;
+    const char *name = options->words.count > 0 ? options->words.items[0] : NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    size_t length = 0;
+    if (toolrack_usage(cli->host, name, &text, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (options->json) {
+        return json_print_text(cli, text);
+    }
+    const char *json = toolrack_text_data(text, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_NOFLAG);
+    if (name != NULL) {
+        print_each(cli, yyjson_doc_get_root(doc));
+    } else {
+        print_table(cli, yyjson_doc_get_root(doc));
+    }
+    return CLI_OK;
+}

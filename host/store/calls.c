@@ -1,0 +1,196 @@
+#include "store/calls.h"
+
+#include "base/buf.h"
+#include "store/database.h"
+
+/* About what a row takes beside its texts. */
+#define ROW_SIZE 96u
+
+/* `written` of a row is the bytes of all rows up to it, those that are gone too: so the first and
+ * the last row say how large the log is. */
+static const char insert_call[] =
+        "INSERT INTO calls (time_ms, tool, version, plugin, caller, channel, conversation, trace, "
+        "duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, written) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+
+/* -------------------------------------------------------------------- append */
+
+static int insert(struct store *store, sqlite3_stmt *statement, const struct store_call *call,
+                  int64_t *written, struct toolrack_error *err) {
+    struct value values[] = {value_number(call->time_ms),
+                             value_text(call->tool),
+                             value_text(call->version),
+                             value_text(call->plugin),
+                             value_text(call->caller),
+                             value_text(call->channel),
+                             value_text(call->conversation),
+                             value_text(call->trace),
+                             value_number((int64_t)call->duration_ns),
+                             value_text(call->arguments),
+                             value_text(call->result),
+                             value_number((int64_t)call->bytes_in),
+                             value_number((int64_t)call->bytes_out),
+                             value_text(call->error),
+                             value_optional_number(call->has_cpu, (int64_t)call->cpu_ns),
+                             value_optional_number(call->has_memory, (int64_t)call->memory),
+                             value_number(0),
+                             {.kind = VALUE_END}};
+    struct value *last = &values[ARRAY_LENGTH(values) - 2];
+    *written += ROW_SIZE;
+    for (const struct value *value = values; value != last; value++) {
+        *written += (int64_t)value->size;
+    }
+    *last = value_number(*written);
+    return database_run_prepared(store, statement, values, err);
+}
+
+static int insert_all(struct store *store, const struct store_call *calls, size_t count,
+                      int64_t written, struct toolrack_error *err) {
+    sqlite3_stmt *statement = NULL;
+    int code = database_prepare(store, insert_call, &statement, err);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        code = insert(store, statement, &calls[i], &written, err);
+    }
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+/* --------------------------------------------------------------------- prune */
+
+/* A row at one end of the log: its bytes and time; 0 where there is none. */
+static int read_end(struct store *store, const char *sql, int64_t *ret_written, int64_t *ret_ms,
+                    struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store, sql, NO_VALUES, &rows, err);
+    *ret_written = rows.count > 0 ? rows_at(&rows, 0)[0].number : 0;
+    *ret_ms = rows.count > 0 ? rows_at(&rows, 0)[1].number : 0;
+    return code;
+}
+
+static int read_last(struct store *store, int64_t *ret_written, struct toolrack_error *err) {
+    int64_t unused;
+    return read_end(store, "SELECT written, time_ms FROM calls ORDER BY id DESC LIMIT 1",
+                    ret_written, &unused, err);
+}
+
+/* What is too old or too much stands at the beginning. The last row stays: the next id is one more
+ * than its own. */
+static int prune(struct store *store, size_t added, const struct store_calls_limits *limits,
+                 struct toolrack_error *err) {
+    int64_t first;
+    int64_t first_ms;
+    int64_t last = 0;
+    int code = read_end(store, "SELECT written, time_ms FROM calls ORDER BY id LIMIT 1", &first,
+                        &first_ms, err);
+    if (code == 0) {
+        code = read_last(store, &last, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    int64_t keep = limits->bytes != 0 ? last - (int64_t)limits->bytes : INT64_MIN;
+    if (first >= keep && first_ms >= limits->since_ms) {
+        return 0;
+    }
+    return database_run(
+            store,
+            "DELETE FROM calls WHERE id < (SELECT max(id) FROM calls) AND id IN "
+            "(SELECT id FROM (SELECT id, written, time_ms FROM calls ORDER BY id "
+            "LIMIT ?3) WHERE written < ?1 OR time_ms < ?2)",
+            VALUES(value_number(keep), value_number(limits->since_ms),
+                   value_number(STORE_CALLS_PRUNE + STORE_CALLS_PRUNE_PER * (int64_t)added)),
+            err);
+}
+
+int store_calls_add(struct store *store, const struct store_call *calls, size_t count,
+                    const struct store_usage *usage, size_t usage_count,
+                    const struct store_calls_limits *limits, struct toolrack_error *err) {
+    int64_t written = 0;
+    int code = database_begin(store, DATABASE_SOON, err);
+    if (code == 0) {
+        code = read_last(store, &written, err);
+    }
+    if (code == 0) {
+        code = insert_all(store, calls, count, written, err);
+    }
+    if (code == 0) {
+        code = usage_add(store, usage, usage_count, err);
+    }
+    if (code == 0) {
+        code = prune(store, count, limits, err);
+    }
+    return database_end(store, code, err);
+}
+
+/* ---------------------------------------------------------------------- read */
+
+/* The conditions that are asked for and no others, so that SQLite finds their index. */
+static void add_conditions(struct buf *sql, const struct store_calls_filter *filter) {
+    buf_add_text(sql, "WHERE id > ?1");
+    buf_add_text(sql, filter->tool != NULL ? " AND tool = ?2" : "");
+    buf_add_text(sql, filter->version != NULL ? " AND version = ?3" : "");
+    buf_add_text(sql, filter->errors ? " AND error IS NOT NULL" : "");
+    buf_add_text(sql, filter->since_ms > 0 ? " AND time_ms >= ?4" : "");
+    buf_add_text(sql, " ORDER BY id DESC LIMIT ?5");
+}
+
+static void visit_call(const struct value *row,
+                       void (*visit)(void *user, const struct store_call *call), void *user) {
+    visit(user, &(struct store_call){.id = row[0].number,
+                                     .time_ms = row[1].number,
+                                     .tool = value_as_text(&row[2]),
+                                     .version = value_as_text(&row[3]),
+                                     .plugin = value_as_text(&row[4]),
+                                     .caller = value_as_optional_text(&row[5]),
+                                     .channel = value_as_optional_text(&row[6]),
+                                     .conversation = value_as_optional_text(&row[7]),
+                                     .trace = value_as_optional_text(&row[8]),
+                                     .duration_ns = (uint64_t)row[9].number,
+                                     .arguments = value_as_text(&row[10]),
+                                     .result = value_as_optional_text(&row[11]),
+                                     .bytes_in = (uint64_t)row[12].number,
+                                     .bytes_out = (uint64_t)row[13].number,
+                                     .error = value_as_optional_text(&row[14]),
+                                     .has_cpu = row[15].kind == VALUE_NUMBER,
+                                     .cpu_ns = (uint64_t)row[15].number,
+                                     .has_memory = row[16].kind == VALUE_NUMBER,
+                                     .memory = (uint64_t)row[16].number});
+}
+
+#define SELECT_CALLS                                                                    \
+    "SELECT id, time_ms, tool, version, plugin, caller, channel, conversation, trace, " \
+    "duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory "       \
+    "FROM calls "
+
+int store_call_read(struct store *store, int64_t id,
+                    void (*visit)(void *user, const struct store_call *call), void *user,
+                    struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_CALLS, SELECT_CALLS "WHERE id = ?1",
+                             VALUES(value_number(id)), &rows, err);
+    if (code == 0 && rows.count > 0) {
+        visit_call(rows_at(&rows, 0), visit, user);
+    }
+    return code;
+}
+
+int store_calls_read(struct store *store, const struct store_calls_filter *filter,
+                     void (*visit)(void *user, const struct store_call *call), void *user,
+                     struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    CLEANUP(buf_finish) struct buf sql = BUF_INIT;
+    buf_add_text(&sql, SELECT_CALLS);
+    add_conditions(&sql, filter);
+    if (sql.failed) {
+        return error_oom(err);
+    }
+    int code = database_read(store, SCHEMA_CALLS, sql.data,
+                             VALUES(value_number(filter->after_id), value_text(filter->tool),
+                                    value_text(filter->version), value_number(filter->since_ms),
+                                    value_number(filter->limit == 0 ? -1 : (int64_t)filter->limit)),
+                             &rows, err);
+    for (size_t i = rows.count; i > 0; i--) {
+        visit_call(rows_at(&rows, i - 1), visit, user);
+    }
+    return code;
+}

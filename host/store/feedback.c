@@ -1,0 +1,60 @@
+#include "store/feedback.h"
+
+#include "store/database.h"
+
+static int add(struct store *store, const struct store_feedback *feedback,
+               struct toolrack_error *err) {
+    int code =
+            database_run(store,
+                         "INSERT INTO feedback (time_ms, tool, version, good, call, who) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                         VALUES(value_number(feedback->time_ms), value_text(feedback->tool),
+                                value_text(feedback->version), value_number(feedback->good),
+                                value_optional_number(feedback->call != 0, (int64_t)feedback->call),
+                                value_text(feedback->who)),
+                         err);
+    return code < 0 ? code
+                    : database_run(store,
+                                   "DELETE FROM feedback WHERE id IN (SELECT id FROM feedback "
+                                   "WHERE tool = ?1 AND version = ?2 ORDER BY id DESC "
+                                   "LIMIT -1 OFFSET ?3)",
+                                   VALUES(value_text(feedback->tool), value_text(feedback->version),
+                                          value_number(STORE_FEEDBACK_PER_TOOL_MAX)),
+                                   err);
+}
+
+int store_feedback_add(struct store *store, const struct store_feedback *feedback,
+                       struct toolrack_error *err) {
+    int code = database_check_texts(
+            TEXT_LIMITS({"name of the tool", feedback->tool, STORE_TEXT_SIZE_MAX},
+                        {"version", feedback->version, STORE_TEXT_SIZE_MAX},
+                        {"name of who says so", feedback->who, STORE_TEXT_SIZE_MAX}),
+            err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = add(store, feedback, err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_feedback_count(struct store *store,
+                         void (*visit)(void *user, const struct store_opinions *opinions),
+                         void *user, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_CALLS,
+                             "SELECT tool, version, count(*) FILTER (WHERE good), "
+                             "count(*) FILTER (WHERE NOT good) FROM feedback "
+                             "GROUP BY tool, version ORDER BY tool, version",
+                             NO_VALUES, &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_opinions){.tool = value_as_text(&row[0]),
+                                             .version = value_as_text(&row[1]),
+                                             .good = (uint64_t)row[2].number,
+                                             .bad = (uint64_t)row[3].number});
+    }
+    return code;
+}

@@ -1,0 +1,38 @@
+/* feedback.h - what people think of tools. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+/* Most opinions kept of one version of a tool; the oldest go: what it was long ago says little. */
+#define STORE_FEEDBACK_PER_TOOL_MAX 1000
+
+/** One opinion. */
+struct store_feedback {
+    const char *tool;
+    const char *version;
+    bool good;
+    uint64_t call; /**< id of the log that it is about; 0: none */
+    const char *who;
+    int64_t time_ms; /**< since 1970 */
+};
+
+/** Keep an opinion.
+ * @return as all of the store. [any-thread] */
+int store_feedback_add(struct store *store, const struct store_feedback *feedback,
+                       struct toolrack_error *err);
+
+/** How many opinions of each kind there are of one version of a tool. */
+struct store_opinions {
+    const char *tool;
+    const char *version;
+    uint64_t good;
+    uint64_t bad;
+};
+
+/** Visit the counts, by tool and version as texts. [any-thread] */
+int store_feedback_count(struct store *store,
+                         void (*visit)(void *user, const struct store_opinions *opinions),
+                         void *user, struct toolrack_error *err);

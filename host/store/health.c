@@ -1,0 +1,121 @@
+#include "store/health.h"
+
+#include <string.h>
+
+#include "store/database.h"
+
+#define COLUMNS                                                                             \
+    "failed_1_ms, failed_2_ms, failed_3_ms, failed_4_ms, failed_5_ms, since_ms, trial_ms, " \
+    "cool_down_ms, tried"
+_Static_assert(STORE_HEALTH_FAILURES == 5, "the table has a column for each");
+
+/* From the columns above. */
+static void read_row(const struct value *row, struct store_health *ret) {
+    for (size_t i = 0; i < STORE_HEALTH_FAILURES; i++) {
+        ret->failed_ms[i] = row[i].number;
+    }
+    row += STORE_HEALTH_FAILURES;
+    ret->since_ms = row[0].number;
+    ret->trial_ms = row[1].number;
+    ret->cool_down_ms = row[2].number;
+    ret->tried = row[3].number != 0;
+}
+
+static bool is_empty(const struct store_health *health) {
+    return health->failed_ms[0] == 0 && health->since_ms == 0;
+}
+
+static int read_one(struct store *store, const char *tool, const char *version,
+                    struct store_health *ret, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(
+            store, "SELECT " COLUMNS " FROM health WHERE tool = ?1 AND version = ?2",
+            VALUES(value_text(tool), value_text(version)), &rows, err);
+    *ret = (struct store_health){0};
+    if (code == 0 && rows.count > 0) {
+        read_row(rows_at(&rows, 0), ret);
+    }
+    return code;
+}
+
+static int remove_oldest(struct store *store, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store, "SELECT count(*) FROM health", NO_VALUES, &rows, err);
+    if (code < 0 || rows_at(&rows, 0)->number <= STORE_HEALTH_MAX) {
+        return code;
+    }
+    return database_run(store,
+                        "DELETE FROM health WHERE (tool, version) IN (SELECT tool, version "
+                        "FROM health ORDER BY max(failed_1_ms, failed_5_ms, trial_ms) DESC "
+                        "LIMIT -1 OFFSET ?1)",
+                        VALUES(value_number(STORE_HEALTH_MAX)), err);
+}
+
+static int write_one(struct store *store, const char *tool, const char *version,
+                     const struct store_health *health, struct toolrack_error *err) {
+    if (is_empty(health)) {
+        return database_run(store, "DELETE FROM health WHERE tool = ?1 AND version = ?2",
+                            VALUES(value_text(tool), value_text(version)), err);
+    }
+    int code = database_run(
+            store,
+            "INSERT OR REPLACE INTO health (tool, version, " COLUMNS ") "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            VALUES(value_text(tool), value_text(version), value_number(health->failed_ms[0]),
+                   value_number(health->failed_ms[1]), value_number(health->failed_ms[2]),
+                   value_number(health->failed_ms[3]), value_number(health->failed_ms[4]),
+                   value_number(health->since_ms), value_number(health->trial_ms),
+                   value_number(health->cool_down_ms), value_number(health->tried)),
+            err);
+    return code < 0 ? code : remove_oldest(store, err);
+}
+
+int store_health_change(struct store *store, const char *tool, const char *version,
+                        bool (*change)(void *user, struct store_health *health), void *user,
+                        struct toolrack_error *err) {
+    struct store_health health;
+    int code = database_begin(store, DATABASE_SOON, err);
+    if (code == 0) {
+        code = read_one(store, tool, version, &health, err);
+    }
+    if (code == 0 && change(user, &health)) {
+        code = write_one(store, tool, version, &health, err);
+    }
+    return database_end(store, code, err);
+}
+
+int health_forget(struct store *store, const char *selector, int *ret_count,
+                  struct toolrack_error *err) {
+    /* What has failed now and then is on no list, and goes along. */
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store,
+                                    "SELECT 1 FROM health WHERE since_ms <> 0 AND "
+                                    "(tool = ?1 OR tool || '@' || version = ?1)",
+                                    VALUES(value_text(selector)), &rows, err);
+    if (code == 0) {
+        code = database_run(store,
+                            "DELETE FROM health WHERE tool = ?1 OR tool || '@' || version = ?1",
+                            VALUES(value_text(selector)), err);
+    }
+    if (code == 0 && ret_count != NULL) {
+        *ret_count = (int)rows.count;
+    }
+    return code;
+}
+
+int store_health_read(struct store *store,
+                      void (*visit)(void *user, const char *tool, const char *version,
+                                    const struct store_health *health),
+                      void *user, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_CALLS,
+                             "SELECT tool, version, " COLUMNS " FROM health ORDER BY tool, version",
+                             NO_VALUES, &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        struct store_health health;
+        read_row(row + 2, &health);
+        visit(user, value_as_text(&row[0]), value_as_text(&row[1]), &health);
+    }
+    return code;
+}

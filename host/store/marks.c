@@ -1,0 +1,106 @@
+#include "store/marks.h"
+
+#include "store/database.h"
+
+/* Those of a selector, and of single versions when it is a name alone. */
+#define SELECTED "(selector = ?1 OR substr(selector, 1, length(?1) + 1) = ?1 || '@')"
+
+static int put(struct store *store, const struct store_mark *mark, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store, "SELECT 1 FROM marks WHERE selector = ?1 AND list = ?2",
+                                    VALUES(value_text(mark->selector), value_number(mark->list)),
+                                    &rows, err);
+    if (code < 0 || rows.count > 0) {
+        return code;
+    }
+    code = database_run(store, "DELETE FROM marks WHERE " SELECTED,
+                        VALUES(value_text(mark->selector)), err);
+    return code < 0 ? code
+                    : database_run(store,
+                                   "INSERT INTO marks (selector, list, since_ms, who, why) "
+                                   "VALUES (?1, ?2, ?3, ?4, ?5)",
+                                   VALUES(value_text(mark->selector), value_number(mark->list),
+                                          value_number(mark->since_ms), value_text(mark->who),
+                                          value_text(mark->why)),
+                                   err);
+}
+
+int store_mark(struct store *store, const struct store_mark *mark, struct toolrack_error *err) {
+    int code = database_check_texts(
+            TEXT_LIMITS({"selector", mark->selector, STORE_TEXT_SIZE_MAX},
+                        {"name of who decides", mark->who, STORE_TEXT_SIZE_MAX},
+                        {"reason", mark->why, STORE_TEXT_SIZE_MAX}),
+            err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = put(store, mark, err);
+    }
+    if (code == 0 && mark->list == STORE_WHITELIST) {
+        code = health_forget(store, mark->selector, NULL, err);
+    }
+    return database_end(store, code, err);
+}
+
+/* Says also where the mark is that was probably meant. */
+static int not_marked(struct store *store, enum store_list list, const char *selector,
+                      struct toolrack_error *err) {
+    const char *name = list == STORE_BLACKLIST ? "blacklist" : "whitelist";
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store,
+                                    "SELECT selector FROM marks WHERE list = ?2 AND "
+                                    "selector = substr(?1, 1, instr(?1, '@') - 1)",
+                                    VALUES(value_text(selector), value_number(list)), &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    if (rows.count > 0) {
+        const char *all = value_as_text(rows_at(&rows, 0));
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "'%s' is not on the %s by itself; all versions of '%s' are: take that off",
+                         selector, name, all);
+    }
+    return error_set(err, TOOLRACK_E_NOT_FOUND, "'%s' is not on the %s", selector, name);
+}
+
+static int take_off(struct store *store, enum store_list list, const char *selector,
+                    struct toolrack_error *err) {
+    int forgotten = 0;
+    int code = database_run(store, "DELETE FROM marks WHERE list = ?2 AND " SELECTED,
+                            VALUES(value_text(selector), value_number(list)), err);
+    int removed = code == 0 ? database_changes(store) : 0;
+    if (code == 0 && list == STORE_BLACKLIST) {
+        code = health_forget(store, selector, &forgotten, err);
+    }
+    return code == 0 && removed + forgotten == 0 ? not_marked(store, list, selector, err) : code;
+}
+
+int store_unmark(struct store *store, enum store_list list, const char *selector,
+                 struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, err);
+    if (code == 0) {
+        code = take_off(store, list, selector, err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_marks_read(struct store *store, void (*visit)(void *user, const struct store_mark *mark),
+                     void *user, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_CALLS,
+                             "SELECT selector, list, since_ms, who, why FROM marks "
+                             "ORDER BY selector",
+                             NO_VALUES, &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_mark){.selector = value_as_text(&row[0]),
+                                         .list = row[1].number == STORE_WHITELIST ? STORE_WHITELIST
+                                                                                  : STORE_BLACKLIST,
+                                         .since_ms = row[2].number,
+                                         .who = value_as_text(&row[3]),
+                                         .why = value_as_optional_text(&row[4])});
+    }
+    return code;
+}

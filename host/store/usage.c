@@ -1,0 +1,195 @@
+#include "store/usage.h"
+
+#include <stdlib.h>
+
+#include "store/database.h"
+
+/* ----------------------------------------------------------------- buckets */
+
+/* Each power of two has 2^4 buckets; below that a bucket is one nanosecond. */
+#define PARTS_LOG 4u
+#define PARTS     (1u << PARTS_LOG)
+
+uint32_t store_usage_bucket(uint64_t ns) {
+    if (ns < PARTS) {
+        return (uint32_t)ns;
+    }
+    uint32_t shift = 63u - (uint32_t)__builtin_clzll(ns) - PARTS_LOG;
+    uint32_t bucket = PARTS + shift * PARTS + (uint32_t)((ns >> shift) & (PARTS - 1));
+    return bucket < STORE_USAGE_BUCKETS ? bucket : STORE_USAGE_BUCKETS - 1;
+}
+
+uint64_t store_usage_middle(uint32_t bucket) {
+    if (bucket < PARTS) {
+        return bucket;
+    }
+    uint32_t shift = (bucket - PARTS) / PARTS;
+    uint64_t first = (uint64_t)(PARTS + bucket % PARTS) << shift;
+    return first + ((UINT64_C(1) << shift) >> 1);
+}
+
+uint64_t store_usage_quantile(const struct store_usage_time *times, uint32_t count,
+                              unsigned of_100) {
+    uint64_t all = 0;
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        all += times[i].count;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        seen += times[i].count;
+        if (seen * 100 >= all * of_100) {
+            return store_usage_middle(times[i].bucket);
+        }
+    }
+    return 0;
+}
+
+/* --------------------------------------------------------------------- add */
+
+static const char add_counts[] =
+        "INSERT INTO usage (tool, version, calls, failures, unlogged, total_ns, max_ns, cpu_calls, "
+        "cpu_ns, memory_calls, memory, bytes_in, bytes_out, first_ms, last_ms, last_error, "
+        "last_error_ms) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
+        "ON CONFLICT (tool, version) DO UPDATE SET calls = calls + ?3, failures = failures + ?4, "
+        "unlogged = unlogged + ?5, total_ns = total_ns + ?6, max_ns = max(max_ns, ?7), "
+        "cpu_calls = cpu_calls + ?8, cpu_ns = cpu_ns + ?9, memory_calls = memory_calls + ?10, "
+        "memory = memory + ?11, bytes_in = bytes_in + ?12, bytes_out = bytes_out + ?13, "
+        "first_ms = min(first_ms, ?14), last_ms = max(last_ms, ?15), "
+        "last_error = iif(?17 >= last_error_ms, coalesce(?16, last_error), last_error), "
+        "last_error_ms = max(last_error_ms, ?17)";
+
+static const char add_time[] =
+        "INSERT INTO usage_times (usage, bucket, count) "
+        "VALUES ((SELECT id FROM usage WHERE tool = ?1 AND version = ?2), ?3, ?4) "
+        "ON CONFLICT (usage, bucket) DO UPDATE SET count = count + ?4";
+
+static struct value number(uint64_t number) {
+    return value_number((int64_t)number);
+}
+
+static int add_row(struct store *store, sqlite3_stmt *counts, sqlite3_stmt *time,
+                   const struct store_usage *row, struct toolrack_error *err) {
+    int code = database_run_prepared(
+            store, counts,
+            VALUES(value_text(row->tool), value_text(row->version), number(row->calls),
+                   number(row->failures), number(row->unlogged), number(row->total_ns),
+                   number(row->max_ns), number(row->cpu_calls), number(row->cpu_ns),
+                   number(row->memory_calls), number(row->memory), number(row->bytes_in),
+                   number(row->bytes_out), value_number(row->first_ms), value_number(row->last_ms),
+                   value_text(row->last_error), value_number(row->last_error_ms)),
+            err);
+    for (uint32_t i = 0; code == 0 && i < row->time_count; i++) {
+        code = database_run_prepared(store, time,
+                                     VALUES(value_text(row->tool), value_text(row->version),
+                                            value_number(row->times[i].bucket),
+                                            number(row->times[i].count)),
+                                     err);
+    }
+    return code;
+}
+
+int usage_add(struct store *store, const struct store_usage *rows, size_t count,
+              struct toolrack_error *err) {
+    sqlite3_stmt *counts = NULL;
+    sqlite3_stmt *time = NULL;
+    int code = database_prepare(store, add_counts, &counts, err);
+    if (code == 0) {
+        code = database_prepare(store, add_time, &time, err);
+    }
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        code = add_row(store, counts, time, &rows[i], err);
+    }
+    (void)sqlite3_finalize(counts);
+    (void)sqlite3_finalize(time);
+    return code;
+}
+
+/* -------------------------------------------------------------------- read */
+
+/* Where the times of one id begin, among rows ordered by id and bucket; *ret_count of them. */
+static size_t find_times(const struct rows *times, int64_t id, size_t *ret_count) {
+    size_t low = 0;
+    size_t high = times->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rows_at(times, middle)[0].number < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    size_t end = low;
+    while (end < times->count && rows_at(times, end)[0].number == id) {
+        end++;
+    }
+    *ret_count = end - low;
+    return low;
+}
+
+/* Of a damaged file too, these are buckets, each once and rising. */
+static uint32_t take_times(const struct rows *rows, int64_t id, struct store_usage_time *ret) {
+    size_t count;
+    size_t start = find_times(rows, id, &count);
+    uint32_t taken = 0;
+    for (size_t i = start; i < start + count; i++) {
+        const struct value *row = rows_at(rows, i);
+        if (row[1].number >= 0 && row[1].number < STORE_USAGE_BUCKETS && row[2].number > 0 &&
+            taken < STORE_USAGE_BUCKETS) {
+            ret[taken++] = (struct store_usage_time){.bucket = (uint32_t)row[1].number,
+                                                     .count = (uint64_t)row[2].number};
+        }
+    }
+    return taken;
+}
+
+static void visit_row(const struct value *row, const struct rows *times,
+                      void (*visit)(void *user, const struct store_usage *usage), void *user) {
+    struct store_usage_time taken[STORE_USAGE_BUCKETS];
+    uint32_t count = take_times(times, row[0].number, taken);
+    visit(user, &(struct store_usage){.tool = value_as_text(&row[1]),
+                                      .version = value_as_text(&row[2]),
+                                      .calls = (uint64_t)row[3].number,
+                                      .failures = (uint64_t)row[4].number,
+                                      .unlogged = (uint64_t)row[5].number,
+                                      .total_ns = (uint64_t)row[6].number,
+                                      .max_ns = (uint64_t)row[7].number,
+                                      .cpu_calls = (uint64_t)row[8].number,
+                                      .cpu_ns = (uint64_t)row[9].number,
+                                      .memory_calls = (uint64_t)row[10].number,
+                                      .memory = (uint64_t)row[11].number,
+                                      .bytes_in = (uint64_t)row[12].number,
+                                      .bytes_out = (uint64_t)row[13].number,
+                                      .first_ms = row[14].number,
+                                      .last_ms = row[15].number,
+                                      .last_error = value_as_optional_text(&row[16]),
+                                      .last_error_ms = row[17].number,
+                                      .p50_ns = store_usage_quantile(taken, count, 50),
+                                      .p95_ns = store_usage_quantile(taken, count, 95),
+                                      .p99_ns = store_usage_quantile(taken, count, 99),
+                                      .times = taken,
+                                      .time_count = count});
+}
+
+int store_read_usage(struct store *store,
+                     void (*visit)(void *user, const struct store_usage *usage), void *user,
+                     struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows times = ROWS_INIT;
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    /* Calls that another process adds between the two are missing in the times only. */
+    int code = database_read(store, SCHEMA_CALLS,
+                             "SELECT usage, bucket, count FROM usage_times ORDER BY usage, bucket",
+                             NO_VALUES, &times, err);
+    if (code == 0) {
+        code = database_read(
+                store, SCHEMA_CALLS,
+                "SELECT id, tool, version, calls, failures, unlogged, total_ns, max_ns, cpu_calls, "
+                "cpu_ns, memory_calls, memory, bytes_in, bytes_out, first_ms, last_ms, last_error, "
+                "last_error_ms FROM usage ORDER BY tool, version",
+                NO_VALUES, &rows, err);
+    }
+    for (size_t i = 0; i < rows.count; i++) {
+        visit_row(rows_at(&rows, i), &times, visit, user);
+    }
+    return code;
+}

@@ -1,0 +1,83 @@
+/* log, stats: what earlier runs did. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+static void call_some(void) {
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
+    EXPECT(RUN("call", "add", "{\"a\":\"x\"}"), 4, "", NULL);
+    EXPECT(RUN("call", "greet", "--arg", "name=x"), 0, NULL, "");
+}
+
+static void calls_are_in_the_log(void **state) {
+    (void)state;
+    EXPECT(RUN("log"), 0, "", "toolrack: no calls are logged that fit\n");
+    call_some();
+    EXPECT_JSON(RUN("log", "--json"), 0, "/0/tool", "\"add\"", "/0/ok", "true", "/0/channel",
+                "\"cli\"", "/0/result", "\"3.0\"", "/1/ok", "false", "/1/error/type",
+                "\"InvalidArguments\"", "/2/tool", "\"greet\"", "/3", "");
+    EXPECT_JSON(RUN("log", "--json", "--errors"), 0, "/0/tool", "\"add\"", "/1", "");
+    EXPECT_JSON(RUN("log", "--json", "--tool", "greet"), 0, "/0/tool", "\"greet\"", "/1", "");
+    EXPECT_JSON(RUN("log", "--json", "--limit", "1"), 0, "/0/tool", "\"greet\"", "/1", "");
+    EXPECT_JSON(RUN("log", "--json", "--since", "1h"), 0, "/2/tool", "\"greet\"");
+    EXPECT_JSON(RUN("log", "--json", "--since", "2100-01-01"), 0, "", "[]");
+    EXPECT(RUN("log", "--errors"), 0,
+           "ID  TIME*TOOL*RESULT*DURATION*IN*OUT*DETAIL\n*add@*InvalidArguments*\n", "");
+}
+
+static void a_wrong_filter_is_wrong_usage(void **state) {
+    (void)state;
+    EXPECT(RUN("log", "--since", "soon"), 2, "", "*--since takes a duration*\"soon\"*");
+    EXPECT(RUN("log", "--limit", "0"), 2, "", "*--limit takes a number from 1*\"0\"*");
+}
+
+static void statistics_add_up(void **state) {
+    (void)state;
+    EXPECT(RUN("stats"), 0, "", "toolrack: no calls were made yet\n");
+    call_some();
+    call_some();
+    EXPECT_JSON(RUN("stats", "--json"), 0, "/0/tool", "\"add\"", "/0/calls", "4", "/0/failures",
+                "2", "/0/success_rate", "0.5", "/0/last_error/type", "\"InvalidArguments\"",
+                "/1/tool", "\"greet\"", "/1/calls", "2", "/1/last_error", "null", "/2", "");
+    EXPECT(RUN("stats"), 0, "NAME*VERSION*CALLS*SUCCESS*\nadd*4*50.0 %*\ngreet*100.0 %*\n", "");
+    EXPECT(RUN("stats", "add"), 0, "add *\ncalls        4, 2 of them failed\n*last error*", "");
+    EXPECT_JSON(RUN("stats", "total", "--json"), 0, "", "[]");
+    EXPECT(RUN("stats", "nothing_of_the_kind"), 3, "", "toolrack: NotFound: *");
+    EXPECT_JSON(RUN("show", "add", "--json"), 0, "/statistics/calls", "4", "/statistics/failures",
+                "2");
+}
+
+static void follow_goes_on_until_it_is_told_to_end(void **state) {
+    (void)state;
+    call_some();
+    EXPECT(RUN_WITH(HOW(.wait_for = "Ctrl-C ends it", .send = SIGINT), "log", "--follow", "--json",
+                    "--tool", "greet"),
+           0, "{\"id\":*\"tool\":\"greet\"*}\n", "toolrack: following the log; Ctrl-C ends it\n");
+}
+
+static void a_damaged_store_costs_no_call(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("state", 0700), 0);
+    e2e_write("state/toolrack.db", "somebody's own words, and no database\n");
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "*calls are not logged*");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(calls_are_in_the_log),
+            TEST(a_wrong_filter_is_wrong_usage),
+            TEST(statistics_add_up),
+            TEST(follow_goes_on_until_it_is_told_to_end),
+            TEST(a_damaged_store_costs_no_call),
+    };
+    return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}

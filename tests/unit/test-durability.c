@@ -1,0 +1,601 @@
+/* What a host has acknowledged is kept, whatever happens to it or to the disk; and where nothing
+ * can be kept it serves on and says so. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "own-mounts.h"
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+
+static double add(double a, double b) {
+    return a + b;
+}
+TR_TOOL(add, "Add two numbers", TR_F64, (TR_F64, a, "first"), (TR_F64, b, "second"))
+static double twice(double a) {
+    return 2 * a;
+}
+TR_TOOL(twice, "Double a number", TR_F64, (TR_F64, a, "what"))
+static tr_status risky(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(risky, ("Risky", .permission = TR_DANGEROUS), TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN(("durable", .flags = TR_THREAD_SAFE), "1.0.0", add, twice, risky)
+
+/* ----------------------------------------------------------------- fixture */
+
+static char dir[64];
+static char db_path[96];
+static struct toolrack *host;
+static struct toolrack_error err;
+static char logged[16384];
+
+/* Where there is memory for files it is used: to sync them takes no time there. */
+static int make_folder(void **state) {
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "%s/toolrack-test-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (mkdtemp(dir) == NULL) {
+        return -1;
+    }
+    (void)snprintf(db_path, sizeof db_path, "%s/toolrack.db", dir);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[96];
+    toolrack_close(host);
+    host = NULL;
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command);
+}
+
+static void take_line(void *user, enum toolrack_log_level level, const char *source,
+                      const char *line) {
+    (void)user;
+    if (level == TOOLRACK_LOG_ERROR) {
+        size_t length = strlen(logged);
+        (void)snprintf(logged + length, sizeof logged - length, "%s: %s\n", source, line);
+    }
+}
+
+/* 0, or the code of the failure: for children too, which may not assert. */
+static int open_host(void) {
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = dir;
+    options.no_scan = true;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
+    options.log = take_line;
+    options.log_level = TOOLRACK_LOG_ERROR;
+    logged[0] = '\0';
+    int code = toolrack_open(&options, &host, &err);
+    return code == 0 ? toolrack_register(host, &toolrack_plugin, NULL, &err) : code;
+}
+
+static void close_host(void) {
+    toolrack_close(host);
+    host = NULL;
+}
+
+static bool serves(void) {
+    struct toolrack_result *result = NULL;
+    bool works = toolrack_call(host, "twice", "{\"a\":21}", NULL, &result, &err) == 0 &&
+                 strcmp(toolrack_result_json(result, NULL), "42.0") == 0;
+    toolrack_result_free(result);
+    return works;
+}
+
+static void assert_serves(void) {
+    if (!serves()) {
+        fail_msg("a call fails: %s", err.message);
+    }
+}
+
+/* The first value that a statement gives, as a number; -1 when it gives none. */
+static int64_t ask(const char *sql) {
+    int64_t answer = -1;
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_open(db_path, &db) == SQLITE_OK &&
+        sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        answer = sqlite3_column_int64(statement, 0);
+    }
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return answer;
+}
+
+static bool is_sound(void) {
+    return ask("SELECT count(*) = 1 AND max(integrity_check) = 'ok' FROM pragma_integrity_check") ==
+           1;
+}
+
+static int wait_for(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Run a part of a test in a process of its own, which gives 0 or a number of what is wrong. */
+static void run_child(int (*part)(void), const char *skipped) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(part());
+    }
+    int status = wait_for(child);
+    if (status == CHILD_SKIPS) {
+        print_message("%s\n", skipped);
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+/* --------------------------------------------------------------- decisions */
+
+/* The kinds of decisions, each of which can be found again with its number. */
+enum { SETTING, PRIORITY, GRANT, FEEDBACK, MARK, KINDS };
+
+/* The number of the last decision of a kind among the first `count`; 0: there is none. Decisions
+ * begin with 1. */
+static int64_t last_of(int kind, int64_t count) {
+    int64_t back = (count - kind) % KINDS;
+    int64_t number = count - (back < 0 ? back + KINDS : back);
+    return number > 0 ? number : 0;
+}
+
+static int decide(int64_t number) {
+    char text[32];
+    (void)snprintf(text, sizeof text, "%lld", (long long)number);
+    switch (number % KINDS) {
+    case SETTING: return toolrack_set_enabled(host, "add", number % (2 * KINDS) != 0, &err);
+    case PRIORITY: return toolrack_set_priority(host, "add", (int)number, &err);
+    case GRANT: return toolrack_grant(host, "risky", 0, text, &err);
+    case FEEDBACK: return toolrack_feedback(host, "add", true, 0, text, &err);
+    default:
+        return toolrack_mark(host, number % 2 == 0 ? TOOLRACK_BLACKLIST : TOOLRACK_WHITELIST, "add",
+                             true, text, text, &err);
+    }
+}
+
+/* What is kept of each kind: its last number, of the setting whether it is on. */
+static const char *const questions[KINDS] = {
+        [SETTING] = "SELECT coalesce(max(enabled), -1) FROM settings",
+        [PRIORITY] = "SELECT coalesce(max(priority), 0) FROM settings",
+        [GRANT] = "SELECT coalesce(max(CAST(who AS INTEGER)), 0) FROM grants",
+        [FEEDBACK] = "SELECT coalesce(max(CAST(who AS INTEGER)), 0) FROM feedback",
+        [MARK] = "SELECT coalesce(max(CAST(why AS INTEGER)), 0) FROM marks",
+};
+
+static int64_t expected(int kind, int64_t count) {
+    int64_t number = last_of(kind, count);
+    return kind != SETTING ? number : number == 0 ? -1 : number % (2 * KINDS) != 0;
+}
+
+/* Whether exactly the first `count` decisions are kept. */
+static bool has_kept(int64_t count) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (ask(questions[kind]) != expected(kind, count)) {
+            return false;
+        }
+    }
+    return ask("SELECT count(*) FROM feedback") == (count + KINDS - FEEDBACK) / KINDS;
+}
+
+/* -------------------------------------------------------------------- kill */
+
+#define KILLS             200
+/* A host is killed after so many decisions at most, and then within so long. */
+#define DECISIONS_MAX     30u
+#define KILL_DELAY_NS_MAX 1000000u
+
+/* Each number is acknowledged on `out` when its decision was. Ends by SIGKILL only. */
+static void decide_until_killed(int out) {
+    if (open_host() == 0) {
+        for (int64_t i = 1; decide(i) == 0 && write(out, &i, sizeof i) == (ssize_t)sizeof i; i++) {
+        }
+    }
+    (void)fprintf(stderr, "%s\n", err.message);
+    _exit(1);
+}
+
+/* No event says when a commit is half done: that is anywhere within the next milliseconds. */
+static void wait_busily(uint64_t ns) {
+    for (uint64_t until = clock_now_ns() + ns; clock_now_ns() < until;) {
+    }
+}
+
+/* How many decisions a host acknowledged before it was killed. */
+static int64_t kill_host(unsigned after, uint64_t delay_ns) {
+    int pipe_fds[2];
+    int64_t number = 0;
+    int64_t last = 0;
+    assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        decide_until_killed(pipe_fds[1]);
+    }
+    (void)close(pipe_fds[1]);
+    for (bool killed = false;;) {
+        if (!killed && last >= after) {
+            wait_busily(delay_ns);
+            (void)kill(child, SIGKILL);
+            killed = true;
+        }
+        if (read(pipe_fds[0], &number, sizeof number) != (ssize_t)sizeof number) {
+            break;
+        }
+        assert_int_equal(number, last + 1);
+        last = number;
+    }
+    (void)close(pipe_fds[0]);
+    assert_int_equal(wait_for(child), 128 + SIGKILL);
+    return last;
+}
+
+static void remove_files(void) {
+    char command[96];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'/*", dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void no_decision_is_lost_by_a_kill(void **state) {
+    (void)state;
+    unsigned seed = (unsigned)time(NULL);
+    const char *given = getenv("TEST_SEED");
+    seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : seed;
+    print_message("# TEST_SEED=%u\n", seed);
+    srand(seed);
+    for (int round = 0; round < KILLS; round++) {
+        /* 0: while it opens, or makes the file. */
+        unsigned after = (unsigned)rand() % DECISIONS_MAX;
+        int64_t last = kill_host(after, (uint64_t)rand() % KILL_DELAY_NS_MAX);
+        if (access(db_path, F_OK) == 0) {
+            assert_int_equal(open_host(), 0);
+            assert_string_equal(logged, "");
+            assert_serves();
+            close_host();
+            assert_true(is_sound());
+        }
+        if (last > 0 && !has_kept(last) && !has_kept(last + 1)) {
+            fail_msg("round %d: of %lld decisions some are lost", round, (long long)last);
+        }
+        remove_files();
+    }
+}
+
+/* ------------------------------------------------------------ nothing can be kept */
+
+/* 0 when each kind of decision fails, says where and what of, and leaves all as it was. */
+static int all_decisions_fail(const char *message) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *before = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *after = NULL;
+    (void)toolrack_grants(host, &before, NULL);
+    for (int64_t number = 1; number <= KINDS; number++) {
+        if (decide(number) != TOOLRACK_E_IO || strstr(err.message, message) == NULL ||
+            strstr(err.message, dir) == NULL) {
+            (void)fprintf(stderr, "decision %lld: %s\n", (long long)number, err.message);
+            return 10 + (int)number;
+        }
+    }
+    (void)toolrack_grants(host, &after, NULL);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_get(host, "add");
+    return !toolrack_tool_enabled(tool) || toolrack_tool_priority(tool) == 1                ? 20
+           : strcmp(toolrack_text_data(before, NULL), toolrack_text_data(after, NULL)) != 0 ? 21
+                                                                                            : 0;
+}
+
+static char large[4097];
+
+/* Opinions of somebody with a long name until there is no room; whether that came. */
+static bool fill_up(void) {
+    memset(large, 'w', sizeof large - 1);
+    int code = 0;
+    for (int i = 0; code == 0 && i < 1000; i++) {
+        code = toolrack_feedback(host, "twice", true, 0, large, &err);
+    }
+    /* The rest is too little for a long name, but not for a number. */
+    for (int i = 0; code == TOOLRACK_E_IO && i < 1000; i++) {
+        if (toolrack_set_priority(host, "risky", -i, &err) == TOOLRACK_E_IO) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without room, and with room again. 0, or a number of what is wrong. */
+static int run_out_of_room(const char *message, bool (*make_room)(void)) {
+    if (open_host() < 0 || toolrack_set_priority(host, "twice", 7, &err) < 0 || !fill_up()) {
+        (void)fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    int code = serves() ? all_decisions_fail(message) : 2;
+    if (code != 0) {
+        return code;
+    }
+    if (!serves() || !make_room()) {
+        return 3;
+    }
+    for (int64_t number = 1; number <= KINDS; number++) {
+        if (decide(number) < 0) {
+            (void)fprintf(stderr, "with room again: %s\n", err.message);
+            return 4;
+        }
+    }
+    close_host();
+    if (!is_sound() || ask(questions[PRIORITY]) != 7 || ask(questions[GRANT]) != GRANT) {
+        return 5;
+    }
+    return open_host() == 0 && logged[0] == '\0' && serves() ? 0 : 6;
+}
+
+static char ballast_path[96];
+
+static bool write_ballast(void) {
+    static const char zeros[256 * 1024];
+    (void)snprintf(ballast_path, sizeof ballast_path, "%s/ballast", dir);
+    CLEANUP(closep) int fd = open(ballast_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    return fd >= 0 && write(fd, zeros, sizeof zeros) == (ssize_t)sizeof zeros;
+}
+
+static bool remove_ballast(void) {
+    return unlink(ballast_path) == 0;
+}
+
+static int full_disk(void) {
+    if (!mount_small_disk(dir, "size=768k,mode=0700")) {
+        return CHILD_SKIPS;
+    }
+    return write_ballast() ? run_out_of_room("cannot write to", remove_ballast) : 9;
+}
+
+static void a_full_disk_costs_what_came_after(void **state) {
+    (void)state;
+    run_child(full_disk, "# SKIPPED: cannot mount a small disk in a namespace of its own");
+}
+
+static bool set_file_limit(rlim_t size) {
+    struct rlimit limit;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0) {
+        return false;
+    }
+    limit.rlim_cur = size;
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0;
+}
+
+static bool lift_file_limit(void) {
+    return set_file_limit(RLIM_INFINITY);
+}
+
+/* As with a quota: no file may grow beyond 300 KiB. */
+static int full_file(void) {
+    return set_file_limit((rlim_t)300 * 1024) ? run_out_of_room("cannot write to", lift_file_limit)
+                                              : CHILD_SKIPS;
+}
+
+static void a_file_that_may_not_grow_is_a_full_disk(void **state) {
+    (void)state;
+    run_child(full_file, "# SKIPPED: cannot limit the size of files");
+}
+
+/* --------------------------------------------------------------- read only */
+
+/* With a setting, a grant and a mark made by a host that has ended. */
+static void make_state(void) {
+    assert_int_equal(open_host(), 0);
+    assert_int_equal(toolrack_set_priority(host, "twice", 7, &err), 0);
+    assert_int_equal(toolrack_grant(host, "risky", 0, "ann", &err), 0);
+    assert_int_equal(toolrack_mark(host, TOOLRACK_BLACKLIST, "add", true, NULL, "ann", &err), 0);
+    for (int i = 0; i < 200; i++) {
+        assert_int_equal(toolrack_feedback(host, "add", true, 0, "ann", &err), 0);
+    }
+    close_host();
+}
+
+static int read_only_folder(void) {
+    if (!mount_read_only(dir)) {
+        return CHILD_SKIPS;
+    }
+    if (open_host() < 0 || logged[0] != '\0') {
+        return 1;
+    }
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *twice_tool = toolrack_get(host, "twice");
+    struct toolrack_result *result = NULL;
+    if (toolrack_tool_priority(twice_tool) != 7 ||
+        toolrack_call(host, "risky", "{}", NULL, &result, &err) < 0) {
+        return 2;
+    }
+    toolrack_result_free(result);
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (toolrack_recommend(host, NULL, &text, &err) < 0 ||
+        strstr(toolrack_text_data(text, NULL), "\"add\"") != NULL) {
+        return 3;
+    }
+    int code = serves() ? all_decisions_fail("may write to the file and its folder") : 4;
+    close_host();
+    return code;
+}
+
+static void a_read_only_folder_is_read_and_served(void **state) {
+    (void)state;
+    make_state();
+    run_child(read_only_folder,
+              "# SKIPPED: cannot mount a folder read-only in a namespace of its own");
+}
+
+/* ----------------------------------------------------------------- damaged */
+
+static void read_file(const char *path, struct buf *ret) {
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char block[4096];
+    ssize_t got = 0;
+    assert_true(fd >= 0);
+    buf_clear(ret);
+    while ((got = read(fd, block, sizeof block)) > 0) {
+        buf_add(ret, block, (size_t)got);
+    }
+    assert_int_equal(got, 0);
+    assert_false(ret->failed);
+}
+
+/* Alone, as after a restore: what stood beside it is gone. */
+static void put_file(const char *bytes, size_t length) {
+    remove_files();
+    CLEANUP(closep) int fd = open(db_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, length), (ssize_t)length);
+}
+
+/* A host opens on what is there, serves, says so, keeps nothing and leaves the file as it is. */
+static void assert_left_alone(const char *what, const char *message) {
+    CLEANUP(buf_finish) struct buf before = BUF_INIT;
+    CLEANUP(buf_finish) struct buf after = BUF_INIT;
+    read_file(db_path, &before);
+    assert_int_equal(open_host(), 0);
+    if (strstr(logged, "store: settings made earlier are not in effect: ") == NULL ||
+        strstr(logged, message) == NULL || strstr(logged, "it is left as it is") == NULL) {
+        fail_msg("%s: it is not said: '%s'", what, logged);
+    }
+    assert_serves();
+    int code = all_decisions_fail("it is left as it is");
+    if (code != 0) {
+        fail_msg("%s: %d", what, code);
+    }
+    assert_serves();
+    close_host();
+    read_file(db_path, &after);
+    assert_int_equal(after.length, before.length);
+    assert_memory_equal(after.data, before.data, before.length);
+}
+
+static void flip(struct buf *file, size_t at, size_t count) {
+    for (size_t i = at; i < at + count && i < file->length; i++) {
+        file->data[i] = (char)~file->data[i];
+    }
+}
+
+static void a_damaged_file_is_served_without(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf sound = BUF_INIT;
+    make_state();
+    char question[128];
+    read_file(db_path, &sound);
+    /* The settings are the first that is read. */
+    (void)snprintf(question, sizeof question,
+                   "SELECT (rootpage - 1) * (SELECT page_size FROM pragma_page_size) FROM "
+                   "sqlite_schema WHERE name = 'settings'");
+    const int64_t settings_at = ask(question);
+    assert_true(settings_at > 0 && (size_t)settings_at < sound.length);
+    const struct {
+        const char *what;
+        size_t at;
+        size_t count;
+        size_t length; /* of what is left; 0: all */
+    } damages[] = {
+            {"the magic", 0, 4, 0},
+            {"the first page's header", 100, 8, 0},
+            {"the names of the tables", 108, 200, 0},
+            {"a page that is read", (size_t)settings_at, 8, 0},
+            {"all but the header", 100, SIZE_MAX / 2, 0},
+            {"cut in the first page", 0, 0, 1000},
+            {"cut after the first page", 0, 0, 4096},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(damages); i++) {
+        CLEANUP(buf_finish) struct buf file = BUF_INIT;
+        buf_add(&file, sound.data, sound.length);
+        flip(&file, damages[i].at, damages[i].count);
+        put_file(file.data, damages[i].length != 0 ? damages[i].length : file.length);
+        assert_left_alone(damages[i].what, dir);
+    }
+    static const char zeros[8192];
+    put_file(zeros, sizeof zeros);
+    assert_left_alone("zeros", "not a database");
+    static const char text[] = "Dear diary,\nthis is not a database.\n";
+    put_file(text, sizeof text - 1);
+    assert_left_alone("a text", "not a database");
+}
+
+/* Anywhere: perhaps nobody notices, but nothing ends, and what is said to be left alone is. */
+static void damage_anywhere_ends_nobody(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf sound = BUF_INIT;
+    make_state();
+    read_file(db_path, &sound);
+    unsigned seed = (unsigned)time(NULL);
+    const char *given = getenv("TEST_SEED");
+    seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : seed;
+    print_message("# TEST_SEED=%u\n", seed);
+    srand(seed);
+    for (int round = 0; round < 100; round++) {
+        CLEANUP(buf_finish) struct buf file = BUF_INIT;
+        CLEANUP(buf_finish) struct buf after = BUF_INIT;
+        buf_add(&file, sound.data, sound.length);
+        flip(&file, (size_t)rand() % file.length, 1 + (size_t)rand() % 64);
+        put_file(file.data, file.length);
+        assert_int_equal(open_host(), 0);
+        assert_serves();
+        bool said = strstr(logged, "it is left as it is") != NULL;
+        for (int64_t number = 1; number <= KINDS; number++) {
+            int code = decide(number);
+            assert_true(code == TOOLRACK_E_IO || (code == 0 && !said));
+        }
+        assert_serves();
+        close_host();
+        read_file(db_path, &after);
+        assert_true(!said || (after.length == file.length &&
+                              memcmp(after.data, file.data, file.length) == 0));
+    }
+}
+
+static void a_newer_file_is_served_without(void **state) {
+    (void)state;
+    make_state();
+    (void)ask("PRAGMA user_version = 99");
+    assert_int_equal(ask("PRAGMA user_version"), 99);
+    assert_left_alone("a newer form", "was written by a newer toolrack (form 99");
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            WITH_FOLDER(no_decision_is_lost_by_a_kill),
+            WITH_FOLDER(a_full_disk_costs_what_came_after),
+            WITH_FOLDER(a_file_that_may_not_grow_is_a_full_disk),
+            WITH_FOLDER(a_read_only_folder_is_read_and_served),
+            WITH_FOLDER(a_damaged_file_is_served_without),
+            WITH_FOLDER(damage_anywhere_ends_nobody),
+            WITH_FOLDER(a_newer_file_is_served_without),
+    };
+    return cmocka_run_group_tests_name("durability", tests, NULL, NULL);
+}

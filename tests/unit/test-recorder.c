@@ -1,0 +1,606 @@
+/* The recorder: what was called, in the log and in the statistics, and what hides, fills or fails
+ * on the way there. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/ring.h"
+#include "schema/secret.h"
+#include "toolrack/plugin.h"
+#include "toolrack/records.h"
+#include "toolrack/toolrack.h"
+
+#define SECRET "hunter2-is-a-secret"
+
+/* ----------------------------------------------------------------- fixture */
+
+static char dir[64];
+static struct toolrack *host;
+static struct toolrack_error err;
+static yyjson_doc *read_doc; /* what was read last */
+static unsigned store_lines; /* of the host's log, about the store */
+
+static tr_status echo(struct tr_call *call) {
+    return tr_put_string(call, NULL, tr_get_string(call, "text", "nothing"));
+}
+
+static tr_status refuse(struct tr_call *call) {
+    return tr_fail(call, TR_FAILED, NULL, "no, for a reason");
+}
+
+static tr_status hang(struct tr_call *call) {
+    while (!tr_cancelled(call)) {
+        (void)usleep(1000);
+    }
+    return TR_CANCELLED;
+}
+
+static tr_status login(struct tr_call *call) {
+    (void)tr_put_object(call, NULL);
+    (void)tr_put_string(call, "token", SECRET);
+    (void)tr_put_string(call, "user", "ann");
+    return tr_put_end(call);
+}
+
+static const struct tr_tool echo_tool = {.size = sizeof echo_tool,
+                                         .name = "echo",
+                                         .description = "Echo",
+                                         .schema = "{\"type\":\"object\"}",
+                                         .run = echo};
+static const struct tr_tool refuse_tool = {.size = sizeof refuse_tool,
+                                           .name = "refuse",
+                                           .description = "Refuse",
+                                           .schema = "{\"type\":\"object\"}",
+                                           .run = refuse};
+static const struct tr_tool hang_tool = {.size = sizeof hang_tool,
+                                         .name = "hang",
+                                         .description = "Hang",
+                                         .schema = "{\"type\":\"object\"}",
+                                         .run = hang};
+static const struct tr_tool login_tool = {
+        .size = sizeof login_tool,
+        .name = "login",
+        .description = "Log in",
+        .schema = "{\"type\":\"object\",\"properties\":{\"user\":{\"type\":\"string\"},"
+                  "\"password\":{\"type\":\"string\",\"format\":\"password\"},"
+                  "\"keys\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/key\"}}},"
+                  "\"$defs\":{\"key\":{\"type\":\"string\",\"writeOnly\":true}}}",
+        .result_schema = "{\"type\":\"object\",\"properties\":{\"token\":{\"type\":\"string\","
+                         "\"writeOnly\":true}}}",
+        .run = login};
+
+static void count_store_lines(void *user, enum toolrack_log_level level, const char *source,
+                              const char *line) {
+    (void)user;
+    (void)level;
+    (void)line;
+    store_lines += strcmp(source, "store") == 0;
+}
+
+static void open_host(const char *state_dir) {
+    static const struct tr_tool *const table[] = {&echo_tool, &refuse_tool, &hang_tool,
+                                                  &login_tool};
+    const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                     .size = sizeof plugin,
+                                     .abi_major = TR_ABI_MAJOR,
+                                     .id = "recorded",
+                                     .version = "1.2.0",
+                                     .flags = TR_THREAD_SAFE,
+                                     .tools = table,
+                                     .tool_count = ARRAY_LENGTH(table),
+                                     .tool_size = sizeof(struct tr_tool)};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = state_dir;
+    options.no_scan = true;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
+    options.log = count_store_lines;
+    toolrack_close(host);
+    host = NULL;
+    store_lines = 0;
+    assert_int_equal(toolrack_open(&options, &host, &err), 0);
+    assert_int_equal(toolrack_register(host, &plugin, NULL, &err), 0);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "%s/toolrack-test-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    return mkdtemp(dir) != NULL ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[96];
+    toolrack_close(host);
+    host = NULL;
+    yyjson_doc_free(read_doc);
+    read_doc = NULL;
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command);
+}
+
+static int call_with(const char *name, const char *arguments, uint32_t deadline_ms) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.caller = "ann";
+    options.conversation = "talk";
+    options.deadline_ms = deadline_ms;
+    int code = toolrack_call(host, name, arguments, &options, &result, &err);
+    if (code == 0) {
+        toolrack_result_free(result);
+    }
+    return code;
+}
+
+static int call(const char *name, const char *arguments) {
+    return call_with(name, arguments, TOOLRACK_NO_DEADLINE);
+}
+
+static yyjson_val *take(struct toolrack_text *text) {
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    yyjson_doc_free(read_doc);
+    read_doc = yyjson_read(json, length, 0);
+    toolrack_text_unref(text);
+    assert_non_null(read_doc);
+    return yyjson_doc_get_root(read_doc);
+}
+
+static yyjson_val *read_log(const struct toolrack_log_filter *filter) {
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_log(host, filter, &text, &err), 0);
+    return take(text);
+}
+
+static yyjson_val *read_usage(const char *name) {
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_usage(host, name, &text, &err), 0);
+    return take(text);
+}
+
+static const char *text_at(yyjson_val *root, const char *pointer) {
+    return yyjson_get_str(yyjson_ptr_get(root, pointer));
+}
+
+static uint64_t number_at(yyjson_val *root, const char *pointer) {
+    yyjson_val *value = yyjson_ptr_get(root, pointer);
+    assert_true(yyjson_is_uint(value));
+    return yyjson_get_uint(value);
+}
+
+/* --------------------------------------------------------------------- log */
+
+static void a_call_is_logged_and_counted(void **state) {
+    (void)state;
+    open_host(dir);
+    assert_int_equal(call("echo", "{\"text\":\"hello\"}"), 0);
+    assert_int_equal(call("refuse", "{}"), TOOLRACK_E_EXECUTION_FAILED);
+    yyjson_val *log = read_log(NULL);
+    assert_int_equal(yyjson_arr_size(log), 2);
+    assert_string_equal(text_at(log, "/0/tool"), "echo");
+    assert_string_equal(text_at(log, "/0/version"), "1.2.0");
+    assert_string_equal(text_at(log, "/0/plugin"), "recorded");
+    assert_string_equal(text_at(log, "/0/caller"), "ann");
+    assert_string_equal(text_at(log, "/0/channel"), "api");
+    assert_string_equal(text_at(log, "/0/conversation"), "talk");
+    assert_true(yyjson_is_null(yyjson_ptr_get(log, "/0/trace")));
+    assert_string_equal(text_at(log, "/0/arguments"), "{\"text\":\"hello\"}");
+    assert_string_equal(text_at(log, "/0/result"), "\"hello\"");
+    assert_int_equal(number_at(log, "/0/bytes_in"), 16);
+    assert_int_equal(number_at(log, "/0/bytes_out"), 7);
+    assert_true(yyjson_is_true(yyjson_ptr_get(log, "/0/ok")));
+    assert_true(yyjson_is_null(yyjson_ptr_get(log, "/0/error")));
+    assert_true(yyjson_is_uint(yyjson_ptr_get(log, "/0/cpu_ns")));
+    assert_true(number_at(log, "/0/time_ms") > 1500000000000);
+    assert_false(yyjson_is_true(yyjson_ptr_get(log, "/1/ok")));
+    assert_string_equal(text_at(log, "/1/error/type"), "ExecutionFailed");
+    assert_string_equal(text_at(log, "/1/error/message"), "no, for a reason");
+    assert_string_equal(text_at(log, "/1/error/tool_name"), "refuse");
+    assert_true(number_at(log, "/1/id") > number_at(log, "/0/id"));
+}
+
+static void the_statistics_outlive_the_host(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        open_host(dir);
+        assert_int_equal(call("echo", "{}"), 0);
+        assert_int_equal(call("refuse", "{}"), TOOLRACK_E_EXECUTION_FAILED);
+    }
+    open_host(dir);
+    yyjson_val *usage = read_usage(NULL);
+    assert_int_equal(yyjson_arr_size(usage), 2);
+    assert_string_equal(text_at(usage, "/0/tool"), "echo");
+    assert_int_equal(number_at(usage, "/0/calls"), 3);
+    assert_int_equal(number_at(usage, "/0/failures"), 0);
+    assert_true(number_at(usage, "/0/p50_ns") <= number_at(usage, "/0/p99_ns"));
+    assert_true(number_at(usage, "/0/p99_ns") <= number_at(usage, "/0/max_ns"));
+    assert_int_equal(number_at(usage, "/1/failures"), 3);
+    assert_string_equal(text_at(usage, "/1/last_error/type"), "ExecutionFailed");
+    assert_true(number_at(usage, "/1/last_error/time_ms") >= number_at(usage, "/1/first_ms"));
+    assert_int_equal(yyjson_arr_size(read_usage("echo@1.2.0")), 1);
+    assert_int_equal(yyjson_arr_size(read_usage("hang")), 0);
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_usage(host, "ehco", &text, &err), TOOLRACK_E_NOT_FOUND);
+}
+
+static void the_log_is_filtered(void **state) {
+    (void)state;
+    open_host(dir);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(call("echo", "{}"), 0);
+        assert_int_equal(call("refuse", "{}"), TOOLRACK_E_EXECUTION_FAILED);
+    }
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    filter.tool = "echo";
+    assert_int_equal(yyjson_arr_size(read_log(&filter)), 5);
+    filter.tool = "echo@1.2.0";
+    assert_int_equal(yyjson_arr_size(read_log(&filter)), 5);
+    filter.tool = "echo@1.2.1";
+    assert_int_equal(yyjson_arr_size(read_log(&filter)), 0);
+    filter.tool = NULL;
+    filter.errors = true;
+    assert_int_equal(yyjson_arr_size(read_log(&filter)), 5);
+    filter.errors = false;
+    filter.limit = 3;
+    yyjson_val *newest = read_log(&filter);
+    assert_int_equal(yyjson_arr_size(newest), 3);
+    uint64_t middle = number_at(newest, "/1/id");
+    assert_true(number_at(newest, "/0/id") < middle);
+    filter.after_id = middle;
+    assert_int_equal(yyjson_arr_size(read_log(&filter)), 1);
+    filter.after_id = 0;
+    filter.since_ms = INT64_MAX;
+    assert_int_equal(yyjson_arr_size(read_log(&filter)), 0);
+}
+
+static void long_texts_are_cut_at_a_character(void **state) {
+    (void)state;
+    char arguments[2 * TOOLRACK_LOG_ARGUMENTS_MAX + 64] = "{\"text\":\"x";
+    size_t at = strlen(arguments);
+    for (unsigned i = 0; i < TOOLRACK_LOG_ARGUMENTS_MAX; i++) {
+        memcpy(arguments + at, "\xc3\xbc", 2);
+        at += 2;
+    }
+    memcpy(arguments + at, "\"}", 3);
+    open_host(dir);
+    assert_int_equal(call("echo", arguments), 0);
+    yyjson_val *log = read_log(NULL);
+    size_t length = strlen(text_at(log, "/0/arguments"));
+    assert_in_range(length, TOOLRACK_LOG_ARGUMENTS_MAX - 1, TOOLRACK_LOG_ARGUMENTS_MAX);
+    assert_int_equal(number_at(log, "/0/bytes_in"), at + 2);
+    assert_in_range(strlen(text_at(log, "/0/result")), TOOLRACK_LOG_RESULT_MAX - 1,
+                    TOOLRACK_LOG_RESULT_MAX);
+}
+
+static void arguments_that_are_no_text_do_not_spoil_the_log(void **state) {
+    (void)state;
+    open_host(dir);
+    assert_int_equal(call("echo", "{\"text\":\"\xff\xfe\"}"), TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_int_equal(call("echo", NULL), 0);
+    yyjson_val *log = read_log(NULL);
+    assert_string_equal(text_at(log, "/0/arguments"), "{\"text\":\"??\"}");
+    assert_string_equal(text_at(log, "/1/arguments"), "");
+}
+
+/* ------------------------------------------------------------------ secrets */
+
+/* Whether the files of the state folder hold a text. */
+static bool folder_has(const char *text) {
+    char command[160];
+    (void)snprintf(command, sizeof command, "grep -rqF -- '%s' '%s'", text, dir);
+    return system(command) == 0;
+}
+
+static void secrets_do_not_reach_the_disk(void **state) {
+    (void)state;
+    open_host(dir);
+    assert_int_equal(call("login", "{\"user\":\"ann\",\"password\":\"" SECRET
+                                   "\",\"keys\":[\"" SECRET "\"]}"),
+                     0);
+    assert_int_equal(call("login", "{\"password\":\"" SECRET), TOOLRACK_E_INVALID_ARGUMENTS);
+    yyjson_val *log = read_log(NULL);
+    assert_string_equal(text_at(log, "/0/arguments"),
+                        "{\"user\":\"ann\",\"password\":\"***\",\"keys\":[\"***\"]}");
+    assert_string_equal(text_at(log, "/0/result"), "{\"token\":\"***\",\"user\":\"ann\"}");
+    assert_string_equal(text_at(log, "/1/arguments"), "***");
+    toolrack_close(host);
+    host = NULL;
+    assert_true(folder_has("recorded"));
+    assert_false(folder_has(SECRET));
+}
+
+/* The mask of one value by one schema. */
+static void check_mask(const char *schema, const char *value, const char *expected) {
+    yyjson_doc *schema_doc = yyjson_read(schema, strlen(schema), 0);
+    yyjson_doc *value_doc = yyjson_read(value, strlen(value), 0);
+    yyjson_mut_doc *changed = yyjson_doc_mut_copy(value_doc, NULL);
+    yyjson_val *root = yyjson_doc_get_root(schema_doc);
+    assert_true(schema_has_secrets(root));
+    yyjson_mut_doc_set_root(changed, schema_mask(root, changed, yyjson_mut_doc_get_root(changed)));
+    char *text = yyjson_mut_write(changed, 0, NULL);
+    assert_string_equal(text, expected);
+    free(text);
+    yyjson_mut_doc_free(changed);
+    yyjson_doc_free(value_doc);
+    yyjson_doc_free(schema_doc);
+}
+
+static void every_part_of_a_schema_can_hide(void **state) {
+    (void)state;
+    check_mask("{\"writeOnly\":true}", "{\"a\":1}", "\"***\"");
+    check_mask("{\"additionalProperties\":{\"format\":\"password\"},\"properties\":{\"a\":{}}}",
+               "{\"a\":1,\"b\":2}", "{\"a\":1,\"b\":\"***\"}");
+    check_mask("{\"patternProperties\":{\"^x\":{\"writeOnly\":true}}}", "{\"y\":1}",
+               "{\"y\":\"***\"}");
+    check_mask("{\"prefixItems\":[{},{\"writeOnly\":true}]}", "[1,2,3]", "[1,\"***\",3]");
+    check_mask("{\"anyOf\":[{},{\"properties\":{\"a\":{\"writeOnly\":true}}}]}", "{\"a\":[1]}",
+               "{\"a\":\"***\"}");
+    check_mask("{\"properties\":{\"a\":{\"$ref\":\"#elsewhere\"},\"b\":{\"writeOnly\":true}}}",
+               "{\"a\":1}", "{\"a\":\"***\"}");
+    /* A tree of itself; and one that leads to itself without an end. */
+    check_mask("{\"properties\":{\"p\":{\"writeOnly\":true},\"next\":{\"$ref\":\"#\"}}}",
+               "{\"next\":{\"next\":{\"p\":1,\"q\":2}}}",
+               "{\"next\":{\"next\":{\"p\":\"***\",\"q\":2}}}");
+    check_mask("{\"allOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}],"
+               "\"properties\":{\"p\":{\"writeOnly\":true}}}",
+               "{\"q\":2}", "\"***\"");
+}
+
+/* -------------------------------------------------------------------- ends */
+
+static void count_done(void *user, struct toolrack_result *result,
+                       const struct toolrack_error *why) {
+    (void)why;
+    toolrack_result_free(result);
+    atomic_fetch_add((atomic_uint *)user, 1);
+}
+
+static void each_end_of_a_call_is_logged_once(void **state) {
+    (void)state;
+    open_host(dir);
+    atomic_uint done = 0;
+    struct toolrack_call *submitted = NULL;
+    assert_int_equal(call_with("echo", "{}", 10000), 0);
+    assert_int_equal(call_with("hang", "{}", 20), TOOLRACK_E_TIMEOUT);
+    assert_int_equal(toolrack_submit(host, "hang", "{}", NULL, count_done, &done, &submitted, &err),
+                     0);
+    toolrack_cancel(submitted);
+    toolrack_call_unref(submitted);
+    assert_int_equal(toolrack_set_enabled(host, "echo", false, &err), 0);
+    assert_int_equal(call("echo", "{}"), TOOLRACK_E_DISABLED);
+    while (atomic_load(&done) == 0) {
+        (void)usleep(1000);
+    }
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    yyjson_val *log = read_log(&filter);
+    assert_int_equal(yyjson_arr_size(log), 4);
+    filter.tool = "hang";
+    log = read_log(&filter);
+    assert_string_equal(text_at(log, "/0/error/type"), "Timeout");
+    assert_string_equal(text_at(log, "/1/error/type"), "Cancelled");
+    filter.tool = "echo";
+    log = read_log(&filter);
+    assert_string_equal(text_at(log, "/1/error/type"), "Disabled");
+    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 2);
+}
+
+#define THREADS 4
+#define EACH    500
+
+static void *call_often(void *unused) {
+    for (int i = 0; i < EACH; i++) {
+        struct toolrack_result *result = NULL;
+        struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+        options.deadline_ms = TOOLRACK_NO_DEADLINE;
+        if (toolrack_call(host, "echo", "{}", &options, &result, NULL) == 0) {
+            toolrack_result_free(result);
+        }
+    }
+    return unused;
+}
+
+static void call_from_threads(void) {
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, call_often, NULL), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(toolrack_flush(host, &err), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+}
+
+static void calls_of_many_threads_are_all_counted(void **state) {
+    (void)state;
+    open_host(dir);
+    call_from_threads();
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    filter.limit = 2 * THREADS * EACH;
+    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), THREADS * EACH);
+    assert_int_equal(number_at(read_usage("echo"), "/0/unlogged"), 0);
+    assert_int_equal(yyjson_arr_size(read_log(&filter)), THREADS * EACH);
+}
+
+/* While nobody may empty them the rings are filled. */
+static void what_does_not_fit_is_counted(void **state) {
+    (void)state;
+    char arguments[2000];
+    (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%01500d\"}", 0);
+    unsigned calls = 3 * RECORDER_RING_SIZE / 1500;
+    open_host(dir);
+    (void)pthread_mutex_lock(&host->recorder.write_lock);
+    for (unsigned i = 0; i < calls; i++) {
+        assert_int_equal(call("echo", arguments), 0);
+    }
+    (void)pthread_mutex_unlock(&host->recorder.write_lock);
+    yyjson_val *usage = read_usage("echo");
+    uint64_t unlogged = number_at(usage, "/0/unlogged");
+    assert_int_equal(number_at(usage, "/0/calls"), calls);
+    assert_in_range(unlogged, 1, calls - 1);
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    filter.limit = calls;
+    assert_int_equal(yyjson_arr_size(read_log(&filter)) + unlogged, calls);
+    assert_true(store_lines >= 1);
+}
+
+/* ------------------------------------------------------------------- faults */
+
+static void without_a_store_there_are_statistics(void **state) {
+    (void)state;
+    open_host("");
+    assert_int_equal(call("echo", "{}"), 0);
+    assert_int_equal(call("echo", "{}"), 0);
+    assert_int_equal(toolrack_flush(host, &err), 0);
+    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 2);
+    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 2);
+    assert_int_equal(yyjson_arr_size(read_log(NULL)), 0);
+}
+
+/* A file stands where the folder should be; then it is moved away. */
+static void a_store_that_cannot_be_written_costs_no_call(void **state) {
+    (void)state;
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/state", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fclose(file);
+    open_host(path);
+    store_lines = 0;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(call("echo", "{}"), 0);
+        assert_int_equal(toolrack_flush(host, &err), TOOLRACK_E_IO);
+    }
+    assert_int_equal(store_lines, 1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(call("echo", "{}"), 0);
+    assert_int_equal(toolrack_flush(host, &err), 0);
+    assert_int_equal(store_lines, 2);
+    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 4);
+    assert_int_equal(yyjson_arr_size(read_log(NULL)), 1);
+}
+
+static void a_damaged_store_stays_as_it_is(void **state) {
+    (void)state;
+    char path[96];
+    struct stat st;
+    (void)snprintf(path, sizeof path, "%s/toolrack.db", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("somebody's own words, and by no means a database", file);
+    (void)fclose(file);
+    open_host(dir);
+    assert_int_equal(call("echo", "{}"), 0);
+    assert_int_equal(toolrack_flush(host, &err), TOOLRACK_E_IO);
+    toolrack_close(host);
+    host = NULL;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, 48);
+}
+
+/* -------------------------------------------------------------------- ring */
+
+static void a_ring_goes_round(void **state) {
+    (void)state;
+    struct ring ring;
+    unsigned put = 0;
+    unsigned got = 0;
+    assert_true(ring_init(&ring, 1024));
+    while (got < 2000) {
+        unsigned *record;
+        size_t size = sizeof *record * (1 + put % 17);
+        while ((record = ring_reserve(&ring, size)) != NULL) {
+            *record = put++;
+            ring_commit(record, size);
+            size = sizeof *record * (1 + put % 17);
+        }
+        assert_true(put > got);
+        size_t at = ring_start(&ring);
+        const unsigned *read;
+        for (unsigned i = 0; i < 5 && (read = ring_next(&ring, &at)) != NULL; i++) {
+            assert_int_equal(*read, got++);
+        }
+        ring_release(&ring, at);
+    }
+    ring_finish(&ring);
+}
+
+static void what_is_not_committed_holds_up_the_rest(void **state) {
+    (void)state;
+    struct ring ring;
+    assert_true(ring_init(&ring, 1024));
+    char *first = ring_reserve(&ring, 8);
+    char *second = ring_reserve(&ring, 8);
+    ring_commit(second, 8);
+    size_t at = ring_start(&ring);
+    assert_null(ring_next(&ring, &at));
+    ring_commit(first, 8);
+    assert_ptr_equal(ring_next(&ring, &at), first);
+    assert_ptr_equal(ring_next(&ring, &at), second);
+    assert_null(ring_next(&ring, &at));
+    ring_release(&ring, at);
+    assert_int_equal(ring_used(&ring), 0);
+    assert_null(ring_reserve(&ring, 1024));
+    ring_finish(&ring);
+}
+
+/* ------------------------------------------------------------------ buckets */
+
+static void buckets_are_narrow_and_in_order(void **state) {
+    (void)state;
+    uint32_t before = 0;
+    for (uint64_t ns = 1; ns < UINT64_C(1) << 44; ns += 1 + ns / 100) {
+        uint32_t bucket = store_usage_bucket(ns);
+        uint64_t middle = store_usage_middle(bucket);
+        uint64_t off = middle > ns ? middle - ns : ns - middle;
+        assert_true(bucket >= before && bucket < STORE_USAGE_BUCKETS);
+        assert_true(off * 32 <= ns);
+        before = bucket;
+    }
+    assert_int_equal(store_usage_bucket(UINT64_MAX), STORE_USAGE_BUCKETS - 1);
+    const struct store_usage_time times[] = {{.bucket = 1, .count = 50},
+                                             {.bucket = 2, .count = 45},
+                                             {.bucket = 3, .count = 4},
+                                             {.bucket = 4, .count = 1}};
+    assert_int_equal(store_usage_quantile(times, 4, 50), 1);
+    assert_int_equal(store_usage_quantile(times, 4, 95), 2);
+    assert_int_equal(store_usage_quantile(times, 4, 99), 3);
+    assert_int_equal(store_usage_quantile(times, 0, 99), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(a_call_is_logged_and_counted),
+            TEST(the_statistics_outlive_the_host),
+            TEST(the_log_is_filtered),
+            TEST(long_texts_are_cut_at_a_character),
+            TEST(arguments_that_are_no_text_do_not_spoil_the_log),
+            TEST(secrets_do_not_reach_the_disk),
+            cmocka_unit_test(every_part_of_a_schema_can_hide),
+            TEST(each_end_of_a_call_is_logged_once),
+            TEST(calls_of_many_threads_are_all_counted),
+            TEST(what_does_not_fit_is_counted),
+            TEST(without_a_store_there_are_statistics),
+            TEST(a_store_that_cannot_be_written_costs_no_call),
+            TEST(a_damaged_store_stays_as_it_is),
+            cmocka_unit_test(a_ring_goes_round),
+            cmocka_unit_test(what_is_not_committed_holds_up_the_rest),
+            cmocka_unit_test(buckets_are_narrow_and_in_order),
+    };
+    return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
+}
