@@ -61,6 +61,7 @@ struct line {
 struct line_texts {
     const char *texts[LINE_TEXTS];
     uint32_t lengths[LINE_TEXTS];
+    unsigned count; /* the rest are of an error, which there is not */
     size_t size;
 };
 
@@ -274,8 +275,9 @@ static void collect(const struct subject *subject, const struct call_ending *end
                     struct line_texts *ret) {
     const struct toolrack_call_options *options = ending->options;
     ret->size = 0;
+    ret->count = ending->result != NULL ? LINE_FIELD : LINE_TEXTS;
     put_short(ret, LINE_CALLER, options->caller);
-    put_short(ret, LINE_CHANNEL, options->channel != NULL ? options->channel : "api");
+    put_short(ret, LINE_CHANNEL, options->channel);
     put_short(ret, LINE_CONVERSATION, options->conversation);
     put_short(ret, LINE_TRACE, options->trace);
     put_long(ret, LINE_ARGUMENTS, ending->arguments, ending->length, subject->schema != NULL,
@@ -287,27 +289,32 @@ static void collect(const struct subject *subject, const struct call_ending *end
     }
     put_long(ret, LINE_RESULT, ending->result->json, ending->result->json_length,
              subject->result_schema != NULL, TOOLRACK_LOG_RESULT_MAX);
-    ret->lengths[LINE_FIELD] = NO_TEXT;
-    ret->lengths[LINE_MESSAGE] = NO_TEXT;
-    ret->lengths[LINE_BACKTRACE] = NO_TEXT;
 }
 
-static struct line make_line(struct subject *subject, const struct call_ending *ending) {
+/* All but the texts. */
+static void make_line(struct line *line, struct subject *subject,
+                      const struct call_ending *ending) {
     bool failed = ending->result == NULL;
-    return (struct line){.subject = subject,
-                         .started_ns = ending->started_ns,
-                         .duration_ns = ending->duration_ns,
-                         .cost = ending->cost,
-                         .bytes_in = ending->length,
-                         .bytes_out = failed ? 0 : ending->result->json_length,
-                         .code = failed ? ending->err->code : 0,
-                         .signal = failed ? ending->err->signal : 0};
+    line->subject = subject;
+    line->started_ns = ending->started_ns;
+    line->duration_ns = ending->duration_ns;
+    line->cost = ending->cost;
+    line->bytes_in = ending->length;
+    line->bytes_out = failed ? 0 : ending->result->json_length;
+    line->code = failed ? ending->err->code : 0;
+    line->signal = failed ? ending->err->signal : 0;
+}
+
+static void count_unlogged(struct subject *subject, const struct call_ending *ending) {
+    struct line line;
+    make_line(&line, subject, ending);
+    count_line(&line, false);
 }
 
 static void fill_line(struct line *line, const struct line_texts *texts) {
     char *at = (char *)(line + 1);
-    memcpy(line->lengths, texts->lengths, sizeof line->lengths);
-    for (unsigned i = 0; i < LINE_TEXTS; i++) {
+    for (unsigned i = 0; i < texts->count; i++) {
+        line->lengths[i] = texts->lengths[i];
         if (texts->lengths[i] != NO_TEXT && texts->lengths[i] != 0) {
             memcpy(at, texts->texts[i], texts->lengths[i]);
             at += texts->lengths[i];
@@ -347,14 +354,13 @@ void recorder_note(void *user, const struct call_ending *ending) {
     }
     struct line_texts texts;
     collect(subject, ending, &texts);
-    struct line made = make_line(subject, ending);
     struct ring *ring = ring_of_thread(recorder);
     struct line *line = ring_reserve(ring, sizeof *line + texts.size);
     if (line == NULL) {
-        count_line(&made, false);
+        count_unlogged(subject, ending);
         return;
     }
-    *line = made;
+    make_line(line, subject, ending);
     fill_line(line, &texts);
     ring_commit(line, sizeof *line + texts.size);
     int sleep = atomic_load(&recorder->sleep);
@@ -392,11 +398,8 @@ static int64_t time_ms(const struct batch *batch, uint64_t monotonic_ns) {
     return (batch->since_ns + (int64_t)monotonic_ns) / CLOCK_NS_PER_MS;
 }
 
-/* A copy that ends with a zero and is UTF-8, or NULL for no text and where there is no memory. */
+/* A copy that ends with a zero and is UTF-8; NULL: no memory. */
 static const char *copy_text(struct batch *batch, const char *text, uint32_t length) {
-    if (length == NO_TEXT) {
-        return NULL;
-    }
     char *copy = arena_copy(&batch->arena, text, length);
     batch->no_memory = batch->no_memory || copy == NULL;
     if (copy != NULL && !utf8_valid(copy, length)) {
@@ -483,8 +486,9 @@ static void take_line(struct batch *batch, const struct line *line) {
     const char *texts[LINE_TEXTS];
     const char *at = (const char *)(line + 1);
     for (unsigned i = 0; i < LINE_TEXTS; i++) {
-        texts[i] = copy_text(batch, at, line->lengths[i]);
-        at += line->lengths[i] != NO_TEXT ? line->lengths[i] : 0;
+        bool given = (i < LINE_FIELD || line->code < 0) && line->lengths[i] != NO_TEXT;
+        texts[i] = given ? copy_text(batch, at, line->lengths[i]) : NULL;
+        at += given ? line->lengths[i] : 0;
     }
     if (subject->schema != NULL && texts[LINE_ARGUMENTS] != NULL) {
         texts[LINE_ARGUMENTS] = mask_text(batch, subject->schema, false, texts[LINE_ARGUMENTS]);
@@ -493,26 +497,26 @@ static void take_line(struct batch *batch, const struct line *line) {
         texts[LINE_RESULT] = mask_text(batch, subject->result_schema, true, texts[LINE_RESULT]);
     }
     const char *error = line->code < 0 ? error_text(batch, line, texts) : NULL;
-    batch->calls[batch->count++] =
-            (struct store_call){.time_ms = time_ms(batch, line->started_ns),
-                                .tool = subject->tool,
-                                .version = subject->version,
-                                .plugin = subject->plugin,
-                                .caller = texts[LINE_CALLER],
-                                .channel = texts[LINE_CHANNEL],
-                                .conversation = texts[LINE_CONVERSATION],
-                                .trace = texts[LINE_TRACE],
-                                .duration_ns = line->duration_ns,
-                                .arguments = cut(texts[LINE_ARGUMENTS], TOOLRACK_LOG_ARGUMENTS_MAX),
-                                .result = cut(texts[LINE_RESULT], TOOLRACK_LOG_RESULT_MAX),
-                                .bytes_in = line->bytes_in,
-                                .bytes_out = line->bytes_out,
-                                .error = error,
-                                .code = line->code,
-                                .has_cpu = line->cost.cpu_ns != CALL_UNMEASURED,
-                                .cpu_ns = line->cost.cpu_ns,
-                                .has_memory = line->cost.memory != CALL_UNMEASURED,
-                                .memory = line->cost.memory};
+    batch->calls[batch->count++] = (struct store_call){
+            .time_ms = time_ms(batch, line->started_ns),
+            .tool = subject->tool,
+            .version = subject->version,
+            .plugin = subject->plugin,
+            .caller = texts[LINE_CALLER],
+            .channel = texts[LINE_CHANNEL] != NULL ? texts[LINE_CHANNEL] : "api",
+            .conversation = texts[LINE_CONVERSATION],
+            .trace = texts[LINE_TRACE],
+            .duration_ns = line->duration_ns,
+            .arguments = cut(texts[LINE_ARGUMENTS], TOOLRACK_LOG_ARGUMENTS_MAX),
+            .result = cut(texts[LINE_RESULT], TOOLRACK_LOG_RESULT_MAX),
+            .bytes_in = line->bytes_in,
+            .bytes_out = line->bytes_out,
+            .error = error,
+            .code = line->code,
+            .has_cpu = line->cost.cpu_ns != CALL_UNMEASURED,
+            .cpu_ns = line->cost.cpu_ns,
+            .has_memory = line->cost.memory != CALL_UNMEASURED,
+            .memory = line->cost.memory};
     note_error(batch, line, error);
 }
 

@@ -516,7 +516,7 @@ static int run(struct call *call, const char *arguments, size_t length,
 
 /* To ask for a thread's CPU time is a system call: nothing to a call that was handed from thread to
  * thread, much to one on its caller's own. Of those one in so many is measured. */
-#define CPU_EACH 64u
+#define CPU_EACH 256u
 
 static bool measures_cpu(const struct call *call) {
     static _Thread_local unsigned turn;

@@ -155,7 +155,6 @@ static const char *const steps[SCHEMA_NUMBER] = {
         ") STRICT;"
         "CREATE INDEX calls_of_tool ON calls (tool);"
         "CREATE INDEX calls_that_failed ON calls (id) WHERE error IS NOT NULL;"
-        "CREATE INDEX calls_by_time ON calls (time_ms);"
         "CREATE TABLE usage ("
         "  id INTEGER PRIMARY KEY,"
         "  tool TEXT NOT NULL,"

@@ -146,6 +146,13 @@ static void print_rate(const char *name, const uint32_t *times, uint32_t count) 
            times[count - count / SLOW_SHARE], times[count - 1] / 1000);
 }
 
+/* CPU time of all other threads of this process. */
+static uint64_t others_cpu_ns(void) {
+    struct timespec all;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &all);
+    return (uint64_t)all.tv_sec * CLOCK_NS_PER_S + (uint64_t)all.tv_nsec - clock_cpu_ns();
+}
+
 static void measure_rate(void) {
     uint32_t count = RATE * RATE_S;
     uint32_t *times = malloc(count * sizeof *times);
@@ -156,8 +163,10 @@ static void measure_rate(void) {
     call_at_rate(plain, times, count);
     print_rate("200,000 calls a second, neither", times, count);
     uint64_t before = unlogged_of(kept);
+    uint64_t cpu_ns = others_cpu_ns();
     uint64_t start_ns = clock_now_ns();
     call_at_rate(kept, times, count);
+    cpu_ns = others_cpu_ns() - cpu_ns;
     if (toolrack_flush(kept, &err) < 0) {
         die("flush", &err);
     }
@@ -166,15 +175,47 @@ static void measure_rate(void) {
     uint64_t lost = unlogged_of(kept) - before;
     printf("%-44s %10.0f /s  %llu of %u not logged  goal 200000, 0\n", "records in the store",
            (double)(count - lost) / s, (unsigned long long)lost, count);
+    printf("%-44s %10.0f ns\n", "CPU time of the recorder, a record",
+           (double)cpu_ns / (double)(count - lost));
     free(times);
 }
 
+/* ------------------------------------------------------------------- bursts */
+
+#define BURSTS 101
+#define BURST  4000 /* calls; less than half a ring, so that nobody but the caller is at work */
+
+struct burst_row {
+    const char *name;
+    void (*run)(long times);
+    double ns[BURSTS];
+};
+
+static void measure_bursts(struct burst_row *rows, size_t count) {
+    struct toolrack_error err;
+    for (int burst = 0; burst < BURSTS; burst++) {
+        if (toolrack_flush(counted, &err) < 0 || toolrack_flush(kept, &err) < 0) {
+            die("flush", &err);
+        }
+        for (size_t i = 0; i < count; i++) {
+            uint64_t start_ns = clock_now_ns();
+            rows[i].run(BURST);
+            rows[i].ns[burst] = (double)(clock_now_ns() - start_ns) / BURST;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        qsort(rows[i].ns, BURSTS, sizeof rows[i].ns[0], bench_compare);
+        printf("%-44s %10.1f ns  [%.1f .. %.1f]\n", rows[i].name, rows[i].ns[BURSTS / 2],
+               rows[i].ns[0], rows[i].ns[BURSTS - 1]);
+    }
+}
+
 int main(void) {
-    struct bench_row rows[] = {
-            {.name = "two clock reads and the counters", .run = row_counters, .times = 200000},
-            {.name = "call, neither statistics nor log", .run = row_plain, .times = 200000},
-            {.name = "call, nothing is kept", .run = row_counted, .times = 200000},
-            {.name = "call, all is kept", .run = row_kept, .times = 200000},
+    struct burst_row rows[] = {
+            {.name = "two clock reads and the counters", .run = row_counters},
+            {.name = "call, neither statistics nor log", .run = row_plain},
+            {.name = "call, nothing is kept", .run = row_counted},
+            {.name = "call, all is kept", .run = row_kept},
     };
     if (mkdtemp(state) == NULL) {
         return 1;
@@ -183,15 +224,11 @@ int main(void) {
     plain->calls.record = NULL;
     counted = open_host("");
     kept = open_host(state);
-    bench_run(rows, 3);
-    bench_print(&rows[0], NULL, NULL);
-    bench_print(&rows[1], NULL, NULL);
-    bench_print(&rows[2], NULL, NULL);
-    double added = bench_median(&rows[2]) - bench_median(&rows[1]);
-    printf("%-44s %10.1f ns  goal 100\n", "statistics and log add, counters included",
-           added + bench_median(&rows[0]));
-    bench_run(&rows[3], 1);
-    bench_print(&rows[3], NULL, NULL);
+    measure_bursts(rows, sizeof rows / sizeof rows[0]);
+    printf("%-44s %10.1f ns  goal 100; of the fastest %.1f\n",
+           "statistics and log add, counters included",
+           rows[3].ns[BURSTS / 2] - rows[1].ns[BURSTS / 2] + rows[0].ns[BURSTS / 2],
+           rows[3].ns[0] - rows[1].ns[0] + rows[0].ns[0]);
     measure_rate();
     toolrack_close(plain);
     toolrack_close(counted);

@@ -43,7 +43,7 @@ static tr_status hang(struct tr_call *call) {
     while (!tr_cancelled(call)) {
         (void)usleep(1000);
     }
-    return TR_CANCELLED;
+    return tr_fail(call, TR_CANCELLED, NULL, "told to end");
 }
 
 static tr_status login(struct tr_call *call) {
