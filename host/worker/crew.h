@@ -45,7 +45,7 @@ struct crew;
 /* How long a call that was asked to end may go on before its worker is killed. */
 #define CREW_GRACE_MS          250u
 /* How long a worker may take to close its plugin; a sanitizer's runtime has much to do then. */
-#define CREW_CLOSE_MS          (SANITIZER_ADDRESS || SANITIZER_THREAD ? 20000u : 1000u)
+#define CREW_CLOSE_MS          (SANITIZER_ADDRESS || SANITIZER_THREAD ? 5000u : 1000u)
 /* How long an idle worker is kept, at least; twice as long at most, for nobody looks at the clock
  * when a call ends. */
 #define CREW_IDLE_MS_DEFAULT   30000u
@@ -120,6 +120,7 @@ struct crew_limits {
 struct crew_options {
     const struct descriptor *desc; /* borrowed for the crew's life */
     const char *path;              /* of the image, copied; likewise what follows */
+    const char *foreign; /* what is called in it, as foreign_write() has it; NULL: it is a plugin */
     struct file_identity identity;
     const char *settings; /* JSON object */
     struct sandbox_policy policy;

@@ -49,16 +49,17 @@ _toolrack() {
             _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
             return
             ;;
-        --tag | --category | --arg | --timeout | --for | --caller | --conversation) return ;;
+        --tag | --category | --arg | --timeout | --for | --allow | --caller | --limit | --budget | --conversation) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+        _toolrack_reply -W 'list show call export answer enable disable priority grant revoke grants approvals why release reload rollback watch check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
     case $verb in
         list) options+=' --all --tag --category' ;;
         call) options+=' --arg --timeout --yes' ;;
+        export) options+=' --format --allow --limit --budget --explain' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
         grant) options+=' --for' ;;
     esac
@@ -75,7 +76,7 @@ _toolrack() {
         case $verb in
             show | call | enable | disable | priority | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
         esac
     fi
 }

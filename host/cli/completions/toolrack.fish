@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+set -l verbs list show call export answer enable disable priority grant revoke grants approvals why release reload rollback watch check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -34,7 +34,7 @@ complete -c toolrack -l help -d 'Print help'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a list -d 'List the tools'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Describe one tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a call -d 'Call a tool'
-complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a answer -d 'Execute the calls of a message'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a export answer -d 'Print 'Execute the tools as calls of a provider wants them' message'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a enable -d 'Switch a tool on'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disable -d 'Switch a tool off'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a priority -d 'Set the priority of a tool'
@@ -64,7 +64,12 @@ complete -c toolrack -n '__fish_seen_subcommand_from answer' -l conversation -x 
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -l timeout -x -d 'Give each call up after so many milliseconds'
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -l yes -d 'Agree to what the tools do'
 complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke why release reload rollback' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'For whom'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l allow -x -d 'Only these tools'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l limit -x -d 'At most so many tools'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l budget -x -d 'At most so many tokens'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l explain -d 'Say what was changed'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer enable disable priority grant revoke grants approvals why release reload rollback watch check version'
