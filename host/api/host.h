@@ -5,6 +5,7 @@
  *   manage.c    enable, disable, priority, register, unregister
  *   list.c      list, refusals, check
  *   calls.c     call, submit, cancel
+ *   answer.c    the calls of a model's message, and their results
  *   generation.c  one generation of a plugin file: policy, image, crew
  *   quarantine.c  plugins that crashed too often
  *   why.c       how a plugin is isolated, and why it is as it is

@@ -374,10 +374,7 @@ static int relay_question(void *user, const char *message, const char *schema, c
 
 /* What the schema of the result is about: the JSON reply, alone or beside other blocks. */
 static yyjson_val *structured_of(const struct crew_reply *reply) {
-    yyjson_val *structured = yyjson_obj_get(reply->json, "structuredContent");
-    return yyjson_is_arr(yyjson_obj_get(reply->json, "content")) && structured != NULL
-                   ? structured
-                   : reply->json;
+    return reply->is_content ? yyjson_obj_get(reply->json, "structuredContent") : reply->json;
 }
 
 static int check_reply(const struct schema *schema, const struct crew_reply *reply,

@@ -42,6 +42,7 @@ extern const struct verb cli_verbs[];
 int verb_list(struct cli *cli);
 int verb_show(struct cli *cli);
 int verb_call(struct cli *cli);
+int verb_answer(struct cli *cli);
 int verb_enable(struct cli *cli);
 int verb_disable(struct cli *cli);
 int verb_priority(struct cli *cli);

@@ -44,6 +44,9 @@ struct options {
     uint32_t timeout_ms; /**< 0 when not given */
     bool yes;
     uint32_t for_s; /**< 0 when not given */
+    const char *format;
+    const char *caller;
+    const char *conversation;
 
     const char **memory; /**< owned; what the texts stand in */
 };

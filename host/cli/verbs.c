@@ -21,6 +21,16 @@ static const struct option_spec call_options[] = {
         {0},
 };
 
+static const struct option_spec answer_options[] = {
+        {"format", "F", "whose message it is", OPTION_TEXT, MEMBER(format)},
+        {"caller", "WHO", "who calls, for the tools and the log", OPTION_TEXT, MEMBER(caller)},
+        {"conversation", "ID", "the conversation it belongs to", OPTION_TEXT, MEMBER(conversation)},
+        {"timeout", "MS", "give each call up after so many milliseconds", OPTION_TIMEOUT,
+         MEMBER(timeout_ms)},
+        {"yes", NULL, "you agree to what the tools do", OPTION_FLAG, MEMBER(yes)},
+        {0},
+};
+
 static const struct option_spec grant_options[] = {
         {"for", "DURATION", "how long, such as 30s, 10m, 2h or 7d", OPTION_DURATION, MEMBER(for_s)},
         {0},
@@ -37,6 +47,13 @@ static const char call_details[] =
         "A tool whose permission is 'confirm' asks at the terminal whether it may run;\n"
         "elsewhere it runs with --yes only. A 'dangerous' one runs when it is granted:\n"
         "'toolrack grant NAME'.\n";
+
+static const char answer_details[] =
+        "Reads a model's message, or the whole response that holds it, from FILE or standard\n"
+        "input; executes the tools it calls, side by side; and prints as JSON what is to be\n"
+        "appended to the conversation behind it: [] when it calls nothing. A call that fails\n"
+        "is a result that says so. F is one of openai, openai-responses, anthropic, gemini,\n"
+        "ollama and mcp.\n";
 
 static const char check_details[] =
         "Reads the files and runs nothing of them. Exit code 1 when there is an error or\n"
@@ -94,6 +111,8 @@ const struct verb cli_verbs[] = {
          verb_show},
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
          call_options, 1, 2, true, verb_call},
+        {"answer", "--format F [FILE|-]", "execute the calls of a model's message", answer_details,
+         answer_options, 0, 1, true, verb_answer},
         {"enable", "NAME[@VERSION]", "switch a tool on", name_details, NULL, 1, 1, true,
          verb_enable},
         {"disable", "NAME[@VERSION]", "switch a tool off", name_details, NULL, 1, 1, true,

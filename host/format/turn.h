@@ -19,13 +19,13 @@
 
 /** One call that a model made. Texts live in the message. */
 struct format_call {
-    const char *id;   /**< NULL where the provider gave none */
+    const char *id;   /**< NULL where the provider gave none, or no text */
     const char *name; /**< as the model wrote it; "" where it wrote none */
     const char *arguments;
-    size_t arguments_length;       /**< text of JSON; "{}" where there are none */
-    struct toolrack_error problem; /**< code 0, or why it cannot be called: InvalidArguments for
-                                    * arguments that are no JSON object */
-    yyjson_val *raw;               /**< the call itself, for what is to be echoed */
+    size_t arguments_length; /**< text of JSON, zero-terminated; "{}" where there are none */
+    /** NULL, or why it cannot be called: InvalidArguments for arguments that are no JSON object. */
+    const struct toolrack_error *problem;
+    yyjson_val *raw; /**< the call itself, for what is to be echoed */
 };
 
 struct format_message {
@@ -34,6 +34,7 @@ struct format_message {
     struct arena arena;
     struct format_call *calls;
     size_t count;
+    size_t room; /**< for turn.c */
 };
 
 /** Read the calls of a message: the assistant's message itself, or the whole response.

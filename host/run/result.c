@@ -92,6 +92,9 @@ static void add_json(struct run *run, const struct reply_block *block, struct bu
 }
 
 static void add_content(struct run *run, struct buf *out) {
+    if (!out->failed) {
+        result_of(out)->is_content = true;
+    }
     buf_add_text(out, "{\"content\":[");
     const struct reply_block *json = NULL;
     bool first = true;
@@ -195,6 +198,10 @@ const char *toolrack_result_text(const struct toolrack_result *result, size_t *r
         *ret_length = result->text_length;
     }
     return (const char *)result + result->text_at;
+}
+
+bool toolrack_result_is_content(const struct toolrack_result *result) {
+    return result->is_content;
 }
 
 uint64_t toolrack_result_duration_ns(const struct toolrack_result *result) {

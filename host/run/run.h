@@ -6,6 +6,7 @@
  * registries, schemas or processes. */
 #pragma once
 
+#include <stddef.h>
 #include <yyjson.h>
 
 #include "base/arena.h"
@@ -132,8 +133,12 @@ struct toolrack_result {
     size_t json_length;
     size_t text_at; /* offset of the plain text from the struct; 0 is none */
     size_t text_length;
-    char json[];
+    bool is_content; /* the JSON is content blocks; a tool's own JSON may look the same */
+    /* Right behind the struct, whose size is where who writes it begins. */
+    _Alignas(size_t) char json[];
 };
+_Static_assert(offsetof(struct toolrack_result, json) == sizeof(struct toolrack_result),
+               "the JSON begins where the struct ends");
 
 /** The JSON reply parsed, for the schema; NULL when out of memory. */
 yyjson_val *result_structured(struct run *run);

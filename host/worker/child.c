@@ -202,7 +202,8 @@ static void reply_result(struct channel *channel, const struct run *run, struct 
     struct toolrack_error err;
     int code = result_end(out, &result, &err);
     if (code == 0) {
-        struct frame_result frame = {.is_structured = run->has_json};
+        struct frame_result frame = {.is_content = toolrack_result_is_content(result),
+                                     .is_structured = run->has_json};
         frame.json = toolrack_result_json(result, &frame.json_length);
         frame.text = toolrack_result_text(result, &frame.text_length);
         if (!send_result(channel, &frame)) {

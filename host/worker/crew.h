@@ -174,6 +174,7 @@ struct crew_call {
 struct crew_reply {
     struct buf out;     /* the result, as result_begin() and result_end() have it */
     yyjson_val *json;   /* the same parsed, in the arena; NULL unless the call wants it */
+    bool is_content;    /* it is content blocks, and structuredContent where it has that */
     bool is_structured; /* the tool gave a JSON reply (`json`, or its structuredContent) */
 };
 

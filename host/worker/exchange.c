@@ -82,10 +82,17 @@ static bool is_same_text(const struct frame_result *result, yyjson_val *json) {
            memcmp(yyjson_get_str(json), result->text, result->text_length) == 0;
 }
 
+static struct toolrack_result *result_of(struct buf *out) {
+    return (struct toolrack_result *)(void *)out->data;
+}
+
 static void add_result(const struct frame_result *result, struct buf *out) {
     size_t size = sizeof(struct toolrack_result) + result->json_length + 1;
     (void)buf_reserve(out, size + (result->text != NULL ? result->text_length : 0));
     result_begin(out);
+    if (!out->failed) {
+        result_of(out)->is_content = result->is_content;
+    }
     buf_add(out, result->json, result->json_length);
     if (result->text == NULL || out->failed) {
         return;
@@ -94,11 +101,16 @@ static void add_result(const struct frame_result *result, struct buf *out) {
     size_t text_at = out->length;
     buf_add(out, result->text, result->text_length);
     if (!out->failed) {
-        struct toolrack_result *made = (struct toolrack_result *)(void *)out->data;
-        made->json_length = result->json_length;
-        made->text_at = text_at;
-        made->text_length = result->text_length;
+        result_of(out)->json_length = result->json_length;
+        result_of(out)->text_at = text_at;
+        result_of(out)->text_length = result->text_length;
     }
+}
+
+/* What the worker says is content has the shape of it. */
+static bool is_content(const struct frame_result *result, yyjson_val *json) {
+    return yyjson_is_arr(yyjson_obj_get(json, "content")) &&
+           (yyjson_obj_get(json, "structuredContent") != NULL) == result->is_structured;
 }
 
 /* EXCHANGE_DONE with the code 0: it is a result. */
@@ -123,6 +135,9 @@ static enum exchange_end parse_result(struct exchange *exchange,
     if (result->text != NULL && !is_same_text(result, json)) {
         return nonsense(exchange, DIFFERENT_TEXT);
     }
+    if (result->is_content && !is_content(result, json)) {
+        return nonsense(exchange, "content that has no blocks");
+    }
     exchange->reply->json = json;
     return EXCHANGE_DONE;
 }
@@ -136,7 +151,7 @@ static enum exchange_end take_result(struct exchange *exchange, const struct fra
         return nonsense(exchange, "a result larger than is allowed");
     }
     enum exchange_end end = EXCHANGE_DONE;
-    if (exchange->call->wants_json || !is_plain_string(&result)) {
+    if (exchange->call->wants_json || result.is_content || !is_plain_string(&result)) {
         end = parse_result(exchange, &result);
     } else if (!is_same_plain(&result)) {
         end = nonsense(exchange, DIFFERENT_TEXT);
@@ -145,6 +160,7 @@ static enum exchange_end take_result(struct exchange *exchange, const struct fra
         return end;
     }
     add_result(&result, &exchange->reply->out);
+    exchange->reply->is_content = result.is_content;
     exchange->reply->is_structured = result.is_structured;
     exchange->code = exchange->reply->out.failed ? error_oom(exchange->err) : 0;
     return EXCHANGE_DONE;
@@ -285,6 +301,7 @@ enum exchange_end exchange_run(struct crew_call *call, struct crew_reply *ret, i
                                 .err = err};
     enum exchange_end end = EXCHANGE_DONE;
     ret->json = NULL;
+    ret->is_content = false;
     ret->is_structured = false;
     worker_renew_cpu(exchange.lane->worker);
     if (atomic_load(&call->interrupted)) {

@@ -413,6 +413,7 @@ static void put_result(struct out *out, const void *frame) {
     const struct frame_result *result = frame;
     put_bytes(out, result->json, result->json_length, TOOLRACK_RESULT_MAX);
     put_bytes(out, result->text, result->text_length, TOOLRACK_RESULT_MAX);
+    put_bool(out, result->is_content);
     put_bool(out, result->is_structured);
     put_u64(out, result->structured_at);
     put_u64(out, result->structured_length);
@@ -435,6 +436,7 @@ bool read_result(const struct frame_in *frame, struct frame_result *ret) {
     *ret = (struct frame_result){0};
     ret->json = need(&in, get_long_text(&in, TOOLRACK_RESULT_MAX, &ret->json_length));
     ret->text = get_long_text(&in, TOOLRACK_RESULT_MAX, &ret->text_length);
+    ret->is_content = get_bool(&in);
     ret->is_structured = get_bool(&in);
     ret->structured_at = get_u64(&in);
     ret->structured_length = get_u64(&in);

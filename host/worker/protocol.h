@@ -55,6 +55,7 @@ struct frame_result {
     size_t json_length;
     const char *text; /* or NULL */
     size_t text_length;
+    bool is_content;    /* `json` is content blocks, and structuredContent where it has that */
     bool is_structured; /* a JSON tool gave a JSON reply, for the check of its result schema:
                          * structured_at and structured_length say which part of `json` it is; all
                          * three are 0 where it did not */

@@ -261,6 +261,7 @@ static void result_there_and_back(void **state) {
                                       .json_length = 11,
                                       .text = "a\0b",
                                       .text_length = 3,
+                                      .is_content = true,
                                       .is_structured = true,
                                       .structured_at = 5,
                                       .structured_length = 6};
@@ -272,6 +273,7 @@ static void result_there_and_back(void **state) {
     assert_string_equal(got.json, sent.json);
     assert_int_equal(got.text_length, 3);
     assert_memory_equal(got.text, "a\0b", 4);
+    assert_true(got.is_content);
     assert_true(got.is_structured);
     assert_int_equal(got.structured_at, 5);
     assert_int_equal(got.structured_length, 6);
@@ -295,6 +297,7 @@ static void a_result_needs_no_text(void **state) {
     struct frame_in frame = arrive(host, FRAME_RESULT);
     assert_true(read_result(&frame, &got));
     assert_null(got.text);
+    assert_false(got.is_content);
     assert_false(got.is_structured);
     check_every_size(&frame);
 }

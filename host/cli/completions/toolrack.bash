@@ -45,20 +45,28 @@ _toolrack() {
             _toolrack_reply -d -- "$cur"
             return
             ;;
-        --tag | --category | --arg | --timeout | --for) return ;;
+        --format)
+            _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
+            return
+            ;;
+        --tag | --category | --arg | --timeout | --for | --caller | --conversation) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+        _toolrack_reply -W 'list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
     case $verb in
         list) options+=' --all --tag --category' ;;
         call) options+=' --arg --timeout --yes' ;;
+        answer) options+=' --format --caller --conversation --timeout --yes' ;;
         grant) options+=' --for' ;;
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"
+    elif [[ $verb == answer ]]; then
+        compopt -o filenames
+        _toolrack_reply -f -- "$cur"
     elif [[ $verb == check ]]; then
         compopt -o filenames
         _toolrack_reply -d -- "$cur"
@@ -67,7 +75,7 @@ _toolrack() {
         case $verb in
             show | call | enable | disable | priority | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
         esac
     fi
 }

@@ -590,6 +590,9 @@ TOOLRACK_API const char *toolrack_result_json(const struct toolrack_result *resu
 /** The text of a result that is one text alone; else NULL. */
 TOOLRACK_API const char *toolrack_result_text(const struct toolrack_result *result,
                                               size_t *ret_length);
+/** Whether the JSON is the last of these: {"content":[...]}. A tool's own JSON may look the same.
+ */
+TOOLRACK_API bool toolrack_result_is_content(const struct toolrack_result *result);
 /** How long the call took, in nanoseconds. */
 TOOLRACK_API uint64_t toolrack_result_duration_ns(const struct toolrack_result *result);
 TOOLRACK_API void toolrack_result_free(struct toolrack_result *result);

@@ -1,0 +1,74 @@
+/* stream-gemini.c - streams of Gemini's streamGenerateContent: each event is a response with some
+ * of the parts. Parts with a signature are kept as they are, for they come back so. */
+#include <string.h>
+
+#include "format/stream-parts.h"
+
+/* Whether a part is text and nothing else, but for being a thought. */
+static bool is_plain(yyjson_val *part) {
+    size_t known = (size_t)(yyjson_obj_get(part, "text") != NULL) +
+                   (size_t)(yyjson_obj_get(part, "thought") != NULL);
+    return yyjson_is_str(yyjson_obj_get(part, "text")) && yyjson_obj_size(part) == known;
+}
+
+static bool is_plain_copy(yyjson_mut_val *part) {
+    size_t known = (size_t)(yyjson_mut_obj_get(part, "text") != NULL) +
+                   (size_t)(yyjson_mut_obj_get(part, "thought") != NULL);
+    return yyjson_mut_is_str(yyjson_mut_obj_get(part, "text")) &&
+           yyjson_mut_obj_size(part) == known;
+}
+
+/* The last part, where the text of `part` goes on with it; else NULL. */
+static yyjson_mut_val *continued(struct toolrack_stream *stream, yyjson_val *part) {
+    yyjson_mut_val *last =
+            stream->item_count > 0 ? stream->items[stream->item_count - 1].object : NULL;
+    bool same = yyjson_mut_get_bool(yyjson_mut_obj_get(last, "thought")) ==
+                yyjson_get_bool(yyjson_obj_get(part, "thought"));
+    return last != NULL && same && is_plain(part) && is_plain_copy(last) ? last : NULL;
+}
+
+static int take_part(struct toolrack_stream *stream, yyjson_val *part, struct toolrack_error *err) {
+    yyjson_val *text = yyjson_obj_get(part, "text");
+    yyjson_mut_val *last = continued(stream, part);
+    if (!yyjson_get_bool(yyjson_obj_get(part, "thought"))) {
+        stream_show(stream, text);
+    }
+    if (last != NULL) {
+        stream_gather(stream, last, "text", text, false);
+        return 0;
+    }
+    yyjson_mut_val *copy = stream_copy(stream, part);
+    int code = stream_add_item(stream, stream->item_count, copy, err);
+    if (code == 0) {
+        stream_append(stream, stream_array(stream, stream->root, "parts"), copy);
+    }
+    return code;
+}
+
+static int take_event(struct toolrack_stream *stream, yyjson_val *event,
+                      struct toolrack_error *err) {
+    yyjson_val *blocked = yyjson_obj_get(yyjson_obj_get(event, "promptFeedback"), "blockReason");
+    if (stream_is_error(event, err)) {
+        return TOOLRACK_E_EXECUTION_FAILED;
+    }
+    if (yyjson_is_str(blocked)) {
+        return stream_fail(blocked, err);
+    }
+    yyjson_val *candidate = yyjson_arr_get_first(yyjson_obj_get(event, "candidates"));
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *part;
+    yyjson_arr_foreach (yyjson_obj_get(yyjson_obj_get(candidate, "content"), "parts"), at, count,
+                        part) {
+        code = code < 0 ? code : take_part(stream, part, err);
+    }
+    stream->complete = yyjson_is_str(yyjson_obj_get(candidate, "finishReason"));
+    return code;
+}
+
+static void end(struct toolrack_stream *stream) {
+    (void)stream_array(stream, stream->root, "parts");
+}
+
+const struct stream_format stream_gemini = {take_event, end, "model", false};

@@ -1,0 +1,38 @@
+/* stream-ollama.c - streams of Ollama's /api/chat: a line of JSON for each piece. */
+#include "format/stream-parts.h"
+
+static int take_call(struct toolrack_stream *stream, yyjson_val *call, struct toolrack_error *err) {
+    yyjson_mut_val *copy = stream_copy(stream, call);
+    int code = stream_add_item(stream, stream->item_count, copy, err);
+    if (code == 0) {
+        stream_append(stream, stream_array(stream, stream->root, "tool_calls"), copy);
+    }
+    return code;
+}
+
+static int take_line(struct toolrack_stream *stream, yyjson_val *line, struct toolrack_error *err) {
+    if (stream_is_error(line, err)) {
+        return TOOLRACK_E_EXECUTION_FAILED;
+    }
+    yyjson_val *message = yyjson_obj_get(line, "message");
+    stream_gather(stream, stream->root, "content", yyjson_obj_get(message, "content"), false);
+    stream_gather(stream, stream->root, "thinking", yyjson_obj_get(message, "thinking"), false);
+    stream_show(stream, yyjson_obj_get(message, "content"));
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *call;
+    yyjson_arr_foreach (yyjson_obj_get(message, "tool_calls"), at, count, call) {
+        code = code < 0 ? code : take_call(stream, call, err);
+    }
+    stream->complete = yyjson_get_bool(yyjson_obj_get(line, "done"));
+    return code;
+}
+
+static void end(struct toolrack_stream *stream) {
+    if (yyjson_mut_obj_get(stream->root, "content") == NULL) {
+        stream_put(stream, stream->root, "content", yyjson_mut_str(stream->doc, ""));
+    }
+}
+
+const struct stream_format stream_ollama = {take_line, end, "assistant", true};

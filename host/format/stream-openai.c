@@ -1,0 +1,129 @@
+/* stream-openai.c - streams of OpenAI Chat Completions, and of the many that speak like it. */
+#include <string.h>
+
+#include "format/stream-parts.h"
+
+/* What a delta may hold that grows; the last two are others' names for thoughts. */
+static const char *const texts[] = {"content", "refusal", "reasoning_content", "reasoning"};
+
+static bool is_text(yyjson_val *value) {
+    return yyjson_is_str(value) && yyjson_get_len(value) > 0;
+}
+
+static bool has_other_id(const struct stream_item *item, yyjson_val *id) {
+    const char *known = yyjson_mut_get_str(yyjson_mut_obj_get(item->object, "id"));
+    return is_text(id) && known != NULL && strcmp(known, yyjson_get_str(id)) != 0;
+}
+
+/* The call that a delta goes on with; NULL: it begins one. Some leave out the index, and some
+ * number every call 0: then an id that is another is another call. */
+static struct stream_item *find_call(struct toolrack_stream *stream, yyjson_val *delta) {
+    yyjson_val *index = yyjson_obj_get(delta, "index");
+    struct stream_item *item = NULL;
+    if (yyjson_is_uint(index)) {
+        item = stream_find_item(stream, yyjson_get_uint(index));
+    } else if (stream->item_count > 0) {
+        item = &stream->items[stream->item_count - 1];
+    }
+    return item != NULL && has_other_id(item, yyjson_obj_get(delta, "id")) ? NULL : item;
+}
+
+static int begin_call(struct toolrack_stream *stream, yyjson_val *delta,
+                      struct toolrack_error *err) {
+    yyjson_val *index = yyjson_obj_get(delta, "index");
+    yyjson_mut_val *call = yyjson_mut_obj(stream->doc);
+    int code = stream_add_item(
+            stream, yyjson_is_uint(index) ? yyjson_get_uint(index) : stream->item_count, call, err);
+    if (code == 0) {
+        stream_append(stream, stream_array(stream, stream->root, "tool_calls"), call);
+    }
+    return code;
+}
+
+static void add_function(struct toolrack_stream *stream, yyjson_mut_val *call,
+                         yyjson_val *function) {
+    yyjson_val *arguments = yyjson_obj_get(function, "arguments");
+    if (!yyjson_is_obj(function)) {
+        return;
+    }
+    yyjson_mut_val *made = stream_object(stream, call, "function");
+    stream_gather(stream, made, "name", yyjson_obj_get(function, "name"), false);
+    if (yyjson_is_obj(arguments)) {
+        stream_set(stream, made, "arguments", arguments);
+    } else {
+        stream_gather(stream, made, "arguments", arguments, false);
+    }
+}
+
+static void add_custom(struct toolrack_stream *stream, yyjson_mut_val *call, yyjson_val *custom) {
+    if (yyjson_is_obj(custom)) {
+        yyjson_mut_val *made = stream_object(stream, call, "custom");
+        stream_gather(stream, made, "name", yyjson_obj_get(custom, "name"), false);
+        stream_gather(stream, made, "input", yyjson_obj_get(custom, "input"), false);
+    }
+}
+
+static int take_call(struct toolrack_stream *stream, yyjson_val *delta,
+                     struct toolrack_error *err) {
+    struct stream_item *item = find_call(stream, delta);
+    int code = item != NULL ? 0 : begin_call(stream, delta, err);
+    if (code < 0) {
+        return code;
+    }
+    item = item != NULL ? item : &stream->items[stream->item_count - 1];
+    if (is_text(yyjson_obj_get(delta, "id"))) {
+        stream_set(stream, item->object, "id", yyjson_obj_get(delta, "id"));
+    }
+    if (is_text(yyjson_obj_get(delta, "type"))) {
+        stream_set(stream, item->object, "type", yyjson_obj_get(delta, "type"));
+    }
+    /* Signatures of thoughts, of who has them. */
+    stream_set(stream, item->object, "extra_content", yyjson_obj_get(delta, "extra_content"));
+    add_function(stream, item->object, yyjson_obj_get(delta, "function"));
+    add_custom(stream, item->object, yyjson_obj_get(delta, "custom"));
+    return 0;
+}
+
+static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
+                      struct toolrack_error *err) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        stream_gather(stream, stream->root, texts[i], yyjson_obj_get(delta, texts[i]), false);
+    }
+    stream_show(stream, yyjson_obj_get(delta, "content"));
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *call;
+    yyjson_arr_foreach (yyjson_obj_get(delta, "tool_calls"), at, count, call) {
+        code = code < 0 ? code : take_call(stream, call, err);
+    }
+    return code;
+}
+
+static int take_event(struct toolrack_stream *stream, yyjson_val *event,
+                      struct toolrack_error *err) {
+    if (stream_is_error(event, err)) {
+        return TOOLRACK_E_EXECUTION_FAILED;
+    }
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *choice;
+    yyjson_arr_foreach (yyjson_obj_get(event, "choices"), at, count, choice) {
+        /* Of several answers the first is the one that is gone on with. */
+        if (code == 0 && yyjson_get_uint(yyjson_obj_get(choice, "index")) == 0) {
+            code = take_delta(stream, yyjson_obj_get(choice, "delta"), err);
+            stream->complete =
+                    stream->complete || yyjson_is_str(yyjson_obj_get(choice, "finish_reason"));
+        }
+    }
+    return code;
+}
+
+static void end(struct toolrack_stream *stream) {
+    if (yyjson_mut_obj_get(stream->root, "content") == NULL) {
+        stream_put(stream, stream->root, "content", yyjson_mut_null(stream->doc));
+    }
+}
+
+const struct stream_format stream_openai = {take_event, end, "assistant", false};

@@ -1,0 +1,95 @@
+/* stream-responses.c - streams of OpenAI Responses: items that begin, grow and are done; at the end
+ * the whole response once more. */
+#include <stdlib.h>
+
+#include "format/stream-parts.h"
+
+static int put_item(struct toolrack_stream *stream, uint64_t index, yyjson_val *item,
+                    struct toolrack_error *err) {
+    struct stream_item *known = stream_find_item(stream, index);
+    yyjson_mut_val *copy = stream_copy(stream, item);
+    if (known == NULL || copy == NULL) {
+        return stream_add_item(stream, index, copy, err);
+    }
+    known->object = copy;
+    return 0;
+}
+
+static int take_item(struct toolrack_stream *stream, yyjson_val *event,
+                     struct toolrack_error *err) {
+    yyjson_val *item = yyjson_obj_get(event, "item");
+    return yyjson_is_obj(item)
+                   ? put_item(stream, yyjson_get_uint(yyjson_obj_get(event, "output_index")), item,
+                              err)
+                   : 0;
+}
+
+static void grow_arguments(struct toolrack_stream *stream, yyjson_val *event) {
+    struct stream_item *item =
+            stream_find_item(stream, yyjson_get_uint(yyjson_obj_get(event, "output_index")));
+    if (item != NULL) {
+        stream_gather(stream, item->object, "arguments", yyjson_obj_get(event, "delta"), false);
+    }
+}
+
+/* Some send the whole without its items. */
+static int take_end(struct toolrack_stream *stream, yyjson_val *event, struct toolrack_error *err) {
+    yyjson_val *output = yyjson_obj_get(yyjson_obj_get(event, "response"), "output");
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    if (yyjson_arr_size(output) > 0) {
+        stream->item_count = 0;
+    }
+    yyjson_arr_foreach (output, at, count, item) {
+        code = code < 0 ? code : put_item(stream, at, item, err);
+    }
+    stream->complete = true;
+    return code;
+}
+
+static int take_failure(yyjson_val *event, struct toolrack_error *err) {
+    yyjson_val *error = yyjson_obj_get(yyjson_obj_get(event, "response"), "error");
+    yyjson_val *message = yyjson_obj_get(error, "message");
+    return stream_fail(message != NULL ? message : yyjson_obj_get(event, "message"), err);
+}
+
+static int take_event(struct toolrack_stream *stream, yyjson_val *event,
+                      struct toolrack_error *err) {
+    yyjson_val *type = yyjson_obj_get(event, "type");
+    if (stream_is_error(event, err)) {
+        return TOOLRACK_E_EXECUTION_FAILED;
+    }
+    if (turn_is(type, "error") || turn_is(type, "response.failed")) {
+        return take_failure(event, err);
+    }
+    if (turn_is(type, "response.output_text.delta") || turn_is(type, "response.refusal.delta")) {
+        stream_show(stream, yyjson_obj_get(event, "delta"));
+    } else if (turn_is(type, "response.output_item.added") ||
+               turn_is(type, "response.output_item.done")) {
+        return take_item(stream, event, err);
+    } else if (turn_is(type, "response.function_call_arguments.delta")) {
+        grow_arguments(stream, event);
+    } else if (turn_is(type, "response.completed") || turn_is(type, "response.incomplete")) {
+        return take_end(stream, event, err);
+    }
+    return 0;
+}
+
+static int compare_items(const void *a, const void *b) {
+    uint64_t left = ((const struct stream_item *)a)->index;
+    uint64_t right = ((const struct stream_item *)b)->index;
+    return (left > right) - (left < right);
+}
+
+static void end(struct toolrack_stream *stream) {
+    if (stream->item_count > 0) {
+        qsort(stream->items, stream->item_count, sizeof *stream->items, compare_items);
+    }
+    for (size_t i = 0; i < stream->item_count; i++) {
+        stream_append(stream, stream->root, stream->items[i].object);
+    }
+}
+
+const struct stream_format stream_responses = {take_event, end, NULL, false};

@@ -1,0 +1,455 @@
+/* stream.c - a response that comes in pieces, put together again.
+ *
+ * Bytes become lines, lines events, and an event is one JSON text; what it adds to
+ * the message is its provider's file's to know. Server-sent events are read as the
+ * HTML standard says: lines end in CR, LF or both, `data` lines of one event are joined, an empty
+ * line ends it, what is no field that matters here is ignored.
+ *
+ * Invariants:
+ *
+ *  (1) Every string that grows is gathered in a buffer of its own in `texts`, and set in the
+ *      document once, at the end: appending is linear in what is appended.
+ *  (2) After a failure `error` says why, and nothing is read any more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "format/stream-parts.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* Bytes of a wrong line that an error shows. */
+#define SHOWN_MAX 60
+
+static const struct stream_format *const formats[TOOLRACK_FORMAT_COUNT] = {
+        [TOOLRACK_FORMAT_OPENAI] = &stream_openai,
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = &stream_responses,
+        [TOOLRACK_FORMAT_ANTHROPIC] = &stream_anthropic,
+        [TOOLRACK_FORMAT_GEMINI] = &stream_gemini,
+        [TOOLRACK_FORMAT_OLLAMA] = &stream_ollama,
+};
+
+/* --------------------------------------------------------------- the message */
+
+void stream_show(const struct toolrack_stream *stream, yyjson_val *text) {
+    if (stream->text != NULL && yyjson_get_len(text) > 0 && yyjson_is_str(text)) {
+        stream->text(stream->user, yyjson_get_str(text), yyjson_get_len(text));
+    }
+}
+
+yyjson_mut_val *stream_copy(struct toolrack_stream *stream, yyjson_val *value) {
+    yyjson_mut_val *copy = yyjson_val_mut_copy(stream->doc, value);
+    stream->no_memory = stream->no_memory || (value != NULL && copy == NULL);
+    return copy;
+}
+
+void stream_put(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                yyjson_mut_val *value) {
+    /* NULL would take the member out. */
+    stream->no_memory = value == NULL ||
+                        !yyjson_mut_obj_put(object, yyjson_mut_strcpy(stream->doc, key), value) ||
+                        stream->no_memory;
+}
+
+void stream_set(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                yyjson_val *value) {
+    yyjson_mut_val *copy = value != NULL ? stream_copy(stream, value) : NULL;
+    if (copy != NULL) {
+        stream_put(stream, object, key, copy);
+    }
+}
+
+void stream_append(struct toolrack_stream *stream, yyjson_mut_val *array, yyjson_mut_val *value) {
+    stream->no_memory = !yyjson_mut_arr_append(array, value) || stream->no_memory;
+}
+
+yyjson_mut_val *stream_object(struct toolrack_stream *stream, yyjson_mut_val *object,
+                              const char *key) {
+    yyjson_mut_val *member = yyjson_mut_obj_get(object, key);
+    if (!yyjson_mut_is_obj(member)) {
+        member = yyjson_mut_obj(stream->doc);
+        stream_put(stream, object, key, member);
+    }
+    return member;
+}
+
+yyjson_mut_val *stream_array(struct toolrack_stream *stream, yyjson_mut_val *object,
+                             const char *key) {
+    yyjson_mut_val *member = yyjson_mut_obj_get(object, key);
+    if (!yyjson_mut_is_arr(member)) {
+        member = yyjson_mut_arr(stream->doc);
+        stream_put(stream, object, key, member);
+    }
+    return member;
+}
+
+/* Room for one more of `*count` things of `size` bytes, or NULL. */
+static void *make_room(void *things, size_t count, size_t *room, size_t size) {
+    if (count < *room) {
+        return things;
+    }
+    size_t wanted = *room > 0 ? 2 * *room : 8;
+    void *grown = realloc(things, wanted * size);
+    if (grown != NULL) {
+        *room = wanted;
+    }
+    return grown;
+}
+
+struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t index) {
+    for (size_t i = stream->item_count; i > 0; i--) {
+        if (stream->items[i - 1].index == index) {
+            return &stream->items[i - 1];
+        }
+    }
+    return NULL;
+}
+
+int stream_add_item(struct toolrack_stream *stream, uint64_t index, yyjson_mut_val *object,
+                    struct toolrack_error *err) {
+    if (stream->item_count == STREAM_ITEMS_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the message has more than the %u parts allowed", STREAM_ITEMS_MAX);
+    }
+    struct stream_item *items =
+            make_room(stream->items, stream->item_count, &stream->item_room, sizeof *stream->items);
+    if (items == NULL || object == NULL) {
+        return error_oom(err);
+    }
+    stream->items = items;
+    items[stream->item_count++] = (struct stream_item){.index = index, .object = object};
+    return 0;
+}
+
+/* The text that grows there, begun with what is there; NULL: no memory. */
+static struct stream_text *find_text(struct toolrack_stream *stream, yyjson_mut_val *object,
+                                     const char *key) {
+    for (size_t i = stream->text_count; i > 0; i--) {
+        struct stream_text *text = &stream->texts[i - 1];
+        if (text->object == object && strcmp(text->key, key) == 0) {
+            return text;
+        }
+    }
+    struct stream_text *texts =
+            make_room(stream->texts, stream->text_count, &stream->text_room, sizeof *stream->texts);
+    yyjson_mut_val *kept = yyjson_mut_strcpy(stream->doc, key);
+    if (texts == NULL || kept == NULL) {
+        stream->texts = texts != NULL ? texts : stream->texts;
+        return NULL;
+    }
+    stream->texts = texts;
+    struct stream_text *text = &texts[stream->text_count++];
+    yyjson_mut_val *before = yyjson_mut_obj_get(object, key);
+    *text = (struct stream_text){.object = object, .key = yyjson_mut_get_str(kept)};
+    if (yyjson_mut_is_str(before)) {
+        buf_add(&text->text, yyjson_mut_get_str(before), yyjson_mut_get_len(before));
+    }
+    return text;
+}
+
+void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                   yyjson_val *text, bool is_json) {
+    if (!yyjson_is_str(text)) {
+        return;
+    }
+    struct stream_text *gathered = find_text(stream, object, key);
+    if (gathered == NULL) {
+        stream->no_memory = true;
+        return;
+    }
+    gathered->is_json = is_json;
+    buf_add(&gathered->text, yyjson_get_str(text), yyjson_get_len(text));
+    stream->no_memory = stream->no_memory || gathered->text.failed;
+}
+
+int stream_fail(yyjson_val *message, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "the provider ended the response: %s",
+                     yyjson_is_str(message) ? yyjson_get_str(message) : "it does not say why");
+}
+
+bool stream_is_error(yyjson_val *event, struct toolrack_error *err) {
+    yyjson_val *error = yyjson_obj_get(event, "error");
+    if (error == NULL || yyjson_is_null(error)) {
+        return false;
+    }
+    (void)stream_fail(yyjson_is_obj(error) ? yyjson_obj_get(error, "message") : error, err);
+    return true;
+}
+
+/* ---------------------------------------------------------- bytes to events */
+
+static int refuse(struct toolrack_error *err, const struct buf *text, const char *what) {
+    int shown = text->length < SHOWN_MAX ? (int)text->length : SHOWN_MAX;
+    return error_set(err, TOOLRACK_E_INVALID, "%s: \"%.*s\"", what, shown,
+                     text->data != NULL ? text->data : "");
+}
+
+static int take_event(struct toolrack_stream *stream, const struct buf *text,
+                      struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(text->data != NULL ? text->data : "", text->length,
+                                  YYJSON_READ_BIGNUM_AS_RAW);
+    yyjson_val *event = yyjson_doc_get_root(doc);
+    if (!yyjson_is_obj(event)) {
+        return refuse(err, text, "the stream has an event that is no JSON object");
+    }
+    if (stream->complete) {
+        return 0; /* usage, perhaps, that some send behind the end */
+    }
+    int code = stream->format->event(stream, event, err);
+    return code == 0 && stream->no_memory ? error_oom(err) : code;
+}
+
+/* An empty line: the event is complete. */
+static int end_event(struct toolrack_stream *stream, struct toolrack_error *err) {
+    if (!stream->has_data) {
+        return 0;
+    }
+    stream->has_data = false;
+    int code = 0;
+    if (stream->data.length == 6 && memcmp(stream->data.data, "[DONE]", 6) == 0) {
+        stream->complete = true;
+    } else if (stream->data.length > 0) {
+        code = take_event(stream, &stream->data, err);
+    }
+    buf_clear(&stream->data);
+    return code;
+}
+
+static void add_data(struct toolrack_stream *stream, const char *value, size_t length) {
+    if (stream->has_data) {
+        buf_add_char(&stream->data, '\n');
+    }
+    stream->has_data = true;
+    buf_add(&stream->data, value, length);
+}
+
+/* A field and its value; a line without a colon is a field without one. */
+static int take_field(struct toolrack_stream *stream, const struct buf *line,
+                      struct toolrack_error *err) {
+    const char *colon = memchr(line->data, ':', line->length);
+    size_t name_length = colon != NULL ? (size_t)(colon - line->data) : line->length;
+    size_t at = colon != NULL ? name_length + 1 : line->length;
+    if (at < line->length && line->data[at] == ' ') {
+        at++;
+    }
+    if (name_length == 4 && memcmp(line->data, "data", 4) == 0) {
+        add_data(stream, line->data + at, line->length - at);
+    } else if (line->data[0] == '{' || line->data[0] == '<') {
+        return refuse(err, line, "the response is no stream of events; it has the line");
+    }
+    return 0;
+}
+
+/* Files that begin with a mark of their encoding are streams nevertheless. */
+static void skip_mark(struct toolrack_stream *stream, struct buf *line) {
+    if (!stream->begun && line->length >= 3 && memcmp(line->data, "\xef\xbb\xbf", 3) == 0) {
+        memmove(line->data, line->data + 3, line->length - 3);
+        buf_truncate(line, line->length - 3);
+    }
+    stream->begun = true;
+}
+
+static int take_line(struct toolrack_stream *stream, struct toolrack_error *err) {
+    struct buf *line = &stream->line;
+    skip_mark(stream, line);
+    int code = 0;
+    if (stream->format->lines) {
+        code = line->length > 0 ? take_event(stream, line, err) : 0;
+    } else {
+        code = line->length > 0 ? take_field(stream, line, err) : end_event(stream, err);
+    }
+    buf_clear(line);
+    return code;
+}
+
+static int check_room(const struct toolrack_stream *stream, struct toolrack_error *err) {
+    if (stream->line.failed || stream->data.failed) {
+        return error_oom(err);
+    }
+    if (stream->bytes > STREAM_BYTES_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the stream has more than the %u bytes allowed", STREAM_BYTES_MAX);
+    }
+    if (stream->line.length > STREAM_EVENT_MAX ||
+        stream->data.length > STREAM_EVENT_MAX - stream->line.length) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "an event of the stream has more than the %u bytes allowed",
+                         STREAM_EVENT_MAX);
+    }
+    return 0;
+}
+
+static size_t line_length(const char *bytes, size_t length) {
+    const char *feed = memchr(bytes, '\n', length);
+    length = feed != NULL ? (size_t)(feed - bytes) : length;
+    const char *back = memchr(bytes, '\r', length);
+    return back != NULL ? (size_t)(back - bytes) : length;
+}
+
+static int feed(struct toolrack_stream *stream, const char *bytes, size_t length,
+                struct toolrack_error *err) {
+    size_t at = 0;
+    while (at < length) {
+        if (stream->after_return && bytes[at] == '\n') {
+            stream->after_return = false;
+            at++;
+            continue;
+        }
+        stream->after_return = false;
+        size_t run = line_length(bytes + at, length - at);
+        buf_add(&stream->line, bytes + at, run);
+        at += run;
+        int code = check_room(stream, err);
+        if (code == 0 && at < length) {
+            stream->after_return = bytes[at++] == '\r';
+            code = take_line(stream, err);
+        }
+        if (code < 0) {
+            return code;
+        }
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------------- API */
+
+static int keep_error(struct toolrack_stream *stream, const struct toolrack_error *why,
+                      struct toolrack_error *err) {
+    stream->error = *why;
+    if (err != NULL) {
+        *err = *why;
+    }
+    return why->code;
+}
+
+int toolrack_stream_new(enum toolrack_format format,
+                        void (*text)(void *user, const char *text, size_t length), void *user,
+                        struct toolrack_stream **ret, struct toolrack_error *err) {
+    const char *name = toolrack_format_name(format);
+    if (name == NULL || formats[format] == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "the format '%s' has no streams",
+                         name != NULL ? name : "of this number");
+    }
+    struct toolrack_stream *stream = calloc(1, sizeof *stream);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root =
+            formats[format]->role != NULL ? yyjson_mut_obj(doc) : yyjson_mut_arr(doc);
+    if (stream == NULL || root == NULL ||
+        (formats[format]->role != NULL &&
+         !yyjson_mut_obj_add_str(doc, root, "role", formats[format]->role))) {
+        free(stream);
+        yyjson_mut_doc_free(doc);
+        return error_oom(err);
+    }
+    yyjson_mut_doc_set_root(doc, root);
+    stream->format = formats[format];
+    stream->text = text;
+    stream->user = user;
+    stream->doc = doc;
+    stream->root = root;
+    *ret = stream;
+    return 0;
+}
+
+int toolrack_stream_feed(struct toolrack_stream *stream, const char *bytes, size_t length,
+                         struct toolrack_error *err) {
+    struct toolrack_error why = {0};
+    if (stream->error.code < 0) {
+        return keep_error(stream, &stream->error, err);
+    }
+    if (stream->result != NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "the stream has ended already");
+    }
+    stream->bytes += length < STREAM_BYTES_MAX + 1u - stream->bytes
+                             ? length
+                             : STREAM_BYTES_MAX + 1u - stream->bytes;
+    return feed(stream, bytes, length, &why) < 0 ? keep_error(stream, &why, err) : 0;
+}
+
+/* What broke off without its last line end counts: a provider that ends so has said all. */
+static int take_rest(struct toolrack_stream *stream, struct toolrack_error *err) {
+    int code = stream->line.length > 0 ? take_line(stream, err) : 0;
+    return code == 0 && !stream->format->lines ? end_event(stream, err) : code;
+}
+
+/* Text that should be JSON becomes what it says; when it is none, an object that holds it. */
+static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct buf *text) {
+    if (text->length == 0) {
+        return yyjson_mut_obj(stream->doc);
+    }
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(text->data, text->length, YYJSON_READ_BIGNUM_AS_RAW);
+    yyjson_val *value = yyjson_doc_get_root(doc);
+    if (yyjson_is_obj(value)) {
+        return yyjson_val_mut_copy(stream->doc, value);
+    }
+    yyjson_mut_val *broken = yyjson_mut_obj(stream->doc);
+    (void)yyjson_mut_obj_add_strncpy(stream->doc, broken, TURN_BROKEN_INPUT, text->data,
+                                     text->length);
+    return broken;
+}
+
+static void set_texts(struct toolrack_stream *stream) {
+    for (size_t i = 0; i < stream->text_count; i++) {
+        struct stream_text *text = &stream->texts[i];
+        stream_put(stream, text->object, text->key,
+                   text->is_json
+                           ? read_value(stream, &text->text)
+                           : yyjson_mut_strncpy(stream->doc,
+                                                text->text.data != NULL ? text->text.data : "",
+                                                text->text.length));
+    }
+}
+
+static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
+    int code = take_rest(stream, err);
+    if (code < 0) {
+        return code;
+    }
+    if (!stream->complete) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the response broke off before its end, after %zu bytes; ask again",
+                         stream->bytes);
+    }
+    set_texts(stream);
+    if (stream->format->end != NULL) {
+        stream->format->end(stream);
+    }
+    stream->result =
+            stream->no_memory ? NULL : yyjson_mut_write(stream->doc, 0, &stream->result_length);
+    return stream->result != NULL ? 0 : error_oom(err);
+}
+
+int toolrack_stream_end(struct toolrack_stream *stream, const char **ret, size_t *ret_length,
+                        struct toolrack_error *err) {
+    struct toolrack_error why = {0};
+    if (stream->error.code < 0) {
+        return keep_error(stream, &stream->error, err);
+    }
+    if (stream->result == NULL && end(stream, &why) < 0) {
+        return keep_error(stream, &why, err);
+    }
+    *ret = stream->result;
+    if (ret_length != NULL) {
+        *ret_length = stream->result_length;
+    }
+    return 0;
+}
+
+void toolrack_stream_free(struct toolrack_stream *stream) {
+    if (stream == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < stream->text_count; i++) {
+        buf_finish(&stream->texts[i].text);
+    }
+    free(stream->texts);
+    free(stream->items);
+    free(stream->result);
+    buf_finish(&stream->line);
+    buf_finish(&stream->data);
+    yyjson_mut_doc_free(stream->doc);
+    free(stream);
+}

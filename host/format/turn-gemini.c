@@ -1,0 +1,89 @@
+/* turn-gemini.c - turns of Gemini generateContent: parts, of which some are calls. */
+#include <string.h>
+
+#include "format/turn-parts.h"
+
+static int read_content(struct turn_reader *reader, yyjson_val *content, const char *place) {
+    yyjson_val *parts = yyjson_obj_get(content, "parts");
+    if (!yyjson_is_obj(content) || (parts != NULL && !yyjson_is_arr(parts))) {
+        return turn_refuse(reader, place, "it must be an object with an array 'parts'");
+    }
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *part;
+    yyjson_arr_foreach (parts, at, count, part) {
+        yyjson_val *call = yyjson_obj_get(part, "functionCall");
+        if (code == 0 && call != NULL) {
+            code = turn_add_call(reader, call, yyjson_obj_get(call, "id"),
+                                 yyjson_obj_get(call, "name"), yyjson_obj_get(call, "args"));
+        }
+    }
+    return code;
+}
+
+/* A candidate that was stopped before it began has no content, and what was asked is not answered
+ * at all when it is blocked: neither calls anything. */
+static int read_turn(struct turn_reader *reader, yyjson_val *root) {
+    yyjson_val *candidates = yyjson_obj_get(root, "candidates");
+    if (candidates != NULL) {
+        yyjson_val *first = yyjson_arr_get_first(candidates);
+        yyjson_val *content = yyjson_obj_get(first, "content");
+        if (!yyjson_is_arr(candidates) || (first != NULL && !yyjson_is_obj(first))) {
+            return turn_refuse(reader, "/candidates", "it must be an array of objects");
+        }
+        return content == NULL ? 0 : read_content(reader, content, "/candidates/0/content");
+    }
+    if (yyjson_is_obj(yyjson_obj_get(root, "promptFeedback"))) {
+        return 0;
+    }
+    return yyjson_obj_get(root, "parts") != NULL || yyjson_obj_get(root, "role") != NULL
+                   ? read_content(reader, root, "")
+                   : turn_refuse(reader, "", "it has neither candidates nor parts");
+}
+
+static bool is_data(const struct turn_piece *piece) {
+    return piece->kind == TURN_IMAGE || piece->kind == TURN_AUDIO;
+}
+
+static void write_data(struct buf *out, const struct turn_result *result) {
+    bool first = true;
+    for (size_t i = 0; i < result->count; i++) {
+        const struct turn_piece *piece = &result->pieces[i];
+        if (!is_data(piece)) {
+            continue;
+        }
+        buf_add_text(out, first ? ",\"parts\":[" : ",");
+        first = false;
+        buf_add_text(out, "{\"inlineData\":{\"mimeType\":");
+        buf_add_json_string(out, piece->mime_type, strlen(piece->mime_type));
+        buf_add_text(out, ",\"data\":");
+        buf_add_json_string(out, piece->data, piece->data_length);
+        buf_add_text(out, "}}");
+    }
+    buf_add_text(out, first ? "" : "]");
+}
+
+/* JSON stays JSON; of pieces, those that stand in no parts. */
+static void write_output(struct buf *out, const struct turn_result *result) {
+    if (result->count == 1 && result->pieces[0].is_json) {
+        buf_add(out, result->pieces[0].text, result->pieces[0].length);
+    } else {
+        turn_write_text(out, result, TURN_BIT(TURN_IMAGE) | TURN_BIT(TURN_AUDIO));
+    }
+}
+
+static void write_result(struct buf *out, const struct format_call *call,
+                         const struct turn_result *result) {
+    buf_add_text(out, "{\"functionResponse\":{");
+    turn_write_member(out, "id", yyjson_obj_get(call->raw, "id"));
+    turn_write_member(out, "name", yyjson_obj_get(call->raw, "name"));
+    buf_printf(out, "\"response\":{\"%s\":", result->failed ? "error" : "output");
+    write_output(out, result);
+    buf_add_char(out, '}');
+    write_data(out, result);
+    buf_add_text(out, "}}");
+}
+
+const struct turn_format turn_gemini = {read_turn, "[{\"role\":\"user\",\"parts\":[", write_result,
+                                        "]}]"};

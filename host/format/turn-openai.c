@@ -1,0 +1,33 @@
+/* turn-openai.c - turns of OpenAI Chat Completions. */
+#include "format/turn-parts.h"
+
+static int read_message(struct turn_reader *reader, yyjson_val *message, const char *place) {
+    if (!yyjson_is_obj(message)) {
+        return turn_refuse(reader, place, "it must be the assistant's message, an object");
+    }
+    if (yyjson_obj_get(message, "role") == NULL && yyjson_obj_get(message, "content") == NULL &&
+        yyjson_obj_get(message, "tool_calls") == NULL) {
+        return turn_refuse(reader, place, "it has neither choices, role, content nor tool_calls");
+    }
+    return turn_read_tool_calls(reader, message, place);
+}
+
+static int read_turn(struct turn_reader *reader, yyjson_val *root) {
+    yyjson_val *choices = yyjson_obj_get(root, "choices");
+    return choices == NULL
+                   ? read_message(reader, root, "")
+                   : read_message(reader, yyjson_obj_get(yyjson_arr_get_first(choices), "message"),
+                                  "/choices/0/message");
+}
+
+/* There is no flag for an error and no place for an image: all is text. */
+static void write_result(struct buf *out, const struct format_call *call,
+                         const struct turn_result *result) {
+    buf_add_text(out, "{\"role\":\"tool\",");
+    turn_write_member(out, "tool_call_id", yyjson_obj_get(call->raw, "id"));
+    buf_add_text(out, "\"content\":");
+    turn_write_text(out, result, 0);
+    buf_add_char(out, '}');
+}
+
+const struct turn_format turn_openai = {read_turn, "[", write_result, "]"};

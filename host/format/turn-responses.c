@@ -1,0 +1,101 @@
+/* turn-responses.c - turns of OpenAI Responses: items, of which some are calls. */
+#include "base/cleanup.h"
+#include "format/turn-parts.h"
+
+static int read_custom(struct turn_reader *reader, yyjson_val *item) {
+    int code = turn_add_call(reader, item, yyjson_obj_get(item, "call_id"),
+                             yyjson_obj_get(item, "name"), NULL);
+    return code < 0 ? code
+                    : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                                       "it was called as a custom tool, with free text, but takes "
+                                       "a JSON object: call it as a function");
+}
+
+static int read_item(struct turn_reader *reader, yyjson_val *item) {
+    yyjson_val *type = yyjson_obj_get(item, "type");
+    if (turn_is(type, "custom_tool_call")) {
+        return read_custom(reader, item);
+    }
+    return turn_is(type, "function_call")
+                   ? turn_add_call(reader, item, yyjson_obj_get(item, "call_id"),
+                                   yyjson_obj_get(item, "name"), yyjson_obj_get(item, "arguments"))
+                   : 0;
+}
+
+static int read_items(struct turn_reader *reader, yyjson_val *items) {
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (items, at, count, item) {
+        code = code < 0 ? code : read_item(reader, item);
+    }
+    return code;
+}
+
+static int read_turn(struct turn_reader *reader, yyjson_val *root) {
+    if (yyjson_is_arr(root)) {
+        return read_items(reader, root);
+    }
+    yyjson_val *output = yyjson_obj_get(root, "output");
+    if (output == NULL && yyjson_is_str(yyjson_obj_get(root, "type"))) {
+        return read_item(reader, root);
+    }
+    return yyjson_is_arr(output)
+                   ? read_items(reader, output)
+                   : turn_refuse(reader, output != NULL ? "/output" : "",
+                                 "it must be a response with an array 'output', or its items");
+}
+
+static void write_piece(struct buf *out, const struct turn_piece *piece) {
+    if (piece->kind != TURN_IMAGE) {
+        buf_add_text(out, "{\"type\":\"input_text\",\"text\":");
+        buf_add_json_string(out, piece->text, piece->length);
+        buf_add_char(out, '}');
+        return;
+    }
+    CLEANUP(buf_finish) struct buf url = BUF_INIT;
+    buf_printf(&url, "data:%s;base64,", piece->mime_type);
+    buf_add(&url, piece->data, piece->data_length);
+    buf_add_text(out, "{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":");
+    buf_add_json_string(out, url.data != NULL ? url.data : "", url.length);
+    buf_add_char(out, '}');
+    out->failed = out->failed || url.failed;
+}
+
+static bool has_image(const struct turn_result *result) {
+    for (size_t i = 0; i < result->count; i++) {
+        if (result->pieces[i].kind == TURN_IMAGE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_output(struct buf *out, const struct turn_result *result) {
+    if (!has_image(result)) {
+        turn_write_text(out, result, 0);
+        return;
+    }
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < result->count; i++) {
+        buf_add(out, ",", i > 0);
+        write_piece(out, &result->pieces[i]);
+    }
+    buf_add_char(out, ']');
+}
+
+/* A call that a program of the model made says so, and its result has to say the same. */
+static void write_result(struct buf *out, const struct format_call *call,
+                         const struct turn_result *result) {
+    bool custom = turn_is(yyjson_obj_get(call->raw, "type"), "custom_tool_call");
+    buf_printf(out, "{\"type\":\"%s_output\",", custom ? "custom_tool_call" : "function_call");
+    turn_write_member(out, "call_id", yyjson_obj_get(call->raw, "call_id"));
+    turn_write_member(out, "namespace", yyjson_obj_get(call->raw, "namespace"));
+    turn_write_member(out, "caller", yyjson_obj_get(call->raw, "caller"));
+    buf_add_text(out, "\"output\":");
+    write_output(out, result);
+    buf_add_char(out, '}');
+}
+
+const struct turn_format turn_responses = {read_turn, "[", write_result, "]"};

@@ -1,0 +1,275 @@
+/* A model's turn through the embedding API: which calls run, when, and what becomes of them. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "toolrack/format.h"
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
+
+/* ------------------------------------------------------------------- tools */
+
+static double add(double a, double b) {
+    return a + b;
+}
+TR_TOOL(add, "Add two numbers", TR_F64, (TR_F64, a, "first"), (TR_F64, b, "second", TR_DEFAULT(1)))
+
+static tr_status own(struct tr_call *call) {
+    return tr_reply_json(call, "{\"content\":[],\"structuredContent\":{\"n\":\"no number\"}}");
+}
+TR_JSON_TOOL(own,
+             ("Has JSON that looks like content",
+              .result_schema = TR_SCHEMA({"type" : "object", "required" : ["content"]})),
+             TR_SCHEMA({"type" : "object"}))
+
+static tr_status shot(struct tr_call *call) {
+    (void)tr_reply_text(call, "seen");
+    return tr_reply_image(call, "\x89PNG", 4, "image/png");
+}
+TR_JSON_TOOL(shot, "Gives a picture", TR_SCHEMA({"type" : "object"}))
+
+static tr_status about(struct tr_call *call) {
+    return tr_reply_textf(call, "%s %s %s %s", tr_context(call, TR_CONTEXT_CALLER),
+                          tr_context(call, TR_CONTEXT_CHANNEL),
+                          tr_context(call, TR_CONTEXT_CONVERSATION),
+                          tr_context(call, TR_CONTEXT_TRACE));
+}
+TR_JSON_TOOL(about, "Tells of its call", TR_SCHEMA({"type" : "object"}))
+
+static tr_status asks(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(asks, ("Needs consent", .permission = TR_CONFIRM), TR_SCHEMA({"type" : "object"}))
+
+/* Calls of `meet` return when so many are inside as they say. */
+static pthread_mutex_t meeting_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t meeting = PTHREAD_COND_INITIALIZER;
+static int64_t met;
+
+static int64_t meet(int64_t count) {
+    (void)pthread_mutex_lock(&meeting_lock);
+    met++;
+    (void)pthread_cond_broadcast(&meeting);
+    while (met < count) {
+        (void)pthread_cond_wait(&meeting, &meeting_lock);
+    }
+    (void)pthread_mutex_unlock(&meeting_lock);
+    return count;
+}
+TR_TOOL(meet, "Waits for others", TR_I64, (TR_I64, count, "how many"))
+
+/* Returns when it is asked to. */
+static tr_status waits(struct tr_call *call) {
+    while (!tr_cancelled(call)) {
+        struct timespec pause = {.tv_nsec = 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    return TR_CANCELLED;
+}
+TR_JSON_TOOL(waits, "Waits for its end", TR_SCHEMA({"type" : "object"}))
+
+TR_PLUGIN(("answers", .flags = TR_THREAD_SAFE), "1.0.0", add, own, shot, about, asks, meet, waits)
+
+static struct toolrack *host;
+
+static int open_host(void **state) {
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    struct toolrack_error err;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = true;
+    if (toolrack_open(&options, &host, &err) < 0 ||
+        toolrack_register(host, &toolrack_plugin, NULL, &err) < 0) {
+        (void)fprintf(stderr, "%s\n", err.message);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_host(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return 0;
+}
+
+/* ------------------------------------------------------------------- turns */
+
+static void answers(enum toolrack_format format, const char *message,
+                    const struct toolrack_call_options *options, const char *wanted) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    size_t length = 0;
+    if (toolrack_answer(host, format, message, strlen(message), options, &text, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    assert_string_equal(toolrack_text_data(text, &length), wanted);
+    assert_int_equal(length, strlen(wanted));
+}
+
+#define CALL(id, name, input) \
+    "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"" name "\",\"input\":" input "}"
+#define RESULT(id, rest) \
+    "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":" rest "}"
+#define MESSAGE(calls)     "{\"role\":\"assistant\",\"content\":[" calls "]}"
+#define ANSWER(results)    "[{\"role\":\"user\",\"content\":[" results "]}]"
+#define FAILURE(text)      "\"" text "\",\"is_error\":true"
+#define ANTHROPIC(m, o, a) answers(TOOLRACK_FORMAT_ANTHROPIC, MESSAGE(m), o, ANSWER(a))
+
+static void results_stand_in_the_order_of_the_calls(void **state) {
+    (void)state;
+    ANTHROPIC(CALL("a", "add", "{\"a\":1,\"b\":2}") "," CALL("b", "shot", "{}") "," CALL(
+                      "c", "add", "{}") "," CALL("d", "ad",
+                                                 "{}") "," CALL("e", "add",
+                                                                "\"{\"") "," CALL("f", "add",
+                                                                                  "{\"a\":5}"),
+              NULL,
+              RESULT("a", "\"3.0\"") "," RESULT(
+                      "b", "[{\"type\":\"text\",\"text\":\"seen\"},{\"type\":\"image\",\"source\":"
+                           "{\"type\":\"base64\",\"media_type\":\"image/"
+                           "png\",\"data\":\"iVBORw==\"}}]") "," RESULT("c",
+                                                                        FAILURE("InvalidArguments: "
+                                                                                "/a: required "
+                                                                                "property "
+                                                                                "\\\"a\\\" is "
+                                                                                "missing")) "," RESULT("d",
+                                                                                                       FAILURE("NotFound: Tool 'ad' not found; did you mean 'add'?")) "," RESULT("e",
+                                                                                                                                                                                 FAILURE("InvalidArguments: the arguments are not JSON: unexpected end "
+                                                                                                                                                                                         "of data at byte 1")) "," RESULT("f",
+                                                                                                                                                                                                                          "\"6.0\""));
+    answers(TOOLRACK_FORMAT_ANTHROPIC, MESSAGE(""), NULL, "[]");
+    answers(TOOLRACK_FORMAT_GEMINI, "{\"candidates\":[]}", NULL, "[]");
+}
+
+static void calls_run_side_by_side(void **state) {
+    (void)state;
+    met = 0;
+    ANTHROPIC(CALL("a", "meet", "{\"count\":3}") "," CALL("b", "meet", "{\"count\":3}") "," CALL(
+                      "c", "meet", "{\"count\":3}"),
+              NULL, RESULT("a", "\"3\"") "," RESULT("b", "\"3\"") "," RESULT("c", "\"3\""));
+}
+
+static void json_that_looks_like_content_is_json(void **state) {
+    (void)state;
+    answers(TOOLRACK_FORMAT_OPENAI,
+            "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"own\"}}"
+            "]}",
+            NULL,
+            "[{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"{\\\"content\\\":[],"
+            "\\\"structuredContent\\\":{\\\"n\\\":\\\"no number\\\"}}\"}]");
+    CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
+    struct toolrack_result *picture = NULL;
+    assert_int_equal(toolrack_call(host, "own", "{}", NULL, &result, NULL), 0);
+    assert_false(toolrack_result_is_content(result));
+    assert_int_equal(toolrack_call(host, "shot", "{}", NULL, &picture, NULL), 0);
+    assert_true(toolrack_result_is_content(picture));
+    toolrack_result_free(picture);
+}
+
+static void options_reach_every_call(void **state) {
+    (void)state;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.caller = "me";
+    options.conversation = "talk";
+    options.trace = "t1";
+    ANTHROPIC(CALL("a", "about", "{}") "," CALL("b", "about", "{}"), &options,
+              RESULT("a", "\"me api talk t1\"") "," RESULT("b", "\"me api talk t1\""));
+    options.channel = "mcp";
+    options.confirmed = true;
+    ANTHROPIC(CALL("a", "asks", "{}") "," CALL("b", "about", "{}") "," CALL("c", "asks", "{}"),
+              &options,
+              RESULT("a", "\"done\"") "," RESULT("b", "\"me mcp talk t1\"") "," RESULT("c",
+                                                                                       "\"done\""));
+}
+
+static void a_deadline_holds_for_each_call(void **state) {
+    (void)state;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = 20;
+    ANTHROPIC(
+            CALL("a", "waits", "{}") "," CALL("b", "waits", "{}") "," CALL("c", "add", "{\"a\":1}"),
+            &options,
+            RESULT("a", FAILURE("Timeout: Tool 'waits' did not finish within its deadline")) "," RESULT(
+                    "b",
+                    FAILURE("Timeout: Tool 'waits' did not finish within its deadline")) "," RESULT("c",
+                                                                                                    "\"2.0\""));
+}
+
+static void nobody_consents_for_a_model(void **state) {
+    (void)state;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    static const char message[] = MESSAGE(CALL("a", "asks", "{}") "," CALL("b", "asks", "{}"));
+    assert_int_equal(toolrack_answer(host, TOOLRACK_FORMAT_ANTHROPIC, message, strlen(message),
+                                     NULL, &text, NULL),
+                     0);
+    const char *first = strstr(toolrack_text_data(text, NULL), "ConfirmationRequired: ");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "ConfirmationRequired: "));
+}
+
+/* As many calls as a message may have. */
+static void a_long_turn_ends(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *answer = NULL;
+    struct toolrack_error err;
+    buf_add_text(&text, "[");
+    for (int i = 0; i < 1024; i++) {
+        buf_printf(&text,
+                   "%s{\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"add\","
+                   "\"arguments\":{\"a\":%d}}}",
+                   i > 0 ? "," : "", i, i);
+    }
+    buf_add_text(&text, "]");
+    assert_int_equal(
+            toolrack_answer(host, TOOLRACK_FORMAT_MCP, text.data, text.length, NULL, &answer, &err),
+            0);
+    buf_clear(&text);
+    buf_add_text(&text, "[");
+    for (int i = 0; i < 1024; i++) {
+        buf_printf(&text,
+                   "%s{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"content\":[{\"type\":"
+                   "\"text\",\"text\":\"%d.0\"}]}}",
+                   i > 0 ? "," : "", i, i + 1);
+    }
+    buf_add_text(&text, "]");
+    assert_string_equal(toolrack_text_data(answer, NULL), text.data);
+}
+
+static void what_is_no_message_is_refused(void **state) {
+    (void)state;
+    struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    assert_int_equal(toolrack_answer(host, TOOLRACK_FORMAT_OPENAI, "[]", 2, NULL, &text, &err),
+                     TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_answer(host, TOOLRACK_FORMAT_COUNT, "{}", 2, NULL, &text, &err),
+                     TOOLRACK_E_INVALID);
+    assert_null(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(results_stand_in_the_order_of_the_calls),
+            cmocka_unit_test(calls_run_side_by_side),
+            cmocka_unit_test(json_that_looks_like_content_is_json),
+            cmocka_unit_test(options_reach_every_call),
+            cmocka_unit_test(a_deadline_holds_for_each_call),
+            cmocka_unit_test(nobody_consents_for_a_model),
+            cmocka_unit_test(a_long_turn_ends),
+            cmocka_unit_test(what_is_no_message_is_refused),
+    };
+    return cmocka_run_group_tests_name("answer", tests, open_host, close_host);
+}

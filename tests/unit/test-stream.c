@@ -1,0 +1,382 @@
+/* Streams of all formats, fed whole, cut at each position and byte by byte: the message is the
+ * same, and toolrack_answer()'s reader takes it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "failing-malloc.h"
+#include "format/stream-parts.h"
+
+CLEANUP_DEFINE(struct toolrack_stream, toolrack_stream_free)
+
+/* A stream, and what it comes to. */
+struct sample {
+    const char *name;
+    enum toolrack_format format;
+    const char *bytes;
+    const char *message;
+    const char *text;
+    size_t calls; /* in the message */
+};
+
+static const struct sample samples[] = {
+        {"chat", TOOLRACK_FORMAT_OPENAI,
+         ": keep alive\n\n"
+         "data: "
+         "{\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":null}}]}\n\n"
+         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Le\"}},"
+         "{\"index\":1,\"delta\":{\"content\":\"other\"}}]}\n\n"
+         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"t \xc3\xa9\"}}]}\n\n"
+         "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\","
+         "\"type\":\"function\",\"function\":{\"name\":\"add\",\"arguments\":\"\"}}]}}]}\n\n"
+         "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,"
+         "\"function\":{\"arguments\":\"{\\\"a\\\":\"}},{\"index\":1,\"id\":\"b\","
+         "\"type\":\"function\",\"function\":{\"name\":\"say\"}}]}}]}\n\n"
+         "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,"
+         "\"function\":{\"arguments\":\"1}\"}}]}}]}\n\n"
+         "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n"
+         "data: {\"choices\":[],\"usage\":{\"total_tokens\":9}}\n\n"
+         "data: [DONE]\n\n",
+         "{\"role\":\"assistant\",\"tool_calls\":["
+         "{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"add\",\"arguments\":"
+         "\"{\\\"a\\\":1}\"}},{\"id\":\"b\",\"type\":\"function\",\"function\":{\"name\":\"say\"}}]"
+         ",\"content\":\"Let \xc3\xa9\"}",
+         "Let \xc3\xa9", 2},
+        {"chat without indexes, CR line ends and a mark", TOOLRACK_FORMAT_OPENAI,
+         "\xef\xbb\xbf"
+         "data:{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":"
+         "\"add\",\"arguments\":{\"a\":1}}}]}}]}\r\r"
+         "data:{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"b\",\"type\":\"custom\","
+         "\"custom\":{\"name\":\"say\",\"input\":\"x\"}}]}}]}\r\r"
+         "data:{\"choices\":[{\"delta\":{\"tool_calls\":[{\"custom\":{\"input\":\"y\"}}]}}]}\r\r"
+         "data:[DONE]",
+         "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"arguments\":"
+         "{\"a\":1},\"name\":\"add\"}},{\"id\":\"b\",\"type\":\"custom\",\"custom\":{\"name\":"
+         "\"say\",\"input\":\"xy\"}}],\"content\":null}",
+         "", 2},
+        {"responses", TOOLRACK_FORMAT_OPENAI_RESPONSES,
+         "event: response.created\r\ndata: {\"type\":\"response.created\"}\r\n\r\n"
+         "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":"
+         "\"message\",\"content\":[]}}\r\n\r\n"
+         "data: "
+         "{\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"Hi\"}\r\n\r\n"
+         "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":"
+         "\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"Hi\"}]}}\r\n\r\n"
+         "data: {\"type\":\"response.output_item.added\",\"output_index\":1,\"item\":{\"type\":"
+         "\"function_call\",\"call_id\":\"a\",\"name\":\"add\",\"arguments\":\"\"}}\r\n\r\n"
+         "data: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":1,\"delta\":"
+         "\"{\\\"a\\\"\"}\r\n\r\n"
+         "data: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":1,\"delta\":"
+         "\":1}\"}\r\n\r\n"
+         "data: {\"type\":\"response.completed\",\"response\":{\"output\":[]}}\r\n\r\n",
+         "[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"Hi\"}]},"
+         "{\"type\":\"function_call\",\"call_id\":\"a\",\"name\":\"add\",\"arguments\":"
+         "\"{\\\"a\\\":1}\"}]",
+         "Hi", 1},
+        {"responses with the whole at its end", TOOLRACK_FORMAT_OPENAI_RESPONSES,
+         "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":"
+         "\"function_call\",\"call_id\":\"a\",\"name\":\"add\",\"arguments\":\"\"}}\n\n"
+         "data: {\"type\":\"response.incomplete\",\n"
+         "data: \"response\":{\"output\":[{\"type\":\"function_call\",\"call_id\":\"a\",\"name\":"
+         "\"add\",\"arguments\":\"{\"}]}}\n\n",
+         "[{\"type\":\"function_call\",\"call_id\":\"a\",\"name\":\"add\",\"arguments\":\"{\"}]",
+         "", 1},
+        {"anthropic", TOOLRACK_FORMAT_ANTHROPIC,
+         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n"
+         "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+         "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+         "\"thinking\",\"thinking\":\"\",\"signature\":\"\"}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+         "\"thinking_delta\",\"thinking\":\"hm\"}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+         "\"signature_delta\",\"signature\":\"c2ln\"}}\n\n"
+         "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+         "data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"text\","
+         "\"text\":\"\"}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"text_delta\","
+         "\"text\":\"Let\"}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"text_delta\","
+         "\"text\":\" me\"}}\n\n"
+         "data: {\"type\":\"content_block_start\",\"index\":2,\"content_block\":{\"type\":"
+         "\"tool_use\",\"id\":\"a\",\"name\":\"add\",\"input\":{}}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":2,\"delta\":{\"type\":"
+         "\"input_json_delta\",\"partial_json\":\"\"}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":2,\"delta\":{\"type\":"
+         "\"input_json_delta\",\"partial_json\":\"{\\\"a\\\":\"}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":2,\"delta\":{\"type\":"
+         "\"input_json_delta\",\"partial_json\":\" 1}\"}}\n\n"
+         "data: {\"type\":\"content_block_start\",\"index\":3,\"content_block\":{\"type\":"
+         "\"tool_use\",\"id\":\"b\",\"name\":\"say\",\"input\":{}}}\n\n"
+         "data: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{\"type\":"
+         "\"input_json_delta\",\"partial_json\":\"{\\\"b\"}}\n\n"
+         "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"}}\n\n"
+         "data: {\"type\":\"message_stop\"}\n\n",
+         "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\","
+         "\"signature\":\"c2ln\"},{\"type\":\"text\",\"text\":\"Let me\"},{\"type\":\"tool_use\","
+         "\"id\":\"a\",\"name\":\"add\",\"input\":{\"a\":1}},{\"type\":\"tool_use\",\"id\":\"b\","
+         "\"name\":\"say\",\"input\":{\"INVALID_JSON\":\"{\\\"b\"}}]}",
+         "Let me", 2},
+        {"gemini", TOOLRACK_FORMAT_GEMINI,
+         "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"hm\","
+         "\"thought\":true}]}}]}\n\n"
+         "data: "
+         "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"Le\"}]}}]}\n\n"
+         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"t\"},{\"functionCall\":{"
+         "\"name\":\"add\",\"args\":{\"a\":1}},\"thoughtSignature\":\"c2ln\"}]}}]}\n\n"
+         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\",\"thoughtSignature\":"
+         "\"eA==\"}]},\"finishReason\":\"STOP\"}]}\n\n",
+         "{\"role\":\"model\",\"parts\":[{\"text\":\"hm\",\"thought\":true},{\"text\":\"Let\"},"
+         "{\"functionCall\":{\"name\":\"add\",\"args\":{\"a\":1}},\"thoughtSignature\":\"c2ln\"},"
+         "{\"text\":\"\",\"thoughtSignature\":\"eA==\"}]}",
+         "Let", 1},
+        {"ollama", TOOLRACK_FORMAT_OLLAMA,
+         "{\"message\":{\"role\":\"assistant\",\"content\":\"\",\"thinking\":\"h\"},\"done\":false}"
+         "\n"
+         "{\"message\":{\"role\":\"assistant\",\"content\":\"\",\"thinking\":\"m\"},\"done\":false}"
+         "\n"
+         "{\"message\":{\"role\":\"assistant\",\"content\":\"Hi\",\"tool_calls\":[{\"function\":{"
+         "\"name\":\"add\",\"arguments\":{\"a\":1}}}]},\"done\":false}\n"
+         "{\"message\":{\"content\":\"!\",\"tool_calls\":[{\"function\":{\"name\":\"say\","
+         "\"arguments\":{}}}]},\"done\":false}\n"
+         "{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}",
+         "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":"
+         "{\"a\":1}}},{\"function\":{\"name\":\"say\",\"arguments\":{}}}],\"content\":\"Hi!\","
+         "\"thinking\":\"hm\"}",
+         "Hi!", 2},
+};
+
+static void gather(void *user, const char *text, size_t length) {
+    buf_add(user, text, length);
+}
+
+static void check(const struct sample *sample, struct toolrack_stream *stream,
+                  const struct buf *text, int code, const struct toolrack_error *err) {
+    const char *message = "";
+    size_t length = 0;
+    struct toolrack_error why = {0};
+    if (code < 0) {
+        fail_msg("%s: %s", sample->name, err->message);
+    }
+    if (toolrack_stream_end(stream, &message, &length, &why) < 0) {
+        fail_msg("%s: %s", sample->name, why.message);
+    }
+    if (strcmp(message, sample->message) != 0) {
+        fail_msg("%s: it is\n%s\nand not\n%s", sample->name, message, sample->message);
+    }
+    assert_int_equal(length, strlen(message));
+    assert_string_equal(text->data != NULL ? text->data : "", sample->text);
+}
+
+/* Feed in two pieces, or with `at` 0 byte by byte. */
+static void feed_cut(const struct sample *sample, size_t at) {
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_error err = {0};
+    size_t length = strlen(sample->bytes);
+    assert_int_equal(toolrack_stream_new(sample->format, gather, &text, &stream, &err), 0);
+    int code = 0;
+    if (at > 0) {
+        code = toolrack_stream_feed(stream, sample->bytes, at, &err);
+        code = code < 0 ? code
+                        : toolrack_stream_feed(stream, sample->bytes + at, length - at, &err);
+    }
+    for (size_t i = 0; at == 0 && i < length && code == 0; i++) {
+        code = toolrack_stream_feed(stream, sample->bytes + i, 1, &err);
+    }
+    check(sample, stream, &text, code, &err);
+}
+
+static void a_stream_may_be_cut_anywhere(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(samples); i++) {
+        for (size_t at = 0; at <= strlen(samples[i].bytes); at++) {
+            feed_cut(&samples[i], at);
+        }
+    }
+}
+
+static void what_it_makes_is_a_message(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(samples); i++) {
+        struct format_message message;
+        struct toolrack_error err;
+        assert_int_equal(format_read_message(samples[i].format, samples[i].message,
+                                             strlen(samples[i].message), &message, &err),
+                         0);
+        assert_int_equal(message.count, samples[i].calls);
+        format_message_finish(&message);
+    }
+}
+
+/* Every start of a stream that lacks its end is no message. */
+static void a_stream_that_breaks_off_is_no_message(void **state) {
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(samples); i++) {
+        const char *last = strstr(samples[i].bytes, "finish_reason\"");
+        size_t most =
+                last != NULL ? (size_t)(last - samples[i].bytes) : strlen(samples[i].bytes) - 30;
+        for (size_t length = 0; length < most; length++) {
+            CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+            struct toolrack_error err = {0};
+            const char *message;
+            assert_int_equal(toolrack_stream_new(samples[i].format, NULL, NULL, &stream, &err), 0);
+            assert_int_equal(toolrack_stream_feed(stream, samples[i].bytes, length, &err), 0);
+            assert_int_equal(toolrack_stream_end(stream, &message, NULL, &err), TOOLRACK_E_INVALID);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ failures */
+
+static void fails(enum toolrack_format format, const char *bytes, int wanted, const char *part) {
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    struct toolrack_error err = {0};
+    const char *message;
+    assert_int_equal(toolrack_stream_new(format, NULL, NULL, &stream, &err), 0);
+    int code = toolrack_stream_feed(stream, bytes, strlen(bytes), &err);
+    if (code != wanted || strstr(err.message, part) == NULL) {
+        fail_msg("%s: %d %s", bytes, code, err.message);
+    }
+    /* It stays failed. */
+    err = (struct toolrack_error){0};
+    assert_int_equal(toolrack_stream_feed(stream, "\n", 1, &err), wanted);
+    assert_int_equal(toolrack_stream_end(stream, &message, NULL, &err), wanted);
+    assert_non_null(strstr(err.message, part));
+}
+
+static void errors_of_the_provider_end_it(void **state) {
+    (void)state;
+    const int failed = TOOLRACK_E_EXECUTION_FAILED;
+    fails(TOOLRACK_FORMAT_OPENAI, "data: {\"error\":{\"message\":\"too busy\"}}\n\n", failed,
+          "too busy");
+    fails(TOOLRACK_FORMAT_OPENAI_RESPONSES,
+          "data: {\"type\":\"error\",\"message\":\"too busy\"}\n\n", failed, "too busy");
+    fails(TOOLRACK_FORMAT_OPENAI_RESPONSES,
+          "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"message\":\"bad\"}}}\n\n",
+          failed, "bad");
+    fails(TOOLRACK_FORMAT_ANTHROPIC,
+          "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\","
+          "\"message\":\"Overloaded\"}}\n\n",
+          failed, "Overloaded");
+    fails(TOOLRACK_FORMAT_GEMINI, "data: {\"error\":{\"message\":\"quota\"}}\n\n", failed, "quota");
+    fails(TOOLRACK_FORMAT_GEMINI, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n",
+          failed, "SAFETY");
+    fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":\"model not found\"}\n", failed, "model not found");
+    fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":{}}\n", failed, "does not say why");
+}
+
+static void what_is_no_stream_is_refused(void **state) {
+    (void)state;
+    const int invalid = TOOLRACK_E_INVALID;
+    fails(TOOLRACK_FORMAT_OPENAI, "{\"choices\":[]}\n", invalid, "no stream of events");
+    fails(TOOLRACK_FORMAT_OPENAI, "<html>\n", invalid, "<html>");
+    fails(TOOLRACK_FORMAT_OPENAI, "data: {\"choices\":\n\n", invalid, "no JSON");
+    fails(TOOLRACK_FORMAT_OPENAI, "data: 4\n\n", invalid, "no JSON object");
+    fails(TOOLRACK_FORMAT_OLLAMA, "data: {}\n", invalid, "no JSON");
+    fails(TOOLRACK_FORMAT_ANTHROPIC,
+          "data: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{}}\n\n", invalid, "3");
+    fails(TOOLRACK_FORMAT_ANTHROPIC, "data: {\"type\":\"content_block_start\",\"index\":3}\n\n",
+          invalid, "content_block");
+    struct toolrack_stream *stream = NULL;
+    struct toolrack_error err;
+    assert_int_equal(toolrack_stream_new(TOOLRACK_FORMAT_MCP, NULL, NULL, &stream, &err), invalid);
+    assert_int_equal(toolrack_stream_new(TOOLRACK_FORMAT_COUNT, NULL, NULL, &stream, &err),
+                     invalid);
+}
+
+static void events_that_say_nothing_are_ignored(void **state) {
+    (void)state;
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    struct toolrack_error err = {0};
+    const char *message;
+    static const char bytes[] = "retry: 10\nid\nevent\n\ndata\n\ndata:\n\n"
+                                "data: {\"choices\":[4,{\"delta\":4},{\"delta\":{\"tool_calls\":4,"
+                                "\"content\":4}}]}\n\ndata: [DONE]\n\ndata: {}\n\n";
+    assert_int_equal(toolrack_stream_new(TOOLRACK_FORMAT_OPENAI, NULL, NULL, &stream, &err), 0);
+    assert_int_equal(toolrack_stream_feed(stream, bytes, strlen(bytes), &err), 0);
+    assert_int_equal(toolrack_stream_end(stream, &message, NULL, &err), 0);
+    assert_string_equal(message, "{\"role\":\"assistant\",\"content\":null}");
+    assert_int_equal(toolrack_stream_end(stream, &message, NULL, &err), 0);
+    assert_int_equal(toolrack_stream_feed(stream, "\n", 1, &err), TOOLRACK_E_INVALID);
+}
+
+static void a_message_has_so_many_parts_and_no_more(void **state) {
+    (void)state;
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    struct toolrack_error err = {0};
+    static const char part[] =
+            "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{}}]}}]}\n\n";
+    assert_int_equal(toolrack_stream_new(TOOLRACK_FORMAT_GEMINI, NULL, NULL, &stream, &err), 0);
+    for (unsigned i = 0; i < STREAM_ITEMS_MAX; i++) {
+        assert_int_equal(toolrack_stream_feed(stream, part, strlen(part), &err), 0);
+    }
+    assert_int_equal(toolrack_stream_feed(stream, part, strlen(part), &err),
+                     TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "4096"));
+}
+
+static void an_event_has_so_many_bytes_and_no_more(void **state) {
+    (void)state;
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    struct toolrack_error err = {0};
+    const size_t size = 1u << 20;
+    CLEANUP(freep) char *spaces = malloc(size);
+    assert_non_null(spaces);
+    memset(spaces, ' ', size);
+    assert_int_equal(toolrack_stream_new(TOOLRACK_FORMAT_OLLAMA, NULL, NULL, &stream, &err), 0);
+    for (size_t fed = 0; fed < STREAM_EVENT_MAX; fed += size) {
+        assert_int_equal(toolrack_stream_feed(stream, spaces, size, &err), 0);
+    }
+    assert_int_equal(toolrack_stream_feed(stream, spaces, 1, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "67108864"));
+}
+
+/* -------------------------------------------------------------------- memory */
+
+static int whole(const struct sample *sample, struct toolrack_error *err) {
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    const char *message;
+    int code = toolrack_stream_new(sample->format, NULL, NULL, &stream, err);
+    if (code == 0) {
+        code = toolrack_stream_feed(stream, sample->bytes, strlen(sample->bytes), err);
+    }
+    return code < 0 ? code : toolrack_stream_end(stream, &message, NULL, err);
+}
+
+static void without_memory_it_says_so(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    for (size_t i = 0; i < ARRAY_LENGTH(samples); i++) {
+        bool hit = true;
+        for (unsigned n = 1; hit; n++) {
+            failing_malloc_set(n);
+            int code = whole(&samples[i], &err);
+            hit = failing_malloc_hit();
+            failing_malloc_set(0);
+            assert_int_equal(code, hit ? TOOLRACK_E_NO_MEMORY : 0);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_stream_may_be_cut_anywhere),
+            cmocka_unit_test(what_it_makes_is_a_message),
+            cmocka_unit_test(a_stream_that_breaks_off_is_no_message),
+            cmocka_unit_test(errors_of_the_provider_end_it),
+            cmocka_unit_test(what_is_no_stream_is_refused),
+            cmocka_unit_test(events_that_say_nothing_are_ignored),
+            cmocka_unit_test(a_message_has_so_many_parts_and_no_more),
+            cmocka_unit_test(an_event_has_so_many_bytes_and_no_more),
+            cmocka_unit_test(without_memory_it_says_so),
+    };
+    return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
+}

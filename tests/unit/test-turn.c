@@ -1,0 +1,288 @@
+/* Turns: calls out of the messages of all formats, results into them. What is expected stands in
+ * tests/golden/turns, a file for each message. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "failing-malloc.h"
+#include "format/turn.h"
+
+#define OUTCOMES_MAX 16u
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* ------------------------------------------------------------------- golden */
+
+static char *text_of(yyjson_val *value, size_t *ret_length) {
+    char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, ret_length);
+    assert_non_null(text);
+    return text;
+}
+
+static const char *string_at(yyjson_val *object, const char *key) {
+    return yyjson_get_str(yyjson_obj_get(object, key));
+}
+
+static void same_text(const char *file, const char *what, const char *got, const char *wanted) {
+    if ((got == NULL) != (wanted == NULL) || (got != NULL && strcmp(got, wanted) != 0)) {
+        fail_msg("%s: %s is\n%s\nand not\n%s", file, what, got != NULL ? got : "(none)",
+                 wanted != NULL ? wanted : "(none)");
+    }
+}
+
+static void check_calls(const char *file, const struct format_message *message,
+                        yyjson_val *wanted) {
+    size_t at;
+    size_t count;
+    yyjson_val *call;
+    assert_int_equal(message->count, yyjson_arr_size(wanted));
+    yyjson_arr_foreach (wanted, at, count, call) {
+        const struct format_call *got = &message->calls[at];
+        same_text(file, "the name", got->name, string_at(call, "name"));
+        same_text(file, "the id", got->id, string_at(call, "id"));
+        same_text(file, "the problem",
+                  got->problem != NULL ? toolrack_code_name(got->problem->code) : NULL,
+                  string_at(call, "problem"));
+        same_text(file, "the text of arguments", got->arguments, string_at(call, "arguments"));
+        assert_int_equal(got->arguments_length, strlen(got->arguments));
+    }
+}
+
+/* Outcomes as a golden file has them. */
+struct outcomes {
+    struct format_outcome items[OUTCOMES_MAX];
+    struct toolrack_error errors[OUTCOMES_MAX];
+    char *texts[OUTCOMES_MAX];
+};
+
+static void take_outcomes(yyjson_val *list, struct outcomes *ret) {
+    size_t at;
+    size_t count;
+    yyjson_val *one;
+    assert_true(yyjson_arr_size(list) <= OUTCOMES_MAX);
+    yyjson_arr_foreach (list, at, count, one) {
+        struct format_outcome *outcome = &ret->items[at];
+        yyjson_val *error = yyjson_obj_get(one, "error");
+        if (error != NULL) {
+            (void)error_set_field(&ret->errors[at],
+                                  (int)yyjson_get_sint(yyjson_obj_get(error, "code")),
+                                  string_at(error, "field"), "%s", string_at(error, "message"));
+            outcome->err = &ret->errors[at];
+        } else {
+            ret->texts[at] = text_of(yyjson_obj_get(one, "json"), &outcome->length);
+            outcome->json = ret->texts[at];
+            outcome->is_content = yyjson_get_bool(yyjson_obj_get(one, "is_content"));
+        }
+    }
+}
+
+static void free_outcomes(struct outcomes *outcomes) {
+    for (size_t i = 0; i < OUTCOMES_MAX; i++) {
+        free(outcomes->texts[i]);
+    }
+}
+
+static void check_golden(const char *file, yyjson_val *golden) {
+    struct outcomes outcomes = {0};
+    struct format_message message;
+    struct toolrack_error err;
+    enum toolrack_format format;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    size_t length = 0;
+    CLEANUP(freep) char *text = text_of(yyjson_obj_get(golden, "message"), &length);
+    CLEANUP(freep) char *wanted = text_of(yyjson_obj_get(golden, "answer"), NULL);
+    assert_int_equal(toolrack_format_find(string_at(golden, "format"), &format, &err), 0);
+    if (format_read_message(format, text, length, &message, &err) < 0) {
+        fail_msg("%s: %s", file, err.message);
+    }
+    check_calls(file, &message, yyjson_obj_get(golden, "calls"));
+    take_outcomes(yyjson_obj_get(golden, "outcomes"), &outcomes);
+    assert_int_equal(format_write_results(&message, outcomes.items, &out, &err), 0);
+    same_text(file, "the answer", out.data, wanted);
+    format_message_finish(&message);
+    free_outcomes(&outcomes);
+}
+
+static bool is_golden(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
+}
+
+static void messages_and_answers_are_as_they_were(void **state) {
+    (void)state;
+    size_t seen = 0;
+    DIR *folder = opendir(TEST_GOLDEN "/turns");
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char path[1024];
+        if (is_golden(entry)) {
+            (void)snprintf(path, sizeof path, TEST_GOLDEN "/turns/%s", entry->d_name);
+            CLEANUP(yyjson_doc_freep)
+            yyjson_doc *doc = yyjson_read_file(path, YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
+            assert_non_null(doc);
+            check_golden(entry->d_name, yyjson_doc_get_root(doc));
+            seen++;
+        }
+    }
+    (void)closedir(folder);
+    assert_true(seen >= 21);
+}
+
+/* ------------------------------------------------------------------ refusals */
+
+static void refused(enum toolrack_format format, const char *text, const char *field,
+                    const char *part) {
+    struct format_message message;
+    struct toolrack_error err = {0};
+    int code = format_read_message(format, text, strlen(text), &message, &err);
+    if (code == 0) {
+        format_message_finish(&message);
+        fail_msg("%s is taken", text);
+    }
+    assert_int_equal(code, TOOLRACK_E_INVALID);
+    assert_int_equal(err.code, code);
+    assert_string_equal(err.field, field);
+    if (strstr(err.message, part) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", err.message, part);
+    }
+}
+
+static void what_is_no_message_is_refused_with_its_place(void **state) {
+    (void)state;
+    for (int i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
+        refused((enum toolrack_format)i, "", "", "not JSON");
+        refused((enum toolrack_format)i, "{\"a\":", "", "at byte 5");
+        refused((enum toolrack_format)i, "{}", "", "this is no message of the format");
+        refused((enum toolrack_format)i, "4", "", "this is no message of the format");
+        refused((enum toolrack_format)i, "{\"error\":{\"message\":\"no key\"}}", "/error",
+                "no key");
+        refused((enum toolrack_format)i, "{\"error\":\"no model\"}", "/error", "no model");
+    }
+    refused(TOOLRACK_FORMAT_OPENAI, "{\"choices\":[]}", "/choices/0/message", "object");
+    refused(TOOLRACK_FORMAT_OPENAI, "{\"choices\":[{\"message\":{\"tool_calls\":{}}}]}",
+            "/choices/0/message/tool_calls", "array");
+    refused(TOOLRACK_FORMAT_OPENAI_RESPONSES, "{\"output\":4}", "/output", "array");
+    refused(TOOLRACK_FORMAT_ANTHROPIC, "{\"content\":4}", "/content", "array");
+    refused(TOOLRACK_FORMAT_GEMINI, "{\"parts\":4}", "", "parts");
+    refused(TOOLRACK_FORMAT_GEMINI, "{\"candidates\":[4]}", "/candidates", "objects");
+    refused(TOOLRACK_FORMAT_GEMINI, "{\"candidates\":[{\"content\":{\"parts\":4}}]}",
+            "/candidates/0/content", "parts");
+    refused(TOOLRACK_FORMAT_OLLAMA, "{\"message\":4}", "/message", "object");
+    refused(TOOLRACK_FORMAT_MCP, "[{\"id\":1,\"method\":\"ping\"}]", "/0", "tools/call");
+    refused(TOOLRACK_FORMAT_MCP, "{\"method\":\"tools/call\"}", "", "id");
+    refused(TOOLRACK_FORMAT_COUNT, "{}", "", "number");
+}
+
+/* A message of `count` calls. */
+static char *many_calls(unsigned count) {
+    struct buf text = BUF_INIT;
+    buf_add_text(&text, "{\"role\":\"assistant\",\"tool_calls\":[");
+    for (unsigned i = 0; i < count; i++) {
+        buf_printf(&text, "%s{\"id\":\"%u\",\"function\":{\"name\":\"a\",\"arguments\":\"\"}}",
+                   i > 0 ? "," : "", i);
+    }
+    buf_add_text(&text, "]}");
+    return buf_steal(&text);
+}
+
+static void a_message_has_so_many_calls_and_no_more(void **state) {
+    (void)state;
+    struct format_message message;
+    struct toolrack_error err;
+    CLEANUP(freep) char *most = many_calls(FORMAT_CALLS_MAX);
+    CLEANUP(freep) char *more = many_calls(FORMAT_CALLS_MAX + 1);
+    assert_int_equal(
+            format_read_message(TOOLRACK_FORMAT_OPENAI, most, strlen(most), &message, &err), 0);
+    assert_int_equal(message.count, FORMAT_CALLS_MAX);
+    assert_string_equal(message.calls[FORMAT_CALLS_MAX - 1].id, "1023");
+    format_message_finish(&message);
+    assert_int_equal(
+            format_read_message(TOOLRACK_FORMAT_OPENAI, more, strlen(more), &message, &err),
+            TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "1024"));
+    assert_int_equal(format_read_message(TOOLRACK_FORMAT_OPENAI, more, FORMAT_MESSAGE_MAX + 1u,
+                                         &message, &err),
+                     TOOLRACK_E_LIMIT_EXCEEDED);
+}
+
+static void a_name_with_a_zero_byte_is_no_name(void **state) {
+    (void)state;
+    static const char text[] = "{\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":"
+                               "\"add\\u0000x\",\"input\":[]}]}";
+    struct format_message message;
+    struct toolrack_error err;
+    assert_int_equal(
+            format_read_message(TOOLRACK_FORMAT_ANTHROPIC, text, strlen(text), &message, &err), 0);
+    assert_string_equal(message.calls[0].name, "");
+    assert_int_equal(message.calls[0].problem->code, TOOLRACK_E_INVALID_ARGUMENTS);
+    format_message_finish(&message);
+}
+
+static void formats_have_names(void **state) {
+    (void)state;
+    enum toolrack_format format;
+    struct toolrack_error err;
+    assert_string_equal(toolrack_format_name(TOOLRACK_FORMAT_MCP), "mcp");
+    assert_null(toolrack_format_name(TOOLRACK_FORMAT_COUNT));
+    assert_int_equal(toolrack_format_find("cohere", &format, &err), TOOLRACK_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "'cohere'"));
+    assert_non_null(strstr(err.message, "anthropic"));
+}
+
+/* -------------------------------------------------------------------- memory */
+
+static int whole_turn(struct toolrack_error *err) {
+    static const char text[] =
+            "{\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"x\",\"input\":{\"a\":1}},"
+            "{\"type\":\"tool_use\",\"id\":\"b\",\"name\":\"x\",\"input\":\"{\"}]}";
+    static const char content[] =
+            "{\"content\":[{\"type\":\"image\",\"data\":\"YQ==\",\"mimeType\":"
+            "\"image/png\"}],\"structuredContent\":{\"a\":1}}";
+    struct format_message message;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    int code = format_read_message(TOOLRACK_FORMAT_ANTHROPIC, text, strlen(text), &message, err);
+    if (code < 0) {
+        return code;
+    }
+    const struct format_outcome outcomes[] = {
+            {.json = content, .length = strlen(content), .is_content = true},
+            {.err = message.calls[1].problem}};
+    code = format_write_results(&message, outcomes, &out, err);
+    assert_true(code == 0 || out.length == 0);
+    format_message_finish(&message);
+    return code;
+}
+
+static void without_memory_it_says_so(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    bool hit = true;
+    for (unsigned n = 1; hit; n++) {
+        failing_malloc_set(n);
+        int code = whole_turn(&err);
+        hit = failing_malloc_hit();
+        failing_malloc_set(0);
+        assert_int_equal(code, hit ? TOOLRACK_E_NO_MEMORY : 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(messages_and_answers_are_as_they_were),
+            cmocka_unit_test(what_is_no_message_is_refused_with_its_place),
+            cmocka_unit_test(a_message_has_so_many_calls_and_no_more),
+            cmocka_unit_test(a_name_with_a_zero_byte_is_no_name),
+            cmocka_unit_test(formats_have_names),
+            cmocka_unit_test(without_memory_it_says_so),
+    };
+    return cmocka_run_group_tests_name("turn", tests, NULL, NULL);
+}
