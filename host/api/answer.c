@@ -1,7 +1,8 @@
 /* answer.c - a model's turn: the calls of its message, executed, and their results.
  *
  * The calls run side by side: all but the last are submitted, the last runs on the
- * thread that asked for the turn, which would only wait otherwise. A call that fails, or is not
+ * thread that asked for the turn, which would only wait otherwise. In a conversation that one is
+ * submitted too: toolrack_cancel_conversation() must find it. A call that fails, or is not
  * even taken, is a result like any other: the model reads it. */
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +76,11 @@ static void wait_for_all(struct turn *turn) {
     (void)pthread_mutex_unlock(&turn->lock);
 }
 
-/* The last call that can be made; `count` when there is none. */
-static size_t last_possible(const struct turn *turn) {
+/* The call that runs on this thread: the last that can be made; `count` when there is none. */
+static size_t own_call(const struct turn *turn) {
+    if (turn->options != NULL && turn->options->conversation != NULL) {
+        return turn->message.count;
+    }
     for (size_t i = turn->message.count; i > 0; i--) {
         if (turn->message.calls[i - 1].problem == NULL) {
             return i - 1;
@@ -86,13 +90,13 @@ static size_t last_possible(const struct turn *turn) {
 }
 
 static void run_all(struct turn *turn) {
-    size_t last = last_possible(turn);
+    size_t own = own_call(turn);
     for (size_t i = 0; i < turn->message.count; i++) {
         const struct format_call *call = &turn->message.calls[i];
         struct answer *answer = &turn->answers[i];
         if (call->problem != NULL) {
             answer->err = *call->problem;
-        } else if (i == last) {
+        } else if (i == own) {
             (void)toolrack_call(turn->host, call->name, call->arguments, turn->options,
                                 &answer->result, &answer->err);
         } else {
