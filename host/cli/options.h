@@ -48,6 +48,12 @@ struct options {
     const char *caller;
     const char *conversation;
 
+    const char *endpoint;
+    const char *model;
+    const char *max_steps;
+    const char *system;
+    const char *transcript;
+
     const char **memory; /**< owned; what the texts stand in */
 };
 

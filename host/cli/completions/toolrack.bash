@@ -35,7 +35,7 @@ _toolrack() {
     COMPREPLY=()
 
     case $prev in
-        --config)
+        --config | --transcript)
             compopt -o filenames
             _toolrack_reply -f -- "$cur"
             return
@@ -49,10 +49,10 @@ _toolrack() {
             _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
             return
             ;;
-        --tag | --category | --arg | --timeout | --for | --caller | --conversation) return ;;
+        --tag | --category | --arg | --timeout | --for | --caller | --conversation | --endpoint | --model | --max-steps | --system) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+        _toolrack_reply -W 'list show call answer agent enable disable priority grant revoke grants approvals why release reload rollback watch check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
@@ -60,6 +60,7 @@ _toolrack() {
         list) options+=' --all --tag --category' ;;
         call) options+=' --arg --timeout --yes' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
+        agent) options+=' --endpoint --model --format --max-steps --system --transcript' ;;
         grant) options+=' --for' ;;
     esac
     if [[ $cur == -* ]]; then
@@ -75,7 +76,7 @@ _toolrack() {
         case $verb in
             show | call | enable | disable | priority | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call answer agent enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
         esac
     fi
 }

@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+set -l verbs list show call answer agent enable disable priority grant revoke grants approvals why release reload rollback watch check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -36,6 +36,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Des
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a call -d 'Call a tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a answer -d 'Execute the calls of a message'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a enable -d 'Switch a tool on'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a agent -d 'Let a model work on a task with the tools'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disable -d 'Switch a tool off'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a priority -d 'Set the priority of a tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a grant -d 'Let a tool run that is dangerous or asks'
@@ -63,8 +64,14 @@ complete -c toolrack -n '__fish_seen_subcommand_from answer' -l caller -x -d 'Wh
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -l conversation -x -d 'The conversation it belongs to'
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -l timeout -x -d 'Give each call up after so many milliseconds'
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -l yes -d 'Agree to what the tools do'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l endpoint -x -d 'Where the provider is'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l model -x -d 'Which model'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l format -x -a 'openai openai-responses anthropic gemini ollama' -d 'What the provider speaks'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-steps -x -d 'Ask the model so often at most'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l system -x -d 'What the model is told beforehand'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l transcript -r -F -d 'Keep the transcript there'
 complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke why release reload rollback' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call answer enable disable priority grant revoke grants approvals why release reload rollback watch check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call answer agent enable disable priority grant revoke grants approvals why release reload rollback watch check version'
