@@ -4,6 +4,7 @@
  *   folders.c   which files and folders a host uses
  *   manage.c    enable, disable, priority, register, unregister
  *   list.c      list, refusals, check
+ *   export.c    definitions for providers
  *   calls.c     call, submit, cancel
  *   answer.c    the calls of a model's message, and their results
  *   generation.c  one generation of a plugin file: policy, image, crew

@@ -93,16 +93,6 @@ char *toolrack_suggest(struct toolrack *host, const char *name) {
     return registry_suggest(host->registry, name);
 }
 
-int toolrack_definitions(struct toolrack *host, struct toolrack_text **ret,
-                         struct toolrack_error *err) {
-    struct toolrack_text *text = registry_definitions(host->registry);
-    if (text == NULL) {
-        return error_oom(err);
-    }
-    *ret = text;
-    return 0;
-}
-
 int toolrack_refused(struct toolrack *host, struct toolrack_refusals **ret,
                      struct toolrack_error *err) {
     struct toolrack_refusals *list = registry_refusals(host->registry);

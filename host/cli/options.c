@@ -158,6 +158,17 @@ static int set_duration(uint32_t *seconds, const char *value, struct toolrack_er
                                value);
 }
 
+static int set_count(uint32_t *count, const char *name, const char *value,
+                     struct toolrack_error *err) {
+    long long number = 0;
+    if (!options_number(value, 1, OPTIONS_COUNT_MAX, &number)) {
+        return error_set(err, TOOLRACK_E_INVALID, "--%s takes a number from 1 to %u, not \"%s\"",
+                         name, OPTIONS_COUNT_MAX, value);
+    }
+    *count = (uint32_t)number;
+    return 0;
+}
+
 static int set_option(struct options *options, const struct option_spec *spec, const char *value,
                       struct toolrack_error *err) {
     void *member = (char *)options + spec->offset;
@@ -171,6 +182,7 @@ static int set_option(struct options *options, const struct option_spec *spec, c
     }
     case OPTION_TIMEOUT: return set_timeout(member, value, err);
     case OPTION_DURATION: return set_duration(member, value, err);
+    case OPTION_COUNT: return set_count(member, spec->name, value, err);
     }
     return 0;
 }

@@ -14,6 +14,8 @@
 
 /* Longest wait that --timeout takes: one day. */
 #define OPTIONS_TIMEOUT_MS_MAX 86400000u
+/* Most of anything that an option such as --limit takes. */
+#define OPTIONS_COUNT_MAX      1000000000u
 /* Longest validity that --for takes: ten years. */
 #define OPTIONS_FOR_S_MAX      315360000u
 
@@ -53,11 +55,22 @@ struct options {
     const char *max_steps;
     const char *system;
     const char *transcript;
+    const char *allow;
+    uint32_t limit;  /**< 0 when not given */
+    uint32_t budget; /**< 0 when not given */
+    bool explain;
 
     const char **memory; /**< owned; what the texts stand in */
 };
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_TIMEOUT, OPTION_DURATION };
+enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_LIST,
+    OPTION_TIMEOUT,
+    OPTION_DURATION,
+    OPTION_COUNT
+};
 
 /** One option. A table of them ends with a name that is NULL. */
 struct option_spec {

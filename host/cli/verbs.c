@@ -61,6 +61,18 @@ static const char agent_details[] =
         "All that is said is kept in the state folder, below transcripts; the note at the\n"
         "end says where.\n";
 
+static const struct option_spec export_options[] = {
+        {"format", "F", "openai, openai-responses, anthropic, gemini, ollama or mcp", OPTION_TEXT,
+         MEMBER(format)},
+        {"allow", "A,B", "only these tools", OPTION_TEXT, MEMBER(allow)},
+        {"limit", "N", "at most so many tools, by priority", OPTION_COUNT, MEMBER(limit)},
+        {"budget", "TOKENS", "at most so many tokens in all, by priority", OPTION_COUNT,
+         MEMBER(budget)},
+        {"explain", NULL, "say what was changed or left out, and why", OPTION_FLAG,
+         MEMBER(explain)},
+        {0},
+};
+
 static const char call_details[] =
         "The arguments are one JSON object; - reads it from standard input. --arg sets\n"
         "one argument, taking its type from the tool's schema: a string stays as it is,\n"
@@ -79,6 +91,12 @@ static const char answer_details[] =
         "appended to the conversation behind it: [] when it calls nothing. A call that fails\n"
         "is a result that says so. F is one of openai, openai-responses, anthropic, gemini,\n"
         "ollama and mcp.\n";
+static const char export_details[] =
+        "Prints the JSON array that a provider wants as its list of tools. Names and schemas\n"
+        "are made acceptable to it; a tool that cannot be is left out, and the others are\n"
+        "not the worse for it. What was cut, refused or not found is said on standard error,\n"
+        "with --explain every change; with --explain --json all is one object with\n"
+        "'definitions' and 'report'. A token is taken for four bytes.\n";
 
 static const char check_details[] =
         "Reads the files and runs nothing of them. Exit code 1 when there is an error or\n"
@@ -140,6 +158,8 @@ const struct verb cli_verbs[] = {
          answer_options, 0, 1, true, verb_answer},
         {"agent", "--endpoint URL --model NAME TASK", "let a model work on a task with the tools",
          agent_details, agent_options, 1, 1, true, verb_agent},
+        {"export", "--format F", "print the tools as a provider of models wants them",
+         export_details, export_options, 0, 0, true, verb_export},
         {"enable", "NAME[@VERSION]", "switch a tool on", name_details, NULL, 1, 1, true,
          verb_enable},
         {"disable", "NAME[@VERSION]", "switch a tool off", name_details, NULL, 1, 1, true,

@@ -905,9 +905,17 @@ void registry_visit(struct registry *registry, bool (*visit)(void *user, struct 
     rcu_read_end();
 }
 
-struct toolrack_text *registry_definitions(struct registry *registry) {
+void registry_look(struct registry *registry, void (*look)(void *user, const struct snapshot *),
+                   void *user) {
     rcu_read_begin();
-    struct toolrack_text *text = snapshot_definitions(read_current(registry));
+    look(user, read_current(registry));
+    rcu_read_end();
+}
+
+struct toolrack_text *registry_definitions(struct registry *registry, enum toolrack_format format,
+                                           snapshot_define *define) {
+    rcu_read_begin();
+    struct toolrack_text *text = snapshot_definitions(read_current(registry), format, define);
     rcu_read_end();
     return text;
 }

@@ -122,9 +122,14 @@ int registry_not_found(struct registry *registry, const char *selector, struct t
 void registry_visit(struct registry *registry, bool (*visit)(void *user, struct toolrack_tool *),
                     void *user);
 
-/** The definitions of the present snapshot; a reference, or NULL when out of memory. [any-thread]
- */
-struct toolrack_text *registry_definitions(struct registry *registry);
+/** Call `look` once with the present snapshot, inside an RCU reader. [any-thread] */
+void registry_look(struct registry *registry, void (*look)(void *user, const struct snapshot *),
+                   void *user);
+
+/** The definitions of the present snapshot in one format, made by `define` unless they are known; a
+ * reference, or NULL when out of memory. [any-thread] */
+struct toolrack_text *registry_definitions(struct registry *registry, enum toolrack_format format,
+                                           snapshot_define *define);
 
 /** Note what was refused; all texts are copied. Out of memory loses the row, not the registry.
  * [any-thread] */

@@ -115,7 +115,9 @@ void snapshot_destroy(struct snapshot *snapshot) {
     for (size_t i = 0; i < snapshot->count; i++) {
         toolrack_tool_unref(snapshot->tools[i]);
     }
-    toolrack_text_unref(atomic_load(&snapshot->definitions));
+    for (size_t i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
+        toolrack_text_unref(atomic_load(&snapshot->definitions[i]));
+    }
     free(snapshot->tools);
     free(snapshot->slots);
     free(snapshot);
@@ -137,71 +139,24 @@ const struct name_slot *snapshot_find(const struct snapshot *snapshot, const cha
 
 /* ------------------------------------------------------------ definitions */
 
-static void add_text_member(struct buf *out, const char *key, const char *text) {
-    if (text != NULL) {
-        buf_printf(out, ",\"%s\":", key);
-        buf_add_json_string(out, text, strlen(text));
-    }
-}
-
-static void add_json_member(struct buf *out, const char *key, const char *json) {
-    if (json != NULL) {
-        buf_printf(out, ",\"%s\":%s", key, json);
-    }
-}
-
-static const char *boolean(bool value) {
-    return value ? "true" : "false";
-}
-
-static void add_definition(struct buf *out, const struct toolrack_tool *tool) {
-    const char *name = toolrack_tool_name(tool);
-    buf_add_text(out, "{\"name\":");
-    buf_add_json_string(out, name, strlen(name));
-    add_text_member(out, "title", toolrack_tool_title(tool));
-    add_text_member(out, "description", toolrack_tool_description(tool));
-    add_json_member(out, "inputSchema", toolrack_tool_schema(tool));
-    add_json_member(out, "outputSchema", toolrack_tool_result_schema(tool));
-    buf_printf(out,
-               ",\"annotations\":{\"readOnlyHint\":%s,\"destructiveHint\":%s,"
-               "\"idempotentHint\":%s,\"openWorldHint\":%s}}",
-               boolean(toolrack_tool_read_only(tool)), boolean(toolrack_tool_destructive(tool)),
-               boolean(toolrack_tool_idempotent(tool)), boolean(toolrack_tool_open_world(tool)));
-}
-
-/* One name stands once: its definition is that of the tool which a call by that name runs. */
-static bool is_defined(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
+bool snapshot_is_default(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
     const struct registration *reg = tool->reg;
     const struct name_slot *slot = snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
     return tool->enabled && slot != NULL && slot->call == tool;
 }
 
-static struct toolrack_text *make_definitions(const struct snapshot *snapshot) {
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    buf_add_char(&out, '[');
-    for (size_t i = 0; i < snapshot->count; i++) {
-        if (is_defined(snapshot, snapshot->tools[i])) {
-            if (out.length > 1) {
-                buf_add_char(&out, ',');
-            }
-            add_definition(&out, snapshot->tools[i]);
-        }
-    }
-    buf_add_char(&out, ']');
-    return text_create(&out);
-}
-
-struct toolrack_text *snapshot_definitions(struct snapshot *snapshot) {
-    struct toolrack_text *known = atomic_load(&snapshot->definitions);
+struct toolrack_text *snapshot_definitions(struct snapshot *snapshot, enum toolrack_format format,
+                                           snapshot_define *define) {
+    struct toolrack_text *known = atomic_load(&snapshot->definitions[format]);
     if (known != NULL) {
         return text_ref(known);
     }
-    struct toolrack_text *made = make_definitions(snapshot);
+    struct toolrack_text *made = define(snapshot, format);
     if (made == NULL) {
         return NULL;
     }
     /* Two may make it at once; the first one's stays. */
-    if (atomic_compare_exchange_strong(&snapshot->definitions, &known, made)) {
+    if (atomic_compare_exchange_strong(&snapshot->definitions[format], &known, made)) {
         return text_ref(made);
     }
     toolrack_text_unref(made);

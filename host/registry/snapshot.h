@@ -1,7 +1,7 @@
 /* snapshot.h - one immutable state of the registry.
  *
  * All that readers follow is made before the snapshot is published and never
- * changes after, but for the definitions text, which the first who asks makes. */
+ * changes after, but for the texts about all its tools, which the first who asks makes. */
 #pragma once
 
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ struct snapshot {
     struct toolrack_tool **by_name; /* by name, versions downwards; borrowed from the above */
     struct name_slot *slots;        /* open addressing, at most half full */
     uint32_t mask;
-    _Atomic(struct toolrack_text *) definitions;
+    _Atomic(struct toolrack_text *) definitions[TOOLRACK_FORMAT_COUNT]; /* by format */
 };
 
 /** Make a snapshot of `count` tools that are sorted by tool_compare_names() and of which no two
@@ -44,6 +44,16 @@ const struct name_slot *snapshot_find(const struct snapshot *snapshot, const cha
 /** Order by name, then version downwards. 0 is the same tool. */
 int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool *b);
 
-/** The definitions of the enabled tools as a JSON array; made at the first call.
+/** Whether a call by its name alone means this tool, and it is enabled: of each name one tool is
+ * shown to those who call by name. [any-thread, inside an RCU reader] */
+bool snapshot_is_default(const struct snapshot *snapshot, const struct toolrack_tool *tool);
+
+/* Makes the definitions of a snapshot's tools in one format: a reference, or NULL when out of
+ * memory. */
+typedef struct toolrack_text *snapshot_define(const struct snapshot *snapshot,
+                                              enum toolrack_format format);
+
+/** The definitions in one format; made at the first call.
  * @return a reference, or NULL when out of memory. [any-thread, inside an RCU reader] */
-struct toolrack_text *snapshot_definitions(struct snapshot *snapshot);
+struct toolrack_text *snapshot_definitions(struct snapshot *snapshot, enum toolrack_format format,
+                                           snapshot_define *define);

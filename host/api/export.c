@@ -1,0 +1,209 @@
+/* Definitions for those who provide models. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "format/definitions.h"
+#include "format/report.h"
+
+/* What an estimate takes for a token. */
+#define BYTES_PER_TOKEN 4u
+
+static struct format_tool describe(const struct toolrack_tool *tool) {
+    return (struct format_tool){.name = toolrack_tool_name(tool),
+                                .title = toolrack_tool_title(tool),
+                                .description = toolrack_tool_description(tool),
+                                .schema = toolrack_tool_schema(tool),
+                                .result_schema = toolrack_tool_result_schema(tool),
+                                .read_only = toolrack_tool_read_only(tool),
+                                .destructive = toolrack_tool_destructive(tool),
+                                .idempotent = toolrack_tool_idempotent(tool),
+                                .open_world = toolrack_tool_open_world(tool)};
+}
+
+/* ----------------------------------------------------- without options, once */
+
+static struct toolrack_text *define(const struct snapshot *snapshot, enum toolrack_format format) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(freep) struct format_tool *tools = calloc(snapshot->count + 1, sizeof *tools);
+    size_t count = 0;
+    for (size_t i = 0; tools != NULL && i < snapshot->count; i++) {
+        if (snapshot_is_default(snapshot, snapshot->tools[i])) {
+            tools[count++] = describe(snapshot->tools[i]);
+        }
+    }
+    return tools != NULL && format_definitions(format, tools, count, NULL, &out, NULL, NULL) == 0
+                   ? text_create(&out)
+                   : NULL;
+}
+
+/* ----------------------------------------------------------- with options */
+
+struct selection {
+    struct toolrack *host;
+    const char *const *allow;       /* NULL: all */
+    struct toolrack_tool **allowed; /* a reference on each */
+    size_t allowed_count;
+    struct toolrack_tool **tools; /* likewise; in registry order */
+    size_t count;
+    struct buf report;
+    bool no_memory;
+};
+
+static void selection_finish(struct selection *selection) {
+    for (size_t i = 0; i < selection->allowed_count; i++) {
+        toolrack_tool_unref(selection->allowed[i]);
+    }
+    for (size_t i = 0; i < selection->count; i++) {
+        toolrack_tool_unref(selection->tools[i]);
+    }
+    free(selection->allowed);
+    free(selection->tools);
+    buf_finish(&selection->report);
+}
+
+static int compare_registrations(const void *a, const void *b) {
+    const struct toolrack_tool *x = *(struct toolrack_tool *const *)a;
+    const struct toolrack_tool *y = *(struct toolrack_tool *const *)b;
+    return x->reg->uid < y->reg->uid ? -1 : x->reg->uid > y->reg->uid;
+}
+
+/* Who asked for something that is not there is told, and gets the rest. */
+static void note_unknown(struct selection *selection, const char *name, const char *why) {
+    const struct report report = {.out = &selection->report, .tool = name};
+    format_report_add(&report, "unknown", NULL, "%s", why);
+}
+
+static void note_not_there(struct selection *selection, const char *name) {
+    struct toolrack_error err;
+    (void)registry_not_found(selection->host->registry, name, &err);
+    note_unknown(selection, name, err.message);
+}
+
+static void find_allowed(struct selection *selection) {
+    size_t room = 0;
+    while (selection->allow[room] != NULL) {
+        room++;
+    }
+    selection->allowed = calloc(room + 1, sizeof(struct toolrack_tool *));
+    selection->no_memory = selection->allowed == NULL;
+    for (size_t i = 0; i < room && !selection->no_memory; i++) {
+        struct toolrack_tool *tool = registry_get(selection->host->registry, selection->allow[i]);
+        if (tool == NULL) {
+            note_not_there(selection, selection->allow[i]);
+        } else {
+            selection->allowed[selection->allowed_count++] = tool;
+            if (!toolrack_tool_enabled(tool)) {
+                note_unknown(selection, selection->allow[i], "it is disabled; enable it first");
+            }
+        }
+    }
+    if (selection->allowed_count > 1) {
+        qsort(selection->allowed, selection->allowed_count, sizeof(struct toolrack_tool *),
+              compare_registrations);
+    }
+}
+
+static bool is_selected(const struct selection *selection, const struct snapshot *snapshot,
+                        struct toolrack_tool *tool) {
+    if (selection->allow == NULL) {
+        return snapshot_is_default(snapshot, tool);
+    }
+    return toolrack_tool_enabled(tool) && selection->allowed_count > 0 &&
+           bsearch(&tool, selection->allowed, selection->allowed_count,
+                   sizeof(struct toolrack_tool *), compare_registrations) != NULL;
+}
+
+static void select_tools(void *user, const struct snapshot *snapshot) {
+    struct selection *selection = user;
+    selection->tools = calloc(snapshot->count + 1, sizeof(struct toolrack_tool *));
+    selection->no_memory = selection->no_memory || selection->tools == NULL;
+    for (size_t i = 0; i < snapshot->count && !selection->no_memory; i++) {
+        if (is_selected(selection, snapshot, snapshot->tools[i])) {
+            selection->tools[selection->count++] = toolrack_tool_ref(snapshot->tools[i]);
+        }
+    }
+}
+
+static int write_selected(struct selection *selection, enum toolrack_format format,
+                          const struct format_limits *limits, struct buf *out,
+                          struct toolrack_error *err) {
+    CLEANUP(freep) struct format_tool *tools = calloc(selection->count + 1, sizeof *tools);
+    if (tools == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < selection->count; i++) {
+        tools[i] = describe(selection->tools[i]);
+    }
+    return format_definitions(format, tools, selection->count, limits, out, &selection->report,
+                              err);
+}
+
+static int finish_report(struct selection *selection, struct toolrack_text **ret,
+                         struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf all = BUF_INIT;
+    buf_add_char(&all, '[');
+    buf_add(&all, selection->report.data, selection->report.length);
+    buf_add_char(&all, ']');
+    *ret = selection->report.failed ? NULL : text_create(&all);
+    return *ret != NULL ? 0 : error_oom(err);
+}
+
+static int export_selected(struct toolrack *host, enum toolrack_format format,
+                           const struct toolrack_export_options *options,
+                           struct toolrack_text **ret, struct toolrack_text **ret_report,
+                           struct toolrack_error *err) {
+    CLEANUP(selection_finish)
+    struct selection selection = {.host = host, .allow = options->allow};
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    struct format_limits limits = {.count = options->limit,
+                                   .bytes = (size_t)options->budget * BYTES_PER_TOKEN};
+    if (options->allow != NULL) {
+        find_allowed(&selection);
+    }
+    registry_look(host->registry, select_tools, &selection);
+    int code = selection.no_memory ? error_oom(err)
+                                   : write_selected(&selection, format, &limits, &out, err);
+    struct toolrack_text *report = NULL;
+    if (code == 0 && ret_report != NULL) {
+        code = finish_report(&selection, &report, err);
+    }
+    struct toolrack_text *text = code == 0 ? text_create(&out) : NULL;
+    if (text == NULL) {
+        toolrack_text_unref(report);
+        return code < 0 ? code : error_oom(err);
+    }
+    *ret = text;
+    if (ret_report != NULL) {
+        *ret_report = report;
+    }
+    return 0;
+}
+
+int toolrack_export(struct toolrack *host, enum toolrack_format format,
+                    const struct toolrack_export_options *options, struct toolrack_text **ret,
+                    struct toolrack_text **ret_report, struct toolrack_error *err) {
+    struct toolrack_export_options asked = TOOLRACK_EXPORT_OPTIONS_INIT;
+    if (toolrack_format_name(format) == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "there is no format of number %d", (int)format);
+    }
+    if (options != NULL) {
+        memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);
+    }
+    if (ret_report != NULL || asked.allow != NULL || asked.limit != 0 || asked.budget != 0) {
+        return export_selected(host, format, &asked, ret, ret_report, err);
+    }
+    struct toolrack_text *text = registry_definitions(host->registry, format, define);
+    if (text == NULL) {
+        return error_oom(err);
+    }
+    *ret = text;
+    return 0;
+}
+
+int toolrack_definitions(struct toolrack *host, struct toolrack_text **ret,
+                         struct toolrack_error *err) {
+    return toolrack_export(host, TOOLRACK_FORMAT_MCP, NULL, ret, NULL, err);
+}

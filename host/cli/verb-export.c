@@ -1,0 +1,117 @@
+/* export: the tools as a provider of models wants them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* What --allow says, as a list that ends with NULL; it borrows from `copy`, whose commas become
+ * ends. */
+static const char **split(char *copy) {
+    size_t room = 2;
+    for (const char *at = copy; *at != '\0'; at++) {
+        room += *at == ',';
+    }
+    const char **names = calloc(room, sizeof *names);
+    char *rest = copy;
+    for (size_t count = 0; names != NULL && rest != NULL;) {
+        char *name = strsep(&rest, ",");
+        name += strspn(name, " ");
+        if (name[0] != '\0') {
+            names[count++] = name;
+        }
+    }
+    return names;
+}
+
+static const char *member(yyjson_val *object, const char *key) {
+    const char *text = yyjson_get_str(yyjson_obj_get(object, key));
+    return text != NULL ? text : "";
+}
+
+/* Whether it is said without being asked for: the tool is not among the definitions. */
+static bool is_missing(const char *kind) {
+    return strcmp(kind, "cut") == 0 || strcmp(kind, "refused") == 0 || strcmp(kind, "unknown") == 0;
+}
+
+static void explain(const struct cli *cli, const struct toolrack_text *report) {
+    size_t length = 0;
+    const char *json = toolrack_text_data(report, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, row) {
+        const char *kind = member(row, "kind");
+        const char *place = member(row, "at");
+        if (cli->options.explain || is_missing(kind)) {
+            output_note("%s: %s%s%s: %s", member(row, "tool"), kind, place[0] != '\0' ? " at " : "",
+                        place, member(row, "what"));
+        }
+    }
+}
+
+static int print_both(struct cli *cli, const struct toolrack_text *definitions,
+                      const struct toolrack_text *report) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    const struct toolrack_text *texts[] = {definitions, report};
+    const char *const names[] = {"definitions", "report"};
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        size_t length = 0;
+        const char *json = toolrack_text_data(texts[i], &length);
+        CLEANUP(yyjson_doc_freep)
+        yyjson_doc *read = yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
+        (void)yyjson_mut_obj_add_val(doc, root, names[i],
+                                     yyjson_val_mut_copy(doc, yyjson_doc_get_root(read)));
+    }
+    return json_print(cli, doc, root);
+}
+
+static int need_format(const struct cli *cli, enum toolrack_format *ret,
+                       struct toolrack_error *err) {
+    if (cli->options.format == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "something is missing: toolrack export --format F; 'toolrack help export' "
+                         "lists the formats");
+    }
+    return toolrack_format_find(cli->options.format, ret, err);
+}
+
+int verb_export(struct cli *cli) {
+    struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
+    CLEANUP(freep) char *copy = NULL;
+    CLEANUP(freep) const char **allow = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
+    enum toolrack_format format = TOOLRACK_FORMAT_OPENAI;
+    struct toolrack_error err;
+    int code = need_format(cli, &format, &err);
+    if (code < 0) {
+        return code == TOOLRACK_E_INVALID ? cli_fail_usage(cli, &err) : cli_fail(cli, &err);
+    }
+    if (cli->options.allow != NULL) {
+        copy = strdup(cli->options.allow);
+        allow = copy != NULL ? split(copy) : NULL;
+        if (allow == NULL) {
+            (void)error_oom(&err);
+            return cli_fail(cli, &err);
+        }
+    }
+    options.allow = allow;
+    options.limit = cli->options.limit;
+    options.budget = cli->options.budget;
+    if (toolrack_export(cli->host, format, &options, &text, &report, &err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    if (cli->options.json && cli->options.explain) {
+        return print_both(cli, text, report);
+    }
+    explain(cli, report);
+    return json_print_text(cli, text);
+}

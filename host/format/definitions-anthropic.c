@@ -1,0 +1,23 @@
+/* Anthropic: the schema must be well-formed 2020-12, the root an object and no choice, the names of
+ * properties plain at any depth. Names of tools may have 128 characters today; older clients stop
+ * at 64. */
+#include <string.h>
+
+#include "format/provider.h"
+
+static void add_tool(const struct definition *definition, struct buf *out) {
+    buf_add_text(out, "{\"name\":");
+    buf_add_json_string(out, definition->name, strlen(definition->name));
+    provider_add_text(out, "description", definition->description);
+    buf_add_text(out, ",\"input_schema\":");
+    buf_add_text(out, definition->schema);
+    buf_add_char(out, '}');
+}
+
+const struct provider provider_anthropic = {.whose = "Anthropic",
+                                            .rules = RULE_DIALECT | RULE_FLAT_ROOT,
+                                            .keys = KEYS_ANTHROPIC,
+                                            .name_extra = "",
+                                            .before = "[",
+                                            .after = "]",
+                                            .add = add_tool};

@@ -1,0 +1,35 @@
+/* Gemini: parametersJsonSchema, not the older `parameters` with its OpenAPI subset. The array
+ * is what stands in a request's `tools`: one object with all declarations, and none when there is
+ * no tool, since an empty list of declarations is refused. */
+#include <string.h>
+
+#include "format/provider.h"
+
+#define GEMINI_TOOLS_MAX 512u
+
+static void add_declaration(const struct definition *definition, struct buf *out) {
+    buf_add_text(out, "{\"name\":");
+    buf_add_json_string(out, definition->name, strlen(definition->name));
+    /* It is required here; a name says more than an empty text. */
+    provider_add_text(out, "description",
+                      definition->description != NULL ? definition->description : definition->name);
+    buf_add_text(out, ",\"parametersJsonSchema\":");
+    buf_add_text(out, definition->schema);
+    if (definition->result_schema != NULL) {
+        buf_add_text(out, ",\"responseJsonSchema\":");
+        buf_add_text(out, definition->result_schema);
+    }
+    buf_add_char(out, '}');
+}
+
+const struct provider provider_gemini = {
+        .whose = "Gemini",
+        .tools_max = GEMINI_TOOLS_MAX,
+        .rules = RULE_DIALECT | RULE_FLAT_ROOT | RULE_ITEMS | RULE_OBJECTS_ONLY | RULE_ONE_TYPE |
+                 RULE_LONE_REF | RULE_KNOWN_REQUIRED | RULE_NO_CONST | RULE_RESULT,
+        .keys = KEYS_IDENTIFIER,
+        .name_extra = ".:",
+        .name_letter_first = true,
+        .before = "[{\"functionDeclarations\":[",
+        .after = "]}]",
+        .add = add_declaration};

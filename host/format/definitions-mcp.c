@@ -1,0 +1,35 @@
+/* MCP: the tools of a tools/list. Schemas may be any that are JSON Schema with an object at the
+ * root; clients refuse a whole list for one result that is none. */
+#include <string.h>
+
+#include "format/provider.h"
+
+static const char *boolean(bool value) {
+    return value ? "true" : "false";
+}
+
+static void add_tool(const struct definition *definition, struct buf *out) {
+    const struct format_tool *tool = definition->tool;
+    buf_add_text(out, "{\"name\":");
+    buf_add_json_string(out, definition->name, strlen(definition->name));
+    provider_add_text(out, "title", definition->title);
+    provider_add_text(out, "description", definition->description);
+    buf_add_text(out, ",\"inputSchema\":");
+    buf_add_text(out, definition->schema);
+    if (definition->result_schema != NULL) {
+        buf_add_text(out, ",\"outputSchema\":");
+        buf_add_text(out, definition->result_schema);
+    }
+    buf_printf(out,
+               ",\"annotations\":{\"readOnlyHint\":%s,\"destructiveHint\":%s,"
+               "\"idempotentHint\":%s,\"openWorldHint\":%s}}",
+               boolean(tool->read_only), boolean(tool->destructive), boolean(tool->idempotent),
+               boolean(tool->open_world));
+}
+
+const struct provider provider_mcp = {.whose = "MCP",
+                                      .rules = RULE_RESULT | RULE_OBJECT_RESULT,
+                                      .name_extra = ".",
+                                      .before = "[",
+                                      .after = "]",
+                                      .add = add_tool};

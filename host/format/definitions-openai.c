@@ -1,0 +1,46 @@
+/* OpenAI: Chat Completions keeps a function in an object of its own, Responses does not. Both want
+ * `strict` said: left out, one takes it for false and the other for true. */
+#include <string.h>
+
+#include "format/provider.h"
+
+#define OPENAI_TOOLS_MAX 128u
+
+#define OPENAI_RULES \
+    (RULE_DIALECT | RULE_FLAT_ROOT | RULE_PROPERTIES | RULE_ITEMS | RULE_OBJECTS_ONLY | RULE_STRICT)
+
+static void add_function(const struct definition *definition, struct buf *out) {
+    buf_add_text(out, "\"name\":");
+    buf_add_json_string(out, definition->name, strlen(definition->name));
+    provider_add_text(out, "description", definition->description);
+    buf_add_text(out, ",\"parameters\":");
+    buf_add_text(out, definition->schema);
+    buf_add_text(out, definition->strict ? ",\"strict\":true}" : ",\"strict\":false}");
+}
+
+static void add_chat(const struct definition *definition, struct buf *out) {
+    buf_add_text(out, "{\"type\":\"function\",\"function\":{");
+    add_function(definition, out);
+    buf_add_char(out, '}');
+}
+
+static void add_responses(const struct definition *definition, struct buf *out) {
+    buf_add_text(out, "{\"type\":\"function\",");
+    add_function(definition, out);
+}
+
+const struct provider provider_openai = {.whose = "OpenAI Chat Completions",
+                                         .tools_max = OPENAI_TOOLS_MAX,
+                                         .rules = OPENAI_RULES,
+                                         .name_extra = "",
+                                         .before = "[",
+                                         .after = "]",
+                                         .add = add_chat};
+
+const struct provider provider_openai_responses = {.whose = "OpenAI Responses",
+                                                   .tools_max = OPENAI_TOOLS_MAX,
+                                                   .rules = OPENAI_RULES,
+                                                   .name_extra = "",
+                                                   .before = "[",
+                                                   .after = "]",
+                                                   .add = add_responses};

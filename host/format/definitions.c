@@ -1,0 +1,218 @@
+/* definitions.c - the tools of a host as one provider's array. */
+#include "format/definitions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/name.h"
+#include "base/utf8.h"
+#include "format/provider.h"
+#include "format/report.h"
+#include "format/schema-rewrite.h"
+
+const struct provider *provider_of(enum toolrack_format format) {
+    switch (format) {
+    case TOOLRACK_FORMAT_OPENAI: return &provider_openai;
+    case TOOLRACK_FORMAT_OPENAI_RESPONSES: return &provider_openai_responses;
+    case TOOLRACK_FORMAT_ANTHROPIC: return &provider_anthropic;
+    case TOOLRACK_FORMAT_GEMINI: return &provider_gemini;
+    case TOOLRACK_FORMAT_OLLAMA: return &provider_ollama;
+    case TOOLRACK_FORMAT_MCP: return &provider_mcp;
+    case TOOLRACK_FORMAT_COUNT: break;
+    }
+    return NULL;
+}
+
+void provider_add_text(struct buf *out, const char *key, const char *text) {
+    if (text != NULL) {
+        buf_printf(out, ",\"%s\":", key);
+        format_report_text(out, text, strlen(text));
+    }
+}
+
+/* ---------------------------------------------------------- names in use */
+
+typedef char wire_name[FORMAT_NAME_MAX + 1];
+
+/* The names that are given, in open addressing: a request in which a name stands twice is refused
+ * as a whole. */
+struct taken {
+    wire_name *names; /* "": an empty slot */
+    size_t mask;
+};
+
+static bool taken_init(struct taken *taken, size_t count) {
+    size_t slots = 8;
+    while (slots < 2 * count) {
+        slots *= 2;
+    }
+    taken->names = calloc(slots, sizeof(wire_name));
+    taken->mask = slots - 1;
+    return taken->names != NULL;
+}
+
+static void taken_finish(struct taken *taken) {
+    free(taken->names);
+}
+
+/* The slot of a name: where it stands, or where it would. */
+static char *taken_slot(const struct taken *taken, const char *name) {
+    size_t at = name_hash(name, strlen(name)) & taken->mask;
+    while (taken->names[at][0] != '\0' && strcmp(taken->names[at], name) != 0) {
+        at = (at + 1) & taken->mask;
+    }
+    return taken->names[at];
+}
+
+/* ----------------------------------------------------------------- a tool */
+
+struct export {
+    enum toolrack_format format;
+    const struct provider *provider;
+    struct buf *out;
+    struct buf *report; /* NULL: nobody wants to know */
+    struct taken taken;
+    size_t count;
+    size_t count_max;
+    size_t bytes_max;
+    struct buf schema; /* of the tool at hand */
+    struct buf result_schema;
+};
+
+/* The result is not what a call is made with: where it cannot be described, the tool goes without.
+ */
+static int describe_result(struct export *export, const struct format_tool *tool,
+                           const struct report *report, struct definition *definition) {
+    const struct provider *provider = export->provider;
+    if ((provider->rules & RULE_RESULT) == 0 || tool->result_schema == NULL) {
+        return 0;
+    }
+    CLEANUP(buf_finish) struct buf unseen = BUF_INIT;
+    struct report quiet = {.out = report->out != NULL ? &unseen : NULL, .tool = report->tool};
+    struct rewrite rewrite = {.provider = provider, .report = &quiet, .is_result = true};
+    buf_clear(&export->result_schema);
+    int code = rewrite_text(&rewrite, tool->result_schema, &export->result_schema, NULL);
+    if (code == 0 && (rewrite.is_object || (provider->rules & RULE_OBJECT_RESULT) == 0)) {
+        definition->result_schema = export->result_schema.data;
+    } else if (code != TOOLRACK_E_NO_MEMORY) {
+        format_report_add(report, "rewritten", NULL, "the schema of its result is left out: %s",
+                          code < 0 ? rewrite.refusal : "it is not of an object");
+    }
+    return code == TOOLRACK_E_NO_MEMORY ? code : 0;
+}
+
+static int describe(struct export *export, const struct format_tool *tool,
+                    const struct report *report, struct definition *definition) {
+    struct rewrite rewrite = {.provider = export->provider, .report = report};
+    bool wants_strict = (export->provider->rules & RULE_STRICT) != 0;
+    buf_clear(&export->schema);
+    int code = rewrite_text(&rewrite, tool->schema, &export->schema,
+                            wants_strict ? &definition->strict : NULL);
+    definition->schema = export->schema.data;
+    return code < 0 ? code : describe_result(export, tool, report, definition);
+}
+
+/* Give a tool its name, unless it is taken. */
+static bool name_tool(struct export *export, const struct report *report, const char *name,
+                      char *wire) {
+    if (format_wire_name(export->format, name, wire)) {
+        format_report_add(report, "renamed", NULL, "%s knows it as %s", export->provider->whose,
+                          wire);
+    }
+    if (taken_slot(&export->taken, wire)[0] != '\0') {
+        format_report_add(report, "refused", NULL, "another tool is called %s already", wire);
+        return false;
+    }
+    return true;
+}
+
+/* What was noted of a tool that is not exported after all does not matter: one note stays. */
+static void cut(struct export *export, const struct report *report, size_t report_length,
+                const char *why, size_t number, const char *what) {
+    if (export->report != NULL) {
+        buf_truncate(export->report, report_length);
+    }
+    format_report_add(report, "cut", NULL, "%s %zu %s", why, number, what);
+}
+
+static int add_tool(struct export *export, const struct format_tool *tool) {
+    struct report report = {.out = export->report, .tool = tool->name};
+    size_t start = export->out->length;
+    size_t noted = export->report != NULL ? export->report->length : 0;
+    if (export->count == export->count_max) {
+        cut(export, &report, noted, "no more than", export->count_max, "tools may be exported");
+        return 0;
+    }
+    wire_name wire;
+    struct definition definition = {
+            .tool = tool, .name = wire, .title = tool->title, .description = tool->description};
+    if (definition.description == NULL && (export->provider->rules & RULE_OBJECT_RESULT) == 0) {
+        definition.description = tool->title;
+    }
+    if (!name_tool(export, &report, tool->name, wire)) {
+        return 0;
+    }
+    int code = describe(export, tool, &report, &definition);
+    if (code < 0) {
+        return code == TOOLRACK_E_NO_MEMORY ? code : 0;
+    }
+    buf_add_text(export->out, export->count > 0 ? "," : export->provider->before);
+    export->provider->add(&definition, export->out);
+    if (export->out->length + strlen(export->provider->after) > export->bytes_max) {
+        buf_truncate(export->out, start);
+        cut(export, &report, noted, "with it the definitions have more than", export->bytes_max,
+            "bytes");
+        return 0;
+    }
+    (void)strcpy(taken_slot(&export->taken, wire), wire);
+    export->count++;
+    return 0;
+}
+
+/* -------------------------------------------------------------------- all */
+
+static int add_all(struct export *export, const struct format_tool *tools, size_t count,
+                   struct toolrack_error *err) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        code = add_tool(export, &tools[i]);
+    }
+    buf_add_text(export->out, export->count > 0 ? export->provider->after : "[]");
+    bool failed =
+            code < 0 || export->out->failed || (export->report != NULL && export->report->failed);
+    return failed ? error_oom(err) : 0;
+}
+
+int format_definitions(enum toolrack_format format, const struct format_tool *tools, size_t count,
+                       const struct format_limits *limits, struct buf *out, struct buf *report,
+                       struct toolrack_error *err) {
+    const struct provider *provider = provider_of(format);
+    if (provider == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "there is no format of number %d", (int)format);
+    }
+    struct export export = {.format = format,
+                            .provider = provider,
+                            .out = out,
+                            .report = report,
+                            .count_max = SIZE_MAX,
+                            .bytes_max = SIZE_MAX};
+    if (provider->tools_max > 0) {
+        export.count_max = provider->tools_max;
+    }
+    if (limits != NULL && limits->count > 0 && limits->count < export.count_max) {
+        export.count_max = limits->count;
+    }
+    if (limits != NULL && limits->bytes > 0) {
+        export.bytes_max = out->length + limits->bytes;
+    }
+    if (!taken_init(&export.taken, count)) {
+        return error_oom(err);
+    }
+    int code = add_all(&export, tools, count, err);
+    taken_finish(&export.taken);
+    buf_finish(&export.schema);
+    buf_finish(&export.result_schema);
+    return code;
+}

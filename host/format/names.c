@@ -1,0 +1,99 @@
+/* names.c - names that a provider takes.
+ *
+ * A name that will not do is made one: what cannot stand in it becomes "_", its beginning goes when
+ * it is too long, and a hash of the whole name is put behind it. The end of a name tells it from
+ * its neighbours ("server_files_read", "server_files_write"), so the end stays.
+ *
+ *  (1) What comes of a name depends on nothing but that name and the format.
+ *  (2) A name that looks as if it were made so is never taken as it is: otherwise a tool could call
+ *      itself what another one's name becomes. */
+#include <ctype.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format/provider.h"
+
+#define HASH_BYTES  6u
+#define HASH_DIGITS (2 * HASH_BYTES)
+/* Of the cleaned name, in front of "_" and the hash. */
+#define KEPT_MAX    (FORMAT_NAME_MAX - HASH_DIGITS - 1)
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_taken(const struct provider *provider, char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' ||
+           (c != '\0' && strchr(provider->name_extra, c) != NULL);
+}
+
+static bool is_hash_digit(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+static bool looks_made(const char *name, size_t length) {
+    if (length < HASH_DIGITS + 1 || name[length - HASH_DIGITS - 1] != '_') {
+        return false;
+    }
+    for (size_t i = length - HASH_DIGITS; i < length; i++) {
+        if (!is_hash_digit(name[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool will_do(const struct provider *provider, const char *name, size_t length) {
+    if (length == 0 || length > FORMAT_NAME_MAX || looks_made(name, length) ||
+        (provider->name_letter_first && !is_letter(name[0]))) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (!is_taken(provider, name[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Append what a name keeps; a run of bytes that cannot stand becomes one "_". */
+static size_t clean(const struct provider *provider, const char *name, size_t length,
+                    char ret[KEPT_MAX + 1]) {
+    char kept[KEPT_MAX];
+    size_t count = 0;
+    /* From the end: the beginning is what has to go. */
+    for (size_t i = length; i > 0 && count < KEPT_MAX; i--) {
+        bool taken = is_taken(provider, name[i - 1]);
+        if (taken || count == 0 || kept[count - 1] != '_') {
+            kept[count++] = taken ? name[i - 1] : '_';
+        }
+    }
+    if (count == 0 || (provider->name_letter_first && !is_letter(kept[count - 1]))) {
+        count -= count == KEPT_MAX;
+        kept[count++] = '_';
+    }
+    for (size_t i = 0; i < count; i++) {
+        ret[i] = kept[count - 1 - i];
+    }
+    ret[count] = '\0';
+    return count;
+}
+
+bool format_wire_name(enum toolrack_format format, const char *name,
+                      char ret[FORMAT_NAME_MAX + 1]) {
+    const struct provider *provider = provider_of(format);
+    size_t length = strlen(name);
+    if (provider == NULL || will_do(provider, name, length)) {
+        (void)snprintf(ret, FORMAT_NAME_MAX + 1, "%s", name);
+        return strcmp(ret, name) != 0;
+    }
+    unsigned char hash[crypto_generichash_BYTES];
+    char kept[KEPT_MAX + 1];
+    char digits[HASH_DIGITS + 1];
+    (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)name, length, NULL, 0);
+    (void)sodium_bin2hex(digits, sizeof digits, hash, HASH_BYTES);
+    (void)clean(provider, name, length, kept);
+    (void)snprintf(ret, FORMAT_NAME_MAX + 1, "%s_%s", kept, digits);
+    return true;
+}

@@ -1,0 +1,689 @@
+#include "format/schema-rewrite.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/schema-keyword.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
+/* Bytes of a foreign name that are shown. */
+#define SHOWN_MAX 64
+
+/* Where references lead, until draft 7 and since. */
+#define OLD_DEFS "#/definitions/"
+#define NEW_DEFS "#/$defs/"
+
+/* ----------------------------------------------------------------- helpers */
+
+void rewrite_refuse(struct rewrite *rewrite, const struct place *place, const char *format, ...) {
+    if (rewrite->refused) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(rewrite->refusal, sizeof rewrite->refusal, format, args);
+    va_end(args);
+    rewrite->refused = true;
+    format_report_add(rewrite->report, "refused", place, "%s", rewrite->refusal);
+}
+
+void rewrite_check(struct rewrite *rewrite, bool made) {
+    rewrite->no_memory = rewrite->no_memory || (!made && !rewrite->refused);
+}
+
+void rewrite_put(struct rewrite *rewrite, yyjson_mut_val *object, const char *key,
+                 yyjson_mut_val *value) {
+    rewrite_check(rewrite,
+                  value != NULL && yyjson_mut_obj_add_val(rewrite->doc, object, key, value));
+}
+
+/* How many values there are in one, at most `max`. The text was not nested too deeply. */
+static size_t count_values(yyjson_mut_val *value, size_t max) {
+    size_t count = 1;
+    size_t at;
+    size_t size;
+    yyjson_mut_val *key;
+    yyjson_mut_val *child;
+    if (yyjson_mut_is_obj(value)) {
+        yyjson_mut_obj_foreach(value, at, size, key, child) {
+            count += count < max ? count_values(child, max - count) : 0;
+        }
+    } else if (yyjson_mut_is_arr(value)) {
+        yyjson_mut_arr_foreach(value, at, size, child) {
+            count += count < max ? count_values(child, max - count) : 0;
+        }
+    }
+    return count;
+}
+
+yyjson_mut_val *rewrite_copy(struct rewrite *rewrite, yyjson_mut_val *value) {
+    rewrite->copied += count_values(value, REWRITE_COPIED_MAX);
+    if (rewrite->copied > REWRITE_COPIED_MAX) {
+        rewrite_refuse(rewrite, NULL, "its references stand for more than %u values",
+                       REWRITE_COPIED_MAX);
+        return NULL;
+    }
+    yyjson_mut_val *copy = yyjson_mut_val_mut_copy(rewrite->doc, value);
+    rewrite_check(rewrite, copy != NULL);
+    return copy;
+}
+
+yyjson_mut_val *rewrite_resolve(const struct rewrite *rewrite, const char *reference) {
+    if (strcmp(reference, "#") == 0) {
+        return rewrite->root;
+    }
+    if (reference[0] != '#' || reference[1] != '/') {
+        return NULL;
+    }
+    yyjson_mut_val *target = yyjson_mut_ptr_get(rewrite->root, reference + 1);
+    if (target == NULL && strncmp(reference, OLD_DEFS, sizeof OLD_DEFS - 1) == 0) {
+        yyjson_mut_val *defs = yyjson_mut_obj_get(rewrite->root, "$defs");
+        target = yyjson_mut_ptr_get(defs, reference + sizeof OLD_DEFS - 2);
+    }
+    return target;
+}
+
+bool rewrite_is_inside(const struct place *place, const yyjson_mut_val *target) {
+    for (; place != NULL; place = place->up) {
+        if (place->target == target) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_rule(const struct rewrite *rewrite, enum provider_rule rule) {
+    return (rewrite->rules & (unsigned)rule) != 0;
+}
+
+/* ------------------------------------------------------------------ values */
+
+static bool is_count(yyjson_mut_val *value) {
+    return yyjson_mut_is_uint(value) ||
+           (yyjson_mut_is_real(value) && yyjson_mut_get_real(value) >= 0 &&
+            yyjson_mut_get_real(value) == (double)(uint64_t)(yyjson_mut_get_real(value) < 1e15
+                                                                     ? yyjson_mut_get_real(value)
+                                                                     : 0));
+}
+
+static bool is_number(yyjson_mut_val *value) {
+    return yyjson_mut_is_num(value) || yyjson_mut_is_raw(value);
+}
+
+static bool is_schema(yyjson_mut_val *value) {
+    return yyjson_mut_is_obj(value) || yyjson_mut_is_bool(value);
+}
+
+static bool fits(const struct rewrite *rewrite, enum format_keyword keyword,
+                 yyjson_mut_val *value) {
+    if (rewrite->is_old && (keyword == KEYWORD_ITEMS || keyword == KEYWORD_EXCLUSIVE_MINIMUM ||
+                            keyword == KEYWORD_EXCLUSIVE_MAXIMUM)) {
+        return true; /* a list, or true, which later drafts say otherwise */
+    }
+    switch (format_keywords[keyword].holds) {
+    case HOLDS_ANY: return true;
+    case HOLDS_TEXT: return yyjson_mut_is_str(value);
+    case HOLDS_NUMBER: return is_number(value);
+    case HOLDS_COUNT: return is_count(value);
+    case HOLDS_BOOL: return yyjson_mut_is_bool(value);
+    case HOLDS_LIST:
+    case HOLDS_REQUIRED: return yyjson_mut_is_arr(value);
+    case HOLDS_TYPE: return yyjson_mut_is_str(value) || yyjson_mut_is_arr(value);
+    case HOLDS_SCHEMA: return is_schema(value);
+    case HOLDS_SCHEMAS: return yyjson_mut_is_arr(value) && yyjson_mut_arr_size(value) > 0;
+    case HOLDS_MAP: return yyjson_mut_is_obj(value);
+    }
+    return false;
+}
+
+/* Each name once, and nothing that is no name. */
+static void mend_required(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *list,
+                          yyjson_mut_val *properties) {
+    if (yyjson_mut_arr_size(list) > REWRITE_REQUIRED_MAX) {
+        rewrite_refuse(rewrite, place, "more than %u properties are required",
+                       REWRITE_REQUIRED_MAX);
+        return;
+    }
+    yyjson_mut_arr_iter iter = yyjson_mut_arr_iter_with(list);
+    yyjson_mut_val *name;
+    while ((name = yyjson_mut_arr_iter_next(&iter)) != NULL) {
+        const char *text = yyjson_mut_get_str(name);
+        size_t at;
+        size_t count;
+        yyjson_mut_val *other;
+        bool keep = text != NULL;
+        yyjson_mut_arr_foreach(list, at, count, other) {
+            if (other == name || !keep) {
+                break;
+            }
+            keep = !yyjson_mut_equals_strn(other, text, yyjson_mut_get_len(name));
+        }
+        if (keep && has_rule(rewrite, RULE_KNOWN_REQUIRED) &&
+            yyjson_mut_obj_getn(properties, text, yyjson_mut_get_len(name)) == NULL) {
+            keep = false;
+        }
+        if (!keep) {
+            (void)yyjson_mut_arr_iter_remove(&iter);
+            format_report_add(
+                    rewrite->report, "rewritten", place, "\"%.*s\" is left out of required: %s",
+                    SHOWN_MAX, text != NULL ? text : "",
+                    text == NULL ? "it is no name" : "it stands there twice, or is no property");
+        }
+    }
+}
+
+/* ------------------------------------------------------------------- names */
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool key_will_do(enum provider_keys keys, const char *key, size_t length) {
+    if (length == 0 || length > PROVIDER_KEY_MAX ||
+        (keys == KEYS_IDENTIFIER && !is_letter(key[0]))) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        bool extra = keys == KEYS_ANTHROPIC && (key[i] == '.' || key[i] == '-');
+        if (!is_letter(key[i]) && !(key[i] >= '0' && key[i] <= '9') && !extra) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Another name could not be undone in what the model sends, so such a tool is refused. */
+static void check_keys(struct rewrite *rewrite, const struct place *place,
+                       yyjson_mut_val *properties) {
+    enum provider_keys keys = rewrite->provider->keys;
+    if (keys == KEYS_ANY || rewrite->is_result || (keys == KEYS_IDENTIFIER && place->up != NULL)) {
+        return;
+    }
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(properties, at, count, key, value) {
+        if (!key_will_do(keys, yyjson_mut_get_str(key), yyjson_mut_get_len(key))) {
+            rewrite_refuse(rewrite, place,
+                           "%s takes no property called \"%.*s\": %s, 64 characters at most",
+                           rewrite->provider->whose, SHOWN_MAX, yyjson_mut_get_str(key),
+                           keys == KEYS_ANTHROPIC ? "letters, digits, _, . and -"
+                                                  : "letters, digits and _, a letter or _ first");
+            return;
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- keywords */
+
+static void rewrite_schema(struct rewrite *rewrite, const struct place *up, const char *key,
+                           size_t index, yyjson_mut_val *schema);
+
+static void rewrite_list(struct rewrite *rewrite, const struct place *place, const char *key,
+                         yyjson_mut_val *list) {
+    struct place here = {.up = place, .key = key, .depth = place->depth};
+    size_t at;
+    size_t count;
+    yyjson_mut_val *schema;
+    yyjson_mut_arr_foreach(list, at, count, schema) {
+        rewrite_schema(rewrite, &here, NULL, at, schema);
+    }
+}
+
+static void rewrite_map(struct rewrite *rewrite, const struct place *place, const char *key,
+                        yyjson_mut_val *map) {
+    struct place here = {.up = place, .key = key, .depth = place->depth};
+    size_t at;
+    size_t count;
+    yyjson_mut_val *name;
+    yyjson_mut_val *schema;
+    yyjson_mut_obj_foreach(map, at, count, name, schema) {
+        rewrite_schema(rewrite, &here, yyjson_mut_get_str(name), 0, schema);
+    }
+}
+
+/* Go into the schemas behind a keyword. */
+static void rewrite_below(struct rewrite *rewrite, const struct place *place,
+                          enum format_keyword keyword, yyjson_mut_val *value) {
+    const struct keyword_row *row = &format_keywords[keyword];
+    switch (row->holds) {
+    case HOLDS_MAP: rewrite_map(rewrite, place, row->name, value); break;
+    case HOLDS_SCHEMAS: rewrite_list(rewrite, place, row->name, value); break;
+    case HOLDS_SCHEMA:
+        if (yyjson_mut_is_arr(value)) {
+            rewrite_list(rewrite, place, row->name, value);
+        } else if (yyjson_mut_is_obj(value) ||
+                   (keyword != KEYWORD_ADDITIONAL && keyword != KEYWORD_UNEVALUATED_PROPERTIES &&
+                    keyword != KEYWORD_UNEVALUATED_ITEMS)) {
+            rewrite_schema(rewrite, place, row->name, 0, value);
+        }
+        break;
+    default: break;
+    }
+}
+
+/* A reference that no provider could follow says nothing. */
+static bool mend_reference(struct rewrite *rewrite, const struct place *place,
+                           yyjson_mut_val *value) {
+    const char *text = yyjson_mut_get_str(value);
+    if (!has_rule(rewrite, RULE_DIALECT)) {
+        return true;
+    }
+    if (strncmp(text, OLD_DEFS, sizeof OLD_DEFS - 1) == 0 &&
+        yyjson_mut_obj_get(rewrite->root, "definitions") == NULL) {
+        CLEANUP(buf_finish) struct buf now = BUF_INIT;
+        buf_printf(&now, NEW_DEFS "%s", text + sizeof OLD_DEFS - 1);
+        yyjson_mut_val *copy = now.failed ? NULL : yyjson_mut_strcpy(rewrite->doc, now.data);
+        rewrite_check(rewrite, copy != NULL);
+        if (copy != NULL) {
+            (void)yyjson_mut_set_str(value, yyjson_mut_get_str(copy));
+        }
+        text = yyjson_mut_get_str(value);
+    }
+    bool is_anchor = text[0] == '#' && text[1] != '/' && text[1] != '\0';
+    if (is_anchor || rewrite_resolve(rewrite, text) != NULL) {
+        return true;
+    }
+    format_report_add(rewrite->report, "rewritten", place,
+                      "the reference \"%.*s\" leads nowhere: any value may stand here", SHOWN_MAX,
+                      text);
+    return false;
+}
+
+/* Whether a keyword stays, with its value mended. */
+static bool mend_keyword(struct rewrite *rewrite, const struct place *place,
+                         enum format_keyword keyword, yyjson_mut_val *value) {
+    const struct keyword_row *row = &format_keywords[keyword];
+    if (!fits(rewrite, keyword, value)) {
+        format_report_add(rewrite->report, "rewritten", place,
+                          "what stands behind %s is not what JSON Schema has there: left out",
+                          row->name);
+        return false;
+    }
+    switch (keyword) {
+    case KEYWORD_TYPE: return rewrite_type(rewrite, place, value);
+    case KEYWORD_REF: return mend_reference(rewrite, place, value);
+    case KEYWORD_PROPERTIES: check_keys(rewrite, place, value); return true;
+    case KEYWORD_ENUM:
+        if (yyjson_mut_arr_size(value) == 0) {
+            format_report_add(rewrite->report, "rewritten", place,
+                              "an enum of nothing is left out");
+            return false;
+        }
+        return true;
+    default: return true;
+    }
+}
+
+/* Whether the provider has no place for a keyword. */
+static bool is_dropped(const struct rewrite *rewrite, const struct place *place,
+                       enum format_keyword keyword, bool has_ref) {
+    unsigned traits = format_keywords[keyword].traits;
+    if (has_rule(rewrite, RULE_FEW_WORDS) && (traits & TRAIT_KEPT) == 0) {
+        /* Those of the root are looked up by references until all is done. */
+        return keyword != KEYWORD_DEFS || place->up != NULL;
+    }
+    if (has_rule(rewrite, RULE_DIALECT) && keyword == KEYWORD_SCHEMA) {
+        return true;
+    }
+    return has_ref && has_rule(rewrite, RULE_LONE_REF) && keyword != KEYWORD_DESCRIPTION &&
+           keyword != KEYWORD_DEFAULT &&
+           (keyword == KEYWORD_OTHER || format_keywords[keyword].name[0] != '$');
+}
+
+/* One note for all that a provider has no place for. */
+static void note_dropped(const struct rewrite *rewrite, const struct place *place,
+                         const struct buf *dropped) {
+    if (dropped->length > 0) {
+        format_report_add(rewrite->report, "rewritten", place, "%s does not know %s here: left out",
+                          rewrite->provider->whose, dropped->data);
+    }
+}
+
+/* ------------------------------------------------------- earlier drafts */
+
+static void rename_key(struct rewrite *rewrite, yyjson_mut_val *schema, const char *old,
+                       const char *now) {
+    yyjson_mut_val *value = yyjson_mut_obj_remove_key(schema, old);
+    (void)yyjson_mut_obj_remove_key(schema, now);
+    rewrite_put(rewrite, schema, now, value);
+}
+
+/* "exclusiveMinimum": true beside a minimum. */
+static void mend_exclusive(struct rewrite *rewrite, const struct place *place,
+                           yyjson_mut_val *schema, const char *key, const char *limit) {
+    yyjson_mut_val *exclusive = yyjson_mut_obj_get(schema, key);
+    if (!yyjson_mut_is_bool(exclusive)) {
+        return;
+    }
+    bool holds = yyjson_mut_get_bool(exclusive);
+    (void)yyjson_mut_obj_remove_key(schema, key);
+    if (holds && yyjson_mut_obj_get(schema, limit) != NULL) {
+        rename_key(rewrite, schema, limit, key);
+    }
+    format_report_add(rewrite->report, "rewritten", place, "%s is a number since draft 6", key);
+}
+
+/* Words of drafts 4 to 7 in those of 2020-12. */
+static void mend_dialect(struct rewrite *rewrite, const struct place *place,
+                         yyjson_mut_val *schema) {
+    yyjson_mut_val *items = yyjson_mut_obj_get(schema, "items");
+    if (yyjson_mut_is_arr(items)) {
+        if (yyjson_mut_arr_size(items) > 0) {
+            rename_key(rewrite, schema, "items", "prefixItems");
+        } else {
+            (void)yyjson_mut_obj_remove_key(schema, "items");
+        }
+        if (is_schema(yyjson_mut_obj_get(schema, "additionalItems"))) {
+            rename_key(rewrite, schema, "additionalItems", "items");
+        }
+        format_report_add(rewrite->report, "rewritten", place,
+                          "a list of items is prefixItems since 2020-12");
+    }
+    mend_exclusive(rewrite, place, schema, "exclusiveMinimum", "minimum");
+    mend_exclusive(rewrite, place, schema, "exclusiveMaximum", "maximum");
+}
+
+/* ---------------------------------------------------------------- one schema */
+
+/* What stands where a schema should and is none. */
+static bool mend_to_object(struct rewrite *rewrite, const struct place *place,
+                           yyjson_mut_val *schema) {
+    if (yyjson_mut_is_bool(schema)) {
+        if (!has_rule(rewrite, RULE_OBJECTS_ONLY)) {
+            return false;
+        }
+        bool any = yyjson_mut_get_bool(schema);
+        (void)yyjson_mut_set_obj(schema);
+        if (!any && !has_rule(rewrite, RULE_FEW_WORDS)) {
+            rewrite_put(rewrite, schema, "not", yyjson_mut_obj(rewrite->doc));
+        }
+        format_report_add(rewrite->report, "rewritten", place,
+                          "%s takes no true or false for a schema", rewrite->provider->whose);
+        return false;
+    }
+    if (!yyjson_mut_is_obj(schema)) {
+        (void)yyjson_mut_set_obj(schema);
+        format_report_add(rewrite->report, "rewritten", place,
+                          "this is no schema: any value may stand here");
+        return false;
+    }
+    return true;
+}
+
+/* Merge or rename what the provider does not know at this place but can be said otherwise. */
+static void say_otherwise(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema) {
+    const char *reference = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "$ref"));
+    bool is_root = place->up == NULL && !rewrite->is_result;
+    bool few = has_rule(rewrite, RULE_FEW_WORDS);
+    bool lone = has_rule(rewrite, RULE_LONE_REF) && reference != NULL &&
+                strcmp(reference, "#") != 0 &&
+                strncmp(reference, NEW_DEFS, sizeof NEW_DEFS - 1) != 0 &&
+                strncmp(reference, OLD_DEFS, sizeof OLD_DEFS - 1) != 0;
+    if (few || lone || (is_root && has_rule(rewrite, RULE_FLAT_ROOT))) {
+        rewrite_fold(rewrite, place, schema, is_root);
+    }
+    if (!rewrite->is_old) {
+        mend_dialect(rewrite, place, schema);
+    }
+    if (has_rule(rewrite, RULE_NO_CONST) && yyjson_mut_obj_get(schema, "const") != NULL) {
+        yyjson_mut_val *list = yyjson_mut_arr(rewrite->doc);
+        yyjson_mut_val *value = yyjson_mut_obj_remove_key(schema, "const");
+        rewrite_check(rewrite, yyjson_mut_arr_append(list, value));
+        (void)yyjson_mut_obj_remove_key(schema, "enum");
+        rewrite_put(rewrite, schema, "enum", list);
+        format_report_add(rewrite->report, "rewritten", place,
+                          "%s takes no const: it is an enum of one", rewrite->provider->whose);
+    }
+    if (few && yyjson_mut_obj_get(schema, "oneOf") != NULL &&
+        yyjson_mut_obj_get(schema, "anyOf") == NULL) {
+        rename_key(rewrite, schema, "oneOf", "anyOf");
+        format_report_add(rewrite->report, "rewritten", place, "%s takes no oneOf: it is anyOf",
+                          rewrite->provider->whose);
+    }
+}
+
+_Static_assert(KEYWORD_COUNT <= 64, "a keyword has no bit to be marked as seen");
+
+/* Look at each member once: drop it, mend it, go into it. */
+static void rewrite_members(struct rewrite *rewrite, const struct place *place,
+                            yyjson_mut_val *schema) {
+    CLEANUP(buf_finish) struct buf dropped = BUF_INIT;
+    bool has_ref = yyjson_mut_is_str(yyjson_mut_obj_get(schema, "$ref"));
+    uint64_t seen = 0;
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(schema);
+    yyjson_mut_val *key;
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        const char *name = yyjson_mut_get_str(key);
+        yyjson_mut_val *value = yyjson_mut_obj_iter_get_val(key);
+        enum format_keyword keyword = format_keyword_find(name, yyjson_mut_get_len(key));
+        bool again = keyword != KEYWORD_OTHER && (seen & (UINT64_C(1) << keyword)) != 0;
+        seen |= UINT64_C(1) << keyword;
+        if (is_dropped(rewrite, place, keyword, has_ref)) {
+            (void)yyjson_mut_obj_iter_remove(&iter);
+            if (rewrite->report->out != NULL) {
+                buf_printf(&dropped, "%s%.*s", dropped.length > 0 ? ", " : "", SHOWN_MAX, name);
+            }
+        } else if (again || !mend_keyword(rewrite, place, keyword, value)) {
+            (void)yyjson_mut_obj_iter_remove(&iter);
+            if (again) {
+                format_report_add(rewrite->report, "rewritten", place,
+                                  "%s stands there twice: the first one stays", name);
+            }
+        } else if (keyword != KEYWORD_DEFS || !has_rule(rewrite, RULE_FEW_WORDS)) {
+            rewrite_below(rewrite, place, keyword, value);
+        }
+    }
+    rewrite_check(rewrite, !dropped.failed);
+    note_dropped(rewrite, place, &dropped);
+}
+
+/* What needs all members at once. */
+static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
+                          yyjson_mut_val *schema) {
+    yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
+    yyjson_mut_val *required = yyjson_mut_obj_get(schema, "required");
+    if (required != NULL) {
+        mend_required(rewrite, place, required, yyjson_mut_obj_get(schema, "properties"));
+    }
+    if (has_rule(rewrite, RULE_ITEMS) && yyjson_mut_equals_str(type, "array") &&
+        yyjson_mut_obj_get(schema, "items") == NULL &&
+        yyjson_mut_obj_get(schema, "prefixItems") == NULL) {
+        rewrite_put(rewrite, schema, "items", yyjson_mut_obj(rewrite->doc));
+        format_report_add(rewrite->report, "rewritten", place,
+                          "%s wants to know the items of an array: they may be anything",
+                          rewrite->provider->whose);
+    }
+    if (has_rule(rewrite, RULE_ONE_TYPE) && yyjson_mut_is_arr(type)) {
+        rewrite_split_types(rewrite, place, schema);
+    }
+}
+
+static void rewrite_object(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema) {
+    if (place->depth > REWRITE_DEPTH_MAX || ++rewrite->schemas > REWRITE_SCHEMAS_MAX) {
+        rewrite_refuse(rewrite, place, "too many schemas inside one another");
+    }
+    if (rewrite->refused || rewrite->no_memory || !mend_to_object(rewrite, place, schema)) {
+        return;
+    }
+    say_otherwise(rewrite, place, schema);
+    if (!rewrite->refused && !rewrite->no_memory) {
+        rewrite_members(rewrite, place, schema);
+        rewrite_whole(rewrite, place, schema);
+    }
+}
+
+static void rewrite_schema(struct rewrite *rewrite, const struct place *up, const char *key,
+                           size_t index, yyjson_mut_val *schema) {
+    struct place place = {.up = up, .key = key, .index = index, .depth = up->depth + 1};
+    rewrite_object(rewrite, &place, schema);
+}
+
+/* ---------------------------------------------------------------- the root */
+
+/* Nothing but "object" can be said of a tool's arguments. */
+static void mend_root_type(struct rewrite *rewrite, const struct place *place) {
+    yyjson_mut_val *type = yyjson_mut_obj_get(rewrite->root, "type");
+    if (yyjson_mut_equals_str(type, "object")) {
+        return;
+    }
+    bool may_be_object = type == NULL;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *item;
+    yyjson_mut_arr_foreach(type, at, count, item) {
+        may_be_object = may_be_object || yyjson_mut_equals_str(item, "object");
+    }
+    if (!may_be_object) {
+        rewrite_refuse(rewrite, place, "arguments are an object, and its schema says \"%.*s\"",
+                       SHOWN_MAX, yyjson_mut_is_str(type) ? yyjson_mut_get_str(type) : "");
+        return;
+    }
+    (void)yyjson_mut_obj_remove_key(rewrite->root, "type");
+    yyjson_mut_val *key = yyjson_mut_str(rewrite->doc, "type");
+    yyjson_mut_val *object = yyjson_mut_str(rewrite->doc, "object");
+    rewrite_check(rewrite, yyjson_mut_obj_insert(rewrite->root, key, object, 0));
+    format_report_add(rewrite->report, "rewritten", place, "arguments are an object");
+}
+
+/* Besides the alternatives, which are folded: what a root may not say at all. */
+static void strip_root(struct rewrite *rewrite, const struct place *place) {
+    static const char *const words[] = {"not", "enum", "const", "if", "then", "else"};
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        if (yyjson_mut_obj_remove_key(rewrite->root, words[i]) != NULL) {
+            format_report_add(rewrite->report, "rewritten", place,
+                              "%s takes no %s at the root: left out", rewrite->provider->whose,
+                              words[i]);
+        }
+    }
+}
+
+static void prepare_root(struct rewrite *rewrite, struct place *place) {
+    yyjson_mut_val *root = rewrite->root;
+    if (has_rule(rewrite, RULE_DIALECT) && yyjson_mut_obj_get(root, "definitions") != NULL &&
+        yyjson_mut_obj_get(root, "$defs") == NULL) {
+        /* At the end, as long as references to it are not yet followed by their new name. */
+        rename_key(rewrite, root, "definitions", "$defs");
+        format_report_add(rewrite->report, "rewritten", place, "definitions are $defs in 2020-12");
+    }
+    if (has_rule(rewrite, RULE_FLAT_ROOT) && !rewrite->is_result) {
+        strip_root(rewrite, place);
+    }
+}
+
+static void finish_root(struct rewrite *rewrite, const struct place *place) {
+    yyjson_mut_val *root = rewrite->root;
+    if (!rewrite->is_result) {
+        mend_root_type(rewrite, place);
+        if (has_rule(rewrite, RULE_FLAT_ROOT)) {
+            strip_root(rewrite, place);
+        }
+        if (has_rule(rewrite, RULE_PROPERTIES) && yyjson_mut_obj_get(root, "properties") == NULL) {
+            rewrite_put(rewrite, root, "properties", yyjson_mut_obj(rewrite->doc));
+            format_report_add(rewrite->report, "rewritten", place,
+                              "%s wants properties to be listed: there are none",
+                              rewrite->provider->whose);
+        }
+    }
+    if (has_rule(rewrite, RULE_FEW_WORDS)) {
+        (void)yyjson_mut_obj_remove_key(root, "$defs"); /* all references are followed */
+    }
+}
+
+static void rewrite_root(struct rewrite *rewrite) {
+    struct place place = {.up = NULL, .target = rewrite->root};
+    if (!yyjson_mut_is_obj(rewrite->root)) {
+        if (yyjson_mut_is_bool(rewrite->root) || yyjson_mut_is_null(rewrite->root)) {
+            (void)yyjson_mut_set_obj(rewrite->root);
+            format_report_add(rewrite->report, "rewritten", &place, "arguments are an object");
+        } else {
+            rewrite_refuse(rewrite, &place, "its schema is no object");
+            return;
+        }
+    }
+    prepare_root(rewrite, &place);
+    rewrite_object(rewrite, &place, rewrite->root);
+    if (!rewrite->refused && !rewrite->no_memory) {
+        finish_root(rewrite, &place);
+    }
+}
+
+/* -------------------------------------------------------------------- text */
+
+/* Whether JSON text is nested more deeply than may be followed by recursion. */
+static bool nested_too_deeply(const char *text) {
+    unsigned depth = 0;
+    bool in_string = false;
+    for (; *text != '\0'; text++) {
+        if (in_string) {
+            text += *text == '\\' && text[1] != '\0';
+            in_string = *text != '"';
+        } else if (*text == '"') {
+            in_string = true;
+        } else if (*text == '{' || *text == '[') {
+            if (++depth > REWRITE_NESTING_MAX) {
+                return true;
+            }
+        } else if (*text == '}' || *text == ']') {
+            depth -= depth > 0;
+        }
+    }
+    return false;
+}
+
+static int write_root(struct rewrite *rewrite, struct buf *out) {
+    size_t length = 0;
+    CLEANUP(freep) char *text = yyjson_mut_val_write(rewrite->root, 0, &length);
+    if (text == NULL || rewrite->no_memory) {
+        return TOOLRACK_E_NO_MEMORY;
+    }
+    buf_add(out, text, length);
+    return out->failed ? TOOLRACK_E_NO_MEMORY : 0;
+}
+
+static bool is_of_earlier_draft(yyjson_mut_val *root) {
+    const char *dialect = yyjson_mut_get_str(yyjson_mut_obj_get(root, "$schema"));
+    return dialect != NULL && strstr(dialect, "draft-0") != NULL;
+}
+
+int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, bool *strict) {
+    const char *said = text != NULL ? text : "{\"type\":\"object\",\"properties\":{}}";
+    yyjson_read_err problem = {0};
+    if (nested_too_deeply(said)) {
+        rewrite_refuse(rewrite, NULL, "its schema is nested more than %u deep",
+                       REWRITE_NESTING_MAX);
+        return TOOLRACK_E_INVALID;
+    }
+    /* The reader writes to what it reads only when it is told to. */
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *read = yyjson_read_opts((char *)(uintptr_t)said, strlen(said),
+                                        YYJSON_READ_BIGNUM_AS_RAW, NULL, &problem);
+    if (read == NULL && problem.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        rewrite_refuse(rewrite, NULL, "its schema is no JSON: %s at byte %zu", problem.msg,
+                       problem.pos);
+        return TOOLRACK_E_INVALID;
+    }
+    CLEANUP(yyjson_mut_doc_freep)
+    yyjson_mut_doc *doc = read != NULL ? yyjson_doc_mut_copy(read, NULL) : NULL;
+    if (doc == NULL) {
+        return TOOLRACK_E_NO_MEMORY;
+    }
+    rewrite->rules = rewrite->provider->rules;
+    rewrite->doc = doc;
+    rewrite->root = yyjson_mut_doc_get_root(doc);
+    rewrite->is_old = !has_rule(rewrite, RULE_DIALECT) && is_of_earlier_draft(rewrite->root);
+    rewrite_root(rewrite);
+    rewrite->is_object = yyjson_mut_equals_str(yyjson_mut_obj_get(rewrite->root, "type"), "object");
+    if (strict != NULL && !rewrite->refused && !rewrite->no_memory) {
+        *strict = rewrite_close_strict(rewrite, rewrite->root);
+    }
+    return rewrite->no_memory ? TOOLRACK_E_NO_MEMORY
+           : rewrite->refused ? TOOLRACK_E_INVALID
+                              : write_root(rewrite, out);
+}
