@@ -170,7 +170,7 @@ const anthropic = {
 };
 
 const gemini = {
-    path: /^\/v1beta\/models\/([^/:]+):(generateContent|streamGenerateContent)$/,
+    path: /^\/v1(?:beta)?\/models\/([^/:]+):(generateContent|streamGenerateContent)$/,
     model: (match) => decodeURIComponent(match[1]),
     streams: (body, match) => match[2] === 'streamGenerateContent',
     results: (body) => body.contents.flatMap((content) => content.parts).filter((part) => part.functionResponse)

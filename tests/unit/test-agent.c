@@ -55,6 +55,8 @@ static void endpoints_are_completed(void **state) {
     }
     assert_url(TOOLRACK_FORMAT_GEMINI, "https://g.example", "gemini-x",
                "https://g.example/v1beta/models/gemini-x:streamGenerateContent?alt=sse");
+    assert_url(TOOLRACK_FORMAT_GEMINI, "https://g.example/v1", "gemini-x",
+               "https://g.example/v1/models/gemini-x:streamGenerateContent?alt=sse");
     assert_url(TOOLRACK_FORMAT_GEMINI, "https://g.example/v1beta", "tunedModels/a b",
                "https://g.example/v1beta/tunedModels/a%20b:streamGenerateContent?alt=sse");
 }

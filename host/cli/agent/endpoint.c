@@ -19,20 +19,26 @@ static void curl_freep(char **text) {
 
 struct paths {
     const char *version; /* what people write at the end of a base, or leave out */
+    const char *other;   /* another one that is left as it is; or NULL */
     const char *method;
 };
 
 static const struct paths paths[TOOLRACK_FORMAT_COUNT] = {
-        [TOOLRACK_FORMAT_OPENAI] = {"/v1", "/chat/completions"},
-        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {"/v1", "/responses"},
-        [TOOLRACK_FORMAT_ANTHROPIC] = {"/v1", "/messages"},
-        [TOOLRACK_FORMAT_GEMINI] = {"/v1beta", ""}, /* the model is in it */
-        [TOOLRACK_FORMAT_OLLAMA] = {"/api", "/chat"},
+        [TOOLRACK_FORMAT_OPENAI] = {"/v1", NULL, "/chat/completions"},
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {"/v1", NULL, "/responses"},
+        [TOOLRACK_FORMAT_ANTHROPIC] = {"/v1", NULL, "/messages"},
+        [TOOLRACK_FORMAT_GEMINI] = {"/v1beta", "/v1", ""}, /* the model is in it */
+        [TOOLRACK_FORMAT_OLLAMA] = {"/api", NULL, "/chat"},
 };
 
 static bool ends_with(const struct buf *text, const char *end) {
     size_t length = strlen(end);
     return text->length >= length && memcmp(text->data + text->length - length, end, length) == 0;
+}
+
+static bool has_version(enum toolrack_format format, const struct buf *path) {
+    const char *other = paths[format].other;
+    return ends_with(path, paths[format].version) || (other != NULL && ends_with(path, other));
 }
 
 /* "/models/NAME:streamGenerateContent". Some names bring their collection: "tunedModels/mine". */
@@ -60,7 +66,7 @@ static int add_method(enum toolrack_format format, const char *model, struct buf
         buf_truncate(path, path->length - 1);
     }
     if (!method.failed && !ends_with(path, method.data)) {
-        if (!ends_with(path, paths[format].version)) {
+        if (!has_version(format, path)) {
             buf_add_text(path, paths[format].version);
         }
         buf_add(path, method.data, method.length);
