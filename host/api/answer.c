@@ -1,21 +1,34 @@
 /* answer.c - a model's turn: the calls of its message, executed, and their results.
  *
- * The calls run side by side: all but the last are submitted, the last runs on the
- * thread that asked for the turn, which would only wait otherwise. In a conversation that one is
- * submitted too: toolrack_cancel_conversation() must find it. A call that fails, or is not
- * even taken, is a result like any other: the model reads it. */
+ * The calls run side by side: they are submitted, but for one that runs on the thread that asked
+ * for the turn, which would only wait otherwise. To hand a call to another thread takes longer than
+ * many a tool, so those that were quick so far run here one after the other, for a while. A call
+ * that fails, or is not even taken, is a result like any other: the model reads it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/host.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "format/definitions.h"
 #include "format/turn.h"
 #include "registry/text.h"
+
+/* A tool whose calls took no longer than this on average, of so many at least, is quick: another
+ * thread would begin with it when it is over. */
+#define QUICK_NS_MAX    50000u
+#define QUICK_CALLS_MIN 8u
+/* How long quick calls run here; what has not begun by then is submitted: one was not quick. */
+#define HERE_NS_MAX     1000000u
 
 /* One call of the turn. */
 struct answer {
     struct turn *turn;
+    const struct format_call *call;
+    const char *name;               /* what to call: in the message, or its arena */
+    bool quick;                     /* so far */
+    bool begun;                     /* or there is nothing to begin */
     struct toolrack_result *result; /* NULL: it failed */
     struct toolrack_error err;
 };
@@ -40,6 +53,54 @@ static void turn_finish(struct turn *turn) {
     (void)pthread_mutex_destroy(&turn->lock);
 }
 
+/* ------------------------------------------------------------------- names */
+
+/* A search for the tool that a format knows by another name. */
+struct search {
+    enum toolrack_format format;
+    const char *wanted;
+    struct arena *arena;
+    const char *found; /* in the arena */
+};
+
+static bool is_not_it(void *user, struct toolrack_tool *tool) {
+    struct search *search = user;
+    const char *name = toolrack_tool_name(tool);
+    char wire[FORMAT_NAME_MAX + 1];
+    if (format_wire_name(search->format, name, wire) && strcmp(wire, search->wanted) == 0) {
+        search->found = arena_copy(search->arena, name, strlen(name));
+    }
+    return search->found == NULL;
+}
+
+static bool is_quick(const struct toolrack_tool *tool) {
+    struct toolrack_statistics known = toolrack_tool_statistics(tool);
+    /* The longest is left out: it loaded the plugin. */
+    return call_is_free(tool) && known.calls >= QUICK_CALLS_MIN &&
+           (known.total_ns - known.max_ns) / (known.calls - 1) <= QUICK_NS_MAX;
+}
+
+/* What to call: what the model wrote, or the tool for whose name, which would not do, that was
+ * made.
+ */
+static void find_tool(struct turn *turn, struct answer *answer) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = registry_get(turn->host->registry, answer->call->name);
+    struct search search = {.format = turn->message.format,
+                            .wanted = answer->call->name,
+                            .arena = &turn->message.arena};
+    if (tool != NULL) {
+        answer->quick = is_quick(tool);
+        return;
+    }
+    registry_visit(turn->host->registry, is_not_it, &search);
+    if (search.found != NULL) {
+        answer->name = search.found;
+    }
+}
+
+/* ------------------------------------------------------------------- calls */
+
 /* On a thread of the host. */
 static void call_done(void *user, struct toolrack_result *result,
                       const struct toolrack_error *err) {
@@ -56,16 +117,23 @@ static void call_done(void *user, struct toolrack_result *result,
     (void)pthread_mutex_unlock(&turn->lock);
 }
 
-static void submit(struct turn *turn, const struct format_call *call, struct answer *answer) {
+static void submit(struct turn *turn, struct answer *answer) {
+    answer->begun = true;
     (void)pthread_mutex_lock(&turn->lock);
     turn->running++;
     (void)pthread_mutex_unlock(&turn->lock);
-    if (toolrack_submit(turn->host, call->name, call->arguments, turn->options, call_done, answer,
-                        NULL, &answer->err) < 0) {
+    if (toolrack_submit(turn->host, answer->name, answer->call->arguments, turn->options, call_done,
+                        answer, NULL, &answer->err) < 0) {
         (void)pthread_mutex_lock(&turn->lock);
         turn->running--;
         (void)pthread_mutex_unlock(&turn->lock);
     }
+}
+
+static void run_here(struct turn *turn, struct answer *answer) {
+    answer->begun = true;
+    (void)toolrack_call(turn->host, answer->name, answer->call->arguments, turn->options,
+                        &answer->result, &answer->err);
 }
 
 static void wait_for_all(struct turn *turn) {
@@ -76,34 +144,42 @@ static void wait_for_all(struct turn *turn) {
     (void)pthread_mutex_unlock(&turn->lock);
 }
 
-/* The call that runs on this thread: the last that can be made; `count` when there is none. */
-static size_t own_call(const struct turn *turn) {
-    if (turn->options != NULL && turn->options->conversation != NULL) {
-        return turn->message.count;
-    }
-    for (size_t i = turn->message.count; i > 0; i--) {
-        if (turn->message.calls[i - 1].problem == NULL) {
-            return i - 1;
+/* Submit what is not quick; the last of it runs here when nothing else does, after the others
+ * began. In a conversation it is submitted too: toolrack_cancel_conversation() must find it. */
+static void begin_slow(struct turn *turn) {
+    struct answer *last = NULL;
+    bool any_quick = false;
+    for (size_t i = 0; i < turn->message.count; i++) {
+        struct answer *answer = &turn->answers[i];
+        any_quick = any_quick || (answer->quick && !answer->begun);
+        if (!answer->begun && !answer->quick) {
+            if (last != NULL) {
+                submit(turn, last);
+            }
+            last = answer;
         }
     }
-    return turn->message.count;
+    bool is_cancellable = turn->options != NULL && turn->options->conversation != NULL;
+    if (last != NULL && (any_quick || is_cancellable)) {
+        submit(turn, last);
+    } else if (last != NULL) {
+        run_here(turn, last);
+    }
 }
 
-static void run_all(struct turn *turn) {
-    size_t own = own_call(turn);
+static void run_quick(struct turn *turn) {
+    uint64_t until_ns = clock_now_ns() + HERE_NS_MAX;
     for (size_t i = 0; i < turn->message.count; i++) {
-        const struct format_call *call = &turn->message.calls[i];
         struct answer *answer = &turn->answers[i];
-        if (call->problem != NULL) {
-            answer->err = *call->problem;
-        } else if (i == own) {
-            (void)toolrack_call(turn->host, call->name, call->arguments, turn->options,
-                                &answer->result, &answer->err);
+        if (answer->begun) {
+            continue;
+        }
+        if (clock_now_ns() < until_ns) {
+            run_here(turn, answer);
         } else {
-            submit(turn, call, answer);
+            submit(turn, answer);
         }
     }
-    wait_for_all(turn);
 }
 
 static int write_all(const struct turn *turn, struct toolrack_text **ret,
@@ -136,9 +212,19 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
         return error_oom(err);
     }
     for (size_t i = 0; i < turn->message.count; i++) {
+        struct answer *answer = &turn->answers[i];
         /* Not cleared as a whole: the error inside is large. */
-        turn->answers[i].turn = turn;
-        turn->answers[i].result = NULL;
+        answer->turn = turn;
+        answer->result = NULL;
+        answer->call = &turn->message.calls[i];
+        answer->name = answer->call->name;
+        answer->quick = false;
+        answer->begun = answer->call->problem != NULL;
+        if (answer->begun) {
+            answer->err = *answer->call->problem;
+        } else {
+            find_tool(turn, answer);
+        }
     }
     return 0;
 }
@@ -155,7 +241,9 @@ int toolrack_answer(struct toolrack *host, enum toolrack_format format, const ch
     (void)pthread_cond_init(&turn.over, NULL);
     code = make_answers(&turn, err);
     if (code == 0) {
-        run_all(&turn);
+        begin_slow(&turn);
+        run_quick(&turn);
+        wait_for_all(&turn);
         code = write_all(&turn, ret, err);
     }
     turn_finish(&turn);

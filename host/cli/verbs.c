@@ -91,6 +91,7 @@ static const char answer_details[] =
         "appended to the conversation behind it: [] when it calls nothing. A call that fails\n"
         "is a result that says so. F is one of openai, openai-responses, anthropic, gemini,\n"
         "ollama and mcp.\n";
+
 static const char export_details[] =
         "Prints the JSON array that a provider wants as its list of tools. Names and schemas\n"
         "are made acceptable to it; a tool that cannot be is left out, and the others are\n"

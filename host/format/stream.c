@@ -185,12 +185,24 @@ static int refuse(struct toolrack_error *err, const struct buf *text, const char
                      text->data != NULL ? text->data : "");
 }
 
+/* A text of JSON, or NULL; `ret_no_memory` says whether that is all that was wrong. */
+static yyjson_doc *read_json(const struct buf *text, bool *ret_no_memory) {
+    yyjson_read_err why;
+    yyjson_doc *doc =
+            yyjson_read_opts(text->data, text->length, YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
+    *ret_no_memory = doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION;
+    return doc;
+}
+
+/* `text` is not empty. */
 static int take_event(struct toolrack_stream *stream, const struct buf *text,
                       struct toolrack_error *err) {
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = yyjson_read(text->data != NULL ? text->data : "", text->length,
-                                  YYJSON_READ_BIGNUM_AS_RAW);
+    bool no_memory;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(text, &no_memory);
     yyjson_val *event = yyjson_doc_get_root(doc);
+    if (no_memory) {
+        return error_oom(err);
+    }
     if (!yyjson_is_obj(event)) {
         return refuse(err, text, "the stream has an event that is no JSON object");
     }
@@ -379,10 +391,10 @@ static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct b
     if (text->length == 0) {
         return yyjson_mut_obj(stream->doc);
     }
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = yyjson_read(text->data, text->length, YYJSON_READ_BIGNUM_AS_RAW);
+    bool no_memory;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(text, &no_memory);
     yyjson_val *value = yyjson_doc_get_root(doc);
-    if (yyjson_is_obj(value)) {
+    if (no_memory || yyjson_is_obj(value)) {
         return yyjson_val_mut_copy(stream->doc, value);
     }
     yyjson_mut_val *broken = yyjson_mut_obj(stream->doc);

@@ -275,7 +275,9 @@ void turn_write_member(struct buf *out, const char *key, yyjson_val *value) {
     if (value == NULL) {
         return;
     }
-    buf_printf(out, "\"%s\":", key);
+    buf_add_char(out, '"');
+    buf_add_text(out, key);
+    buf_add_text(out, "\":");
     if (yyjson_is_str(value)) {
         buf_add_json_string(out, yyjson_get_str(value), yyjson_get_len(value));
     } else {
