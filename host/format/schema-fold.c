@@ -16,18 +16,6 @@
 static bool fold_at(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema,
                     bool choices);
 
-static bool lists_text(yyjson_mut_val *list, const char *text) {
-    size_t at;
-    size_t count;
-    yyjson_mut_val *item;
-    yyjson_mut_arr_foreach(list, at, count, item) {
-        if (yyjson_mut_equals_str(item, text)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The member `key` of `schema`, made when it is not there or something else. */
 static yyjson_mut_val *member_of(struct rewrite *rewrite, yyjson_mut_val *schema, const char *key,
                                  bool is_list) {
@@ -93,7 +81,7 @@ static void add_required(struct rewrite *rewrite, yyjson_mut_val *schema, yyjson
     yyjson_mut_val *name;
     yyjson_mut_arr_foreach(names, at, count, name) {
         const char *text = yyjson_mut_get_str(name);
-        if (text != NULL && !lists_text(required, text)) {
+        if (text != NULL && !rewrite_lists(required, text, strlen(text))) {
             rewrite_check(rewrite, yyjson_mut_arr_add_strcpy(rewrite->doc, required, text));
         }
     }
@@ -224,8 +212,8 @@ static void require_common(struct rewrite *rewrite, yyjson_mut_val *schema,
         yyjson_mut_val *alternative;
         const char *text = yyjson_mut_get_str(name);
         yyjson_mut_arr_foreach(alternatives, i, all, alternative) {
-            holders +=
-                    text != NULL && lists_text(yyjson_mut_obj_get(alternative, "required"), text);
+            holders += text != NULL && rewrite_lists(yyjson_mut_obj_get(alternative, "required"),
+                                                     text, strlen(text));
         }
         if (holders == all) {
             rewrite_check(rewrite, yyjson_mut_arr_add_strcpy(rewrite->doc, common, text));

@@ -42,6 +42,33 @@ void rewrite_put(struct rewrite *rewrite, yyjson_mut_val *object, const char *ke
                   value != NULL && yyjson_mut_obj_add_val(rewrite->doc, object, key, value));
 }
 
+void rewrite_filter(struct rewrite *rewrite, yyjson_mut_val *list,
+                    bool (*keep)(void *user, yyjson_mut_val *kept, yyjson_mut_val *value),
+                    void *user) {
+    yyjson_mut_val *kept = yyjson_mut_arr(rewrite->doc);
+    yyjson_mut_val *value;
+    while ((value = yyjson_mut_arr_remove_first(list)) != NULL) {
+        if (keep(user, kept, value)) {
+            rewrite_check(rewrite, yyjson_mut_arr_append(kept, value));
+        }
+    }
+    while ((value = yyjson_mut_arr_remove_first(kept)) != NULL) {
+        (void)yyjson_mut_arr_append(list, value);
+    }
+}
+
+bool rewrite_lists(yyjson_mut_val *list, const char *text, size_t length) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *item;
+    yyjson_mut_arr_foreach(list, at, count, item) {
+        if (yyjson_mut_equals_strn(item, text, length)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* How many values there are in one, at most `max`. The text was not nested too deeply. */
 static size_t count_values(yyjson_mut_val *value, size_t max) {
     size_t count = 1;
@@ -141,40 +168,43 @@ static bool fits(const struct rewrite *rewrite, enum format_keyword keyword,
     return false;
 }
 
+struct requirement {
+    struct rewrite *rewrite;
+    const struct place *place;
+    yyjson_mut_val *properties;
+};
+
 /* Each name once, and nothing that is no name. */
+static bool keep_required(void *user, yyjson_mut_val *kept, yyjson_mut_val *name) {
+    const struct requirement *requirement = user;
+    const char *text = yyjson_mut_get_str(name);
+    size_t length = yyjson_mut_get_len(name);
+    const char *why = NULL;
+    if (text == NULL) {
+        why = "it is no name";
+    } else if (rewrite_lists(kept, text, length)) {
+        why = "it stands there twice";
+    } else if (has_rule(requirement->rewrite, RULE_KNOWN_REQUIRED) &&
+               yyjson_mut_obj_getn(requirement->properties, text, length) == NULL) {
+        why = "there is no such property";
+    }
+    if (why != NULL) {
+        format_report_add(requirement->rewrite->report, "rewritten", requirement->place,
+                          "\"%.*s\" is left out of required: %s", SHOWN_MAX,
+                          text != NULL ? text : "", why);
+    }
+    return why == NULL;
+}
+
 static void mend_required(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *list,
                           yyjson_mut_val *properties) {
+    struct requirement requirement = {rewrite, place, properties};
     if (yyjson_mut_arr_size(list) > REWRITE_REQUIRED_MAX) {
         rewrite_refuse(rewrite, place, "more than %u properties are required",
                        REWRITE_REQUIRED_MAX);
         return;
     }
-    yyjson_mut_arr_iter iter = yyjson_mut_arr_iter_with(list);
-    yyjson_mut_val *name;
-    while ((name = yyjson_mut_arr_iter_next(&iter)) != NULL) {
-        const char *text = yyjson_mut_get_str(name);
-        size_t at;
-        size_t count;
-        yyjson_mut_val *other;
-        bool keep = text != NULL;
-        yyjson_mut_arr_foreach(list, at, count, other) {
-            if (other == name || !keep) {
-                break;
-            }
-            keep = !yyjson_mut_equals_strn(other, text, yyjson_mut_get_len(name));
-        }
-        if (keep && has_rule(rewrite, RULE_KNOWN_REQUIRED) &&
-            yyjson_mut_obj_getn(properties, text, yyjson_mut_get_len(name)) == NULL) {
-            keep = false;
-        }
-        if (!keep) {
-            (void)yyjson_mut_arr_iter_remove(&iter);
-            format_report_add(
-                    rewrite->report, "rewritten", place, "\"%.*s\" is left out of required: %s",
-                    SHOWN_MAX, text != NULL ? text : "",
-                    text == NULL ? "it is no name" : "it stands there twice, or is no property");
-        }
-    }
+    rewrite_filter(rewrite, list, keep_required, &requirement);
 }
 
 /* ------------------------------------------------------------------- names */
@@ -272,8 +302,8 @@ static void rewrite_below(struct rewrite *rewrite, const struct place *place,
 static bool mend_reference(struct rewrite *rewrite, const struct place *place,
                            yyjson_mut_val *value) {
     const char *text = yyjson_mut_get_str(value);
-    if (!has_rule(rewrite, RULE_DIALECT)) {
-        return true;
+    if (!has_rule(rewrite, RULE_DIALECT) && strstr(text, "://") == NULL) {
+        return true; /* it may lead to what is told by an $id or an anchor */
     }
     if (strncmp(text, OLD_DEFS, sizeof OLD_DEFS - 1) == 0 &&
         yyjson_mut_obj_get(rewrite->root, "definitions") == NULL) {
@@ -329,7 +359,7 @@ static bool is_dropped(const struct rewrite *rewrite, const struct place *place,
         /* Those of the root are looked up by references until all is done. */
         return keyword != KEYWORD_DEFS || place->up != NULL;
     }
-    if (has_rule(rewrite, RULE_DIALECT) && keyword == KEYWORD_SCHEMA) {
+    if (keyword == KEYWORD_SCHEMA && !rewrite->says_dialect) {
         return true;
     }
     return has_ref && has_rule(rewrite, RULE_LONE_REF) && keyword != KEYWORD_DESCRIPTION &&
@@ -500,7 +530,9 @@ static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
                           "%s wants to know the items of an array: they may be anything",
                           rewrite->provider->whose);
     }
-    if (has_rule(rewrite, RULE_ONE_TYPE) && yyjson_mut_is_arr(type)) {
+    /* Of the root's types one is left in the end. */
+    bool is_root = place->up == NULL && !rewrite->is_result;
+    if (has_rule(rewrite, RULE_ONE_TYPE) && yyjson_mut_is_arr(type) && !is_root) {
         rewrite_split_types(rewrite, place, schema);
     }
 }
@@ -584,7 +616,8 @@ static void finish_root(struct rewrite *rewrite, const struct place *place) {
         if (has_rule(rewrite, RULE_FLAT_ROOT)) {
             strip_root(rewrite, place);
         }
-        if (has_rule(rewrite, RULE_PROPERTIES) && yyjson_mut_obj_get(root, "properties") == NULL) {
+        if (!rewrite->refused && has_rule(rewrite, RULE_PROPERTIES) &&
+            yyjson_mut_obj_get(root, "properties") == NULL) {
             rewrite_put(rewrite, root, "properties", yyjson_mut_obj(rewrite->doc));
             format_report_add(rewrite->report, "rewritten", place,
                               "%s wants properties to be listed: there are none",
@@ -647,9 +680,11 @@ static int write_root(struct rewrite *rewrite, struct buf *out) {
     return out->failed ? TOOLRACK_E_NO_MEMORY : 0;
 }
 
-static bool is_of_earlier_draft(yyjson_mut_val *root) {
+/* Whether a schema says that it is of a draft which is in use; those before are read as the present
+ * one, which few of them will notice. */
+static bool says_dialect(yyjson_mut_val *root, const char *draft) {
     const char *dialect = yyjson_mut_get_str(yyjson_mut_obj_get(root, "$schema"));
-    return dialect != NULL && strstr(dialect, "draft-0") != NULL;
+    return dialect != NULL && strstr(dialect, draft) != NULL;
 }
 
 int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, bool *strict) {
@@ -677,7 +712,10 @@ int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, boo
     rewrite->rules = rewrite->provider->rules;
     rewrite->doc = doc;
     rewrite->root = yyjson_mut_doc_get_root(doc);
-    rewrite->is_old = !has_rule(rewrite, RULE_DIALECT) && is_of_earlier_draft(rewrite->root);
+    if (!has_rule(rewrite, RULE_DIALECT)) {
+        rewrite->is_old = says_dialect(rewrite->root, "draft-07");
+        rewrite->says_dialect = rewrite->is_old || says_dialect(rewrite->root, "2020-12");
+    }
     rewrite_root(rewrite);
     rewrite->is_object = yyjson_mut_equals_str(yyjson_mut_obj_get(rewrite->root, "type"), "object");
     if (strict != NULL && !rewrite->refused && !rewrite->no_memory) {

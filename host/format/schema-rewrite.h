@@ -38,9 +38,10 @@ struct rewrite {
     yyjson_mut_doc *doc;
     yyjson_mut_val *root;
     unsigned rules;
-    bool is_result; /* of the result: its properties are no arguments */
-    bool is_old;    /* it says that it is of an earlier draft, and may */
-    bool is_object; /* set at the end: only an object fits it */
+    bool is_result;    /* of the result: its properties are no arguments */
+    bool says_dialect; /* which draft it is of stays in it ... */
+    bool is_old;       /* ... and that is an earlier one */
+    bool is_object;    /* set at the end: only an object fits it */
     size_t schemas;
     size_t copied;
     bool no_memory;
@@ -68,6 +69,16 @@ void rewrite_check(struct rewrite *rewrite, bool made);
  * borrowed by the document. */
 void rewrite_put(struct rewrite *rewrite, yyjson_mut_val *object, const char *key,
                  yyjson_mut_val *value);
+
+/** Keep of a list the values for which `keep` is true; `kept` is a list of those before.
+ *
+ * The iterator of yyjson 0.10 leaves out the value behind one that it removes. */
+void rewrite_filter(struct rewrite *rewrite, yyjson_mut_val *list,
+                    bool (*keep)(void *user, yyjson_mut_val *kept, yyjson_mut_val *value),
+                    void *user);
+
+/** Whether a list holds this text. */
+bool rewrite_lists(yyjson_mut_val *list, const char *text, size_t length);
 
 /** A copy, within what may be copied; NULL: refused, or no memory. */
 yyjson_mut_val *rewrite_copy(struct rewrite *rewrite, yyjson_mut_val *value);

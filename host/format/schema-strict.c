@@ -31,18 +31,6 @@ static void not_strict(struct strict *strict, const struct place *place, const c
     strict->why_not = true;
 }
 
-static bool lists(yyjson_mut_val *list, yyjson_mut_val *name) {
-    size_t at;
-    size_t count;
-    yyjson_mut_val *item;
-    yyjson_mut_arr_foreach(list, at, count, item) {
-        if (yyjson_mut_equals(item, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Every property is required, and nothing else is. */
 static void check_object(struct strict *strict, const struct place *place, yyjson_mut_val *schema) {
     yyjson_mut_val *properties = yyjson_mut_obj_get(schema, "properties");
@@ -62,7 +50,8 @@ static void check_object(struct strict *strict, const struct place *place, yyjso
     yyjson_mut_obj_foreach(properties, at, count, key, value) {
         strict->properties++;
         strict->text += yyjson_mut_get_len(key);
-        if (count > REWRITE_REQUIRED_MAX || !lists(required, key)) {
+        if (count > REWRITE_REQUIRED_MAX ||
+            !rewrite_lists(required, yyjson_mut_get_str(key), yyjson_mut_get_len(key))) {
             not_strict(strict, place,
                        "not all of its properties are required: ", yyjson_mut_get_str(key));
             return;

@@ -92,37 +92,29 @@ static bool mend_name(struct rewrite *rewrite, const struct place *place, yyjson
     return true;
 }
 
-static bool is_before(yyjson_mut_val *list, yyjson_mut_val *end) {
-    size_t at;
-    size_t count;
-    yyjson_mut_val *item;
-    yyjson_mut_arr_foreach(list, at, count, item) {
-        if (item == end) {
-            return false;
-        }
-        if (yyjson_mut_equals_str(item, yyjson_mut_get_str(end))) {
-            return true;
-        }
+struct mending {
+    struct rewrite *rewrite;
+    const struct place *place;
+    bool any; /* one of them is any value at all */
+};
+
+static bool keep_type(void *user, yyjson_mut_val *kept, yyjson_mut_val *type) {
+    struct mending *mending = user;
+    if (mending->any || !mend_name(mending->rewrite, mending->place, type)) {
+        mending->any = true;
+        return false;
     }
-    return false;
+    return !rewrite_lists(kept, yyjson_mut_get_str(type), yyjson_mut_get_len(type));
 }
 
 static bool mend_list(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *list) {
-    yyjson_mut_arr_iter iter = yyjson_mut_arr_iter_with(list);
-    yyjson_mut_val *item;
-    while ((item = yyjson_mut_arr_iter_next(&iter)) != NULL) {
-        if (!mend_name(rewrite, place, item)) {
-            return false; /* any value is one of the choices */
-        }
-        if (is_before(list, item)) {
-            (void)yyjson_mut_arr_iter_remove(&iter);
-        }
-    }
+    struct mending mending = {.rewrite = rewrite, .place = place};
     if (yyjson_mut_arr_size(list) == 0) {
         format_report_add(rewrite->report, "rewritten", place,
                           "a list of no types is taken for no type");
     }
-    return yyjson_mut_arr_size(list) > 0;
+    rewrite_filter(rewrite, list, keep_type, &mending);
+    return !mending.any && yyjson_mut_arr_size(list) > 0;
 }
 
 bool rewrite_type(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *type) {
@@ -161,17 +153,16 @@ static bool is_of_type(yyjson_mut_val *value, const char *type) {
     }
 }
 
+static bool keep_of_type(void *user, yyjson_mut_val *kept, yyjson_mut_val *value) {
+    (void)kept;
+    return is_of_type(value, user);
+}
+
 /* Of an enum, the values of one type. */
-static void keep_values(yyjson_mut_val *branch, const char *type) {
+static void keep_values(struct rewrite *rewrite, yyjson_mut_val *branch, const char *type) {
     yyjson_mut_val *list = yyjson_mut_obj_get(branch, "enum");
-    yyjson_mut_arr_iter iter = yyjson_mut_arr_iter_with(list);
-    yyjson_mut_val *value;
-    while ((value = yyjson_mut_arr_iter_next(&iter)) != NULL) {
-        if (!is_of_type(value, type)) {
-            (void)yyjson_mut_arr_iter_remove(&iter);
-        }
-    }
-    if (yyjson_mut_arr_size(list) == 0) {
+    rewrite_filter(rewrite, list, keep_of_type, (void *)(uintptr_t)type);
+    if (list != NULL && yyjson_mut_arr_size(list) == 0) {
         (void)yyjson_mut_obj_remove_key(branch, "enum");
     }
 }
@@ -196,7 +187,7 @@ static yyjson_mut_val *make_branch(struct rewrite *rewrite, yyjson_mut_val *sche
                         rewrite_copy(rewrite, value));
         }
     }
-    keep_values(branch, type);
+    keep_values(rewrite, branch, type);
     return branch;
 }
 

@@ -49,10 +49,10 @@ _toolrack() {
             _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
             return
             ;;
-        --tag | --category | --arg | --timeout | --for | --caller | --conversation | --endpoint | --model | --max-steps | --system) return ;;
+        --tag | --category | --arg | --timeout | --for | --caller | --conversation | --endpoint | --model | --max-steps | --system | --allow | --limit | --budget) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call answer agent enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+        _toolrack_reply -W 'list show call answer agent export enable disable priority grant revoke grants approvals why release reload rollback watch check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
@@ -61,6 +61,7 @@ _toolrack() {
         call) options+=' --arg --timeout --yes' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
         agent) options+=' --endpoint --model --format --max-steps --system --transcript' ;;
+        export) options+=' --format --allow --limit --budget --explain' ;;
         grant) options+=' --for' ;;
     esac
     if [[ $cur == -* ]]; then
@@ -76,7 +77,7 @@ _toolrack() {
         case $verb in
             show | call | enable | disable | priority | grant | revoke | why | release | reload | rollback) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call answer agent enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call answer agent export enable disable priority grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
         esac
     fi
 }

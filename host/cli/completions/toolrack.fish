@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call answer agent enable disable priority grant revoke grants approvals why release reload rollback watch check version help
+set -l verbs list show call answer agent export enable disable priority grant revoke grants approvals why release reload rollback watch check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -35,6 +35,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a list -d 'Lis
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Describe one tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a call -d 'Call a tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a answer -d 'Execute the calls of a message'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a export -d 'Print the tools as a provider wants them'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a enable -d 'Switch a tool on'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a agent -d 'Let a model work on a task with the tools'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disable -d 'Switch a tool off'
@@ -71,7 +72,12 @@ complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-steps -x -d '
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l system -x -d 'What the model is told beforehand'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l transcript -r -F -d 'Keep the transcript there'
 complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority grant revoke why release reload rollback' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'For whom'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l allow -x -d 'Only these tools'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l limit -x -d 'At most so many tools'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l budget -x -d 'At most so many tokens'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l explain -d 'Say what was changed'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call answer agent enable disable priority grant revoke grants approvals why release reload rollback watch check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call answer agent export enable disable priority grant revoke grants approvals why release reload rollback watch check version'
