@@ -162,20 +162,38 @@ bool files_folder_is_repeated(const struct toolrack *host, const struct scan_fol
     return false;
 }
 
+static void file_free(struct plugin_file *file) {
+    while (file->retired != NULL) {
+        struct retired *older = file->retired->next;
+        free(file->retired->unload);
+        free(file->retired);
+        file->retired = older;
+    }
+    free(file->contents);
+    free(file->previous_path);
+    free(file->path);
+    free(file);
+}
+
+struct plugin_file *files_create_apart(const struct scan_folder *folder) {
+    struct plugin_file *file = calloc(1, sizeof *file);
+    if (file != NULL) {
+        file->folder = folder;
+    }
+    return file;
+}
+
+void files_destroy_apart(struct plugin_file *file) {
+    if (file != NULL) {
+        file_free(file);
+    }
+}
+
 void files_finish(struct toolrack *host) {
     struct plugin_file *file = host->files.first;
     while (file != NULL) {
         struct plugin_file *next = file->next;
-        while (file->retired != NULL) {
-            struct retired *older = file->retired->next;
-            free(file->retired->unload);
-            free(file->retired);
-            file->retired = older;
-        }
-        free(file->contents);
-        free(file->previous_path);
-        free(file->path);
-        free(file);
+        file_free(file);
         file = next;
     }
     free(host->files.slots);

@@ -84,6 +84,10 @@ struct plugin_file *files_find(struct toolrack *host, const char *path);
 /** The same, made when it is not known; NULL when out of memory. [any-thread] */
 struct plugin_file *files_add(struct toolrack *host, const char *path,
                               const struct scan_folder *folder);
+/** A file that is none, without a path: what a generation has that does not come of one. It is in
+ * no list; NULL when out of memory. [any-thread] */
+struct plugin_file *files_create_apart(const struct scan_folder *folder);
+void files_destroy_apart(struct plugin_file *file);
 /** The one after it, or the first for NULL: in the order in which they became known. [any-thread]
  */
 struct plugin_file *files_next(struct toolrack *host, const struct plugin_file *file);

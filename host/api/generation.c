@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -43,6 +44,9 @@ static void list_remove(struct toolrack *host, struct generation *generation) {
 void generation_destroy(struct generation *generation) {
     list_remove(generation->host, generation);
     descriptor_unref(generation->desc);
+    if (generation->foreign != NULL) {
+        files_destroy_apart(generation->file);
+    }
     arena_finish(&generation->arena);
     (void)pthread_mutex_destroy(&generation->stage_lock);
     free(generation->image_path);
@@ -284,6 +288,7 @@ static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err
     code = crew_create(host->supervisor,
                        &(struct crew_options){.desc = generation->desc,
                                               .path = plugin->image_path,
+                                              .foreign = generation->foreign,
                                               .identity = plugin->image_identity,
                                               .settings = settings,
                                               .policy = generation->policy.sandbox,
@@ -389,8 +394,10 @@ static void write_bundle(const struct generation *generation, const struct crew_
             .time_s = time_s,
             .last_lines = death->last_lines,
             .last_line_count = death->last_line_count};
-    CLEANUP(closep) int fd = open(generation->image_path, O_RDONLY | O_CLOEXEC);
-    bundle.build_id_length = build_id_read(fd, bundle.build_id);
+    if (generation->image_path != NULL) { /* which library a worker found, only that knew */
+        CLEANUP(closep) int fd = open(generation->image_path, O_RDONLY | O_CLOEXEC);
+        bundle.build_id_length = build_id_read(fd, bundle.build_id);
+    }
     crash_bundle_write(&bundle, out);
 }
 
@@ -541,6 +548,19 @@ static void join(struct toolrack *host, struct generation *generation, struct pl
     list_add(host, generation);
 }
 
+/* Of a function of a library there is nothing to copy: the library is the system's, and which file
+ * it is, only the worker finds out. What a quarantine is about is then the definition. */
+static bool set_foreign(struct generation *generation, struct plugin *plugin,
+                        const struct generation_source *source) {
+    size_t length = strlen(source->foreign_text);
+    generation->foreign = arena_copy(&generation->arena, source->foreign_text, length);
+    plugin->image_path = strdup(source->foreign->library);
+    (void)crypto_hash_sha256(plugin->sha256, (const unsigned char *)source->foreign_text, length);
+    memcpy(generation->sha256, plugin->sha256, sizeof generation->sha256);
+    atomic_store(&plugin->staged, true);
+    return generation->foreign != NULL && plugin->image_path != NULL;
+}
+
 int generation_create(struct toolrack *host, const struct generation_source *source,
                       struct plugin **ret, struct toolrack_error *err) {
     CLEANUP(freep) struct generation *generation = calloc(1, sizeof *generation);
@@ -552,7 +572,8 @@ int generation_create(struct toolrack *host, const struct generation_source *sou
                                     ? NULL
                                     : plugin_create(source->file->path, source->file->folder->trust,
                                                     &source->identity, source->desc, &host->images);
-    if (plugin == NULL) {
+    if (plugin == NULL || (source->foreign != NULL && !set_foreign(generation, plugin, source))) {
+        plugin_unref(plugin);
         arena_finish(&generation->arena);
         return code < 0 ? code : error_oom(err);
     }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "api/policy.h"
+#include "plugin/foreign.h"
 #include "plugin/stage.h"
 #include "registry/plugin.h"
 #include "toolrack/toolrack.h"
@@ -21,9 +22,10 @@ struct generation {
     struct descriptor *desc; /* a reference */
     uint32_t number;         /* 1 for the first of its file; this and the next as in `plugin` */
     bool is_isolated;
-    char *image_path;   /* the copy of its file, once there is one; guarded likewise */
-    uint8_t sha256[32]; /* of that */
-    struct arena arena; /* of the policy */
+    char *image_path;    /* the copy of its file, once there is one; guarded likewise */
+    uint8_t sha256[32];  /* of that */
+    struct arena arena;  /* of the policy and of the next one */
+    const char *foreign; /* what is called in an installed library, as text; NULL: it is a plugin */
     struct policy policy;
     struct crew *crew; /* or NULL; guarded likewise */
     uint64_t mark;     /* of a load in this process that runs */
@@ -36,7 +38,9 @@ struct generation {
 
 /* What a generation is made of. */
 struct generation_source {
-    struct plugin_file *file;
+    struct plugin_file *file; /* of a function of a library: files_create_apart(), taken over */
+    const struct foreign *foreign; /* that function; NULL: it is a plugin */
+    const char *foreign_text;      /* the same as foreign_write() has it */
     struct file_identity identity; /* of the file when it was read */
     struct descriptor *desc;
     bool isolated; /* in workers, whatever the policy says */

@@ -8,6 +8,7 @@
  *   calls.c     call, submit, cancel
  *   answer.c    the calls of a model's message, and their results
  *   generation.c  one generation of a plugin file: policy, image, crew
+ *   foreign.c   tools that are functions of installed libraries
  *   quarantine.c  plugins that crashed too often
  *   why.c       how a plugin is isolated, and why it is as it is
  *   files.c     the plugin files and what is known of each

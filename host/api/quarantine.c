@@ -177,7 +177,9 @@ size_t quarantines_recent_crashes(struct toolrack *host, const struct plugin *pl
     }
     struct recent recent = {.plugin = plugin->desc->plugin->id, .now_s = (int64_t)time(NULL)};
     recent.since_s = recent.now_s - (int64_t)(window_ms / 1000) - 1;
-    read_build_id(plugin->image_path, recent.build_id);
+    if (plugin->path != NULL) { /* else it is known by its id alone: generation.c */
+        read_build_id(plugin->image_path, recent.build_id);
+    }
     const struct store_decisions_filter filter = {.since_ms = recent.since_s * 1000};
     (void)store_decisions_read(host->store, &filter, note_release, &recent, &unheard);
     (void)store_crashes_read(host->store, recent.plugin, note_crash, &recent, &unheard);

@@ -20,6 +20,13 @@ static struct plugin_file *file_of_plugin(const struct plugin *plugin, struct to
                         plugin->desc->plugin->id);
         return NULL;
     }
+    if (generation->foreign != NULL) {
+        (void)error_set(err, TOOLRACK_E_INVALID,
+                        "'%s' is a function of an installed library and has no file to reload; its "
+                        "workers open the library anew whenever one starts",
+                        plugin->desc->plugin->id);
+        return NULL;
+    }
     return generation->file;
 }
 

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/sanitizer.h"
+#include "plugin/foreign.h"
 #include "plugin/load.h"
 #include "run/run.h"
 #include "worker/crash.h"
@@ -44,7 +45,7 @@ struct child {
     struct frame_start start;
     yyjson_val *settings;
     struct descriptor *desc;
-    struct image *image;
+    struct image *image; /* NULL: the tool is a function of an installed library */
     struct log log;
     struct ready_tool *tools; /* by index */
     uint32_t tool_count;
@@ -361,9 +362,31 @@ static int make_tools(struct child *child, struct toolrack_error *err) {
         struct ready_tool *tool = &child->tools[desc->tools[i].index];
         tool->spec = &desc->tools[i];
         (void)pthread_mutex_init(&tool->lock, NULL);
-        image_entry(child->image, tool->spec, &tool->function, &tool->entry);
+        if (child->image != NULL) {
+            image_entry(child->image, tool->spec, &tool->function, &tool->entry);
+        } else {
+            tool->function = tool->spec->tool->function;
+        }
     }
     return 0;
+}
+
+/* The library is searched for and opened here and nowhere else. Names, texts and the rest of what
+ * the host knows of the tool are no business of its worker. */
+static int load_foreign(struct child *child, struct toolrack_error *err) {
+    struct foreign foreign = {.name = child->start.plugin_id};
+    void (*function)(void) = NULL;
+    yyjson_doc *doc = yyjson_read(child->start.foreign, strlen(child->start.foreign), 0);
+    int code = foreign_parse(yyjson_doc_get_root(doc), &child->arena, &foreign, err);
+    yyjson_doc_free(doc);
+    if (code == 0) {
+        code = foreign_find(&foreign, &function, err);
+    }
+    if (code == 0) {
+        code = foreign_describe(&foreign, function, &(struct descriptor_options){0}, &child->desc,
+                                err);
+    }
+    return code < 0 ? code : make_tools(child, err);
 }
 
 static int load_plugin(struct child *child, struct toolrack_error *err) {
@@ -390,7 +413,9 @@ static int enter_sandbox(struct child *child, uint32_t *ret_layers, struct toolr
          *path != NULL && count < LIBRARY_PATHS_MAX; path++) {
         paths[count++] = *path;
     }
-    paths[count++] = start->path;
+    if (start->path[0] == '/') { /* a library that is searched for lies in one of those */
+        paths[count++] = start->path;
+    }
     paths[count] = NULL;
     struct sandbox_policy policy = start->policy;
     if (SANITIZER_ADDRESS || SANITIZER_THREAD) {
@@ -442,7 +467,7 @@ static void start(struct child *child) {
     if (code == 0) {
         ring();
         receive_go_on(child->channel);
-        code = load_plugin(child, &err);
+        code = child->start.foreign != NULL ? load_foreign(child, &err) : load_plugin(child, &err);
     }
     if (code < 0) {
         refuse(child, &err);

@@ -8,7 +8,8 @@
  *
  *     start: die with the host (PR_SET_PDEATHSIG, set before anything can go wrong)
  *            take the channel, read FRAME_START
- *            crash handler, sandbox, then the plugin: dlopen, compare tables, open()
+ *            crash handler, sandbox, then the plugin: dlopen, compare tables, open();
+ *            or the library and its one function (plugin/foreign.h)
  *            DESCRIBE, READY
  *     then:  CALL ... RESULT or FAILURE, until END: close(), exit 0 */
 #pragma once

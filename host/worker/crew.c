@@ -70,6 +70,9 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
     crew->desc = options->desc;
     crew->id = options->desc->plugin->id;
     crew->path = arena_copy(&crew->arena, options->path, strlen(options->path));
+    crew->foreign = options->foreign == NULL
+                            ? NULL
+                            : arena_copy(&crew->arena, options->foreign, strlen(options->foreign));
     crew->identity = options->identity;
     crew->settings = arena_copy(&crew->arena, settings, strlen(settings));
     crew->environment = process_environment(&crew->arena, options->environment);
@@ -79,7 +82,7 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
     crew->limits = fill_limits(&options->limits);
     crew->user = options->user;
     return copy_policy(crew, &options->policy) && crew->path != NULL && crew->settings != NULL &&
-           crew->environment != NULL;
+           crew->environment != NULL && (crew->foreign != NULL) == (options->foreign != NULL);
 }
 
 static void begin_quarantine(struct crew *crew, const char *reason) {

@@ -120,6 +120,7 @@ struct crew_limits {
 struct crew_options {
     const struct descriptor *desc; /* borrowed for the crew's life */
     const char *path;              /* of the image, copied; likewise what follows */
+    const char *foreign; /* what is called in it, as foreign_write() has it; NULL: it is a plugin */
     struct file_identity identity;
     const char *settings; /* JSON object */
     struct sandbox_policy policy;

@@ -346,6 +346,7 @@ static void put_start(struct out *out, const void *frame) {
     const struct frame_start *start = frame;
     put_text(out, start->plugin_id, PROTOCOL_TEXT_MAX);
     put_text(out, start->path, PROTOCOL_TEXT_MAX);
+    put_text(out, start->foreign, PROTOCOL_FOREIGN_MAX);
     put_identity(out, &start->identity);
     put_text(out, start->settings, PROTOCOL_SETTINGS_MAX);
     put_policy(out, &start->policy);
@@ -364,6 +365,7 @@ bool read_start(const struct frame_in *frame, struct arena *arena, struct frame_
     *ret = (struct frame_start){0};
     ret->plugin_id = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
     ret->path = need(&in, get_path(&in));
+    ret->foreign = get_text(&in, PROTOCOL_FOREIGN_MAX);
     get_identity(&in, &ret->identity);
     ret->settings = need(&in, get_text(&in, PROTOCOL_SETTINGS_MAX));
     get_policy(&in, arena, &ret->policy);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "plugin/foreign.h"
 #include "plugin/scan.h"
 #include "worker/channel.h"
 #include "worker/sandbox.h"
@@ -21,11 +22,13 @@
 #define PROTOCOL_TEXT_MAX     (64u * 1024)
 #define PROTOCOL_SETTINGS_MAX (4u * 1024 * 1024)
 #define PROTOCOL_FILTER_MAX   (64u * 1024)
+#define PROTOCOL_FOREIGN_MAX  FOREIGN_TEXT_MAX
 
 /** FRAME_START. */
 struct frame_start {
     const char *plugin_id;
-    const char *path; /* what is loaded */
+    const char *path;    /* what is loaded */
+    const char *foreign; /* the function of it, as foreign_write() has it; NULL: it is a plugin */
     struct file_identity identity;
     const char *settings;         /* the plugin's, a JSON object; "{}" where there are none */
     struct sandbox_policy policy; /* read: its arrays are made in the arena */

@@ -136,6 +136,7 @@ static int greet(struct worker *worker, struct toolrack_error *err) {
     const struct log *log = worker->output.log;
     const struct frame_start start = {.plugin_id = crew->id,
                                       .path = crew->path,
+                                      .foreign = crew->foreign,
                                       .identity = crew->identity,
                                       .settings = crew->settings,
                                       .policy = crew->policy,

@@ -140,6 +140,7 @@ static struct frame_start start_of(void) {
     return (struct frame_start){
             .plugin_id = "plugin-id",
             .path = "/path/of/plugin.so",
+            .foreign = "{\"symbol\":\"cos\"}",
             .identity = {.device = 1, .inode = 2, .size = 3, .mtime_ns = -4, .ctime_ns = 5},
             .settings = "{\"a\":1}",
             .policy = {.read_paths = read_paths,
@@ -187,6 +188,7 @@ static void start_there_and_back(void **state) {
     assert_true(read_start(&frame, &arena, &got));
     assert_string_equal(got.plugin_id, sent.plugin_id);
     assert_string_equal(got.path, sent.path);
+    assert_string_equal(got.foreign, sent.foreign);
     assert_memory_equal(&got.identity, &sent.identity, sizeof sent.identity);
     assert_string_equal(got.settings, sent.settings);
     check_policy(&got.policy);
@@ -199,9 +201,11 @@ static void start_there_and_back(void **state) {
     check_text(&frame, sent.plugin_id);
     check_text(&frame, sent.path);
     check_text(&frame, sent.settings);
+    check_text(&frame, sent.foreign);
     check_text(&frame, read_paths[0]);
     check_utf8(&frame, sent.plugin_id);
     check_utf8(&frame, sent.settings);
+    check_utf8(&frame, sent.foreign);
     /* The count of the paths stands before the length of the first. */
     size_t count_at = find(&frame, read_paths[0]) - 2 * sizeof(uint32_t);
     assert_false(is_read(&frame, frame.size, count_at, SANDBOX_PATHS_MAX + 1));
@@ -221,6 +225,7 @@ static void a_bare_start_has_nothing(void **state) {
             send_start(host, &(struct frame_start){.plugin_id = "", .path = "", .settings = "{}"}));
     struct frame_in frame = arrive(worker, FRAME_START);
     assert_true(read_start(&frame, &arena, &got));
+    assert_null(got.foreign);
     assert_null(got.filter);
     assert_null(got.policy.read_paths);
     assert_null(got.policy.ports);
