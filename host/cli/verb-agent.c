@@ -199,11 +199,12 @@ static int report(struct cli *cli, const struct conversation_thread *thread, int
     return cli->options.json ? print_outcome(cli, &thread->outcome) : CLI_OK;
 }
 
-static int run(struct cli *cli, struct agent_options *options) {
-    struct conversation_thread thread = {.cli = cli, .options = options};
-    options->text = print_text;
-    options->note = print_note;
-    options->user = &thread;
+static int run(struct cli *cli, const struct agent_options *given) {
+    struct agent_options options = *given;
+    struct conversation_thread thread = {.cli = cli, .options = &options};
+    options.text = print_text;
+    options.note = print_note;
+    options.user = &thread;
     (void)person_begin(cli);
     int code = run_interruptible(&thread);
     person_finish();

@@ -134,9 +134,7 @@ static bool set_up(CURL *easy, const struct http_request *request, struct curl_s
 /* Lines that curl would add of itself are set here: without "Expect" it sends the body at once. */
 static bool add_headers(const struct http_request *request, struct curl_slist **list) {
     static const char *const own[] = {"Content-Type: application/json",
-                                      "Accept: text/event-stream, application/x-ndjson, "
-                                      "application/json",
-                                      "Expect:"};
+                                      "Accept: text/event-stream, application/x-ndjson", "Expect:"};
     for (size_t i = 0; i < ARRAY_LENGTH(own); i++) {
         struct curl_slist *longer = curl.slist_append(*list, own[i]);
         if (longer == NULL) {

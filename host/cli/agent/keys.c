@@ -33,9 +33,9 @@ static const char *find(const struct source *source, const char **ret_variable) 
 
 /* Visible ASCII: anything else could end the header, and begin another. */
 static bool is_sound(const char *value) {
-    size_t length = 0;
-    for (; value[length] != '\0' && length <= KEY_LENGTH_MAX; length++) {
-        if (value[length] < '!' || value[length] > '~') {
+    size_t length = strnlen(value, KEY_LENGTH_MAX + 1);
+    for (size_t i = 0; i < length; i++) {
+        if (value[i] < '!' || value[i] > '~') {
             return false;
         }
     }
