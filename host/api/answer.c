@@ -145,8 +145,7 @@ static void wait_for_all(struct turn *turn) {
 }
 
 /* Submit what is not quick; the last of it runs here when nothing else does, after the others
- * began.
- */
+ * began. In a conversation it is submitted too: toolrack_cancel_conversation() must find it. */
 static void begin_slow(struct turn *turn) {
     struct answer *last = NULL;
     bool any_quick = false;
@@ -160,7 +159,8 @@ static void begin_slow(struct turn *turn) {
             last = answer;
         }
     }
-    if (last != NULL && any_quick) {
+    bool is_cancellable = turn->options != NULL && turn->options->conversation != NULL;
+    if (last != NULL && (any_quick || is_cancellable)) {
         submit(turn, last);
     } else if (last != NULL) {
         run_here(turn, last);

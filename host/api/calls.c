@@ -115,3 +115,7 @@ void toolrack_cancel(struct toolrack_call *call) {
 void toolrack_call_unref(struct toolrack_call *call) {
     job_unref((struct job *)call);
 }
+
+void toolrack_cancel_conversation(struct toolrack *host, const char *conversation) {
+    pool_cancel_conversation(host->pool, conversation);
+}

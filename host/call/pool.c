@@ -1,5 +1,6 @@
 #include "call/pool.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -879,11 +880,17 @@ struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
     return pool;
 }
 
-/* Any submitted job that was not asked to end yet, with a reference; or NULL. */
-static struct job *first_uncancelled(struct pool *pool) {
+static bool belongs_to(const struct job *job, const char *conversation) {
+    const char *own = job->call.options.conversation;
+    return conversation == NULL || (own != NULL && strcmp(own, conversation) == 0);
+}
+
+/* Any submitted job, of a conversation or (NULL) at all, that was not asked to end yet, with a
+ * reference; or NULL. */
+static struct job *first_uncancelled(struct pool *pool, const char *conversation) {
     (void)pthread_mutex_lock(&pool->lock);
     struct job *job = pool->live;
-    while (job != NULL && atomic_load(&job->call.cancelled)) {
+    while (job != NULL && (atomic_load(&job->call.cancelled) || !belongs_to(job, conversation))) {
         job = job->live_next;
     }
     if (job != NULL) {
@@ -893,16 +900,25 @@ static struct job *first_uncancelled(struct pool *pool) {
     return job;
 }
 
+static void cancel_live(struct pool *pool, const char *conversation) {
+    struct job *job;
+    while ((job = first_uncancelled(pool, conversation)) != NULL) {
+        job_cancel(job);
+        job_unref(job);
+    }
+}
+
+void pool_cancel_conversation(struct pool *pool, const char *conversation) {
+    assert(conversation != NULL);
+    cancel_live(pool, conversation);
+}
+
 /* Callbacks that submit again are refused, or this would never end. */
 static void cancel_all(struct pool *pool) {
     (void)pthread_mutex_lock(&pool->lock);
     pool->stopping = true;
     (void)pthread_mutex_unlock(&pool->lock);
-    struct job *job;
-    while ((job = first_uncancelled(pool)) != NULL) {
-        job_cancel(job);
-        job_unref(job);
-    }
+    cancel_live(pool, NULL);
 }
 
 static void wait_until_quiet(struct pool *pool) {

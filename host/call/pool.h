@@ -67,5 +67,8 @@ int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *argum
                 const struct toolrack_call_options *options, uint32_t deadline_ms,
                 toolrack_done *done, void *user, struct job **ret, struct toolrack_error *err);
 
+/** Cancel all submitted jobs that belong to a conversation. */
+void pool_cancel_conversation(struct pool *pool, const char *conversation);
+
 void job_cancel(struct job *job);
 void job_unref(struct job *job);

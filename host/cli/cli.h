@@ -43,6 +43,7 @@ int verb_list(struct cli *cli);
 int verb_show(struct cli *cli);
 int verb_call(struct cli *cli);
 int verb_answer(struct cli *cli);
+int verb_agent(struct cli *cli);
 int verb_export(struct cli *cli);
 int verb_enable(struct cli *cli);
 int verb_disable(struct cli *cli);
@@ -96,7 +97,7 @@ struct toolrack_tool *cli_find(struct cli *cli, const char *name, struct toolrac
 void cli_who(char *who, size_t room);
 
 /** What the host asks before it runs a tool that needs a confirmation: the person at the terminal,
- * while a call runs. (verb-call.c) */
+ * while a call runs. (person.c) */
 int cli_approve(void *user, const struct toolrack_approval_request *request);
 
 /** Print the help of one verb, or the overview for NULL. @return an exit code. */

@@ -62,6 +62,11 @@ struct options {
     const char *reason;
 
     const char *format;
+    const char *endpoint;
+    const char *model;
+    const char *max_steps;
+    const char *system;
+    const char *transcript;
     const char *allow;
     uint32_t limit;  /**< 0 when not given */
     uint32_t budget; /**< 0 when not given */

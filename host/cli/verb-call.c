@@ -5,12 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "cli/arguments.h"
-#include "cli/ask.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/person.h"
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_call, toolrack_call_unref)
@@ -89,10 +88,6 @@ static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, cha
 static sem_t wake;
 static volatile sig_atomic_t interrupted;
 
-/* The person at the terminal; nobody is there with `stop` below 0. */
-static struct ask person = {.stop = -1};
-static uint32_t call_deadline_ms; /* of the call about which it is asked; 0: not known */
-
 struct outcome {
     atomic_bool done;
     struct toolrack_result *result;
@@ -128,43 +123,15 @@ static void print_progress(void *user, double done, double total, const char *me
     }
 }
 
-/* On the thread that runs the tool. */
-static int put_question(void *user, const char *message, const char *schema, char **ret_content) {
-    return ask_person(&person, user, message, schema, ret_content);
-}
-
-/* The part of a call's time that is left to the tool when a question has taken all the rest. */
-#define ASK_RESERVE_PART 10u
-
-/* A question ends a little before the call does, where that is known: the tool can then still say
- * how it ended, and the call need not wait for the person. */
-static void begin_patience(void) {
-    if (call_deadline_ms != 0) {
-        uint64_t most_ns = (uint64_t)call_deadline_ms * CLOCK_NS_PER_MS;
-        person.deadline_ns = clock_now_ns() + most_ns - most_ns / ASK_RESERVE_PART;
-    }
-}
-
+/* Whether the person can be asked, and until when. */
 static void prepare_questions(struct cli *cli, const struct toolrack_tool *tool,
                               struct toolrack_call_options *options) {
-    if (cli->options.json || !ask_possible() || !ask_init(&person, STDIN_FILENO, STDERR_FILENO)) {
+    if (!person_begin(cli)) {
         return;
     }
-    call_deadline_ms =
-            options->deadline_ms != 0 ? options->deadline_ms : toolrack_tool_deadline_ms(tool);
-    begin_patience();
-    options->ask = put_question;
-}
-
-/* On a thread of the host, before the tool runs. The call's time begins with the answer. */
-int cli_approve(void *user, const struct toolrack_approval_request *request) {
-    (void)user;
-    struct ask patient = person;
-    patient.deadline_ns = 0;
-    cli_who(request->who, request->who_room);
-    int answer = ask_approval(&patient, request);
-    begin_patience();
-    return answer;
+    person_set_deadline(options->deadline_ms != 0 ? options->deadline_ms
+                                                  : toolrack_tool_deadline_ms(tool));
+    options->ask = person_ask;
 }
 
 /* Wait for the end of the call. The first Ctrl-C cancels it, the next one has its usual effect. */
@@ -174,7 +141,7 @@ static void wait_for(struct toolrack_call *call, struct outcome *outcome) {
         (void)sem_wait(&wake); /* EINTR: look again */
         if (interrupted && !cancelled) {
             toolrack_cancel(call);
-            ask_stop(&person);
+            person_stop();
             cancelled = true;
         }
     }
@@ -279,7 +246,7 @@ int verb_call(struct cli *cli) {
     options.user = (void *)(uintptr_t)toolrack_tool_name(tool);
     prepare_questions(cli, tool, &options);
     int code = run_interruptible(cli, name, arguments, &options, &outcome);
-    ask_finish(&person); /* of a call that has ended, even of one given up, nobody asks any more */
+    person_finish(); /* of a call that has ended, even of one given up, nobody asks any more */
     CLEANUP(toolrack_result_freep) struct toolrack_result *result = outcome.result;
     if (code < 0) {
         add_way_out(&outcome.err);

@@ -74,6 +74,31 @@ static const struct option_spec log_options[] = {
         {0},
 };
 
+static const struct option_spec agent_options[] = {
+        {"endpoint", "URL", "where the provider is, such as https://api.openai.com", OPTION_TEXT,
+         MEMBER(endpoint)},
+        {"model", "NAME", "which of its models", OPTION_TEXT, MEMBER(model)},
+        {"format", "F", "openai (the default), openai-responses, anthropic, gemini or ollama",
+         OPTION_TEXT, MEMBER(format)},
+        {"max-steps", "N", "ask the model so often at most; otherwise 20", OPTION_TEXT,
+         MEMBER(max_steps)},
+        {"system", "TEXT", "what the model is told beforehand", OPTION_TEXT, MEMBER(system)},
+        {"transcript", "FILE", "keep the transcript there", OPTION_TEXT, MEMBER(transcript)},
+        {0},
+};
+
+static const char agent_details[] =
+        "The model gets the task and the enabled tools; what it calls runs side by side,\n"
+        "and what that gives goes back to it, until it calls nothing. Its text is printed as\n"
+        "it comes; calls and their results are noted on standard error. Tools ask for\n"
+        "permission as with 'toolrack call'. Ctrl-C ends the calls and the conversation.\n"
+        "\n"
+        "The key is read from OPENAI_API_KEY, ANTHROPIC_API_KEY, or GEMINI_API_KEY or\n"
+        "GOOGLE_API_KEY, by the format, and is neither logged nor kept. A provider that is\n"
+        "busy is asked again, when it says to or after half a second and longer each time.\n"
+        "All that is said is kept in the state folder, below transcripts; the note at the\n"
+        "end says where.\n";
+
 static const struct option_spec export_options[] = {
         {"format", "F", "openai, openai-responses, anthropic, gemini, ollama or mcp", OPTION_TEXT,
          MEMBER(format)},
@@ -215,6 +240,8 @@ const struct verb cli_verbs[] = {
          call_options, 1, 2, true, verb_call},
         {"answer", "--format F [FILE|-]", "execute the calls of a model's message", answer_details,
          answer_options, 0, 1, true, verb_answer},
+        {"agent", "--endpoint URL --model NAME TASK", "let a model work on a task with the tools",
+         agent_details, agent_options, 1, 1, true, verb_agent},
         {"export", "--format F", "print the tools as a provider of models wants them",
          export_details, export_options, 0, 0, true, verb_export},
         {"enable", "NAME[@VERSION]", "switch a tool on", name_details, NULL, 1, 1, true,

@@ -39,7 +39,7 @@ static struct toolrack *host;
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned events[TOOLRACK_EVENT_RELEASED + 1];
+    unsigned events[TOOLRACK_EVENT_UNLOADED + 1];
     unsigned done, cancelled;
     char logged[16384];
     unsigned progresses;

@@ -35,6 +35,7 @@
 #include "process.h"
 #include "row.h"
 #include "toolrack/toolrack.h"
+#include "worker/crew.h"
 
 /* All that it takes for isolation: no plugin is granted anything. */
 #define CONFIG "{\"isolation\": \"process\"}"
@@ -51,11 +52,11 @@
 /* How long what was printed may take to come as a log line, and processes to be gone. */
 #define LOG_MS_MAX         2000u
 #define GONE_MS_MAX        2000u
-#define CLOSE_MS_MAX       5000u
+#define CLOSE_MS_MAX       (CREW_CLOSE_MS + 4000u) /* one of them does not end by itself */
 /* Longest name of a process that is shown. */
 #define NAME_SHOWN_MAX     64
 /* Longest line in the log. */
-#define LOG_LINE_MAX       ((size_t)64 << 10)
+#define SHOWN_LINE_MAX     ((size_t)64 << 10)
 /* What an open host may have more than before it was opened: of descriptors and threads for each of
  * its plugins (socket, process, memory, two outputs), and of each for itself. */
 #define WORKER_FDS_MAX     8
@@ -127,13 +128,13 @@ static struct {
 
 /* One line that cannot do anything to a terminal. */
 static bool is_sound_line(const char *line) {
-    size_t length = strnlen(line, LOG_LINE_MAX + 1);
+    size_t length = strnlen(line, SHOWN_LINE_MAX + 1);
     for (size_t i = 0; i < length; i++) {
         if (((unsigned char)line[i] < ' ' && line[i] != '\t') || line[i] == 0x7f) {
             return false;
         }
     }
-    return length <= LOG_LINE_MAX && utf8_valid(line, length);
+    return length <= SHOWN_LINE_MAX && utf8_valid(line, length);
 }
 
 static void on_log(void *user, enum toolrack_log_level level, const char *source,

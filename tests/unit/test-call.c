@@ -1001,6 +1001,33 @@ static void closing_gives_up_what_does_not_end(void **state) {
     assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
 }
 
+static void a_conversation_is_cancelled_whole(void **state) {
+    (void)state;
+    struct outcome ours = OUTCOME_INIT;
+    struct outcome theirs = OUTCOME_INIT;
+    struct toolrack_call *call = NULL;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.conversation = "ours";
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(
+                toolrack_submit(host, "sleeper", "{}", &options, take_outcome, &ours, NULL, NULL),
+                0);
+    }
+    options.conversation = "theirs";
+    assert_int_equal(
+            toolrack_submit(host, "sleeper", "{}", &options, take_outcome, &theirs, &call, NULL),
+            0);
+    wait_for_sleepers(3);
+    toolrack_cancel_conversation(host, "nobody's");
+    toolrack_cancel_conversation(host, "ours");
+    wait_outcomes(&ours, 2);
+    assert_int_equal(ours.code, TOOLRACK_E_CANCELLED);
+    wait_for_sleepers(1);
+    toolrack_cancel(call);
+    wait_outcomes(&theirs, 1);
+    toolrack_call_unref(call);
+}
+
 static uint64_t now_ms(void) {
     return clock_now_ns() / CLOCK_NS_PER_MS;
 }
@@ -1244,6 +1271,7 @@ int main(void) {
             IN_HOST(queue_is_bounded_and_cancelled_while_waiting),
             IN_HOST(idle_host_uses_no_cpu),
             IN_HOST(closing_gives_up_what_does_not_end),
+            IN_HOST(a_conversation_is_cancelled_whole),
             IN_HOST(progress_may_call_back),
             IN_HOST(progress_holds_up_its_own_call_alone),
             IN_HOST(waiting_for_a_turn_ends),

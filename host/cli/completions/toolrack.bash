@@ -35,7 +35,7 @@ _toolrack() {
     COMPREPLY=()
 
     case $prev in
-        --config)
+        --config | --transcript)
             compopt -o filenames
             _toolrack_reply -f -- "$cur"
             return
@@ -49,11 +49,10 @@ _toolrack() {
             _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
             return
             ;;
-        --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --why) return ;;
+        --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --why | --endpoint | --model | --max-steps | --system) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version help
-        _toolrack_reply -W 'list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
@@ -63,6 +62,7 @@ _toolrack() {
         export) options+=' --format --allow --limit --budget --explain' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
         default) options+=' --reset' ;;
+        agent) options+=' --endpoint --model --format --max-steps --system --transcript' ;;
         grant) options+=' --for' ;;
         log) options+=' --tool --errors --since --limit --follow' ;;
         recommend) options+=' --task --limit --explain' ;;
@@ -82,9 +82,8 @@ _toolrack() {
         case $verb in
             show | call | enable | disable | priority | default | grant | revoke | feedback | why | release | reload | rollback | stats) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then
         case $verb in

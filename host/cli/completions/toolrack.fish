@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -34,8 +34,10 @@ complete -c toolrack -l help -d 'Print help'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a list -d 'List the tools'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Describe one tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a call -d 'Call a tool'
-complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a export answer -d 'Print 'Execute the tools as calls of a provider wants them' message'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a answer -d 'Execute the calls of a message'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a export -d 'Print the tools as a provider wants them'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a enable -d 'Switch a tool on'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a agent -d 'Let a model work on a task with the tools'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a disable -d 'Switch a tool off'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a priority -d 'Set the priority of a tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a default -d 'Set or show the version that a name alone means'
@@ -77,7 +79,13 @@ complete -c toolrack -n '__fish_seen_subcommand_from call' -l caller -x -d 'Who 
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l conversation -x -d 'Of which conversation'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l trace -x -d 'An id that ties records together'
 complete -c toolrack -n '__fish_seen_subcommand_from default' -l reset -d 'Let the highest version be the default'
-complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority default grant revoke feedback blacklist whitelist why release reload rollback' rollback stats' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l endpoint -x -d 'Where the provider is'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l model -x -d 'Which model'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l format -x -a 'openai openai-responses anthropic gemini ollama' -d 'What the provider speaks'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-steps -x -d 'Ask the model so often at most'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l system -x -d 'What the model is told beforehand'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l transcript -r -F -d 'Keep the transcript there'
+complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority default grant revoke feedback blacklist whitelist why release reload rollback stats' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'For whom'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l allow -x -d 'Only these tools'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l limit -x -d 'At most so many tools'
@@ -98,5 +106,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer enable disable priority default grant revoke grants approvals why release reload rollback watch check version'
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export enable disable priority grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version'

@@ -648,6 +648,10 @@ TOOLRACK_API int toolrack_submit(struct toolrack *host, const char *name, const 
 TOOLRACK_API void toolrack_cancel(struct toolrack_call *call);
 TOOLRACK_API void toolrack_call_unref(struct toolrack_call *call);
 
+/** The same for all calls with this `conversation` that run on threads of the host: those
+ * submitted, and those of toolrack_answer(). Later calls of that conversation are not affected. */
+TOOLRACK_API void toolrack_cancel_conversation(struct toolrack *host, const char *conversation);
+
 /** The result as one JSON value, zero-terminated: the tool's JSON where it gave that alone, a
  * string where it gave one text alone, null where it gave nothing, and otherwise
  * {"content":[...], "structuredContent":...} with content blocks as in MCP. */

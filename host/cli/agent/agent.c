@@ -1,0 +1,399 @@
+#include "cli/agent/agent.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yyjson.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/rendering.h"
+#include "base/utf8.h"
+#include "cli/agent/conversation.h"
+#include "cli/agent/endpoint.h"
+#include "cli/agent/http.h"
+#include "cli/agent/keys.h"
+#include "cli/agent/retry.h"
+#include "cli/agent/said.h"
+#include "cli/agent/transcript.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(struct toolrack_stream, toolrack_stream_free)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+struct agent {
+    const struct agent_options *options;
+    struct agent_outcome *outcome;
+    struct key key;
+    char *url;
+    struct http *http;
+    struct conversation conversation;
+    struct transcript *transcript;
+};
+
+void agent_outcome_finish(struct agent_outcome *outcome) {
+    buf_finish(&outcome->text);
+    free(outcome->transcript);
+    *outcome = (struct agent_outcome){0};
+}
+
+static void note(const struct agent *agent, const char *format, ...) TOOLRACK_PRINTF(2, 3);
+
+static void note(const struct agent *agent, const char *format, ...) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&line, format, args);
+    va_end(args);
+    if (!line.failed) {
+        key_redact(&agent->key, line.data, line.length);
+        agent->options->note(agent->options->user, line.data);
+    }
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static void take_text(void *user, const char *text, size_t length) {
+    struct agent *agent = user;
+    buf_add(&agent->outcome->text, text, length);
+    agent->options->text(agent->options->user, text, length);
+}
+
+static int feed(void *user, const char *bytes, size_t length, struct toolrack_error *err) {
+    return toolrack_stream_feed(user, bytes, length, err);
+}
+
+/* What the provider says of an error: its message where it has one, else the start of its text. */
+#define REASON_LENGTH_MAX 400u
+
+static void add_reason(struct buf *out, const struct buf *text) {
+    static const char *const places[] = {"/error/message", "/0/error/message", "/error", "/message",
+                                         "/detail"};
+    if (text->length == 0) {
+        buf_add_text(out, "it gives no reason");
+        return;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text->data, text->length, 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
+        yyjson_val *reason = yyjson_doc_ptr_get(doc, places[i]);
+        if (yyjson_is_str(reason)) {
+            size_t length = yyjson_get_len(reason);
+            buf_add(out, yyjson_get_str(reason),
+                    utf8_cut(yyjson_get_str(reason),
+                             length < REASON_LENGTH_MAX ? length : REASON_LENGTH_MAX));
+            return;
+        }
+    }
+    buf_add(out, text->data,
+            utf8_cut(text->data,
+                     text->length < REASON_LENGTH_MAX ? text->length : REASON_LENGTH_MAX));
+}
+
+static int code_of(long status) {
+    switch (status) {
+    case 401:
+    case 403: return TOOLRACK_E_PERMISSION_DENIED;
+    case 404: return TOOLRACK_E_NOT_FOUND;
+    case 408:
+    case 504: return TOOLRACK_E_TIMEOUT;
+    case 413:
+    case 429: return TOOLRACK_E_LIMIT_EXCEEDED;
+    case 500:
+    case 502:
+    case 503:
+    case 529: return TOOLRACK_E_IO;
+    default: return TOOLRACK_E_EXECUTION_FAILED;
+    }
+}
+
+static int refused(const struct agent *agent, const struct http_response *response, unsigned tries,
+                   struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+    add_reason(&reason, &response->text);
+    if (reason.failed) {
+        return error_oom(err);
+    }
+    utf8_make_line(reason.data);
+    if (response->status >= 300 && response->status < 400) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "%s answers %ld, a redirect, which is not followed: --endpoint must name "
+                         "the place itself",
+                         agent->url, response->status);
+    }
+    bool lacks_key =
+            response->status == 401 && agent->key.value == NULL && agent->key.variable != NULL;
+    CLEANUP(buf_finish) struct buf end = BUF_INIT;
+    if (tries > 1) {
+        buf_printf(&end, ", %u times", tries);
+    }
+    buf_printf(&end, ": %s%s%s", reason.data, lacks_key ? "; the environment has no " : "",
+               lacks_key ? agent->key.variable : "");
+    return end.failed ? error_oom(err)
+                      : error_set(err, code_of(response->status), "%s answers %ld%s", agent->url,
+                                  response->status, end.data);
+}
+
+/* Post the conversation once; the response goes into the stream, or is no success. */
+static int post(struct agent *agent, const struct buf *body, struct toolrack_stream *stream,
+                struct http_response *ret, struct toolrack_error *err) {
+    bool is_anthropic = agent->options->format == TOOLRACK_FORMAT_ANTHROPIC;
+    const char *headers[3] = {0};
+    size_t count = 0;
+    if (agent->key.header != NULL) {
+        headers[count++] = agent->key.header;
+    }
+    if (is_anthropic) {
+        headers[count++] = "anthropic-version: 2023-06-01";
+    }
+    const struct http_request request = {
+            .url = agent->url, .headers = headers, .body = body->data, .length = body->length};
+    const struct http_sink sink = {.take = feed, .user = stream};
+    return http_post(agent->http, &request, &sink, ret, err);
+}
+
+static int write_request(struct agent *agent, unsigned tries, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text, "{\"step\":%u,\"try\":%u,\"messages\":%zu}", agent->outcome->steps, tries,
+               agent->conversation.count);
+    return text.failed
+                   ? error_oom(err)
+                   : transcript_write(agent->transcript, "request", text.data, text.length, err);
+}
+
+/* One try; with `*ret_wait_ms` not 0 there may be another after that time. */
+static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
+                    struct toolrack_stream **ret, uint32_t *ret_wait_ms,
+                    struct toolrack_error *err) {
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    CLEANUP(http_response_finish) struct http_response response = {0};
+    if (agent->options->verbose) {
+        note(agent, "step %u: asks %s at %s", agent->outcome->steps, agent->options->model,
+             agent->url);
+    }
+    int code = write_request(agent, tries, err);
+    if (code == 0) {
+        code = toolrack_stream_new(agent->options->format, take_text, agent, &stream, err);
+    }
+    if (code == 0) {
+        code = post(agent, body, stream, &response, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    if (response.status == 200) {
+        *ret = STEAL(stream);
+        return 0;
+    }
+    code = refused(agent, &response, tries, err);
+    if (tries <= RETRY_COUNT_MAX && retry_is_worthwhile(response.status)) {
+        *ret_wait_ms = response.has_retry_after ? response.retry_after_ms : retry_wait_ms(tries);
+        note(agent, "the provider answers %ld; asking again in %u ms", response.status,
+             *ret_wait_ms);
+    }
+    return code;
+}
+
+/* Ask until there is an answer. Nothing of it has been shown when there is another try. */
+static int ask(struct agent *agent, const struct buf *body, struct toolrack_stream **ret,
+               struct toolrack_error *err) {
+    for (unsigned tries = 1;; tries++) {
+        uint32_t wait_ms = UINT32_MAX;
+        int code = try_once(agent, body, tries, ret, &wait_ms, err);
+        if (code == 0 || wait_ms == UINT32_MAX) {
+            return code;
+        }
+        code = http_wait(agent->http, wait_ms, err);
+        if (code < 0) {
+            return code;
+        }
+    }
+}
+
+/* -------------------------------------------------------------------- steps */
+
+static void note_call(void *user, const char *text) {
+    note(user, "calls %s", text);
+}
+
+static void note_result(void *user, const char *text) {
+    note(user, "%s", text);
+}
+
+static bool is_stopped(const struct agent *agent) {
+    struct pollfd fd = {.fd = agent->options->stop, .events = POLLIN};
+    return poll(&fd, 1, 0) > 0;
+}
+
+/* Do what the message calls, and append what answers it; `ret_goes_on`: it called something. */
+static int do_turn(struct agent *agent, const char *message, size_t length, bool *ret_goes_on,
+                   struct toolrack_error *err) {
+    const struct agent_options *options = agent->options;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *results = NULL;
+    (void)said_calls(options->format, message, length, note_call, agent);
+    int code = toolrack_answer(options->host, options->format, message, length, options->call,
+                               &results, err);
+    if (code < 0) {
+        return code;
+    }
+    size_t results_length = 0;
+    const char *text = toolrack_text_data(results, &results_length);
+    *ret_goes_on = strcmp(text, "[]") != 0;
+    if (!*ret_goes_on) {
+        return 0;
+    }
+    agent->outcome->calls += said_results(options->format, message, length, text, results_length,
+                                          note_result, agent);
+    code = transcript_write(agent->transcript, "results", text, results_length, err);
+    if (code == 0) {
+        code = conversation_add_results(&agent->conversation, text, results_length, err);
+    }
+    if (code == 0 && is_stopped(agent)) {
+        code = error_set(err, TOOLRACK_E_CANCELLED, "the conversation was interrupted");
+    }
+    return code;
+}
+
+static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf body = BUF_INIT;
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    agent->outcome->steps++;
+    buf_clear(&agent->outcome->text);
+    int code = conversation_body(&agent->conversation, &body, err);
+    if (code == 0) {
+        code = ask(agent, &body, &stream, err);
+    }
+    const char *message = NULL;
+    size_t length = 0;
+    if (code == 0) {
+        code = toolrack_stream_end(stream, &message, &length, err);
+    }
+    if (agent->outcome->text.length > 0) {
+        agent->options->text(agent->options->user, NULL, 0);
+    }
+    if (code == 0) {
+        code = transcript_write(agent->transcript, "message", message, length, err);
+    }
+    if (code == 0) {
+        code = conversation_add_message(&agent->conversation, message, length, err);
+    }
+    return code < 0 ? code : do_turn(agent, message, length, ret_goes_on, err);
+}
+
+static int take_steps(struct agent *agent, struct toolrack_error *err) {
+    unsigned most = agent->options->steps_max;
+    bool goes_on = true;
+    while (goes_on && agent->outcome->steps < most) {
+        int code = take_step(agent, &goes_on, err);
+        if (code < 0) {
+            return code;
+        }
+    }
+    return goes_on ? error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                               "the model still calls tools after %u steps; --max-steps allows "
+                               "more, up to %u",
+                               most, AGENT_STEPS_MAX)
+                   : 0;
+}
+
+/* -------------------------------------------------------------------- life */
+
+static int begin_conversation(struct agent *agent, struct toolrack_error *err) {
+    const struct agent_options *options = agent->options;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
+    int code = toolrack_export(options->host, options->format, NULL, &tools, NULL, err);
+    if (code == 0) {
+        code = conversation_init(&agent->conversation, options->format, options->model,
+                                 options->system, toolrack_text_data(tools, NULL), options->task,
+                                 err);
+    }
+    return code;
+}
+
+/* Where it goes, and all that is said at its beginning. */
+static int write_beginning(struct agent *agent, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, "{\"url\":");
+    buf_add_json_string(&text, agent->url, strlen(agent->url));
+    buf_printf(&text, ",\"format\":\"%s\",\"body\":", toolrack_format_name(agent->options->format));
+    int code = conversation_body(&agent->conversation, &text, err);
+    buf_add_char(&text, '}');
+    if (code == 0 && text.failed) {
+        code = error_oom(err);
+    }
+    return code < 0 ? code
+                    : transcript_write(agent->transcript, "beginning", text.data, text.length, err);
+}
+
+/* How it ended, of which nobody is told that it could not be written. */
+static void write_end(struct agent *agent, const struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_error unheard;
+    buf_printf(&text, "{\"steps\":%u,\"calls\":%zu", agent->outcome->steps, agent->outcome->calls);
+    if (err != NULL) {
+        buf_printf(&text, ",\"type\":\"%s\",\"message\":", toolrack_code_name(err->code));
+        buf_add_json_string(&text, err->message, strlen(err->message));
+    }
+    buf_add_char(&text, '}');
+    if (!text.failed && agent->transcript != NULL) {
+        (void)transcript_write(agent->transcript, "end", text.data, text.length, &unheard);
+    }
+}
+
+static int open_parts(struct agent *agent, struct toolrack_error *err) {
+    const struct agent_options *options = agent->options;
+    int code = endpoint_url(options->format, options->endpoint, options->model, &agent->url, err);
+    if (code == 0) {
+        code = key_read(options->format, &agent->key, err);
+    }
+    if (code == 0) {
+        code = begin_conversation(agent, err);
+    }
+    if (code == 0) {
+        agent->http = http_create(options->stop);
+        code = agent->http != NULL ? 0 : error_oom(err);
+    }
+    if (code == 0) {
+        code = transcript_open(options->transcript, options->state_dir, options->call->conversation,
+                               &agent->key, &agent->transcript, err);
+    }
+    return code;
+}
+
+static int keep_path(struct agent *agent, struct toolrack_error *err) {
+    const char *path = transcript_path(agent->transcript);
+    if (path == NULL) {
+        return 0;
+    }
+    agent->outcome->transcript = strdup(path);
+    return agent->outcome->transcript != NULL ? 0 : error_oom(err);
+}
+
+static void close_parts(struct agent *agent) {
+    transcript_close(agent->transcript);
+    conversation_finish(&agent->conversation);
+    http_destroy(agent->http);
+    key_finish(&agent->key);
+    free(agent->url);
+}
+
+int agent_run(const struct agent_options *options, struct agent_outcome *ret,
+              struct toolrack_error *err) {
+    *ret = (struct agent_outcome){0};
+    struct agent agent = {.options = options, .outcome = ret};
+    int code = open_parts(&agent, err);
+    if (code == 0) {
+        code = keep_path(&agent, err);
+    }
+    if (code == 0) {
+        code = write_beginning(&agent, err);
+    }
+    if (code == 0) {
+        code = take_steps(&agent, err);
+    }
+    if (code < 0) {
+        key_redact(&agent.key, err->message, strlen(err->message));
+    }
+    write_end(&agent, code < 0 ? err : NULL);
+    close_parts(&agent);
+    return code;
+}

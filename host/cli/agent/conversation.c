@@ -1,0 +1,224 @@
+#include "cli/agent/conversation.h"
+
+#include <string.h>
+#include <yyjson.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/utf8.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* What the member with the messages is called, and how a stream is asked for. */
+struct shape {
+    const char *messages;
+    const char *end;
+};
+
+static const struct shape shapes[TOOLRACK_FORMAT_COUNT] = {
+        [TOOLRACK_FORMAT_OPENAI] = {"messages", ",\"stream\":true}"},
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {"input", ",\"stream\":true}"},
+        [TOOLRACK_FORMAT_ANTHROPIC] = {"messages", ",\"stream\":true}"},
+        [TOOLRACK_FORMAT_GEMINI] = {"contents", "}"}, /* by its URL */
+        [TOOLRACK_FORMAT_OLLAMA] = {"messages", ",\"stream\":true}"},
+};
+
+/* ------------------------------------------------------------------- begin */
+
+static void add_string(struct buf *out, const char *before, const char *text, const char *after) {
+    buf_add_text(out, before);
+    buf_add_json_string(out, text, strlen(text));
+    buf_add_text(out, after);
+}
+
+/* Definitions of no tools are an error to some: then nothing is said of them. */
+static void add_tools(struct conversation *conversation, const char *tools) {
+    if (strcmp(tools, "[]") == 0) {
+        return;
+    }
+    buf_printf(&conversation->head, "\"tools\":%s,", tools);
+}
+
+static void add_system(struct conversation *conversation, const char *system) {
+    struct buf *head = &conversation->head;
+    switch (conversation->format) {
+    case TOOLRACK_FORMAT_OPENAI_RESPONSES:
+        add_string(head, "\"instructions\":", system, ",");
+        break;
+    case TOOLRACK_FORMAT_ANTHROPIC: add_string(head, "\"system\":", system, ","); break;
+    case TOOLRACK_FORMAT_GEMINI:
+        add_string(head, "\"systemInstruction\":{\"parts\":[{\"text\":", system, "}]},");
+        break;
+    default:
+        add_string(&conversation->messages, "{\"role\":\"system\",\"content\":", system, "},");
+        conversation->count++;
+    }
+}
+
+static void add_task(struct conversation *conversation, const char *task) {
+    bool is_gemini = conversation->format == TOOLRACK_FORMAT_GEMINI;
+    add_string(&conversation->messages,
+               is_gemini ? "{\"role\":\"user\",\"parts\":[{\"text\":"
+                         : "{\"role\":\"user\",\"content\":",
+               task, is_gemini ? "}]}" : "}");
+    conversation->count++;
+}
+
+static int check_text(const char *what, const char *text, struct toolrack_error *err) {
+    return text == NULL || utf8_valid(text, strlen(text))
+                   ? 0
+                   : error_set(err, TOOLRACK_E_INVALID, "%s is not UTF-8", what);
+}
+
+int conversation_init(struct conversation *ret, enum toolrack_format format, const char *model,
+                      const char *system, const char *tools, const char *task,
+                      struct toolrack_error *err) {
+    if (check_text("the model's name", model, err) < 0 || check_text("--system", system, err) < 0 ||
+        check_text("the task", task, err) < 0) {
+        return TOOLRACK_E_INVALID;
+    }
+    struct conversation conversation = {.format = format};
+    if (format != TOOLRACK_FORMAT_GEMINI) {
+        add_string(&conversation.head, "\"model\":", model, ",");
+    }
+    if (format == TOOLRACK_FORMAT_ANTHROPIC) {
+        buf_printf(&conversation.head, "\"max_tokens\":%u,", CONVERSATION_ANSWER_TOKENS_MAX);
+    }
+    if (system != NULL) {
+        add_system(&conversation, system);
+    }
+    add_tools(&conversation, tools);
+    add_task(&conversation, task);
+    if (conversation.head.failed || conversation.messages.failed) {
+        conversation_finish(&conversation);
+        return error_oom(err);
+    }
+    *ret = conversation;
+    return 0;
+}
+
+void conversation_finish(struct conversation *conversation) {
+    buf_finish(&conversation->head);
+    buf_finish(&conversation->messages);
+    *conversation = (struct conversation){0};
+}
+
+/* ---------------------------------------------------------------- continue */
+
+/* Append a value as another message. */
+static void append(struct conversation *conversation, struct buf *texts, yyjson_val *message) {
+    CLEANUP(freep) char *text = yyjson_val_write(message, 0, NULL);
+    if (text == NULL) {
+        texts->failed = true;
+        return;
+    }
+    buf_add_char(texts, ',');
+    buf_add_text(texts, text);
+    conversation->count++;
+}
+
+static void append_all(struct conversation *conversation, struct buf *texts, yyjson_val *messages) {
+    size_t at;
+    size_t count;
+    yyjson_val *message;
+    yyjson_arr_foreach (messages, at, count, message) {
+        append(conversation, texts, message);
+    }
+}
+
+/* Of a message Anthropic takes back these two members alone. */
+static void append_content(struct conversation *conversation, struct buf *texts,
+                           yyjson_val *content) {
+    buf_add_text(texts, ",{\"role\":\"assistant\",\"content\":");
+    CLEANUP(freep) char *text = yyjson_val_write(content, 0, NULL);
+    if (text == NULL) {
+        texts->failed = true;
+        return;
+    }
+    buf_add_text(texts, text);
+    buf_add_char(texts, '}');
+    conversation->count++;
+}
+
+static yyjson_val *first_of(yyjson_val *root, const char *pointer) {
+    yyjson_val *found = yyjson_ptr_get(root, pointer);
+    return found != NULL ? found : root;
+}
+
+/* Append what the root holds; false: it is no message of this format. */
+static bool append_message(struct conversation *conversation, struct buf *texts, yyjson_val *root) {
+    yyjson_val *message = NULL;
+    switch (conversation->format) {
+    case TOOLRACK_FORMAT_OPENAI: message = first_of(root, "/choices/0/message"); break;
+    case TOOLRACK_FORMAT_OLLAMA: message = first_of(root, "/message"); break;
+    case TOOLRACK_FORMAT_GEMINI: message = first_of(root, "/candidates/0/content"); break;
+    case TOOLRACK_FORMAT_ANTHROPIC:
+        message = yyjson_obj_get(root, "content");
+        if (yyjson_is_arr(message)) {
+            append_content(conversation, texts, message);
+        }
+        return yyjson_is_arr(message);
+    default:
+        message = first_of(root, "/output");
+        append_all(conversation, texts, message);
+        return yyjson_is_arr(message);
+    }
+    if (yyjson_obj_get(message, "role") == NULL) {
+        return false;
+    }
+    append(conversation, texts, message);
+    return true;
+}
+
+/* Numbers stay as they were written. */
+static yyjson_doc *read_json(const char *text, size_t length) {
+    return yyjson_read(text, length, YYJSON_READ_NUMBER_AS_RAW);
+}
+
+/* Keep what was appended, or nothing of it. */
+static int settle(struct conversation *conversation, const struct buf *texts, size_t count_before,
+                  bool is_sound, const char *what, struct toolrack_error *err) {
+    size_t length = conversation->messages.length;
+    if (is_sound && !texts->failed) {
+        buf_add(&conversation->messages, texts->data, texts->length);
+    }
+    if (is_sound && !texts->failed && !conversation->messages.failed) {
+        return 0;
+    }
+    buf_truncate(&conversation->messages, length);
+    conversation->count = count_before;
+    return is_sound ? error_oom(err)
+                    : error_set(err, TOOLRACK_E_INVALID, "%s is none of the format %s", what,
+                                toolrack_format_name(conversation->format));
+}
+
+int conversation_add_message(struct conversation *conversation, const char *message, size_t length,
+                             struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(message, length);
+    CLEANUP(buf_finish) struct buf texts = BUF_INIT;
+    size_t before = conversation->count;
+    bool is_sound = append_message(conversation, &texts, yyjson_doc_get_root(doc));
+    return settle(conversation, &texts, before, is_sound, "the model's message", err);
+}
+
+int conversation_add_results(struct conversation *conversation, const char *results, size_t length,
+                             struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(results, length);
+    CLEANUP(buf_finish) struct buf texts = BUF_INIT;
+    size_t before = conversation->count;
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    append_all(conversation, &texts, root);
+    return settle(conversation, &texts, before, yyjson_is_arr(root), "what answers it", err);
+}
+
+int conversation_body(const struct conversation *conversation, struct buf *out,
+                      struct toolrack_error *err) {
+    const struct shape *shape = &shapes[conversation->format];
+    buf_add_char(out, '{');
+    buf_add(out, conversation->head.data, conversation->head.length);
+    buf_printf(out, "\"%s\":[", shape->messages);
+    buf_add(out, conversation->messages.data, conversation->messages.length);
+    buf_add_char(out, ']');
+    buf_add_text(out, shape->end);
+    return out->failed ? error_oom(err) : 0;
+}

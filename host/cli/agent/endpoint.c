@@ -1,0 +1,150 @@
+#include "cli/agent/endpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/agent/libcurl.h"
+
+/* What the URL consists of, and texts that curl allocated. */
+static void url_cleanup(CURLU **url) {
+    curl.url_cleanup(*url);
+}
+
+static void curl_freep(char **text) {
+    curl.free(*text);
+}
+
+struct paths {
+    const char *version; /* what people write at the end of a base, or leave out */
+    const char *other;   /* another one that is left as it is; or NULL */
+    const char *method;
+};
+
+static const struct paths paths[TOOLRACK_FORMAT_COUNT] = {
+        [TOOLRACK_FORMAT_OPENAI] = {"/v1", NULL, "/chat/completions"},
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {"/v1", NULL, "/responses"},
+        [TOOLRACK_FORMAT_ANTHROPIC] = {"/v1", NULL, "/messages"},
+        [TOOLRACK_FORMAT_GEMINI] = {"/v1beta", "/v1", ""}, /* the model is in it */
+        [TOOLRACK_FORMAT_OLLAMA] = {"/api", NULL, "/chat"},
+};
+
+static bool ends_with(const struct buf *text, const char *end) {
+    size_t length = strlen(end);
+    return text->length >= length && memcmp(text->data + text->length - length, end, length) == 0;
+}
+
+static bool has_version(enum toolrack_format format, const struct buf *path) {
+    const char *other = paths[format].other;
+    return ends_with(path, paths[format].version) || (other != NULL && ends_with(path, other));
+}
+
+/* "/models/NAME:streamGenerateContent". Some names bring their collection: "tunedModels/mine". */
+static int gemini_method(const char *model, struct buf *out, struct toolrack_error *err) {
+    const char *slash = strchr(model, '/');
+    const char *name = slash != NULL ? slash + 1 : model;
+    CLEANUP(curl_freep) char *escaped = curl.easy_escape(NULL, name, 0);
+    CLEANUP(curl_freep)
+    char *collection = slash != NULL ? curl.easy_escape(NULL, model, (int)(slash - model)) : NULL;
+    if (escaped == NULL || (slash != NULL && collection == NULL)) {
+        return error_oom(err);
+    }
+    buf_printf(out, "/%s/%s:streamGenerateContent", slash != NULL ? collection : "models", escaped);
+    return 0;
+}
+
+static int add_method(enum toolrack_format format, const char *model, struct buf *path,
+                      struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf method = BUF_INIT;
+    buf_add_text(&method, paths[format].method);
+    if (format == TOOLRACK_FORMAT_GEMINI && gemini_method(model, &method, err) < 0) {
+        return TOOLRACK_E_NO_MEMORY;
+    }
+    while (path->length > 0 && path->data[path->length - 1] == '/') {
+        buf_truncate(path, path->length - 1);
+    }
+    if (!method.failed && !ends_with(path, method.data)) {
+        if (!has_version(format, path)) {
+            buf_add_text(path, paths[format].version);
+        }
+        buf_add(path, method.data, method.length);
+    }
+    return method.failed || path->failed ? error_oom(err) : 0;
+}
+
+static bool has_part(CURLU *url, CURLUPart part) {
+    CLEANUP(curl_freep) char *text = NULL;
+    return curl.url_get(url, part, &text, 0) == CURLUE_OK;
+}
+
+/* A key in a URL would be in every log between here and there. */
+static int check(CURLU *url, const char *base, struct toolrack_error *err) {
+    CLEANUP(curl_freep) char *scheme = NULL;
+    if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) ||
+        has_part(url, CURLUPART_QUERY) || has_part(url, CURLUPART_FRAGMENT)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "an endpoint is no more than scheme, host and path: a key belongs into "
+                         "the environment, not into the URL");
+    }
+    if (curl.url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
+        (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "an endpoint begins with https:// or http://, not as \"%s\" does", base);
+    }
+    return 0;
+}
+
+static int complete(CURLU *url, enum toolrack_format format, const char *model,
+                    struct toolrack_error *err) {
+    CLEANUP(curl_freep) char *before = NULL;
+    CLEANUP(buf_finish) struct buf path = BUF_INIT;
+    if (curl.url_get(url, CURLUPART_PATH, &before, 0) != CURLUE_OK) {
+        return error_oom(err);
+    }
+    buf_add_text(&path, before);
+    int code = add_method(format, model, &path, err);
+    if (code < 0) {
+        return code;
+    }
+    bool set = curl.url_set(url, CURLUPART_PATH, path.data, 0) == CURLUE_OK &&
+               (format != TOOLRACK_FORMAT_GEMINI ||
+                curl.url_set(url, CURLUPART_QUERY, "alt=sse", 0) == CURLUE_OK);
+    return set ? 0 : error_oom(err);
+}
+
+int endpoint_url(enum toolrack_format format, const char *base, const char *model, char **ret,
+                 struct toolrack_error *err) {
+    if ((unsigned)format >= TOOLRACK_FORMAT_COUNT || paths[format].version == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "no provider of models speaks the format \"%s\"; it takes openai, "
+                         "openai-responses, anthropic, gemini or ollama",
+                         toolrack_format_name(format));
+    }
+    CLEANUP(url_cleanup) CURLU *url = curl.url();
+    if (url == NULL) {
+        return error_oom(err);
+    }
+    CURLUcode parsed = curl.url_set(url, CURLUPART_URL, base, CURLU_NON_SUPPORT_SCHEME);
+    if (parsed != CURLUE_OK) {
+        return error_set(err, TOOLRACK_E_INVALID, "the endpoint is no URL: %s",
+                         curl.url_strerror(parsed));
+    }
+    int code = check(url, base, err);
+    if (code == 0) {
+        code = complete(url, format, model, err);
+    }
+    CLEANUP(curl_freep) char *whole = NULL;
+    if (code == 0 && curl.url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK) {
+        code = error_oom(err);
+    }
+    char *copy = code == 0 ? strdup(whole) : NULL;
+    if (code == 0 && copy == NULL) {
+        return error_oom(err);
+    }
+    if (code == 0) {
+        *ret = copy;
+    }
+    return code;
+}

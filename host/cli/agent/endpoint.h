@@ -1,0 +1,15 @@
+/* endpoint.h - where a provider takes a conversation. */
+#pragma once
+
+#include "toolrack/format.h"
+
+/** The URL to post a conversation to.
+ *
+ * @param base   "https://api.example.com", with or without the version that the format's paths
+ *               begin with ("/v1"), or with the whole path
+ * @param model  the model; part of the URL for some formats
+ * @param ret    receives the URL, to be released by free()
+ * @return 0; TOOLRACK_E_INVALID for what is no such base, and for a format that no provider of
+ *         models speaks; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int endpoint_url(enum toolrack_format format, const char *base, const char *model, char **ret,
+                 struct toolrack_error *err);

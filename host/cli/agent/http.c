@@ -1,0 +1,246 @@
+#include "cli/agent/http.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "cli/agent/libcurl.h"
+#include "cli/agent/retry.h"
+#include "toolrack/toolrack.h"
+
+/* A transfer runs in a multi handle, though it is alone there: only that way its wait can have one
+ * more descriptor, and a stop is noticed at once. */
+struct http {
+    CURLM *multi;
+    CURL *easy; /* kept for its connection */
+    int stop;
+};
+
+/* What the callbacks of one transfer share. */
+struct transfer {
+    CURL *easy;
+    const struct http_sink *sink;
+    struct http_response *response;
+    size_t received;
+    int code; /* why the body is taken no more */
+    struct toolrack_error *err;
+};
+
+/* How long one wait inside a transfer takes; curl has timers of its own. */
+#define POLL_MS_MAX 10000
+
+static void slist_freep(struct curl_slist **list) {
+    curl.slist_free_all(*list);
+}
+
+struct http *http_create(int stop) {
+    struct http *http = calloc(1, sizeof *http);
+    if (http == NULL) {
+        return NULL;
+    }
+    http->stop = stop;
+    http->multi = curl.multi_init();
+    http->easy = curl.easy_init();
+    if (http->multi == NULL || http->easy == NULL) {
+        http_destroy(http);
+        return NULL;
+    }
+    return http;
+}
+
+void http_destroy(struct http *http) {
+    if (http == NULL) {
+        return;
+    }
+    curl.easy_cleanup(http->easy);
+    (void)curl.multi_cleanup(http->multi);
+    free(http);
+}
+
+void http_response_finish(struct http_response *response) {
+    buf_finish(&response->text);
+    *response = (struct http_response){0};
+}
+
+static int cancelled(struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_CANCELLED, "the conversation was interrupted");
+}
+
+int http_wait(const struct http *http, uint32_t ms, struct toolrack_error *err) {
+    uint64_t until_ns = clock_now_ns() + (uint64_t)ms * CLOCK_NS_PER_MS;
+    for (;;) {
+        uint64_t now_ns = clock_now_ns();
+        int left_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / CLOCK_NS_PER_MS) + 1 : 0;
+        struct pollfd fd = {.fd = http->stop, .events = POLLIN};
+        int ready = poll(&fd, 1, left_ms);
+        if (ready > 0) {
+            return cancelled(err);
+        }
+        if (ready == 0) {
+            return 0;
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- transfer */
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *user) {
+    struct transfer *transfer = user;
+    struct http_response *response = transfer->response;
+    size_t length = size * count;
+    (void)curl.easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &response->status);
+    transfer->received += length;
+    if (transfer->received > HTTP_RESPONSE_MAX) {
+        transfer->code =
+                error_set(transfer->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                          "the provider's response is longer than %u bytes", HTTP_RESPONSE_MAX);
+    } else if (response->status == 200) {
+        transfer->code = transfer->sink->take(transfer->sink->user, bytes, length, transfer->err);
+    } else if (response->text.length < HTTP_ERROR_MAX) {
+        size_t room = HTTP_ERROR_MAX - response->text.length;
+        buf_add(&response->text, bytes, length < room ? length : room);
+    }
+    return transfer->code == 0 ? length : CURL_WRITEFUNC_ERROR;
+}
+
+/* Whether all of them were taken. */
+static bool set_up(CURL *easy, const struct http_request *request, struct curl_slist *headers,
+                   struct transfer *transfer) {
+    curl.easy_reset(easy);
+    CURLcode code = curl.easy_setopt(easy, CURLOPT_URL, request->url);
+#define SET(option, value) code = code != CURLE_OK ? code : curl.easy_setopt(easy, option, value)
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_USERAGENT, "toolrack");
+    SET(CURLOPT_HTTPHEADER, headers);
+    SET(CURLOPT_POST, 1L);
+    SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->length);
+    SET(CURLOPT_POSTFIELDS, request->body);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)HTTP_CONNECT_MS_MAX);
+    SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    SET(CURLOPT_LOW_SPEED_TIME, (long)HTTP_SILENCE_S_MAX);
+    SET(CURLOPT_WRITEFUNCTION, take_body);
+    SET(CURLOPT_WRITEDATA, transfer);
+#undef SET
+    return code == CURLE_OK;
+}
+
+/* Lines that curl would add of itself are set here: without "Expect" it sends the body at once. */
+static bool add_headers(const struct http_request *request, struct curl_slist **list) {
+    static const char *const own[] = {"Content-Type: application/json",
+                                      "Accept: text/event-stream, application/x-ndjson", "Expect:"};
+    for (size_t i = 0; i < ARRAY_LENGTH(own); i++) {
+        struct curl_slist *longer = curl.slist_append(*list, own[i]);
+        if (longer == NULL) {
+            return false;
+        }
+        *list = longer;
+    }
+    for (size_t i = 0; request->headers[i] != NULL; i++) {
+        struct curl_slist *longer = curl.slist_append(*list, request->headers[i]);
+        if (longer == NULL) {
+            return false;
+        }
+        *list = longer;
+    }
+    return true;
+}
+
+/* Run it until it has ended, or somebody wants it to. */
+static int run(const struct http *http, CURLcode *ret, struct toolrack_error *err) {
+    int running = 1;
+    while (running > 0) {
+        CURLMcode code = curl.multi_perform(http->multi, &running);
+        struct curl_waitfd stop = {.fd = http->stop, .events = CURL_WAIT_POLLIN};
+        if (code == CURLM_OK && running > 0) {
+            code = curl.multi_poll(http->multi, &stop, 1, POLL_MS_MAX, NULL);
+        }
+        if (code != CURLM_OK) {
+            return error_set(err, TOOLRACK_E_IO, "the transfer cannot go on: %s",
+                             curl.multi_strerror(code));
+        }
+        if (stop.revents != 0) {
+            return cancelled(err);
+        }
+    }
+    int left = 0;
+    CURLMsg *message;
+    while ((message = curl.multi_info_read(http->multi, &left)) != NULL) {
+        if (message->msg == CURLMSG_DONE) {
+            *ret = message->data.result;
+        }
+    }
+    return 0;
+}
+
+static int explain(const struct transfer *transfer, CURLcode failure, struct toolrack_error *err) {
+    if (transfer->code < 0) {
+        return transfer->code; /* said already */
+    }
+    if (failure == CURLE_OUT_OF_MEMORY) {
+        return error_oom(err);
+    }
+    const char *host = NULL;
+    (void)curl.easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, &host);
+    if (failure == CURLE_OPERATION_TIMEDOUT) {
+        return error_set(err, TOOLRACK_E_TIMEOUT,
+                         "%s did not answer: %u s to connect and %u s of silence are the most",
+                         host, HTTP_CONNECT_MS_MAX / 1000u, HTTP_SILENCE_S_MAX);
+    }
+    return error_set(err, TOOLRACK_E_IO, "%s: %s: %s",
+                     transfer->received > 0 || transfer->response->status != 0
+                             ? "the response broke off"
+                             : "the provider cannot be reached",
+                     host, curl.easy_strerror(failure));
+}
+
+static void read_retry_after(CURL *easy, struct http_response *response) {
+    struct curl_header *header = NULL;
+    if (curl.easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+        response->has_retry_after =
+                retry_after(header->value, time(NULL), &response->retry_after_ms);
+    }
+}
+
+static int transfer_run(struct http *http, struct transfer *transfer, struct toolrack_error *err) {
+    CURLcode result = CURLE_OK;
+    if (curl.multi_add_handle(http->multi, http->easy) != CURLM_OK) {
+        return error_oom(err);
+    }
+    int code = run(http, &result, err);
+    (void)curl.multi_remove_handle(http->multi, http->easy);
+    if (code < 0) {
+        return code;
+    }
+    if (result != CURLE_OK) {
+        return explain(transfer, result, err);
+    }
+    (void)curl.easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &transfer->response->status);
+    read_retry_after(http->easy, transfer->response);
+    return 0;
+}
+
+int http_post(struct http *http, const struct http_request *request, const struct http_sink *sink,
+              struct http_response *ret, struct toolrack_error *err) {
+    CLEANUP(http_response_finish) struct http_response response = {0};
+    CLEANUP(slist_freep) struct curl_slist *headers = NULL;
+    struct transfer transfer = {
+            .easy = http->easy, .sink = sink, .response = &response, .err = err};
+    if (!add_headers(request, &headers) || !set_up(http->easy, request, headers, &transfer)) {
+        return error_oom(err);
+    }
+    int code = transfer_run(http, &transfer, err);
+    /* The handle lives on, without what it was lent. */
+    curl.easy_reset(http->easy);
+    if (code == 0) {
+        *ret = response;
+        response = (struct http_response){0};
+    }
+    return code;
+}

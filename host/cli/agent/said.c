@@ -1,0 +1,149 @@
+#include "cli/agent/said.h"
+
+#include <string.h>
+#include <yyjson.h>
+
+#include "base/cleanup.h"
+#include "cli/text.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* Where the calls stand in a message, and where in each is what. */
+struct call_places {
+    const char *calls[2]; /* of the message alone, or of a response */
+    const char *kind;     /* pointer that a call has and its neighbours lack; NULL: all are calls */
+    const char *name;
+    const char *arguments;
+};
+
+static const struct call_places call_places[TOOLRACK_FORMAT_COUNT] = {
+        [TOOLRACK_FORMAT_OPENAI] = {{"/tool_calls", "/choices/0/message/tool_calls"},
+                                    NULL,
+                                    "/function/name",
+                                    "/function/arguments"},
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {{"", "/output"}, "/call_id", "/name", "/arguments"},
+        [TOOLRACK_FORMAT_ANTHROPIC] = {{"/content", "/content"}, "/input", "/name", "/input"},
+        [TOOLRACK_FORMAT_GEMINI] = {{"/parts", "/candidates/0/content/parts"},
+                                    "/functionCall",
+                                    "/functionCall/name",
+                                    "/functionCall/args"},
+        [TOOLRACK_FORMAT_OLLAMA] = {{"/tool_calls", "/message/tool_calls"},
+                                    NULL,
+                                    "/function/name",
+                                    "/function/arguments"},
+};
+
+/* Where the results stand in what answers a message: in each item of the list, or of this list in
+ * its one item. */
+struct result_places {
+    const char *inner;     /* NULL: the items themselves */
+    const char *values[2]; /* in each: the first that is there */
+};
+
+static const struct result_places result_places[TOOLRACK_FORMAT_COUNT] = {
+        [TOOLRACK_FORMAT_OPENAI] = {NULL, {"/content"}},
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {NULL, {"/output"}},
+        [TOOLRACK_FORMAT_ANTHROPIC] = {"/0/content", {"/content"}},
+        [TOOLRACK_FORMAT_GEMINI] = {"/0/parts",
+                                    {"/functionResponse/response/output",
+                                     "/functionResponse/response/error"}},
+        [TOOLRACK_FORMAT_OLLAMA] = {NULL, {"/content"}},
+};
+
+static yyjson_val *calls_of(const struct call_places *places, yyjson_val *root) {
+    for (size_t i = 0; i < 2; i++) {
+        yyjson_val *calls = yyjson_ptr_get(root, places->calls[i]);
+        if (yyjson_is_arr(calls)) {
+            return calls;
+        }
+    }
+    return NULL;
+}
+
+static bool is_call(const struct call_places *places, yyjson_val *item) {
+    return places->kind == NULL || yyjson_ptr_get(item, places->kind) != NULL;
+}
+
+/* One line, not too long: a text as it is, anything else as JSON. */
+static void add_value(struct buf *out, yyjson_val *value) {
+    CLEANUP(freep) char *json = yyjson_is_str(value) ? NULL : yyjson_val_write(value, 0, NULL);
+    const char *text = yyjson_is_str(value) ? yyjson_get_str(value) : json;
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    if (text != NULL) {
+        text_add_line(&line, text, strlen(text));
+        text_add_cut(out, line.data != NULL ? line.data : "", line.length, SAID_WIDTH_MAX);
+    }
+}
+
+/* The n-th call, or NULL. */
+static yyjson_val *nth_call(const struct call_places *places, yyjson_val *calls, size_t n) {
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (calls, at, count, item) {
+        if (is_call(places, item) && n-- == 0) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
+static void add_name(struct buf *out, const struct call_places *places, yyjson_val *call) {
+    yyjson_val *name = yyjson_ptr_get(call, places->name);
+    if (yyjson_is_str(name)) {
+        add_value(out, name);
+    } else {
+        buf_add_text(out, "<unnamed>");
+    }
+}
+
+size_t said_calls(enum toolrack_format format, const char *message, size_t length,
+                  void (*line)(void *user, const char *text), void *user) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(message, length, 0);
+    const struct call_places *places = &call_places[format];
+    yyjson_val *calls = calls_of(places, yyjson_doc_get_root(doc));
+    size_t n = 0;
+    for (yyjson_val *call; (call = nth_call(places, calls, n)) != NULL; n++) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        add_name(&text, places, call);
+        buf_add_char(&text, ' ');
+        add_value(&text, yyjson_ptr_get(call, places->arguments));
+        if (!text.failed) {
+            line(user, text.data);
+        }
+    }
+    return n;
+}
+
+static yyjson_val *value_of(const struct result_places *places, yyjson_val *item) {
+    yyjson_val *value = yyjson_ptr_get(item, places->values[0]);
+    if (value == NULL && places->values[1] != NULL) {
+        value = yyjson_ptr_get(item, places->values[1]);
+    }
+    return value;
+}
+
+size_t said_results(enum toolrack_format format, const char *message, size_t length,
+                    const char *results, size_t results_length,
+                    void (*line)(void *user, const char *text), void *user) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *said = yyjson_read(message, length, 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *told = yyjson_read(results, results_length, 0);
+    const struct call_places *call_at = &call_places[format];
+    const struct result_places *places = &result_places[format];
+    yyjson_val *calls = calls_of(call_at, yyjson_doc_get_root(said));
+    yyjson_val *items = yyjson_doc_get_root(told);
+    items = places->inner != NULL ? yyjson_ptr_get(items, places->inner) : items;
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (items, at, count, item) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        add_name(&text, call_at, nth_call(call_at, calls, at));
+        buf_add_text(&text, ": ");
+        add_value(&text, value_of(places, item));
+        if (!text.failed) {
+            line(user, text.data);
+        }
+    }
+    return yyjson_arr_size(items);
+}

@@ -1,0 +1,23 @@
+/* said.h - what a model calls and what it is told, for the person who watches.
+ *
+ * Only for showing: what is called, and how, toolrack_answer() reads for itself. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "toolrack/format.h"
+
+/* Characters of arguments and of a result that are shown. */
+#define SAID_WIDTH_MAX 160u
+
+/** Call `line` with a line for each call in a model's message: "add {"a":2,"b":3}".
+ * @return how many there are */
+size_t said_calls(enum toolrack_format format, const char *message, size_t length,
+                  void (*line)(void *user, const char *text), void *user);
+
+/** The same for each result: "add: 5". Their names are those of the calls in `message`.
+ * @return how many there are */
+size_t said_results(enum toolrack_format format, const char *message, size_t length,
+                    const char *results, size_t results_length,
+                    void (*line)(void *user, const char *text), void *user);

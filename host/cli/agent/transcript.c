@@ -1,0 +1,183 @@
+#include "cli/agent/transcript.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct transcript {
+    int fd; /* -1: nothing is kept */
+    char *path;
+    const struct key *key;
+};
+
+void transcript_id(char ret[TRANSCRIPT_ID_ROOM]) {
+    time_t now = time(NULL);
+    struct tm parts;
+    (void)gmtime_r(&now, &parts);
+    uint64_t number = (uint64_t)getpid();
+    (void)getrandom(&number, sizeof number, GRND_NONBLOCK);
+    size_t length = strftime(ret, TRANSCRIPT_ID_ROOM, "%Y%m%d-%H%M%S-", &parts);
+    (void)snprintf(ret + length, TRANSCRIPT_ID_ROOM - length, "%016" PRIx64, number);
+}
+
+/* -------------------------------------------------------------------- open */
+
+/* Make a folder and those above it, as private as the XDG specification wants state to be. */
+static int make_folder(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int made = mkdir(path, 0700);
+        *slash = '/';
+        if (made != 0 && errno != EEXIST) {
+            return -errno;
+        }
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+/* The folder of transcripts; NULL without memory, or (with `*ret_none`) when there is no state. */
+static char *folder_of(const char *state_dir, bool *ret_none) {
+    const char *xdg = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    char *path = NULL;
+    int length = 0;
+    *ret_none = false;
+    if (state_dir != NULL) {
+        *ret_none = state_dir[0] == '\0';
+        length = *ret_none ? -1 : asprintf(&path, "%s/transcripts", state_dir);
+    } else if (xdg != NULL && xdg[0] == '/') {
+        length = asprintf(&path, "%s/toolrack/transcripts", xdg);
+    } else if (home != NULL && home[0] == '/') {
+        length = asprintf(&path, "%s/.local/state/toolrack/transcripts", home);
+    } else {
+        *ret_none = true;
+        length = -1;
+    }
+    return length < 0 ? NULL : path;
+}
+
+/* Where it is to be: the file that was named, or one in the state folder. */
+static int find_path(const char *file, const char *state_dir, const char *id, char **ret,
+                     struct toolrack_error *err) {
+    if (file != NULL) {
+        *ret = strdup(file);
+        return *ret != NULL ? 0 : error_oom(err);
+    }
+    bool none = false;
+    CLEANUP(freep) char *folder = folder_of(state_dir, &none);
+    if (none) {
+        return 0;
+    }
+    if (folder == NULL) {
+        return error_oom(err);
+    }
+    int made = make_folder(folder);
+    if (made < 0) {
+        return error_set(err, TOOLRACK_E_IO,
+                         "cannot make %s for the transcript: %s; --transcript says another place",
+                         folder, strerror(-made));
+    }
+    if (asprintf(ret, "%s/%s.jsonl", folder, id) < 0) {
+        *ret = NULL;
+        return error_oom(err);
+    }
+    return 0;
+}
+
+int transcript_open(const char *file, const char *state_dir, const char *id, const struct key *key,
+                    struct transcript **ret, struct toolrack_error *err) {
+    struct transcript *transcript = calloc(1, sizeof *transcript);
+    if (transcript == NULL) {
+        return error_oom(err);
+    }
+    transcript->fd = -1;
+    transcript->key = key;
+    int code = find_path(file, state_dir, id, &transcript->path, err);
+    if (code == 0 && transcript->path != NULL) {
+        transcript->fd = open(transcript->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        if (transcript->fd < 0) {
+            code = error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s",
+                             transcript->path, strerror(errno));
+        }
+    }
+    if (code < 0) {
+        transcript_close(transcript);
+        return code;
+    }
+    *ret = transcript;
+    return 0;
+}
+
+void transcript_close(struct transcript *transcript) {
+    if (transcript != NULL) {
+        closep(&transcript->fd);
+        free(transcript->path);
+        free(transcript);
+    }
+}
+
+const char *transcript_path(const struct transcript *transcript) {
+    return transcript->path;
+}
+
+/* ------------------------------------------------------------------- lines */
+
+static void add_time(struct buf *line) {
+    struct timespec now;
+    struct tm parts;
+    char text[32];
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &parts);
+    (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+    buf_printf(line, "\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+}
+
+/* Text of JSON on one line: a line end in it can only be white space between its parts. */
+static void add_on_one_line(struct buf *line, const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        buf_add_char(line, text[i] == '\n' || text[i] == '\r' ? ' ' : text[i]);
+    }
+}
+
+static int write_line(const struct transcript *transcript, const struct buf *line,
+                      struct toolrack_error *err) {
+    size_t done = 0;
+    while (done < line->length) {
+        ssize_t put = write(transcript->fd, line->data + done, line->length - done);
+        if (put < 0 && errno != EINTR) {
+            return error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s",
+                             transcript->path, strerror(errno));
+        }
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return 0;
+}
+
+int transcript_write(struct transcript *transcript, const char *kind, const char *value,
+                     size_t length, struct toolrack_error *err) {
+    if (transcript->fd < 0) {
+        return 0;
+    }
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    buf_printf(&line, "{\"kind\":\"%s\",", kind);
+    add_time(&line);
+    buf_printf(&line, ",\"%s\":", kind);
+    add_on_one_line(&line, value, length);
+    buf_add_text(&line, "}\n");
+    if (line.failed) {
+        return error_oom(err);
+    }
+    key_redact(transcript->key, line.data, line.length);
+    return write_line(transcript, &line, err);
+}

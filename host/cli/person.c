@@ -1,0 +1,63 @@
+#include "cli/person.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/ask.h"
+
+/* Nobody is there with `stop` below 0. */
+static struct ask person = {.stop = -1};
+static uint32_t call_deadline_ms; /* 0: not known */
+
+/* Calls that run side by side ask at one terminal. */
+static pthread_mutex_t one_question = PTHREAD_MUTEX_INITIALIZER;
+
+/* The part of a call's time that is left to the tool when a question has taken all the rest. */
+#define ASK_RESERVE_PART 10u
+
+/* A question ends a little before the call does, where that is known: the tool can then still say
+ * how it ended, and the call need not wait for the person. */
+static void begin_patience(void) {
+    if (call_deadline_ms != 0) {
+        uint64_t most_ns = (uint64_t)call_deadline_ms * CLOCK_NS_PER_MS;
+        person.deadline_ns = clock_now_ns() + most_ns - most_ns / ASK_RESERVE_PART;
+    }
+}
+
+bool person_begin(const struct cli *cli) {
+    return !cli->options.json && ask_possible() && ask_init(&person, STDIN_FILENO, STDERR_FILENO);
+}
+
+void person_finish(void) {
+    ask_finish(&person);
+}
+
+void person_set_deadline(uint32_t call_ms) {
+    call_deadline_ms = call_ms;
+    begin_patience();
+}
+
+void person_stop(void) {
+    ask_stop(&person);
+}
+
+int person_ask(void *user, const char *message, const char *schema, char **ret_content) {
+    (void)pthread_mutex_lock(&one_question);
+    int answer = ask_person(&person, user, message, schema, ret_content);
+    (void)pthread_mutex_unlock(&one_question);
+    return answer;
+}
+
+/* On a thread of the host, before the tool runs. The call's time begins with the answer. */
+int cli_approve(void *user, const struct toolrack_approval_request *request) {
+    (void)user;
+    (void)pthread_mutex_lock(&one_question);
+    struct ask patient = person;
+    patient.deadline_ns = 0;
+    cli_who(request->who, request->who_room);
+    int answer = ask_approval(&patient, request);
+    begin_patience();
+    (void)pthread_mutex_unlock(&one_question);
+    return answer;
+}

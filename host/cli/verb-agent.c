@@ -1,0 +1,241 @@
+/* agent: a model works on a task with the tools.
+ *
+ * The conversation runs on a thread of its own; this one waits for its end and for Ctrl-C, so that
+ * a transfer, a wait, a question and a call are all interrupted the same way. */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/thread.h"
+#include "cli/agent/agent.h"
+#include "cli/agent/libcurl.h"
+#include "cli/agent/transcript.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/person.h"
+
+/* How long until calls are cancelled again that were just being begun when it was interrupted. */
+#define CANCEL_AGAIN_MS 50u
+
+/* Posted when the conversation has ended and when the person interrupts it. */
+static sem_t wake;
+static volatile sig_atomic_t interrupted;
+
+struct conversation_thread {
+    struct cli *cli;
+    const struct agent_options *options;
+    struct agent_outcome outcome;
+    int code;
+    struct toolrack_error err;
+    bool in_line;  /* what was printed last is no whole line */
+    int unwritten; /* why standard output takes no more, a negative errno; or 0 */
+    atomic_bool done;
+};
+
+static void interrupt(int number) {
+    (void)number;
+    interrupted = 1;
+    (void)sem_post(&wake);
+}
+
+/* ----------------------------------------------------------------- printing */
+
+static void print_text(void *user, const char *text, size_t length) {
+    struct conversation_thread *thread = user;
+    if (thread->cli->options.json || thread->unwritten < 0) {
+        return;
+    }
+    const char *piece = text != NULL ? text : "\n";
+    length = text != NULL ? length : thread->in_line ? 1 : 0;
+    if (length > 0) {
+        thread->in_line = piece[length - 1] != '\n';
+        thread->unwritten = output_write(STDOUT_FILENO, piece, length);
+    }
+    if (thread->unwritten < 0) {
+        (void)eventfd_write(thread->options->stop, 1); /* nobody reads it */
+    }
+}
+
+static void print_note(void *user, const char *line) {
+    (void)user;
+    output_note("%s", line);
+}
+
+/* ------------------------------------------------------ the thread, and Ctrl-C */
+
+static void *thread_main(void *argument) {
+    struct conversation_thread *thread = argument;
+    thread->code = agent_run(thread->options, &thread->outcome, &thread->err);
+    atomic_store(&thread->done, true);
+    (void)sem_post(&wake);
+    return NULL;
+}
+
+static void stop_all(const struct conversation_thread *thread) {
+    (void)eventfd_write(thread->options->stop, 1);
+    person_stop();
+    toolrack_cancel_conversation(thread->options->host, thread->options->call->conversation);
+}
+
+/* The first Ctrl-C ends it, the next one has its usual effect. */
+static void wait_for(struct conversation_thread *thread) {
+    while (!atomic_load(&thread->done)) {
+        if (!interrupted) {
+            (void)sem_wait(&wake); /* EINTR: look again */
+            continue;
+        }
+        stop_all(thread);
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += (long)(CANCEL_AGAIN_MS * CLOCK_NS_PER_MS);
+        until.tv_sec += until.tv_nsec / (long)CLOCK_NS_PER_S;
+        until.tv_nsec %= (long)CLOCK_NS_PER_S;
+        (void)sem_timedwait(&wake, &until);
+    }
+}
+
+static int run_thread(struct conversation_thread *thread) {
+    pthread_t id;
+    int failed = thread_start(&id, thread_main, thread);
+    if (failed != 0) {
+        return error_set(&thread->err, TOOLRACK_E_IO, "cannot start a thread: %s",
+                         strerror(failed));
+    }
+    wait_for(thread);
+    (void)pthread_join(id, NULL);
+    return thread->code;
+}
+
+/* With Ctrl-C meaning to end it, unless that is ignored, as in the background of a script. */
+static int run_interruptible(struct conversation_thread *thread) {
+    if (sem_init(&wake, 0, 0) != 0) {
+        return error_set(&thread->err, TOOLRACK_E_IO, "cannot make a semaphore: %s",
+                         strerror(errno));
+    }
+    struct sigaction before;
+    (void)sigaction(SIGINT, NULL, &before);
+    if (before.sa_handler != SIG_IGN) {
+        struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+        (void)sigaction(SIGINT, &action, NULL);
+    }
+    int code = run_thread(thread);
+    (void)sigaction(SIGINT, &before, NULL);
+    if (interrupted && code == TOOLRACK_E_CANCELLED) {
+        thread->cli->signal = SIGINT;
+    }
+    return code;
+}
+
+/* ----------------------------------------------------------- the command line */
+
+static int read_steps(const char *text, unsigned *ret, struct toolrack_error *err) {
+    long long steps = AGENT_STEPS_DEFAULT;
+    if (text != NULL && !options_number(text, 1, AGENT_STEPS_MAX, &steps)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "--max-steps takes a number from 1 to %u, not "
+                         "\"%s\"",
+                         AGENT_STEPS_MAX, text);
+    }
+    *ret = (unsigned)steps;
+    return 0;
+}
+
+static int read_options(const struct cli *cli, struct agent_options *ret,
+                        struct toolrack_error *err) {
+    const struct options *options = &cli->options;
+    if (options->endpoint == NULL || options->model == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "agent needs --%s: 'toolrack help agent' shows how it is used",
+                         options->endpoint == NULL ? "endpoint URL" : "model NAME");
+    }
+    const char *format = options->format != NULL ? options->format : "openai";
+    if (toolrack_format_find(format, &ret->format, err) < 0) {
+        err->code = TOOLRACK_E_INVALID; /* wrong usage, though it says what there is */
+        return err->code;
+    }
+    ret->endpoint = options->endpoint;
+    ret->model = options->model;
+    ret->system = options->system;
+    ret->transcript = options->transcript;
+    ret->state_dir = options->state_dir;
+    ret->task = options->words.items[0];
+    ret->verbose = options->verbose;
+    return read_steps(options->max_steps, &ret->steps_max, err);
+}
+
+/* ------------------------------------------------------------------- the end */
+
+static int print_outcome(struct cli *cli, const struct agent_outcome *outcome) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "text", outcome->text.data != NULL ? outcome->text.data : "");
+    (void)yyjson_mut_obj_add_uint(doc, root, "steps", outcome->steps);
+    (void)yyjson_mut_obj_add_uint(doc, root, "calls", outcome->calls);
+    json_add_text(doc, root, "transcript", outcome->transcript);
+    return json_print(cli, doc, root);
+}
+
+static int report(struct cli *cli, const struct conversation_thread *thread, int code) {
+    if (thread->outcome.transcript != NULL) {
+        output_note("transcript: %s", thread->outcome.transcript);
+    }
+    if (thread->unwritten < 0) {
+        output_note("cannot write to standard output: %s", strerror(-thread->unwritten));
+        return CLI_FAILED;
+    }
+    if (code < 0) {
+        return code == TOOLRACK_E_INVALID && thread->outcome.steps == 0
+                       ? cli_fail_usage(cli, &thread->err)
+                       : cli_fail(cli, &thread->err);
+    }
+    return cli->options.json ? print_outcome(cli, &thread->outcome) : CLI_OK;
+}
+
+static int run(struct cli *cli, const struct agent_options *given) {
+    struct agent_options options = *given;
+    struct conversation_thread thread = {.cli = cli, .options = &options};
+    options.text = print_text;
+    options.note = print_note;
+    options.user = &thread;
+    (void)person_begin(cli);
+    int code = run_interruptible(&thread);
+    person_finish();
+    code = report(cli, &thread, code);
+    agent_outcome_finish(&thread.outcome);
+    return code;
+}
+
+int verb_agent(struct cli *cli) {
+    struct toolrack_error err;
+    struct agent_options options = {.host = cli->host};
+    if (read_options(cli, &options, &err) < 0) {
+        return cli_fail_usage(cli, &err);
+    }
+    CLEANUP(closep) int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (stop < 0) {
+        (void)error_set(&err, TOOLRACK_E_IO, "cannot begin a conversation: %s", strerror(errno));
+        return cli_fail(cli, &err);
+    }
+    if (libcurl_load(&err) < 0) {
+        return cli_fail(cli, &err);
+    }
+    char who[CLI_WHO_ROOM];
+    char conversation[TRANSCRIPT_ID_ROOM];
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    cli_who(who, sizeof who);
+    transcript_id(conversation);
+    call.caller = who;
+    call.channel = "agent";
+    call.conversation = conversation;
+    options.call = &call;
+    options.stop = stop;
+    return run(cli, &options);
+}

@@ -1,0 +1,410 @@
+/* agent: a model of the fake provider works on a task with the tools. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+extern char **environ;
+
+#define KEY "sk-e2e-0123456789-secret"
+
+/* ------------------------------------------------------------- the provider */
+
+static pid_t provider;
+static int provider_input;
+static char endpoint[64];
+
+static const char *const key_variables[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY",
+                                            "GOOGLE_API_KEY"};
+
+static void set_keys(const char *key) {
+    for (size_t i = 0; i < sizeof key_variables / sizeof key_variables[0]; i++) {
+        assert_int_equal(setenv(key_variables[i], key, 1), 0);
+    }
+}
+
+/* It ends when its standard input does, so it cannot outlive this program. */
+static int start_provider(void **state) {
+    const char *node = getenv("E2E_NODE");
+    if (node == NULL || node[0] == '\0') {
+        return e2e_setup(state);
+    }
+    char *argv[] = {strdup(node), strdup(getenv("E2E_PROVIDER")), NULL};
+    int in[2];
+    int out[2];
+    posix_spawn_file_actions_t actions;
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ||
+        posix_spawn_file_actions_init(&actions) != 0 ||
+        posix_spawn_file_actions_adddup2(&actions, in[0], 0) != 0 ||
+        posix_spawn_file_actions_adddup2(&actions, out[1], 1) != 0 ||
+        posix_spawn(&provider, node, &actions, NULL, argv, environ) != 0) {
+        return -1;
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(in[0]);
+    (void)close(out[1]);
+    provider_input = in[1];
+    char port[16] = {0};
+    for (size_t length = 0; length + 1 < sizeof port && strchr(port, '\n') == NULL;) {
+        ssize_t n = read(out[0], port + length, sizeof port - 1 - length);
+        if (n <= 0) {
+            return -1;
+        }
+        length += (size_t)n;
+    }
+    (void)close(out[0]);
+    free(argv[0]);
+    free(argv[1]);
+    (void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%ld", strtol(port, NULL, 10));
+    set_keys(KEY);
+    return e2e_setup(state);
+}
+
+static int stop_provider(void **state) {
+    if (provider > 0) {
+        (void)close(provider_input);
+        (void)waitpid(provider, NULL, 0);
+        provider = 0;
+    }
+    return e2e_teardown(state);
+}
+
+static void need_provider(void) {
+    if (provider == 0) {
+        print_message(
+                "there is no node to run the fake provider: nothing is tested of the agent\n");
+        skip();
+    }
+}
+
+/* What it was sent; release with yyjson_doc_free(). */
+static yyjson_doc *requests(void) {
+    const char *port = strrchr(endpoint, ':') + 1;
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)strtol(port, NULL, 10)),
+                                  .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const char request[] = "GET /requests HTTP/1.0\r\nHost: localhost\r\n\r\n";
+    static char text[1 << 20];
+    size_t length = 0;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(write(fd, request, sizeof request - 1), sizeof request - 1);
+    for (ssize_t n; (n = read(fd, text + length, sizeof text - 1 - length)) > 0;) {
+        length += (size_t)n;
+    }
+    text[length] = '\0';
+    (void)close(fd);
+    const char *body = strstr(text, "\r\n\r\n");
+    assert_non_null(body);
+    yyjson_doc *doc = yyjson_read(body + 4, strlen(body + 4), 0);
+    assert_non_null(doc);
+    return doc;
+}
+
+static size_t request_count(void) {
+    yyjson_doc *doc = requests();
+    size_t count = yyjson_arr_size(yyjson_doc_get_root(doc));
+    yyjson_doc_free(doc);
+    return count;
+}
+
+/* Fail unless the values at these pointers into the requests are so: pairs, up to NULL. */
+static void expect_requests(const char *file, int line, const char *const *pairs) {
+    yyjson_doc *doc = requests();
+    for (size_t i = 0; pairs[i] != NULL; i += 2) {
+        char *text = yyjson_val_write(yyjson_doc_ptr_get(doc, pairs[i]), 0, NULL);
+        expect_match(file, line, text != NULL ? text : "", pairs[i + 1]);
+        free(text);
+    }
+    yyjson_doc_free(doc);
+}
+#define EXPECT_REQUESTS(...) expect_requests(__FILE__, __LINE__, ARGS(__VA_ARGS__))
+
+/* The task goes first, so that something always follows. */
+#define TASK                 "agent", "--endpoint", endpoint, "What is 2 + 3?", "--model"
+#define AGENT(...)           RUN(TASK, __VA_ARGS__)
+#define AGENT_WITH(how, ...) run_how(how, ARGS(TASK, __VA_ARGS__))
+#define CALLS_ADD            "toolrack: calls add {\"a\":2,\"b\":3}\ntoolrack: add: 5.0\n"
+#define TRANSCRIPT           "toolrack: transcript: state/transcripts/2*.jsonl\n"
+
+/* The one transcript, as text; release with free(). */
+static char *transcript(void) {
+    DIR *dir = opendir("state/transcripts");
+    assert_non_null(dir);
+    char path[512] = "";
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            assert_string_equal(path, "");
+            (void)snprintf(path, sizeof path, "state/transcripts/%s", entry->d_name);
+        }
+    }
+    (void)closedir(dir);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    char *text = calloc(1, (size_t)status.st_size + 1);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_non_null(text);
+    assert_int_equal(read(fd, text, (size_t)status.st_size), status.st_size);
+    (void)close(fd);
+    return text;
+}
+
+/* ------------------------------------------------------------------- turns */
+
+static void five_providers_are_spoken(void **state) {
+    (void)state;
+    need_provider();
+    static const char *const formats[] = {"openai", "openai-responses", "anthropic", "gemini",
+                                          "ollama"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        EXPECT(AGENT("talks", "--format", formats[i], "--system", "Be brief."), 0,
+               "Let me add them: \xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80\nThe sum is 5.\n",
+               CALLS_ADD TRANSCRIPT);
+    }
+    EXPECT_REQUESTS("/0/path", "\"/v1/chat/completions\"", "/0/headers/authorization",
+                    "\"Bearer " KEY "\"", "/0/body/messages/0/content", "\"Be brief.\"",
+                    "/1/body/messages/2/tool_calls/0/function/name", "\"add\"",
+                    "/1/body/messages/3/role", "\"tool\"", "/1/body/messages/3/content", "\"5.0\"");
+    EXPECT_REQUESTS("/2/path", "\"/v1/responses\"", "/2/headers/authorization",
+                    "\"Bearer " KEY "\"", "/2/body/instructions", "\"Be brief.\"",
+                    "/3/body/input/2/type", "\"function_call\"", "/3/body/input/3/type",
+                    "\"function_call_output\"");
+    EXPECT_REQUESTS("/4/path", "\"/v1/messages\"", "/4/headers/x-api-key", "\"" KEY "\"",
+                    "/4/headers/authorization", "", "/4/headers/anthropic-version", "\"20*\"",
+                    "/4/body/max_tokens", "8192", "/4/body/system", "\"Be brief.\"",
+                    "/5/body/messages/1/content/1/type", "\"tool_use\"",
+                    "/5/body/messages/2/content/0/type", "\"tool_result\"");
+    EXPECT_REQUESTS("/6/path", "\"/v1beta/models/talks:streamGenerateContent?alt=sse\"",
+                    "/6/headers/x-goog-api-key", "\"" KEY "\"",
+                    "/6/body/systemInstruction/parts/0/text", "\"Be brief.\"",
+                    "/7/body/contents/1/parts/1/thoughtSignature", "\"c2lnbmVk\"",
+                    "/7/body/contents/2/parts/0/functionResponse/name", "\"add\"");
+    EXPECT_REQUESTS("/8/path", "\"/api/chat\"", "/8/headers/authorization", "",
+                    "/9/body/messages/3/tool_name", "\"add\"", "/10", "");
+}
+
+static void tools_are_told_to_the_model(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("text-only"), 0, "Nothing to do.\n", TRANSCRIPT);
+    EXPECT(AGENT("text-only", "--format", "gemini"), 0, "Nothing to do.\n", TRANSCRIPT);
+    EXPECT(AGENT_WITH(&(struct how){.plugins = "."}, "text-only", "--format", "gemini"), 0,
+           "Nothing to do.\n", TRANSCRIPT);
+    EXPECT_REQUESTS("/0/body/tools/0/function/name", "\"*\"", "/0/body/tools/0/function/parameters",
+                    "{*}", "/1/body/tools/0/functionDeclarations/0/parametersJsonSchema", "{*}",
+                    "/2/body/tools", "");
+}
+
+static void calls_of_one_message_run_side_by_side(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("parallel"), 0, "The sum is 5 and \"HELLO\" and 9 and 42.\n",
+           "toolrack: calls add *toolrack: calls greet *toolrack: calls add *toolrack: calls add "
+           "*toolrack: add: 5.0\ntoolrack: greet: HELLO\ntoolrack: add: 9.0\ntoolrack: add: "
+           "42.0\n" TRANSCRIPT);
+    EXPECT_JSON(AGENT("two-turn", "--json"), 0, "/text", "\"The sum is 5.\"", "/steps", "2",
+                "/calls", "1", "/transcript", "\"state/transcripts/*.jsonl\"");
+}
+
+static void a_wrong_call_is_told_to_the_model(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("bad-arguments"), 0, "The sum is \"InvalidArguments: *\".\n", NULL);
+    EXPECT(AGENT("wrong-tool"), 0, "The sum is \"NotFound: *'subtract'*\".\n", NULL);
+}
+
+static void a_model_that_never_stops_is_stopped(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("endless", "--max-steps", "3"), 1, "",
+           "*toolrack: LimitExceeded: the model still calls tools after 3 steps; *\n");
+    assert_int_equal(request_count(), 3);
+    EXPECT(AGENT("endless"), 1, "", "*after 20 steps; *\n");
+    assert_int_equal(request_count(), 23);
+}
+
+/* ------------------------------------------------------------------ failures */
+
+static void a_stream_may_be_cut_anywhere(void **state) {
+    (void)state;
+    need_provider();
+    static const char *const formats[] = {"openai", "openai-responses", "anthropic", "gemini",
+                                          "ollama"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        EXPECT(AGENT("odd-cuts", "--format", formats[i]), 0,
+               "Let me add them: \xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80\nThe sum is 5.\n",
+               CALLS_ADD TRANSCRIPT);
+        EXPECT(AGENT("broken-stream", "--format", formats[i]), 1, NULL,
+               "*toolrack: InputOutput: the response broke off: *\n");
+        EXPECT(AGENT("no-end", "--format", formats[i]), 1, NULL,
+               "*toolrack: Invalid: the response broke off before its end, *\n");
+        EXPECT(AGENT("no-stream", "--format", formats[i]), 1, "", "*toolrack: Invalid: *<html>*\n");
+    }
+}
+
+static void a_busy_provider_is_asked_again(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("busy"), 0, "The sum is 5.\n",
+           "toolrack: the provider answers 429; asking again in 1000 ms\n" CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("busy-until"), 0, "The sum is 5.\n",
+           "toolrack: the provider answers 429; asking again in 0 ms\n" CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("stumbles"), 0, "The sum is 5.\n",
+           "toolrack: the provider answers 500; asking again in 500 ms\n"
+           "toolrack: the provider answers 529; asking again in 1000 ms\n" CALLS_ADD TRANSCRIPT);
+    size_t before = request_count();
+    EXPECT(AGENT("down"), 1, "", "*toolrack: InputOutput: http://* answers 503, 5 times: *\n");
+    assert_int_equal(request_count(), before + 5);
+}
+
+static void other_failures_are_final(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("moved"), 1, "", "*toolrack: Invalid: * answers 307, a redirect, *\n");
+    EXPECT(AGENT("nobody"), 3, "",
+           "*toolrack: NotFound: * answers 404: there is no model nobody\n");
+    assert_int_equal(request_count(), 2);
+    EXPECT(RUN("agent", "--endpoint", "http://127.0.0.1:1", "--model", "m", "task"), 1, "",
+           "*toolrack: InputOutput: the provider cannot be reached: http://127.0.0.1:1/*\n");
+}
+
+static void a_key_is_shown_nowhere(void **state) {
+    (void)state;
+    need_provider();
+    struct run run = AGENT("refuses", "--verbose");
+    assert_int_equal(run.exit, 5);
+    EXPECT_MATCH(run.err, "*PermissionDenied: * answers 401: no answer for \"Bearer *\" today\n");
+    assert_non_null(strstr(run.err, "Bearer *****"));
+    assert_null(strstr(run.err, KEY));
+    run_finish(&run);
+    char *text = transcript();
+    EXPECT_MATCH(text, "{\"kind\":\"beginning\",*\"kind\":\"end\",*PermissionDenied*}\n");
+    assert_null(strstr(text, KEY));
+    free(text);
+    set_keys("");
+    EXPECT(AGENT("refuses", "--transcript", "here.jsonl"), 5, "",
+           "toolrack: transcript: here.jsonl\n* answers 401: *; the environment has no "
+           "OPENAI_API_KEY\n");
+    set_keys("two\nlines");
+    EXPECT(AGENT("refuses"), 2, "", "toolrack: OPENAI_API_KEY holds something else *\n");
+}
+
+static void a_transcript_is_kept(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("two-turn"), 0, "The sum is 5.\n", NULL);
+    char *text = transcript();
+    EXPECT_MATCH(text,
+                 "{\"kind\":\"beginning\",\"time\":\"20*Z\",\"beginning\":{\"url\":\"http://*\","
+                 "\"format\":\"openai\",\"body\":{\"model\":\"two-turn\",*What is 2 + 3?*}}\n"
+                 "{\"kind\":\"request\",*\"request\":{\"step\":1,\"try\":1,\"messages\":1}}\n"
+                 "{\"kind\":\"message\",*\"tool_calls\"*}\n"
+                 "{\"kind\":\"results\",*\"5.0\"*}\n"
+                 "{\"kind\":\"request\",*\"request\":{\"step\":2,\"try\":1,\"messages\":3}}\n"
+                 "{\"kind\":\"message\",*The sum is 5.*}\n"
+                 "{\"kind\":\"end\",*\"end\":{\"steps\":2,\"calls\":1}}\n");
+    free(text);
+    EXPECT(AGENT("two-turn", "--transcript", "nowhere/file"), 1, "",
+           "toolrack: InputOutput: cannot write the transcript nowhere/file: *\n");
+}
+
+/* ----------------------------------------------------------------- the person */
+
+static void the_person_is_asked_once_for_each_call(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT_WITH(&(struct how){.typed = "y\nn\n"}, "erases"), 0,
+           "The sum is \"*\" and \"*\".\n",
+           "*Let it run? *[N]o: *Let it run? *[N]o: *PermissionDenied*");
+    EXPECT(AGENT("erases"), 0,
+           "The sum is \"ConfirmationRequired: *\" and \"ConfirmationRequired: *\".\n", NULL);
+}
+
+static void ctrl_c_ends_calls_and_requests(void **state) {
+    (void)state;
+    need_provider();
+    struct how how = {.wait_for = "calls slow", .send = SIGINT};
+    struct run run = AGENT_WITH(&how, "slow-tool");
+    assert_int_equal(run.signal, SIGINT);
+    EXPECT_MATCH(run.err, "*toolrack: Cancelled: the conversation was interrupted\n*");
+    run_finish(&run);
+    assert_int_equal(request_count(), 1);
+    static const char *const models[] = {"hangs", "silent"};
+    how.wait_for = "step 1: asks";
+    for (size_t i = 0; i < 2; i++) {
+        run = AGENT_WITH(&how, models[i], "--verbose");
+        assert_int_equal(run.signal, SIGINT);
+        EXPECT_MATCH(run.err, "*toolrack: Cancelled: the conversation was interrupted\n");
+        run_finish(&run);
+    }
+    how.typed = "";
+    how.wait_for = "[N]o: ";
+    run = AGENT_WITH(&how, "erases");
+    assert_int_equal(run.signal, SIGINT);
+    run_finish(&run);
+}
+
+static void nothing_is_asked_of_a_closed_pipe(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT_WITH(&(struct how){.no_output = true}, "hangs"), 1, "",
+           "*toolrack: cannot write to standard output: *\n");
+}
+
+static void a_wrong_command_line_is_explained(void **state) {
+    (void)state;
+    EXPECT(RUN("agent", "--model", "m", "task"), 2, "",
+           "toolrack: agent needs --endpoint URL: *\n");
+    EXPECT(RUN("agent", "--endpoint", "http://x", "task"), 2, "",
+           "toolrack: agent needs --model NAME: *\n");
+#define WRONG(...) RUN("agent", "--model", "m", "task", "--endpoint", __VA_ARGS__)
+    EXPECT(WRONG("http://x", "--format", "smoke"), 2, "", "toolrack: *smoke*openai*\n");
+    EXPECT(WRONG("http://x", "--format", "mcp"), 2, "",
+           "toolrack: no provider of models speaks *\n");
+    EXPECT(WRONG("http://x", "--max-steps", "0"), 2, "",
+           "toolrack: --max-steps takes a number *\n");
+    EXPECT(WRONG("ftp://x"), 2, "", "toolrack: an endpoint begins with https:// or http://*\n");
+    EXPECT(WRONG("http://me:secret@x"), 2, "", "toolrack: an endpoint is no more than *\n");
+    EXPECT(WRONG("http://x?key=secret"), 2, "", "toolrack: an endpoint is no more than *\n");
+    EXPECT(WRONG("no url"), 2, "", "toolrack: the endpoint is no URL: *\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start_provider, stop_provider)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(five_providers_are_spoken),
+            TEST(tools_are_told_to_the_model),
+            TEST(calls_of_one_message_run_side_by_side),
+            TEST(a_wrong_call_is_told_to_the_model),
+            TEST(a_model_that_never_stops_is_stopped),
+            TEST(a_stream_may_be_cut_anywhere),
+            TEST(a_busy_provider_is_asked_again),
+            TEST(other_failures_are_final),
+            TEST(a_key_is_shown_nowhere),
+            TEST(a_transcript_is_kept),
+            TEST(the_person_is_asked_once_for_each_call),
+            TEST(ctrl_c_ends_calls_and_requests),
+            TEST(nothing_is_asked_of_a_closed_pipe),
+            TEST(a_wrong_command_line_is_explained),
+    };
+    return cmocka_run_group_tests_name("agent", tests, NULL, NULL);
+}

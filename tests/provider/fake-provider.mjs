@@ -1,0 +1,359 @@
+// fake-provider.mjs - a provider of models on loopback that plays scripted parts.
+//
+// It speaks the five formats, streamed or whole, as their types have it, and knows no more of the
+// tools than what a request says. Which part it plays is the name of the model; what it says
+// depends on the results that the request holds. It prints its port on one line, and ends when its
+// standard input does.
+//
+// GET /requests gives what it was sent: an array of path, headers, body, and whether the client
+// went away before the response ended.
+import http from 'node:http';
+
+// ------------------------------------------------------------------ formats
+// Each format: which path it has, whether a request wants a stream, the results in a request (texts
+// or values), and an answer {text, calls: [{name, args}]} as stream or whole. Arguments that are a
+// string are sent as they are where the format has them as text.
+
+const sse = (data, event) =>
+    (event ? `event: ${event}\n` : '') + `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+const argumentsText = (args) => (typeof args === 'string' ? args : JSON.stringify(args));
+const halves = (text) => {
+    const middle = Math.ceil(text.length / 2);
+    return [text.slice(0, middle), text.slice(middle)];
+};
+// Texts of JSON become what they stand for.
+const valueOf = (content) => {
+    const text = Array.isArray(content) ? content.map((block) => block.text ?? '').join('') : content;
+    if (typeof text !== 'string') {
+        return text;
+    }
+    try {
+        return JSON.parse(text);
+    } catch {
+        return text;
+    }
+};
+
+const openai = {
+    path: /^(\/v1)?\/chat\/completions$/,
+    streams: (body) => body.stream === true,
+    results: (body) => body.messages.filter((m) => m.role === 'tool').map((m) => valueOf(m.content)),
+    calls: (answer) => answer.calls.map((call, index) => ({
+        index, id: `call_${answer.turn}_${index}`, type: 'function',
+        function: {name: call.name, arguments: argumentsText(call.args)},
+    })),
+    reason: (answer) => (answer.calls.length > 0 ? 'tool_calls' : 'stop'),
+    whole(answer, body) {
+        const calls = this.calls(answer).map(({index, ...call}) => call);
+        const message = {role: 'assistant', content: answer.text || null, refusal: null};
+        return {
+            id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: body.model,
+            choices: [{index: 0, finish_reason: this.reason(answer), logprobs: null,
+                       message: calls.length > 0 ? {...message, tool_calls: calls} : message}],
+            usage: {prompt_tokens: 1, completion_tokens: 1, total_tokens: 2},
+        };
+    },
+    stream(answer, body) {
+        const chunk = (delta, reason = null) => sse({
+            id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: body.model,
+            choices: [{index: 0, delta, finish_reason: reason}],
+        });
+        const out = [chunk({role: 'assistant', content: ''})];
+        for (const piece of answer.text ? halves(answer.text) : []) {
+            out.push(chunk({content: piece}));
+        }
+        const calls = this.calls(answer);
+        for (const call of calls) {
+            out.push(chunk({tool_calls: [{...call, function: {...call.function, arguments: ''}}]}));
+        }
+        // The pieces of parallel calls come mixed.
+        for (const half of [0, 1]) {
+            for (const call of calls) {
+                out.push(chunk({tool_calls: [{index: call.index,
+                                              function: {arguments: halves(call.function.arguments)[half]}}]}));
+            }
+        }
+        out.push(chunk({}, this.reason(answer)), sse('[DONE]'));
+        return out;
+    },
+};
+
+const responses = {
+    path: /^(\/v1)?\/responses$/,
+    streams: (body) => body.stream === true,
+    results: (body) => (Array.isArray(body.input) ? body.input : [])
+        .filter((item) => item.type === 'function_call_output').map((item) => valueOf(item.output)),
+    items(answer) {
+        const items = answer.calls.map((call, index) => ({
+            type: 'function_call', id: `fc_${answer.turn}_${index}`, call_id: `call_${answer.turn}_${index}`,
+            name: call.name, arguments: argumentsText(call.args), status: 'completed',
+        }));
+        return !answer.text ? items : [{
+            type: 'message', id: `msg_${answer.turn}`, role: 'assistant', status: 'completed',
+            content: [{type: 'output_text', text: answer.text, annotations: [], logprobs: []}],
+        }, ...items];
+    },
+    whole(answer, body) {
+        return {
+            id: `resp_${answer.turn}`, object: 'response', created_at: 1, status: 'completed', model: body.model,
+            error: null, incomplete_details: null, instructions: null, metadata: {}, parallel_tool_calls: true,
+            temperature: 1, top_p: 1, tool_choice: 'auto', tools: [], output: this.items(answer),
+        };
+    },
+    stream(answer, body) {
+        let number = 0;
+        const event = (type, data) => sse({type, sequence_number: number++, ...data}, type);
+        const response = this.whole(answer, body);
+        const out = [event('response.created', {response: {...response, status: 'in_progress', output: []}})];
+        this.items(answer).forEach((item, output_index) => {
+            const at = {item_id: item.id, output_index};
+            if (item.type === 'message') {
+                out.push(event('response.output_item.added',
+                               {output_index, item: {...item, status: 'in_progress', content: []}}));
+                out.push(event('response.content_part.added', {...at, content_index: 0,
+                               part: {...item.content[0], text: ''}}));
+                for (const delta of halves(answer.text)) {
+                    out.push(event('response.output_text.delta', {...at, content_index: 0, delta, logprobs: []}));
+                }
+                out.push(event('response.output_text.done', {...at, content_index: 0, text: answer.text, logprobs: []}));
+                out.push(event('response.content_part.done', {...at, content_index: 0, part: item.content[0]}));
+            } else {
+                out.push(event('response.output_item.added',
+                               {output_index, item: {...item, status: 'in_progress', arguments: ''}}));
+                for (const delta of halves(item.arguments)) {
+                    out.push(event('response.function_call_arguments.delta', {...at, delta}));
+                }
+                out.push(event('response.function_call_arguments.done', {...at, name: item.name, arguments: item.arguments}));
+            }
+            out.push(event('response.output_item.done', {output_index, item}));
+        });
+        out.push(event('response.completed', {response}));
+        return out;
+    },
+};
+
+const anthropic = {
+    path: /^\/v1\/messages$/,
+    streams: (body) => body.stream === true,
+    results: (body) => body.messages.flatMap((m) => (Array.isArray(m.content) ? m.content : []))
+        .filter((block) => block.type === 'tool_result').map((block) => valueOf(block.content)),
+    blocks(answer) {
+        const blocks = answer.calls.map((call, index) => ({
+            type: 'tool_use', id: `toolu_${answer.turn}_${index}`, name: call.name, input: call.args,
+        }));
+        return answer.text ? [{type: 'text', text: answer.text}, ...blocks] : blocks;
+    },
+    whole(answer, body) {
+        return {
+            id: `msg_${answer.turn}`, type: 'message', role: 'assistant', model: body.model, content: this.blocks(answer),
+            stop_reason: answer.calls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null,
+            usage: {input_tokens: 1, output_tokens: 1},
+        };
+    },
+    stream(answer, body) {
+        const event = (type, data) => sse({type, ...data}, type);
+        const whole = this.whole(answer, body);
+        const out = [event('message_start', {message: {...whole, content: [], stop_reason: null}}), event('ping', {})];
+        whole.content.forEach((block, index) => {
+            const text = block.type === 'text';
+            out.push(event('content_block_start', {index, content_block: text ? {...block, text: ''} : {...block, input: {}}}));
+            for (const piece of halves(text ? block.text : argumentsText(block.input))) {
+                out.push(event('content_block_delta', {index, delta: text ? {type: 'text_delta', text: piece}
+                                                                          : {type: 'input_json_delta', partial_json: piece}}));
+            }
+            out.push(event('content_block_stop', {index}));
+        });
+        out.push(event('message_delta', {delta: {stop_reason: whole.stop_reason, stop_sequence: null}, usage: {output_tokens: 1}}),
+                 event('message_stop', {}));
+        return out;
+    },
+};
+
+const gemini = {
+    path: /^\/v1(?:beta)?\/models\/([^/:]+):(generateContent|streamGenerateContent)$/,
+    model: (match) => decodeURIComponent(match[1]),
+    streams: (body, match) => match[2] === 'streamGenerateContent',
+    results: (body) => body.contents.flatMap((content) => content.parts).filter((part) => part.functionResponse)
+        .map((part) => valueOf(part.functionResponse.response.output ?? part.functionResponse.response)),
+    response: (parts, reason) => ({
+        candidates: [{index: 0, content: {role: 'model', parts}, ...(reason ? {finishReason: reason} : {})}],
+        usageMetadata: {promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2}, modelVersion: 'fake',
+    }),
+    // Of parallel calls the first has the signature.
+    calls: (answer) => answer.calls.map((call, index) => ({
+        functionCall: {id: `fn_${answer.turn}_${index}`, name: call.name, args: call.args},
+        ...(index === 0 ? {thoughtSignature: 'c2lnbmVk'} : {}),
+    })),
+    whole(answer) {
+        return this.response([...(answer.text ? [{text: answer.text}] : []), ...this.calls(answer)], 'STOP');
+    },
+    stream(answer) {
+        return [...(answer.text ? halves(answer.text) : []).map((text) => sse(this.response([{text}]))),
+                ...this.calls(answer).map((part) => sse(this.response([part]))),
+                sse(this.response([{text: ''}], 'STOP'))];
+    },
+};
+
+const ollama = {
+    path: /^\/api\/chat$/,
+    streams: (body) => body.stream !== false,
+    results: (body) => body.messages.filter((m) => m.role === 'tool').map((m) => valueOf(m.content)),
+    line: (body, message, done) => ({
+        model: body.model, created_at: '2026-01-01T00:00:00Z', message: {role: 'assistant', content: '', ...message}, done,
+        ...(done ? {done_reason: 'stop', total_duration: 1, eval_count: 1} : {}),
+    }),
+    calls: (answer) => answer.calls.map((call, index) => ({function: {index, name: call.name, arguments: call.args}})),
+    whole(answer, body) {
+        const calls = this.calls(answer);
+        return this.line(body, {content: answer.text ?? '', ...(calls.length > 0 ? {tool_calls: calls} : {})}, true);
+    },
+    stream(answer, body) {
+        const messages = [...(answer.text ? halves(answer.text) : []).map((content) => ({content})),
+                          ...this.calls(answer).map((call) => ({tool_calls: [call]}))];
+        return [...messages.map((message) => this.line(body, message, false)), this.line(body, {}, true)]
+            .map((line) => `${JSON.stringify(line)}\n`);
+    },
+};
+
+const formats = [openai, responses, anthropic, gemini, ollama];
+
+// -------------------------------------------------------------------- parts
+
+const sum = (results) => `The sum is ${results.map((value) => JSON.stringify(value)).join(' and ')}.`;
+const add = (a, b) => ({name: 'add', args: {a, b}});
+// The calls first, and once there are results, a text about them.
+const twoTurns = (calls, text = '') => (results) =>
+    (results.length === 0 ? {text, calls} : {text: sum(results), calls: []});
+
+// What each model says to the results that a request holds; `how` are the ways in which it is sent.
+const parts = {
+    'two-turn': {say: twoTurns([add(2, 3)])},
+    'talks': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n')},
+    'text-only': {say: () => ({text: 'Nothing to do.', calls: []})},
+    'parallel': {say: twoTurns([add(2, 3), {name: 'greet', args: {name: 'Ada', loud: true}}, add(4, 5), add(40, 2)])},
+    'odd-cuts': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n'), how: 'cut'},
+    'broken-stream': {say: twoTurns([add(2, 3)], 'Let me add'), how: 'break'},
+    'no-end': {say: twoTurns([add(2, 3)], 'Let me add'), how: 'no end'},
+    'no-stream': {say: twoTurns([add(2, 3)]), how: 'garbage'},
+    'endless': {say: (results) => ({text: '', calls: [add(results.length, 1)]})},
+    'bad-arguments': {say: twoTurns([{name: 'add', args: '{"a": 2, "b": '}])},
+    'wrong-tool': {say: twoTurns([{name: 'subtract', args: {a: 2, b: 3}}])},
+    'erases': {say: twoTurns([{name: 'erase', args: {}}, {name: 'erase', args: {}}])},
+    'slow-tool': {say: twoTurns([{name: 'slow', args: {}}, {name: 'slow', args: {}}])},
+    'hangs': {say: () => ({text: 'Let me think', calls: []}), how: 'hang'},
+    'silent': {how: 'silence'},
+    // Failures come first, the two turns after them.
+    'busy': {say: twoTurns([add(2, 3)]), fails: [[429, {'retry-after': '1'}]]},
+    'busy-until': {say: twoTurns([add(2, 3)]), fails: [[429, {'retry-after': 'Thu, 01 Jan 1970 00:00:00 GMT'}]]},
+    'stumbles': {say: twoTurns([add(2, 3)]), fails: [[500, {}], [529, {}]]},
+    'down': {fails: Array(20).fill([503, {'retry-after': '0'}])},
+    'refuses': {fails: Array(20).fill([401, {}])},
+    'moved': {fails: Array(20).fill([307, {location: '/elsewhere'}])},
+};
+
+const requests = [];
+const failed = new Map(); // how often a model has failed
+
+function fail(response, request, model, [status, headers]) {
+    // A careless provider repeats the key that it was given.
+    const key = request.headers.authorization ?? request.headers['x-api-key'] ?? request.headers['x-goog-api-key'];
+    failed.set(model, (failed.get(model) ?? 0) + 1);
+    response.writeHead(status, {'content-type': 'application/json', ...headers});
+    response.end(JSON.stringify({error: {type: 'error', code: status, message: `no answer for "${key}" today`}}));
+}
+
+// Each piece a write of its own, in a turn of its own of the event loop.
+function sendPieces(response, pieces, end) {
+    const next = (at) => {
+        if (at === pieces.length) {
+            end();
+        } else if (!response.destroyed) {
+            response.write(pieces[at], () => setImmediate(next, at + 1));
+        }
+    };
+    next(0);
+}
+
+// Pieces of one to seven bytes: cut within characters, lines and escapes.
+function cut(text) {
+    const bytes = Buffer.from(text);
+    const pieces = [];
+    for (let at = 0, length = 1; at < bytes.length; at += length, length = length % 7 + 1) {
+        pieces.push(bytes.subarray(at, at + length));
+    }
+    return pieces;
+}
+
+function sendStream(response, format, pieces, how) {
+    response.writeHead(200, {'content-type': format === ollama ? 'application/x-ndjson' : 'text/event-stream'});
+    const most = how === 'break' || how === 'no end' ? pieces.slice(0, Math.ceil(pieces.length / 2))
+        : how === 'hang' ? pieces.slice(0, 3)
+        : how === 'cut' ? cut(pieces.join(''))
+        : how === 'garbage' ? ['<html>Bad gateway</html>\n\n'] : pieces;
+    sendPieces(response, most, () => {
+        if (how === 'break') {
+            response.destroy();
+        } else if (how !== 'hang') {
+            response.end();
+        }
+    });
+}
+
+function play(request, response, body, format, match) {
+    const model = format.model ? format.model(match) : body.model;
+    const part = parts[model];
+    if (part === undefined) {
+        response.writeHead(404, {'content-type': 'application/json'});
+        response.end(JSON.stringify({error: {message: `there is no model ${model}`}}));
+        return;
+    }
+    const failure = (part.fails ?? [])[failed.get(model) ?? 0];
+    if (failure !== undefined) {
+        fail(response, request, model, failure);
+        return;
+    }
+    if (part.how === 'silence') {
+        return;
+    }
+    const results = format.results(body);
+    const answer = {...part.say(results), turn: results.length};
+    if (format.streams(body, match)) {
+        sendStream(response, format, format.stream(answer, body), part.how);
+    } else {
+        response.writeHead(200, {'content-type': 'application/json'});
+        response.end(JSON.stringify(format.whole(answer, body)));
+    }
+}
+
+const server = http.createServer((request, response) => {
+    const pieces = [];
+    request.on('data', (piece) => pieces.push(piece));
+    request.on('end', () => {
+        const path = new URL(request.url, 'http://localhost').pathname;
+        if (request.method === 'GET' && path === '/requests') {
+            response.writeHead(200, {'content-type': 'application/json'});
+            response.end(JSON.stringify(requests));
+            return;
+        }
+        const entry = {path: request.url, headers: request.headers, body: null, aborted: false};
+        requests.push(entry);
+        response.on('close', () => {
+            entry.aborted = !response.writableFinished;
+        });
+        const format = formats.find((candidate) => candidate.path.test(path));
+        try {
+            entry.body = JSON.parse(Buffer.concat(pieces).toString());
+            play(request, response, entry.body, format, format.path.exec(path));
+        } catch (error) {
+            response.writeHead(400, {'content-type': 'application/json'});
+            response.end(JSON.stringify({error: {message: `${request.method} ${path}: ${error.message}`}}));
+        }
+    });
+});
+
+server.listen(0, '127.0.0.1', () => {
+    process.stdout.write(`${server.address().port}\n`);
+});
+// Whoever started it holds the other end of a pipe: it does not outlive them.
+process.stdin.resume();
+process.stdin.on('end', () => process.exit(0));

@@ -1,0 +1,319 @@
+/* The parts of a conversation with a model that need no network. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "cli/agent/conversation.h"
+#include "cli/agent/endpoint.h"
+#include "cli/agent/keys.h"
+#include "cli/agent/libcurl.h"
+#include "cli/agent/retry.h"
+#include "cli/agent/said.h"
+#include "cli/agent/transcript.h"
+
+static int load(void **state) {
+    (void)state;
+    return libcurl_load(NULL);
+}
+
+/* ---------------------------------------------------------------- endpoints */
+
+static void assert_url(enum toolrack_format format, const char *base, const char *model,
+                       const char *expected) {
+    CLEANUP(freep) char *url = NULL;
+    struct toolrack_error err;
+    assert_int_equal(endpoint_url(format, base, model, &url, &err), 0);
+    assert_string_equal(url, expected);
+}
+
+static void endpoints_are_completed(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *base;
+        const char *expected;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI, "https://a.example", "https://a.example/v1/chat/completions"},
+            {TOOLRACK_FORMAT_OPENAI, "https://a.example/", "https://a.example/v1/chat/completions"},
+            {TOOLRACK_FORMAT_OPENAI, "http://h:8080/v1", "http://h:8080/v1/chat/completions"},
+            {TOOLRACK_FORMAT_OPENAI, "http://h/p/v1//", "http://h/p/v1/chat/completions"},
+            {TOOLRACK_FORMAT_OPENAI, "http://h/v1/chat/completions",
+             "http://h/v1/chat/completions"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES, "http://h/v1", "http://h/v1/responses"},
+            {TOOLRACK_FORMAT_ANTHROPIC, "http://[::1]:9", "http://[::1]:9/v1/messages"},
+            {TOOLRACK_FORMAT_OLLAMA, "http://h:11434", "http://h:11434/api/chat"},
+            {TOOLRACK_FORMAT_OLLAMA, "http://h:11434/api", "http://h:11434/api/chat"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        assert_url(cases[i].format, cases[i].base, "m", cases[i].expected);
+    }
+    assert_url(TOOLRACK_FORMAT_GEMINI, "https://g.example", "gemini-x",
+               "https://g.example/v1beta/models/gemini-x:streamGenerateContent?alt=sse");
+    assert_url(TOOLRACK_FORMAT_GEMINI, "https://g.example/v1", "gemini-x",
+               "https://g.example/v1/models/gemini-x:streamGenerateContent?alt=sse");
+    assert_url(TOOLRACK_FORMAT_GEMINI, "https://g.example/v1beta", "tunedModels/a b",
+               "https://g.example/v1beta/tunedModels/a%20b:streamGenerateContent?alt=sse");
+}
+
+static void endpoints_hold_no_keys_and_go_nowhere_else(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"",
+                                        "a b",
+                                        "h",
+                                        "file:///etc/passwd",
+                                        "ftp://h",
+                                        "http://user@h",
+                                        "http://user:word@h",
+                                        "http://h/?key=1",
+                                        "http://h/#here"};
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        char *url = NULL;
+        struct toolrack_error err;
+        assert_int_equal(endpoint_url(TOOLRACK_FORMAT_OPENAI, wrong[i], "m", &url, &err),
+                         TOOLRACK_E_INVALID);
+        assert_null(url);
+    }
+    char *url = NULL;
+    assert_int_equal(endpoint_url(TOOLRACK_FORMAT_MCP, "http://h", "m", &url, NULL),
+                     TOOLRACK_E_INVALID);
+}
+
+/* ------------------------------------------------------------------ retries */
+
+#define NOW 784111777 /* Sun, 06 Nov 1994 08:49:37 GMT */
+
+static void retry_after_is_seconds_or_a_date(void **state) {
+    (void)state;
+    static const struct {
+        const char *value;
+        uint32_t ms;
+    } cases[] = {{"0", 0},
+                 {"7", 7000},
+                 {" 7 ", 7000},
+                 {"119", 119000},
+                 {"120", RETRY_AFTER_MS_MAX},
+                 {"99999999999999999999999999", RETRY_AFTER_MS_MAX},
+                 {"Sun, 06 Nov 1994 08:49:47 GMT", 10000},
+                 {"Sunday, 06-Nov-94 08:49:47 GMT", 10000},
+                 {"Sun Nov  6 08:49:47 1994", 10000},
+                 {"Sun, 06 Nov 1994 08:49:37 GMT", 0},
+                 {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
+                 {"Fri, 31 Dec 2100 00:00:00 GMT", RETRY_AFTER_MS_MAX}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        uint32_t ms = 1;
+        assert_true(retry_after(cases[i].value, NOW, &ms));
+        assert_int_equal(ms, cases[i].ms);
+    }
+    static const char *const wrong[] = {"", "-1", "1.5", "soon", "7 s"};
+    uint32_t ms = 42;
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        assert_false(retry_after(wrong[i], NOW, &ms));
+    }
+    assert_false(retry_after(NULL, NOW, &ms));
+    assert_int_equal(ms, 42);
+}
+
+static void waits_double_up_to_a_limit(void **state) {
+    (void)state;
+    assert_int_equal(retry_wait_ms(1), RETRY_WAIT_MS_FIRST);
+    assert_int_equal(retry_wait_ms(2), 2 * RETRY_WAIT_MS_FIRST);
+    assert_int_equal(retry_wait_ms(4), 8 * RETRY_WAIT_MS_FIRST);
+    assert_int_equal(retry_wait_ms(1000), RETRY_WAIT_MS_MAX);
+    assert_true(retry_is_worthwhile(429));
+    assert_true(retry_is_worthwhile(529));
+    assert_false(retry_is_worthwhile(400));
+    assert_false(retry_is_worthwhile(200));
+}
+
+/* --------------------------------------------------------------------- keys */
+
+static void keys_come_from_the_environment(void **state) {
+    (void)state;
+    struct key key;
+    (void)unsetenv("GEMINI_API_KEY");
+    (void)setenv("GOOGLE_API_KEY", "g-1", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_GEMINI, &key, NULL), 0);
+    assert_string_equal(key.header, "x-goog-api-key: g-1");
+    key_finish(&key);
+    (void)setenv("GEMINI_API_KEY", "g-2", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_GEMINI, &key, NULL), 0);
+    assert_string_equal(key.value, "g-2");
+    key_finish(&key);
+    (void)setenv("OPENAI_API_KEY", "o", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI_RESPONSES, &key, NULL), 0);
+    assert_string_equal(key.header, "Authorization: Bearer o");
+    key_finish(&key);
+    (void)setenv("ANTHROPIC_API_KEY", "", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_ANTHROPIC, &key, NULL), 0);
+    assert_null(key.header);
+    assert_string_equal(key.variable, "ANTHROPIC_API_KEY");
+    key_finish(&key);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OLLAMA, &key, NULL), 0);
+    assert_null(key.header);
+    assert_null(key.variable);
+    struct toolrack_error err;
+    (void)setenv("OPENAI_API_KEY", "secret\r\nX-Other: 1", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, &key, &err), TOOLRACK_E_INVALID);
+    assert_null(strstr(err.message, "secret"));
+}
+
+static void keys_are_blotted_out(void **state) {
+    (void)state;
+    const struct key key = {.value = (char[]){"abc"}};
+    char text[] = "abc ab abcabc";
+    key_redact(&key, text, strlen(text));
+    assert_string_equal(text, "*** ab ******");
+    const struct key none = {0};
+    char other[] = "abc";
+    key_redact(&none, other, strlen(other));
+    assert_string_equal(other, "abc");
+}
+
+/* ------------------------------------------------------------- conversations */
+
+static void assert_body(enum toolrack_format format, const char *system, const char *tools,
+                        const char *message, const char *results, const char *expected) {
+    struct conversation conversation;
+    CLEANUP(buf_finish) struct buf body = BUF_INIT;
+    assert_int_equal(
+            conversation_init(&conversation, format, "m", system, tools, "do \"it\"", NULL), 0);
+    if (message != NULL) {
+        assert_int_equal(conversation_add_message(&conversation, message, strlen(message), NULL),
+                         0);
+        assert_int_equal(conversation_add_results(&conversation, results, strlen(results), NULL),
+                         0);
+    }
+    assert_int_equal(conversation_body(&conversation, &body, NULL), 0);
+    assert_string_equal(body.data, expected);
+    conversation_finish(&conversation);
+}
+
+static void bodies_are_as_their_providers_want_them(void **state) {
+    (void)state;
+    assert_body(TOOLRACK_FORMAT_OPENAI, NULL, "[]", NULL, NULL,
+                "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"do "
+                "\\\"it\\\"\"}],\"stream\":true}");
+    assert_body(TOOLRACK_FORMAT_OPENAI, "s", "[1]",
+                "{\"choices\":[{\"message\":{\"role\":\"assistant\",\"n\":1.50}}]}", "[{\"r\":1}]",
+                "{\"model\":\"m\",\"tools\":[1],\"messages\":[{\"role\":\"system\",\"content\":"
+                "\"s\"},{\"role\":\"user\",\"content\":\"do \\\"it\\\"\"},{\"role\":\"assistant\","
+                "\"n\":1.50},{\"r\":1}],\"stream\":true}");
+    assert_body(TOOLRACK_FORMAT_OPENAI_RESPONSES, "s", "[1]", "[{\"i\":1},{\"i\":2}]",
+                "[{\"r\":1}]",
+                "{\"model\":\"m\",\"instructions\":\"s\",\"tools\":[1],\"input\":[{\"role\":"
+                "\"user\",\"content\":\"do \\\"it\\\"\"},{\"i\":1},{\"i\":2},{\"r\":1}],\"stream\":"
+                "true}");
+    assert_body(TOOLRACK_FORMAT_ANTHROPIC, "s", "[1]",
+                "{\"id\":\"x\",\"role\":\"assistant\",\"content\":[{\"c\":1}],\"usage\":{}}",
+                "[{\"r\":1}]",
+                "{\"model\":\"m\",\"max_tokens\":8192,\"system\":\"s\",\"tools\":[1],\"messages\":"
+                "[{\"role\":\"user\",\"content\":\"do \\\"it\\\"\"},{\"role\":\"assistant\","
+                "\"content\":[{\"c\":1}]},{\"r\":1}],\"stream\":true}");
+    assert_body(TOOLRACK_FORMAT_GEMINI, "s", "[{\"functionDeclarations\":[1]}]",
+                "{\"role\":\"model\",\"parts\":[{\"thoughtSignature\":\"x\"}]}", "[{\"r\":1}]",
+                "{\"systemInstruction\":{\"parts\":[{\"text\":\"s\"}]},\"tools\":[{"
+                "\"functionDeclarations\":[1]}],\"contents\":[{\"role\":\"user\",\"parts\":[{"
+                "\"text\":\"do \\\"it\\\"\"}]},{\"role\":\"model\",\"parts\":[{\"thoughtSignature\""
+                ":\"x\"}]},{\"r\":1}]}");
+    assert_body(TOOLRACK_FORMAT_OLLAMA, NULL, "[1]", "{\"message\":{\"role\":\"assistant\"}}",
+                "[{\"r\":1},{\"r\":2}]",
+                "{\"model\":\"m\",\"tools\":[1],\"messages\":[{\"role\":\"user\",\"content\":\"do "
+                "\\\"it\\\"\"},{\"role\":\"assistant\"},{\"r\":1},{\"r\":2}],\"stream\":true}");
+}
+
+static void what_is_no_message_changes_nothing(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"", "{", "[]", "1", "{}", "{\"choices\":[]}"};
+    struct conversation conversation;
+    struct toolrack_error err;
+    assert_int_equal(
+            conversation_init(&conversation, TOOLRACK_FORMAT_OPENAI, "m", NULL, "[]", "t", NULL),
+            0);
+    size_t length = conversation.messages.length;
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        assert_int_equal(conversation_add_message(&conversation, wrong[i], strlen(wrong[i]), &err),
+                         TOOLRACK_E_INVALID);
+        assert_int_equal(conversation.messages.length, length);
+        assert_int_equal(conversation.count, 1);
+    }
+    assert_int_equal(conversation_add_results(&conversation, "{}", 2, &err), TOOLRACK_E_INVALID);
+    conversation_finish(&conversation);
+    assert_int_equal(
+            conversation_init(&conversation, TOOLRACK_FORMAT_OPENAI, "m", NULL, "[]", "\xff", &err),
+            TOOLRACK_E_INVALID);
+}
+
+/* --------------------------------------------------------------------- said */
+
+static void add_line(void *user, const char *text) {
+    buf_add_text(user, text);
+    buf_add_char(user, '|');
+}
+
+static void assert_said(enum toolrack_format format, const char *message, const char *results,
+                        const char *calls, const char *told) {
+    CLEANUP(buf_finish) struct buf lines = BUF_INIT;
+    buf_add_text(&lines, "");
+    (void)said_calls(format, message, strlen(message), add_line, &lines);
+    assert_string_equal(lines.data, calls);
+    buf_clear(&lines);
+    buf_add_text(&lines, "");
+    (void)said_results(format, message, strlen(message), results, strlen(results), add_line,
+                       &lines);
+    assert_string_equal(lines.data, told);
+}
+
+static void calls_and_results_are_shown(void **state) {
+    (void)state;
+    assert_said(TOOLRACK_FORMAT_OPENAI,
+                "{\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":\"{\\n \\\"a\\\": "
+                "2}\"}},{}]}",
+                "[{\"content\":\"5\"},{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}]",
+                "add { \"a\": 2}|<unnamed> |",
+                "add: 5|<unnamed>: [{\"type\":\"text\",\"text\":\"x\"}]|");
+    assert_said(TOOLRACK_FORMAT_OPENAI_RESPONSES,
+                "[{\"type\":\"reasoning\"},{\"call_id\":\"c\",\"name\":\"add\",\"arguments\":\"{}"
+                "\"}]",
+                "[{\"output\":\"5\"}]", "add {}|", "add: 5|");
+    assert_said(TOOLRACK_FORMAT_ANTHROPIC,
+                "{\"content\":[{\"text\":\"t\"},{\"name\":\"add\",\"input\":{\"a\":2}}]}",
+                "[{\"content\":[{\"content\":\"5\",\"is_error\":false}]}]", "add {\"a\":2}|",
+                "add: 5|");
+    assert_said(TOOLRACK_FORMAT_GEMINI,
+                "{\"parts\":[{\"text\":\"t\"},{\"functionCall\":{\"name\":\"add\",\"args\":{}}}]}",
+                "[{\"parts\":[{\"functionResponse\":{\"response\":{\"error\":\"no\"}}}]}]",
+                "add {}|", "add: no|");
+    assert_said(TOOLRACK_FORMAT_OLLAMA, "no JSON", "nor this", "", "");
+}
+
+static void conversations_have_names_of_their_own(void **state) {
+    (void)state;
+    char one[TRANSCRIPT_ID_ROOM];
+    char other[TRANSCRIPT_ID_ROOM];
+    transcript_id(one);
+    transcript_id(other);
+    assert_string_not_equal(one, other);
+    assert_int_equal(strspn(one, "0123456789abcdef-"), strlen(one));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test(endpoints_are_completed),
+            cmocka_unit_test(endpoints_hold_no_keys_and_go_nowhere_else),
+            cmocka_unit_test(retry_after_is_seconds_or_a_date),
+            cmocka_unit_test(waits_double_up_to_a_limit),
+            cmocka_unit_test(keys_come_from_the_environment),
+            cmocka_unit_test(keys_are_blotted_out),
+            cmocka_unit_test(bodies_are_as_their_providers_want_them),
+            cmocka_unit_test(what_is_no_message_changes_nothing),
+            cmocka_unit_test(calls_and_results_are_shown),
+            cmocka_unit_test(conversations_have_names_of_their_own),
+    };
+    return cmocka_run_group_tests_name("agent", tests, load, NULL);
+}
