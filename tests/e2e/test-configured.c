@@ -122,7 +122,8 @@ static void a_definition_comes_before_a_plugin(void **state) {
     strcpy(text, "{\"duplicates\": \"replace\", ");
     e2e_write("toolrack.json", strcat(text, add_tool));
     EXPECT(WITH("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n",
-           "toolrack: warning: *: add 1.0.0 replaces the one of plugin add\n");
+           "toolrack: warning: *: add 1.0.0 replaces the one of plugin add\n"
+           "toolrack: warning: *: Tool 'add' 1.0.0 is not compatible with 1.0.0, *\n");
 }
 
 static void safe_mode_starts_without_them(void **state) {
