@@ -377,7 +377,10 @@ static void read_native(struct reader *reader, yyjson_val *value) {
                                            .tags = definition->tags,
                                            .permission = definition->permission,
                                            .priority = definition->priority,
-                                           .deadline_ms = definition->deadline_ms};
+                                           .deadline_ms = definition->deadline_ms,
+                                           .deprecated = definition->deprecated,
+                                           .purpose = definition->purpose,
+                                           .scenarios = definition->scenarios};
     if (definition->parameters != NULL) {
         say(reader, &(struct problem){.severity = TOOLRACK_WARNING, .rule = "definition-ignored"},
             "/parameters", "remove them",
@@ -506,7 +509,10 @@ static int describe(const struct reader *reader, struct toolrack_error *err) {
                                  .priority = definition->priority,
                                  .deadline_ms = definition->deadline_ms,
                                  .schema = definition->parameters,
-                                 .run = run_nothing};
+                                 .run = run_nothing,
+                                 .deprecated = definition->deprecated,
+                                 .purpose = definition->purpose,
+                                 .scenarios = definition->scenarios};
     const struct tr_tool *const tools[] = {&tool};
     const struct tr_plugin plugin = {.magic = TR_MAGIC,
                                      .size = sizeof plugin,
