@@ -280,7 +280,7 @@ static void what_no_selector_finds(void **state) {
     assert_int_equal(toolrack_submit(host, "", NULL, NULL, NULL, NULL, NULL, &err),
                      TOOLRACK_E_NOT_FOUND);
     expect_error(&err, TOOLRACK_E_NOT_FOUND, "Tool '<unnamed>' not found");
-    assert_string_equal(err.tool, "");
+    assert_string_equal(err.tool, "<unnamed>");
 }
 
 /* What is set is set for a version or for all: what is in a range changes. */
