@@ -571,8 +571,8 @@ static struct store_usage_time *take_times(struct batch *batch, struct tally *ta
     uint32_t count = 0;
     for (uint32_t i = 0; times != NULL && i < STORE_USAGE_BUCKETS; i++) {
         if (atomic_load_explicit(&tally->times[i], memory_order_relaxed) != 0) {
-            times[count++] =
-                    (struct store_usage_time){.bucket = i, .count = take(&tally->times[i])};
+            times[count] = (struct store_usage_time){.bucket = i, .count = take(&tally->times[i])};
+            count++;
         }
     }
     *ret_count = count;

@@ -284,7 +284,8 @@ static void find_quantiles(struct usage_row *row) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < STORE_USAGE_BUCKETS; i++) {
         if (row->times[i] > 0) {
-            times[count++] = (struct store_usage_time){.bucket = i, .count = row->times[i]};
+            times[count] = (struct store_usage_time){.bucket = i, .count = row->times[i]};
+            count++;
         }
     }
     row->sum.p50_ns = store_usage_quantile(times, count, 50);

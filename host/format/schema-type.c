@@ -140,12 +140,12 @@ static bool belongs_to_branch(enum format_keyword keyword) {
 }
 
 static bool is_of_type(yyjson_mut_val *value, const char *type) {
+    if (strcmp(type, "null") == 0) {
+        return yyjson_mut_is_null(value);
+    }
     switch (type[0]) {
     case 's': return yyjson_mut_is_str(value);
     case 'n':
-        if (strcmp(type, "null") == 0) {
-            return yyjson_mut_is_null(value);
-        } /* fallthrough */
     case 'i': return yyjson_mut_is_num(value) || yyjson_mut_is_raw(value);
     case 'b': return yyjson_mut_is_bool(value);
     case 'o': return yyjson_mut_is_obj(value);

@@ -412,8 +412,8 @@ TOOLRACK_API const struct toolrack_refusal *toolrack_refusals_get(
 TOOLRACK_API void toolrack_refusals_free(struct toolrack_refusals *refusals);
 
 /** The definitions of all enabled tools as one JSON array in registry order: name, title,
- * description, inputSchema, outputSchema, annotations. Made once for each state of the registry. The
- * same as toolrack_export() in TOOLRACK_FORMAT_MCP.
+ * description, inputSchema, outputSchema, annotations. Made once for each state of the registry.
+ * The same as toolrack_export() in TOOLRACK_FORMAT_MCP.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_definitions(struct toolrack *host, struct toolrack_text **ret,
                                       struct toolrack_error *err);
