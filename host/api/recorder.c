@@ -439,8 +439,8 @@ static void copy_texts(struct batch *batch, const struct line *line, const char 
     char *at = arena_copy(&batch->arena, (const char *)(line + 1), line->size);
     batch->no_memory = batch->no_memory || at == NULL;
     for (unsigned i = 0; i < LINE_TEXTS; i++) {
-        bool given = at != NULL && (i < LINE_FIELD || line->code < 0) &&
-                     line->lengths[i] != NO_TEXT;
+        bool given =
+                at != NULL && (i < LINE_FIELD || line->code < 0) && line->lengths[i] != NO_TEXT;
         texts[i] = given ? at : NULL;
         if (given) {
             if (!utf8_valid(at, line->lengths[i])) {
