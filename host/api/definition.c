@@ -99,10 +99,10 @@ static void say_unknown(const struct reader *reader, const char *parent, const c
         parent[0] != '\0' ? parent + 1 : "");
 }
 
-/* Most members of a definition or an implementation: twice what any of them can have. */
+/* Most members of a definition or an implementation; none can have as many. More are not looked at
+ * one by one: each of them takes a look at all others. */
 #define MEMBERS_MAX 64u
 
-/* What is asked of each member takes a look at all of them. */
 static bool has_few_members(const struct reader *reader, const char *parent, yyjson_val *value) {
     if (yyjson_obj_size(value) <= MEMBERS_MAX) {
         return true;

@@ -667,6 +667,12 @@ static void an_object_without_end_is_wrong_once(void **state) {
     CLEANUP(toolrack_closep) struct toolrack *host = open_host(text.data);
     assert_true(is_refused(host, "<unnamed>", "definition-value", "200000 members", ""));
     gives(host, "after", NULL, "1");
+    buf_clear(&text);
+    buf_add_text(&text, "{");
+    add_times(&text, "\"k\": 1", 200000);
+    buf_add_text(&text, "}");
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = check(text.data);
+    assert_int_equal(toolrack_findings_count(findings), 1);
 }
 
 /* The schema that editors use: of all that the host takes it takes everything, and of what is wrong
