@@ -59,6 +59,9 @@ static struct tr_tool tool_of(const struct foreign *foreign, void (*function)(vo
                             .param_size = sizeof(struct tr_param),
                             .result = foreign->result,
                             .result_description = foreign->result_description,
+                            .deprecated = foreign->deprecated,
+                            .purpose = foreign->purpose,
+                            .scenarios = foreign->scenarios,
                             .function = function != NULL ? function : elsewhere};
 }
 
