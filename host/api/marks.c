@@ -73,7 +73,11 @@ int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64
     int code = host->store == NULL ? no_state(err)
                : call != 0         ? check_call(host, tool, call, err)
                                    : 0;
-    return code < 0 ? code : store_feedback_add(host->store, &feedback, err);
+    if (code < 0) {
+        error_set_tool(err, feedback.tool);
+        return code;
+    }
+    return store_feedback_add(host->store, &feedback, err);
 }
 
 /* -------------------------------------------------------------------- mark */

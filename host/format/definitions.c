@@ -79,7 +79,8 @@ struct export {
     size_t count;
     size_t count_max;
     size_t bytes_max;
-    struct buf schema; /* of the tool at hand */
+    struct buf description; /* of the tool at hand, as the next two */
+    struct buf schema;
     struct buf result_schema;
 };
 
@@ -130,6 +131,23 @@ static bool name_tool(struct export *export, const struct report *report, const 
     return true;
 }
 
+/* No format has a place for what to use instead, and a model that is not told goes on calling. */
+static void say_deprecated(struct export *export, const struct report *report,
+                           struct definition *definition) {
+    const char *instead = definition->tool->deprecated;
+    if (instead == NULL || instead[0] == '\0') {
+        return;
+    }
+    bool ends = strchr(".!?", instead[strlen(instead) - 1]) != NULL;
+    buf_clear(&export->description);
+    buf_printf(&export->description, "Deprecated: %s%s", instead, ends ? "" : ".");
+    if (definition->description != NULL) {
+        buf_printf(&export->description, " %s", definition->description);
+    }
+    definition->description = export->description.data;
+    format_report_add(report, "rewritten", NULL, "its description says that it is deprecated");
+}
+
 /* What was noted of a tool that is not exported after all does not matter: one note stays. */
 static void cut(struct export *export, const struct report *report, size_t report_length,
                 const char *why, size_t number, const char *what) {
@@ -155,6 +173,10 @@ static int add_tool(struct export *export, const struct format_tool *tool) {
     }
     if (!name_tool(export, &report, tool->name, wire)) {
         return 0;
+    }
+    say_deprecated(export, &report, &definition);
+    if (export->description.failed) {
+        return TOOLRACK_E_NO_MEMORY;
     }
     int code = describe(export, tool, &report, &definition);
     if (code < 0) {
@@ -214,6 +236,7 @@ int format_definitions(enum toolrack_format format, const struct format_tool *to
     }
     int code = add_all(&export, tools, count, err);
     taken_finish(&export.taken);
+    buf_finish(&export.description);
     buf_finish(&export.schema);
     buf_finish(&export.result_schema);
     return code;

@@ -35,10 +35,12 @@ CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 #define MOCK(name, response) TOOL(name, "", "\"type\": \"mock\", \"mock_response\": " response)
 #define TOOLS(...)           "{\"tools\": [" __VA_ARGS__ "]}"
 
-#define NATIVE_COS                                                                               \
-    "{\"name\": \"cosine\", \"description\": \"The cosine\", \"type\": \"function\", "           \
-    "\"priority\": 300, \"implementation\": {\"type\": \"native\", \"library\": \"libm.so.6\", " \
-    "\"symbol\": \"cos\", \"arguments\": [{\"name\": \"x\", \"type\": \"float64\", "             \
+#define NATIVE_COS                                                                         \
+    "{\"name\": \"cosine\", \"description\": \"The cosine\", \"type\": \"function\", "     \
+    "\"priority\": 300, \"purpose\": \"measure\", \"scenarios\": [\"school\", \"work\"], " \
+    "\"deprecated\": \"use sine\", "                                                       \
+    "\"implementation\": {\"type\": \"native\", \"library\": \"libm.so.6\", "              \
+    "\"symbol\": \"cos\", \"arguments\": [{\"name\": \"x\", \"type\": \"float64\", "       \
     "\"description\": \"in radians\"}], \"result\": {\"type\": \"float64\"}}}"
 
 /* ------------------------------------------------------------------- the host */
@@ -206,6 +208,9 @@ static void a_function_of_a_library_runs(void **state) {
     gives(native, "cosine", "{\"x\": 0}", "1.0");
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_get(native, "cosine");
     assert_int_equal(toolrack_tool_priority(tool), 300);
+    assert_string_equal(toolrack_tool_purpose(tool), "measure");
+    assert_string_equal(toolrack_tool_scenarios(tool), "school,work");
+    assert_string_equal(toolrack_tool_deprecated(tool), "use sine");
     CLEANUP(toolrack_closep)
     struct toolrack *both = open_host(TOOLS(MOCK("cosine", "\"first\"") "," NATIVE_COS));
     gives(both, "cosine", "{\"x\": 0}", "\"first\"");
@@ -426,6 +431,9 @@ static void a_definition_says_what_a_plugin_would(void **state) {
     assert_int_equal(toolrack_tool_permission(tool), TOOLRACK_CONFIRM);
     assert_int_equal(toolrack_tool_priority(tool), 900); /* an administrator said so */
     assert_int_equal(toolrack_tool_deadline_ms(tool), 700);
+    assert_string_equal(toolrack_tool_purpose(tool), "p");
+    assert_true(toolrack_tool_has_scenario(tool, "s"));
+    assert_string_equal(toolrack_tool_deprecated(tool), "use u");
     assert_string_equal(toolrack_tool_plugin(tool), "t");
     assert_string_equal(toolrack_tool_purpose(tool), "p");
     assert_string_equal(toolrack_tool_scenarios(tool), "s");
@@ -434,6 +442,9 @@ static void a_definition_says_what_a_plugin_would(void **state) {
     assert_non_null(toolrack_tool_file(tool));
     assert_string_equal(toolrack_tool_version(plain), "1.0.0");
     assert_int_equal(toolrack_tool_priority(plain), 50);
+    assert_null(toolrack_tool_purpose(plain));
+    assert_null(toolrack_tool_scenarios(plain));
+    assert_null(toolrack_tool_deprecated(plain));
     struct toolrack_result *result = NULL;
     assert_int_equal(toolrack_call(host, "t", NULL, NULL, &result, NULL),
                      TOOLRACK_E_CONFIRMATION_REQUIRED);
@@ -706,10 +717,14 @@ static void the_schema_agrees(void **state) {
             "\"start_ms\": 1, \"idle_ms\": 1, \"grace_ms\": 1, \"backoff_ms\": 1, "
             "\"backoff_max_ms\": 1, \"crashes\": 1, \"crashes_window_ms\": 1, \"memory_mb\": 1, "
             "\"file_mb\": 1, \"cpu_s\": 1, \"files\": 1, \"processes\": 1, "
-            "\"network_namespace\": false}}, \"tools\": []}",
+            "\"network_namespace\": false}}, \"log\": {\"days\": 36500, \"megabytes\": 1}, "
+            "\"tools\": []}",
+            "{\"log\": {}}",
             TOOLS(MOCK("t", "null")),
             TOOLS(TOOL("t",
-                       "\"version\": \"1.0.0-a+b\", \"tags\": \"a,b\", \"permission\": "
+                       "\"version\": \"1.0.0-a+b\", \"tags\": \"a,b\", \"purpose\": \"p\", "
+                       "\"scenarios\": "
+                       "[\"s\"], \"deprecated\": \"d\", \"permission\": "
                        "\"safe\", \"priority\": -5, \"deadline_ms\": 1,",
                        "\"type\": \"builtin\", \"handler\": \"echo\"")),
             TOOLS(TOOL("t", "\"handler\": \"x\",", "\"type\": \"internal\"")),
@@ -729,6 +744,11 @@ static void the_schema_agrees(void **state) {
             "{\"tools\": {}}",
             "{\"policies\": {\"p\": {\"network_namespace\": 1}}}",
             "{\"pin\": 1}",
+            "{\"log\": 30}",
+            "{\"log\": {\"days\": 0}}",
+            "{\"log\": {\"days\": 36501}}",
+            "{\"log\": {\"megabytes\": 1.5}}",
+            "{\"log\": {\"weeks\": 4}}",
             TOOLS("5"),
             TOOLS("{}"),
             TOOLS(MOCK("9", "1")),

@@ -260,7 +260,9 @@ TR_JSON_TOOL(risky, ("Risk", .permission = TR_DANGEROUS, .priority = 15),
 static tr_status asks(struct tr_call *call) {
     return tr_reply_text(call, "done");
 }
-TR_JSON_TOOL(asks, ("Ask", .permission = TR_CONFIRM, .priority = 10),
+TR_JSON_TOOL(asks,
+             ("Ask", .permission = TR_CONFIRM, .priority = 10, .purpose = "Settle a doubt",
+              .scenarios = "shopping,travel"),
              TR_SCHEMA({"type" : "object"}))
 TR_PLUGIN(("chosen", .flags = TR_THREAD_SAFE), "1.0.0", add, frail, risky, asks)
 
@@ -328,6 +330,8 @@ static void only_what_may_run_is_recommended(void **state) {
     assert_ok(toolrack_set_enabled(host, "frail", false, &err));
     assert_recommended(NULL, "add risky asks");
     assert_recommended("add up some numbers", "add");
+    assert_recommended("doubts of mine", "asks"); /* by its purpose */
+    assert_recommended("go shopping", "asks");    /* by a scenario */
     assert_recommended("sing", "");
 }
 
