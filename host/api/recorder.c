@@ -45,7 +45,7 @@ enum line_text {
 /* No text, in place of its length. */
 #define NO_TEXT UINT32_MAX
 
-/* One call in a ring; the texts follow, each without an end. */
+/* One call in a ring; the texts follow, each with a zero at its end. */
 struct line {
     struct subject *subject;
     uint64_t started_ns;
@@ -56,6 +56,7 @@ struct line {
     int32_t code; /* 0: it has a result */
     int32_t signal;
     uint32_t lengths[LINE_TEXTS];
+    uint32_t size; /* of the texts together, with an end each */
 };
 
 struct line_texts {
@@ -155,14 +156,29 @@ static struct subject *add_subject(struct recorder *recorder, struct subject *ma
 
 static void *recorder_main(void *argument);
 
+/* Of those for which there is memory a power of two, so that a thread finds its own at once. */
+static unsigned make_rings(struct ring *rings) {
+    unsigned wanted = thread_cpu_count();
+    unsigned made = 0;
+    unsigned count = 1;
+    wanted = wanted < RECORDER_RINGS_MAX ? wanted : RECORDER_RINGS_MAX;
+    while (made < wanted && ring_init(&rings[made], RECORDER_RING_SIZE)) {
+        made++;
+    }
+    while (2 * count <= made) {
+        count *= 2;
+    }
+    while (made > count) {
+        ring_finish(&rings[--made]);
+    }
+    return made;
+}
+
 /* Make the rings and start the thread, where that is not done. Caller holds the lock. */
 static bool begin(struct toolrack *host) {
     struct recorder *recorder = &host->recorder;
-    unsigned wanted = thread_cpu_count();
-    wanted = wanted < RECORDER_RINGS_MAX ? wanted : RECORDER_RINGS_MAX;
-    while (recorder->ring_count < wanted &&
-           ring_init(&recorder->rings[recorder->ring_count], RECORDER_RING_SIZE)) {
-        recorder->ring_count++;
+    if (recorder->ring_count == 0) {
+        recorder->ring_count = make_rings(recorder->rings);
     }
     if (!recorder->started && !recorder->closing) {
         recorder->started = thread_start(&recorder->thread, recorder_main, host) == 0;
@@ -194,7 +210,9 @@ static struct subject *find_subject(struct toolrack *host, struct toolrack_tool 
 /* ------------------------------------------------------------------- count */
 
 static void add(atomic_uint_fast64_t *sum, uint64_t more) {
-    (void)atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
+    if (more != 0) {
+        (void)atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
+    }
 }
 
 static void raise(atomic_uint_fast64_t *largest, uint64_t value) {
@@ -245,7 +263,7 @@ static void put_text(struct line_texts *texts, enum line_text which, const char 
     }
     texts->texts[which] = text;
     texts->lengths[which] = (uint32_t)length;
-    texts->size += length;
+    texts->size += length + 1;
 }
 
 static void put_short(struct line_texts *texts, enum line_text which, const char *text) {
@@ -313,27 +331,45 @@ static void count_unlogged(struct subject *subject, const struct call_ending *en
 
 static void fill_line(struct line *line, const struct line_texts *texts) {
     char *at = (char *)(line + 1);
+    line->size = (uint32_t)texts->size;
     for (unsigned i = 0; i < texts->count; i++) {
-        line->lengths[i] = texts->lengths[i];
-        if (texts->lengths[i] != NO_TEXT && texts->lengths[i] != 0) {
-            memcpy(at, texts->texts[i], texts->lengths[i]);
-            at += texts->lengths[i];
+        uint32_t length = texts->lengths[i];
+        line->lengths[i] = length;
+        if (length != NO_TEXT) {
+            if (length != 0) { /* where there is none it may be NULL */
+                memcpy(at, texts->texts[i], length);
+            }
+            at[length] = '\0';
+            at += length + 1;
         }
     }
 }
 
 /* Threads take the rings in turn. */
-static struct ring *ring_of_thread(struct recorder *recorder) {
+static unsigned number_of_thread(void) {
     static atomic_uint threads;
     static _Thread_local unsigned number; /* from 1 */
     if (number == 0) {
         number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
     }
-    return &recorder->rings[number % recorder->ring_count];
+    return number;
 }
 
-static bool is_half_full(struct ring *ring) {
-    return ring_used(ring) > RECORDER_RING_SIZE / 2;
+/* Room for a line in the thread's own ring, or else in the next that has some: so the burst of one
+ * thread has the room of all. */
+static struct line *reserve_line(struct recorder *recorder, size_t size, struct ring **ret_ring) {
+    unsigned count = atomic_load_explicit(&recorder->ring_count, memory_order_relaxed);
+    unsigned first = number_of_thread();
+    struct line *line = NULL;
+    for (unsigned i = 0; line == NULL && i < count; i++) {
+        *ret_ring = &recorder->rings[(first + i) & (count - 1)];
+        line = ring_reserve(*ret_ring, size);
+    }
+    return line;
+}
+
+static bool is_filling(struct ring *ring) {
+    return ring_used(ring) > RECORDER_RING_FILLING;
 }
 
 static void wake_up(struct recorder *recorder) {
@@ -354,8 +390,8 @@ void recorder_note(void *user, const struct call_ending *ending) {
     }
     struct line_texts texts;
     collect(subject, ending, &texts);
-    struct ring *ring = ring_of_thread(recorder);
-    struct line *line = ring_reserve(ring, sizeof *line + texts.size);
+    struct ring *ring;
+    struct line *line = reserve_line(recorder, sizeof *line + texts.size, &ring);
     if (line == NULL) {
         count_unlogged(subject, ending);
         return;
@@ -364,7 +400,7 @@ void recorder_note(void *user, const struct call_ending *ending) {
     fill_line(line, &texts);
     ring_commit(line, sizeof *line + texts.size);
     int sleep = atomic_load(&recorder->sleep);
-    if (sleep == RECORDER_IDLE || (sleep == RECORDER_GATHERING && is_half_full(ring))) {
+    if (sleep == RECORDER_IDLE || (sleep == RECORDER_GATHERING && is_filling(ring))) {
         wake_up(recorder);
     }
 }
@@ -398,14 +434,21 @@ static int64_t time_ms(const struct batch *batch, uint64_t monotonic_ns) {
     return (batch->since_ns + (int64_t)monotonic_ns) / CLOCK_NS_PER_MS;
 }
 
-/* A copy that ends with a zero and is UTF-8; NULL: no memory. */
-static const char *copy_text(struct batch *batch, const char *text, uint32_t length) {
-    char *copy = arena_copy(&batch->arena, text, length);
-    batch->no_memory = batch->no_memory || copy == NULL;
-    if (copy != NULL && !utf8_valid(copy, length)) {
-        utf8_make_line(copy);
+/* Copy the texts of a line, and make UTF-8 of what is not; all NULL: no memory. */
+static void copy_texts(struct batch *batch, const struct line *line, const char **texts) {
+    char *at = arena_copy(&batch->arena, (const char *)(line + 1), line->size);
+    batch->no_memory = batch->no_memory || at == NULL;
+    for (unsigned i = 0; i < LINE_TEXTS; i++) {
+        bool given =
+                at != NULL && (i < LINE_FIELD || line->code < 0) && line->lengths[i] != NO_TEXT;
+        texts[i] = given ? at : NULL;
+        if (given) {
+            if (!utf8_valid(at, line->lengths[i])) {
+                utf8_make_line(at);
+            }
+            at += line->lengths[i] + 1;
+        }
     }
-    return copy;
 }
 
 /* What a schema of a result is about: the JSON reply, alone or beside blocks, which may say the
@@ -484,12 +527,7 @@ static void note_error(struct batch *batch, const struct line *line, const char 
 static void take_line(struct batch *batch, const struct line *line) {
     const struct subject *subject = line->subject;
     const char *texts[LINE_TEXTS];
-    const char *at = (const char *)(line + 1);
-    for (unsigned i = 0; i < LINE_TEXTS; i++) {
-        bool given = (i < LINE_FIELD || line->code < 0) && line->lengths[i] != NO_TEXT;
-        texts[i] = given ? copy_text(batch, at, line->lengths[i]) : NULL;
-        at += given ? line->lengths[i] : 0;
-    }
+    copy_texts(batch, line, texts);
     if (subject->schema != NULL && texts[LINE_ARGUMENTS] != NULL) {
         texts[LINE_ARGUMENTS] = mask_text(batch, subject->schema, false, texts[LINE_ARGUMENTS]);
     }
@@ -782,9 +820,9 @@ void recorder_read(struct toolrack *host,
 
 /* ------------------------------------------------------------------ thread */
 
-static bool any_ring(struct recorder *recorder, bool half) {
+static bool any_ring(struct recorder *recorder, bool filling) {
     for (unsigned i = 0; i < recorder->ring_count; i++) {
-        if (half ? is_half_full(&recorder->rings[i]) : ring_used(&recorder->rings[i]) > 0) {
+        if (filling ? is_filling(&recorder->rings[i]) : ring_used(&recorder->rings[i]) > 0) {
             return true;
         }
     }

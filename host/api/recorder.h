@@ -3,8 +3,8 @@
  * The thread that ends a call copies what the log wants into a ring (base/ring.h): one
  * of a few, so that threads seldom meet. One thread of the host empties them, hides
  * secrets, counts, and writes in batches; it begins with the first call and sleeps
- * while there is none. Nobody ever waits for it: what does not fit a full ring is
- * counted and not logged.
+ * while there is none. Nobody ever waits for it: what finds all rings full is counted
+ * and not logged.
  *
  * What could not be written is counted on, and written when that is possible again; its lines are
  * lost, which is said. Without a store the counts last as long as the host, and no line is kept. */
@@ -18,9 +18,12 @@
 #include "store/calls.h"
 #include "toolrack/records.h"
 
-/* Rings, at most; one for each CPU. */
+/* Rings, at most; one for each CPU, a power of two of them. */
 #define RECORDER_RINGS_MAX         8u
-#define RECORDER_RING_SIZE         (2u * 1024 * 1024)
+/* About 20,000 lines. Memory that no burst has filled yet takes none. */
+#define RECORDER_RING_SIZE         (4u * 1024 * 1024)
+/* What wakes the recorder; the rest is for what comes until it runs, and while it writes. */
+#define RECORDER_RING_FILLING      (RECORDER_RING_SIZE / 4)
 /* Longest caller, channel, conversation and trace in the log; cut at a character. */
 #define RECORDER_TEXT_MAX          256u
 /* Longest arguments, or result, that hold secrets and are logged: above that all of it is masked.
@@ -33,7 +36,7 @@
 #define RECORDER_MEGABYTES_DEFAULT 256u
 
 /* What the calls of a tool were, since they were last written. Written by the recorder, and by who
- * finds a ring full. */
+ * finds all rings full. */
 struct tally {
     atomic_uint_fast64_t calls;
     atomic_uint_fast64_t failures;
@@ -51,23 +54,24 @@ struct tally {
     atomic_uint_fast64_t times[STORE_USAGE_BUCKETS];
 };
 
-/* One version of one tool of one plugin, as long as the host. */
+/* One version of one tool of one plugin, as long as the host. What each call reads comes first, and
+ * the tally, which the recorder changes all the time, a line of the caches behind it. */
 struct subject {
+    yyjson_doc *schema;        /* of arguments, where it has secrets; else NULL */
+    yyjson_doc *result_schema; /* the same */
     struct subject *next;
     char *tool; /* the block of all three texts */
     const char *version;
     const char *plugin;
-    yyjson_doc *schema;        /* of arguments, where it has secrets; else NULL */
-    yyjson_doc *result_schema; /* the same */
-    struct tally tally;
     char *last_error; /* guarded by recorder.write_lock; NULL: none to write */
     int64_t last_error_ms;
+    struct tally tally;
 };
 
 enum recorder_sleep {
     RECORDER_AWAKE,
     RECORDER_IDLE,     /* until something is put into a ring */
-    RECORDER_GATHERING /* until a ring is half full, or it is time */
+    RECORDER_GATHERING /* until a ring is filling, or it is time */
 };
 
 struct recorder {

@@ -57,8 +57,17 @@ void *ring_reserve(struct ring *ring, size_t size) {
     return head_at(ring, before + fill) + 1;
 }
 
+/* How far ahead of writers the memory is brought into their cache: what they store waits there
+ * for it, and with that the next atomic operation of whatever they do then. */
+#define AHEAD      256u
+#define CACHE_LINE 64u
+
 void ring_commit(void *record, size_t size) {
+    const char *next = (const char *)record + size;
     commit((struct ring_head *)record - 1, whole_size(size));
+    for (size_t i = 0; i < AHEAD; i += CACHE_LINE) {
+        __builtin_prefetch((const void *)((uintptr_t)next + i), 1); /* may be beyond the memory */
+    }
 }
 
 const void *ring_next(struct ring *ring, size_t *at) {
@@ -78,6 +87,21 @@ const void *ring_next(struct ring *ring, size_t *at) {
     }
 }
 
+/* So little is not worth a new beginning. Also, who reserves between the two steps of it sees the
+ * rest of the memory as used, and this much as free. */
+#define RESTART_AFTER(size) ((size) / 8)
+
+/* The rest of the memory is skipped, where nobody has reserved some of it. */
+static void restart(struct ring *ring, size_t at) {
+    size_t place = at & (ring->size - 1);
+    size_t next = at - place + ring->size;
+    if (place > RESTART_AFTER(ring->size) &&
+        atomic_compare_exchange_strong_explicit(&ring->head, &at, next, memory_order_seq_cst,
+                                                memory_order_relaxed)) {
+        atomic_store_explicit(&ring->tail, next, memory_order_release);
+    }
+}
+
 void ring_release(struct ring *ring, size_t at) {
     size_t from = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     size_t start = from & (ring->size - 1);
@@ -86,4 +110,5 @@ void ring_release(struct ring *ring, size_t at) {
     memset(ring->memory + start, 0, first);
     memset(ring->memory, 0, length - first);
     atomic_store_explicit(&ring->tail, at, memory_order_release);
+    restart(ring, at);
 }

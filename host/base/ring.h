@@ -10,7 +10,9 @@
  *      place `position % size` in the memory.
  *  (2) Where nothing is reserved the memory is zero: so a record's head is zero until it
  *      is committed. The reader clears what it releases.
- *  (3) No record goes over the end of the memory: one that would comes behind a filler. */
+ *  (3) No record goes over the end of the memory: one that would comes behind a filler.
+ *  (4) A ring that is emptied begins again at the start of the memory: so it uses no more of
+ *      it, and of the caches, than what was put into it at a time. */
 #pragma once
 
 #include <stdatomic.h>

@@ -82,6 +82,7 @@ struct export {
     struct buf description; /* of the tool at hand, as the next two */
     struct buf schema;
     struct buf result_schema;
+    yyjson_alc *memory; /* what one schema gives back is there for the next */
 };
 
 /* The result is not what a call is made with: where it cannot be described, the tool goes without.
@@ -94,7 +95,8 @@ static int describe_result(struct export *export, const struct format_tool *tool
     }
     CLEANUP(buf_finish) struct buf unseen = BUF_INIT;
     struct report quiet = {.out = report->out != NULL ? &unseen : NULL, .tool = report->tool};
-    struct rewrite rewrite = {.provider = provider, .report = &quiet, .is_result = true};
+    struct rewrite rewrite = {
+            .provider = provider, .report = &quiet, .memory = export->memory, .is_result = true};
     buf_clear(&export->result_schema);
     int code = rewrite_text(&rewrite, tool->result_schema, &export->result_schema, NULL);
     if (code == 0 && (rewrite.is_object || (provider->rules & RULE_OBJECT_RESULT) == 0)) {
@@ -108,7 +110,8 @@ static int describe_result(struct export *export, const struct format_tool *tool
 
 static int describe(struct export *export, const struct format_tool *tool,
                     const struct report *report, struct definition *definition) {
-    struct rewrite rewrite = {.provider = export->provider, .report = report};
+    struct rewrite rewrite = {
+            .provider = export->provider, .report = report, .memory = export->memory};
     bool wants_strict = (export->provider->rules & RULE_STRICT) != 0;
     buf_clear(&export->schema);
     int code = rewrite_text(&rewrite, tool->schema, &export->schema,
@@ -231,10 +234,11 @@ int format_definitions(enum toolrack_format format, const struct format_tool *to
     if (limits != NULL && limits->bytes > 0) {
         export.bytes_max = out->length + limits->bytes;
     }
-    if (!taken_init(&export.taken, count)) {
-        return error_oom(err);
-    }
-    int code = add_all(&export, tools, count, err);
+    export.memory = yyjson_alc_dyn_new();
+    int code = export.memory != NULL && taken_init(&export.taken, count)
+                       ? add_all(&export, tools, count, err)
+                       : error_oom(err);
+    yyjson_alc_dyn_free(export.memory);
     taken_finish(&export.taken);
     buf_finish(&export.description);
     buf_finish(&export.schema);

@@ -63,8 +63,9 @@ struct store_calls_filter {
     uint32_t limit;      /**< at most so many, the newest; 0: all */
 };
 
-/** Visit calls, the oldest first. There is an index of tools and of failures, not of time, which
- * would cost each call that is written: the log is read from its end. [any-thread] */
+/** Visit calls, the oldest first. There is an index of failures, not of tools and times, which
+ * would cost each call that is written some two thirds more: the log is read from its end.
+ * [any-thread] */
 int store_calls_read(struct store *store, const struct store_calls_filter *filter,
                      void (*visit)(void *user, const struct store_call *call), void *user,
                      struct toolrack_error *err);

@@ -153,7 +153,6 @@ static const char *const steps[SCHEMA_NUMBER] = {
         "  memory INTEGER,"
         "  written INTEGER NOT NULL"
         ") STRICT;"
-        "CREATE INDEX calls_of_tool ON calls (tool);"
         "CREATE INDEX calls_that_failed ON calls (id) WHERE error IS NOT NULL;"
         "CREATE TABLE usage ("
         "  id INTEGER PRIMARY KEY,"

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "own-mounts.h"
 #include "toolrack/plugin.h"
+#include "toolrack/records.h"
 #include "toolrack/toolrack.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -42,7 +43,11 @@ static tr_status risky(struct tr_call *call) {
     return tr_reply_text(call, "done");
 }
 TR_JSON_TOOL(risky, ("Risky", .permission = TR_DANGEROUS), TR_SCHEMA({"type" : "object"}))
-TR_PLUGIN(("durable", .flags = TR_THREAD_SAFE), "1.0.0", add, twice, risky)
+static tr_status note(struct tr_call *call) {
+    return tr_reply_text(call, "noted");
+}
+TR_JSON_TOOL(note, ("Note anything"), TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN(("durable", .flags = TR_THREAD_SAFE), "1.0.0", add, twice, risky, note)
 
 /* ----------------------------------------------------------------- fixture */
 
@@ -232,8 +237,37 @@ static void wait_busily(uint64_t ns) {
     }
 }
 
-/* How many decisions a host acknowledged before it was killed. */
-static int64_t kill_host(unsigned after, uint64_t delay_ns) {
+/* When a host is to be killed. */
+struct death {
+    int64_t after;          /* so many acknowledged numbers ... */
+    uint64_t not_before_ns; /* ... and not before this, and then ... */
+    uint64_t delay_ns;      /* ... so long */
+};
+
+/* What a host acknowledged before it was killed: the last number, and the last one that was seen
+ * before the window of the log. */
+struct life {
+    int64_t last;
+    int64_t before_window;
+};
+
+/* Numbers that were seen, by the millisecond; older ones are forgotten. */
+#define SEEN_MS (4u * TOOLRACK_LOG_WINDOW_MS)
+static int64_t seen_in_ms[SEEN_MS];
+
+static int64_t seen_before(uint64_t ns) {
+    int64_t last = 0;
+    for (uint64_t ms = 0; ms < ns / CLOCK_NS_PER_MS && ms < SEEN_MS; ms++) {
+        last = seen_in_ms[ms] > last ? seen_in_ms[ms] : last;
+    }
+    return last;
+}
+
+/* `act` acknowledges numbers from 1 on, and does not return. */
+static struct life kill_host(void (*act)(int out), const struct death *death) {
+    const uint64_t window_ns = (uint64_t)TOOLRACK_LOG_WINDOW_MS * CLOCK_NS_PER_MS;
+    uint64_t start_ns = clock_now_ns();
+    uint64_t lived_ns = 0;
     int pipe_fds[2];
     int64_t number = 0;
     int64_t last = 0;
@@ -242,24 +276,31 @@ static int64_t kill_host(unsigned after, uint64_t delay_ns) {
     assert_true(child >= 0);
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        decide_until_killed(pipe_fds[1]);
+        act(pipe_fds[1]);
     }
     (void)close(pipe_fds[1]);
-    for (bool killed = false;;) {
-        if (!killed && last >= after) {
-            wait_busily(delay_ns);
+    memset(seen_in_ms, 0, sizeof seen_in_ms);
+    for (;;) {
+        if (lived_ns == 0 && last >= death->after && clock_now_ns() >= death->not_before_ns) {
+            wait_busily(death->delay_ns);
+            lived_ns = clock_now_ns() - start_ns;
             (void)kill(child, SIGKILL);
-            killed = true;
         }
         if (read(pipe_fds[0], &number, sizeof number) != (ssize_t)sizeof number) {
             break;
         }
         assert_int_equal(number, last + 1);
         last = number;
+        uint64_t ms = (clock_now_ns() - start_ns) / CLOCK_NS_PER_MS;
+        if (ms < SEEN_MS) {
+            seen_in_ms[ms] = number;
+        }
     }
     (void)close(pipe_fds[0]);
     assert_int_equal(wait_for(child), 128 + SIGKILL);
-    return last;
+    return (struct life){.last = last,
+                         .before_window =
+                                 lived_ns > window_ns ? seen_before(lived_ns - window_ns) : 0};
 }
 
 static void remove_files(void) {
@@ -268,29 +309,117 @@ static void remove_files(void) {
     assert_int_equal(system(command), 0);
 }
 
-static void no_decision_is_lost_by_a_kill(void **state) {
-    (void)state;
+static void begin_chance(void) {
     unsigned seed = (unsigned)time(NULL);
     const char *given = getenv("TEST_SEED");
     seed = given != NULL ? (unsigned)strtoul(given, NULL, 10) : seed;
     print_message("# TEST_SEED=%u\n", seed);
     srand(seed);
+}
+
+/* What a killed host left behind is sound, and another one works with it. */
+static void assert_usable(void) {
+    if (access(db_path, F_OK) == 0) {
+        assert_int_equal(open_host(), 0);
+        assert_string_equal(logged, "");
+        assert_serves();
+        close_host();
+        assert_true(is_sound());
+    }
+}
+
+static void no_decision_is_lost_by_a_kill(void **state) {
+    (void)state;
+    begin_chance();
     for (int round = 0; round < KILLS; round++) {
         /* 0: while it opens, or makes the file. */
-        unsigned after = (unsigned)rand() % DECISIONS_MAX;
-        int64_t last = kill_host(after, (uint64_t)rand() % KILL_DELAY_NS_MAX);
-        if (access(db_path, F_OK) == 0) {
-            assert_int_equal(open_host(), 0);
-            assert_string_equal(logged, "");
-            assert_serves();
-            close_host();
-            assert_true(is_sound());
-        }
+        const struct death death = {.after = rand() % (int)DECISIONS_MAX,
+                                    .delay_ns = (uint64_t)rand() % KILL_DELAY_NS_MAX};
+        int64_t last = kill_host(decide_until_killed, &death).last;
+        assert_usable();
         if (last > 0 && !has_kept(last) && !has_kept(last + 1)) {
             fail_msg("round %d: of %lld decisions some are lost", round, (long long)last);
         }
         remove_files();
     }
+}
+
+/* -------------------------------------------------------------- kill, the log */
+
+/* So long are the arguments that these many fill what wakes the recorder a few times. */
+#define PADDING   1900
+#define CALLS_MAX 2000
+/* In one of so many rounds the host lives for longer than the window of the log. */
+#define LONG_LIFE 50
+
+/* With the number in front, and so long that few calls make a batch. */
+static int call_note(int64_t number) {
+    struct toolrack_result *result = NULL;
+    char arguments[PADDING + 64];
+    (void)snprintf(arguments, sizeof arguments, "{\"n\":%lld,\"padding\":\"%0*d\"}",
+                   (long long)number, PADDING, 0);
+    int code = toolrack_call(host, "note", arguments, NULL, &result, &err);
+    if (code == 0) {
+        toolrack_result_free(result);
+    }
+    return code;
+}
+
+static void call_until_killed(int out) {
+    if (open_host() == 0) {
+        for (int64_t i = 1; call_note(i) == 0 && write(out, &i, sizeof i) == (ssize_t)sizeof i;
+             i++) {
+        }
+    }
+    (void)fprintf(stderr, "%s\n", err.message);
+    _exit(1);
+}
+
+#define FROM_NOTES  " FROM calls WHERE tool = 'note'"
+#define NOTE_NUMBER "CAST(substr(arguments, 6) AS INTEGER)"
+
+static int64_t noted_calls(void) {
+    return ask("SELECT coalesce(sum(calls), 0) FROM usage WHERE tool = 'note'");
+}
+
+/* The log and the statistics agree, and have each call once: the first ones, up to those of the
+ * window. Returns how many there are. */
+static int64_t assert_first_calls(const struct life *life) {
+    int64_t calls = noted_calls();
+    int64_t unlogged = ask("SELECT coalesce(sum(unlogged), 0) FROM usage WHERE tool = 'note'");
+    assert_in_range(calls, life->before_window, life->last + 1);
+    assert_int_equal(ask("SELECT count(*)" FROM_NOTES), calls - unlogged);
+    assert_int_equal(ask("SELECT count(DISTINCT " NOTE_NUMBER ")" FROM_NOTES), calls - unlogged);
+    if (unlogged == 0) {
+        assert_int_equal(ask("SELECT coalesce(max(" NOTE_NUMBER "), 0)" FROM_NOTES), calls);
+    }
+    return calls;
+}
+
+static void a_kill_costs_the_log_its_window_at_most(void **state) {
+    (void)state;
+    int kept = 0;
+    begin_chance();
+    for (int round = 0; round < KILLS; round++) {
+        bool is_long = round % LONG_LIFE == LONG_LIFE - 1;
+        const struct death death = {
+                .after = 1 + rand() % CALLS_MAX,
+                .not_before_ns = is_long ? clock_now_ns() + (uint64_t)TOOLRACK_LOG_WINDOW_MS * 3 /
+                                                                    2 * CLOCK_NS_PER_MS
+                                         : 0,
+                .delay_ns = (uint64_t)rand() % KILL_DELAY_NS_MAX};
+        struct life life = kill_host(call_until_killed, &death);
+        assert_usable();
+        if (access(db_path, F_OK) == 0) {
+            kept += assert_first_calls(&life) > 0;
+        } else {
+            assert_int_equal(life.before_window, 0);
+        }
+        assert_true(!is_long || life.before_window > 0);
+        remove_files();
+    }
+    print_message("# %d of %d hosts had written calls\n", kept, KILLS);
+    assert_true(kept > 0);
 }
 
 /* ------------------------------------------------------------ nothing can be kept */
@@ -358,6 +487,74 @@ static int run_out_of_room(const char *message, bool (*make_room)(void)) {
     return open_host() == 0 && logged[0] == '\0' && serves() ? 0 : 6;
 }
 
+#define NOT_LOGGED "store: calls are not logged, and counted in memory only: "
+
+/* How often it was said that calls are not logged. */
+static int told_not_logged(void) {
+    int count = 0;
+    for (const char *at = logged; (at = strstr(at, NOT_LOGGED)) != NULL; at++) {
+        count++;
+    }
+    return count;
+}
+
+/* Calls go on where none can be logged, and it is said once. 0, or a number of what is wrong. */
+static int calls_go_on_unlogged(const char *message) {
+    for (int i = 0; i < 3; i++) {
+        if (!serves()) {
+            return 40;
+        }
+        if (toolrack_flush(host, &err) != TOOLRACK_E_IO || strstr(err.message, message) == NULL) {
+            (void)fprintf(stderr, "unlogged: %s\n", err.message);
+            return 41;
+        }
+    }
+    return told_not_logged() == 1 ? 0 : 42;
+}
+
+/* Lines of the log until there is no room for more; how many calls that were, or -1. */
+static int64_t fill_log(void) {
+    for (int64_t i = 1; i < 4 * CALLS_MAX; i++) {
+        if (call_note(i) < 0) {
+            return -1;
+        }
+        if (i % 64 == 0 && toolrack_flush(host, &err) < 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* 0, or a number of what is wrong. */
+static int log_without_room(const char *message, bool (*make_room)(void)) {
+    int64_t calls = open_host() == 0 ? fill_log() : -1;
+    if (calls < 0) {
+        (void)fprintf(stderr, "%s\n", err.message);
+        return 30;
+    }
+    /* The rest may be enough for one line, and not for many. */
+    for (int i = 0; i < 64; i++) {
+        calls += call_note(calls + 1) == 0;
+    }
+    if (toolrack_flush(host, &err) != TOOLRACK_E_IO || strstr(err.message, message) == NULL ||
+        told_not_logged() == 0) {
+        return 31;
+    }
+    if (!make_room() || call_note(calls + 1) < 0 || toolrack_flush(host, &err) < 0) {
+        (void)fprintf(stderr, "with room again: %s\n", err.message);
+        return 32;
+    }
+    close_host();
+    if (!is_sound() || noted_calls() != calls + 1) {
+        return 33;
+    }
+    return ask("SELECT max(" NOTE_NUMBER
+               ") = (SELECT sum(calls) FROM usage WHERE tool = 'note') AND count(*) "
+               "< max(" NOTE_NUMBER ")" FROM_NOTES) == 1
+                   ? 0
+                   : 34;
+}
+
 static char ballast_path[96];
 
 static bool write_ballast(void) {
@@ -383,6 +580,18 @@ static void a_full_disk_costs_what_came_after(void **state) {
     run_child(full_disk, "# SKIPPED: cannot mount a small disk in a namespace of its own");
 }
 
+static int full_disk_for_log(void) {
+    if (!mount_small_disk(dir, "size=768k,mode=0700")) {
+        return CHILD_SKIPS;
+    }
+    return write_ballast() ? log_without_room("cannot write to", remove_ballast) : 9;
+}
+
+static void a_full_disk_costs_lines_and_no_counts(void **state) {
+    (void)state;
+    run_child(full_disk_for_log, "# SKIPPED: cannot mount a small disk in a namespace of its own");
+}
+
 static bool set_file_limit(rlim_t size) {
     struct rlimit limit;
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -406,6 +615,16 @@ static int full_file(void) {
 static void a_file_that_may_not_grow_is_a_full_disk(void **state) {
     (void)state;
     run_child(full_file, "# SKIPPED: cannot limit the size of files");
+}
+
+static int full_file_for_log(void) {
+    return set_file_limit((rlim_t)300 * 1024) ? log_without_room("cannot write to", lift_file_limit)
+                                              : CHILD_SKIPS;
+}
+
+static void a_log_that_may_not_grow_loses_no_counts(void **state) {
+    (void)state;
+    run_child(full_file_for_log, "# SKIPPED: cannot limit the size of files");
 }
 
 /* --------------------------------------------------------------- read only */
@@ -442,6 +661,13 @@ static int read_only_folder(void) {
         return 3;
     }
     int code = serves() ? all_decisions_fail("may write to the file and its folder") : 4;
+    code = code == 0 ? calls_go_on_unlogged("may write to the file and its folder") : code;
+    /* They are counted as long as the host lives. */
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *usage = NULL;
+    if (code == 0 && (toolrack_usage(host, "twice", &usage, &err) < 0 ||
+                      strstr(toolrack_text_data(usage, NULL), "\"calls\":4,") == NULL)) {
+        code = 5;
+    }
     close_host();
     return code;
 }
@@ -491,7 +717,10 @@ static void assert_left_alone(const char *what, const char *message) {
     if (code != 0) {
         fail_msg("%s: %d", what, code);
     }
-    assert_serves();
+    code = calls_go_on_unlogged("it is left as it is");
+    if (code != 0) {
+        fail_msg("%s: %d", what, code);
+    }
     close_host();
     read_file(db_path, &after);
     assert_int_equal(after.length, before.length);
@@ -590,8 +819,11 @@ static void a_newer_file_is_served_without(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             WITH_FOLDER(no_decision_is_lost_by_a_kill),
+            WITH_FOLDER(a_kill_costs_the_log_its_window_at_most),
             WITH_FOLDER(a_full_disk_costs_what_came_after),
+            WITH_FOLDER(a_full_disk_costs_lines_and_no_counts),
             WITH_FOLDER(a_file_that_may_not_grow_is_a_full_disk),
+            WITH_FOLDER(a_log_that_may_not_grow_loses_no_counts),
             WITH_FOLDER(a_read_only_folder_is_read_and_served),
             WITH_FOLDER(a_damaged_file_is_served_without),
             WITH_FOLDER(damage_anywhere_ends_nobody),

@@ -347,6 +347,22 @@ static void opinions_count(void **state) {
     assert_non_null(strstr(err.message, "did you mean 'asks'"));
 }
 
+/* What is in a range changes: nothing is decided or counted for one. */
+static void no_range_is_marked_or_counted(void **state) {
+    (void)state;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    filter.tool = "add@^1";
+    for (int on = 0; on < 2; on++) {
+        assert_int_equal(
+                toolrack_mark(host, TOOLRACK_BLACKLIST, filter.tool, on == 1, NULL, "ann", &err),
+                TOOLRACK_E_INVALID);
+    }
+    assert_int_equal(toolrack_usage(host, filter.tool, &text, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_log(host, &filter, &text, &err), TOOLRACK_E_INVALID);
+    assert_non_null(strstr(err.message, "'add@^1' is a range of versions"));
+}
+
 static void lists_come_before_scores(void **state) {
     (void)state;
     assert_ok(toolrack_mark(host, TOOLRACK_WHITELIST, "asks", true, NULL, "ann", &err));
@@ -458,6 +474,7 @@ int main(void) {
             cmocka_unit_test(a_task_may_be_long),
             KEPT(only_what_may_run_is_recommended),
             KEPT(opinions_count),
+            KEPT(no_range_is_marked_or_counted),
             KEPT(lists_come_before_scores),
             KEPT(what_fails_too_often_is_tried_again_once),
             KEPT(the_same_records_give_the_same_answer),

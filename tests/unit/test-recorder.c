@@ -91,7 +91,7 @@ static void count_store_lines(void *user, enum toolrack_log_level level, const c
     store_lines += strcmp(source, "store") == 0;
 }
 
-static void open_host(const char *state_dir) {
+static void open_configured_host(const char *state_dir, const char *config_file) {
     static const struct tr_tool *const table[] = {&echo_tool, &refuse_tool, &hang_tool,
                                                   &login_tool};
     const struct tr_plugin plugin = {.magic = TR_MAGIC,
@@ -114,6 +114,10 @@ static void open_host(const char *state_dir) {
     store_lines = 0;
     assert_int_equal(toolrack_open(&options, &host, &err), 0);
     assert_int_equal(toolrack_register(host, &plugin, NULL, &err), 0);
+}
+
+static void open_host(const char *state_dir) {
+    open_configured_host(state_dir, "");
 }
 
 static int make_folder(void **state) {
@@ -511,8 +515,10 @@ static void what_does_not_fit_is_counted(void **state) {
     (void)state;
     char arguments[2000];
     (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%01500d\"}", 0);
-    unsigned calls = 3 * RECORDER_RING_SIZE / 1500;
     open_host(dir);
+    assert_int_equal(call("echo", "{}"), 0);
+    /* Each with its arguments and its result, which are as long. */
+    unsigned calls = host->recorder.ring_count * (RECORDER_RING_SIZE / 1500);
     (void)pthread_mutex_lock(&host->recorder.write_lock);
     for (unsigned i = 0; i < calls; i++) {
         assert_int_equal(call("echo", arguments), 0);
@@ -520,12 +526,94 @@ static void what_does_not_fit_is_counted(void **state) {
     (void)pthread_mutex_unlock(&host->recorder.write_lock);
     yyjson_val *usage = read_usage("echo");
     uint64_t unlogged = number_at(usage, "/0/unlogged");
-    assert_int_equal(number_at(usage, "/0/calls"), calls);
-    assert_in_range(unlogged, 1, calls - 1);
+    assert_int_equal(number_at(usage, "/0/calls"), calls + 1);
+    assert_in_range(unlogged, calls / 3, calls - 1);
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
-    filter.limit = calls;
-    assert_int_equal(yyjson_arr_size(read_log(&filter)) + unlogged, calls);
+    filter.limit = calls + 1;
+    assert_int_equal(yyjson_arr_size(read_log(&filter)) + unlogged, calls + 1);
     assert_true(store_lines >= 1);
+}
+
+/* One thread has the room of all rings: nobody may empty them, and half of it is filled. */
+static void a_burst_finds_room_in_every_ring(void **state) {
+    (void)state;
+    char arguments[2000];
+    (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%01500d\"}", 0);
+    open_host(dir);
+    assert_int_equal(call("echo", "{}"), 0);
+    unsigned calls = host->recorder.ring_count * (RECORDER_RING_SIZE / 2 / 1500) * 3 / 4;
+    (void)pthread_mutex_lock(&host->recorder.write_lock);
+    for (unsigned i = 0; i < calls; i++) {
+        assert_int_equal(call("echo", arguments), 0);
+    }
+    (void)pthread_mutex_unlock(&host->recorder.write_lock);
+    yyjson_val *usage = read_usage("echo");
+    assert_int_equal(number_at(usage, "/0/calls"), calls + 1);
+    assert_int_equal(number_at(usage, "/0/unlogged"), 0);
+}
+
+/* ------------------------------------------------------------------- limits */
+
+/* Open with a configuration that says no more than `log`. */
+static int open_with_log(const char *log) {
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/toolrack.json", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fprintf(file, "{\"log\": %s} // how much is kept\n", log);
+    (void)fclose(file);
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    struct toolrack *refused = NULL;
+    options.config_file = path;
+    options.state_dir = dir;
+    options.no_scan = true;
+    int code = toolrack_open(&options, &refused, &err);
+    toolrack_close(refused);
+    if (code == 0) {
+        open_configured_host(dir, path);
+    }
+    return code;
+}
+
+static void what_the_configuration_says_of_the_log_is_checked(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"30",
+                                        "{\"days\": 0}",
+                                        "{\"days\": -1}",
+                                        "{\"days\": 1.5}",
+                                        "{\"megabytes\": \"many\"}",
+                                        "{\"megabytes\": 4294967296}",
+                                        "{\"hours\": 3}"};
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        assert_true(open_with_log(wrong[i]) < 0);
+        assert_non_null(strstr(err.message, "/log"));
+    }
+    assert_int_equal(open_with_log("{}"), 0);
+    assert_int_equal(open_with_log("{\"days\": 1, \"megabytes\": 2}"), 0);
+    assert_int_equal(host->config.log_days, 1);
+    assert_int_equal(host->config.log_megabytes, 2);
+}
+
+/* Some three megabytes of calls, of which the newest stay. */
+static void the_configured_size_of_the_log_is_kept_to(void **state) {
+    (void)state;
+    char arguments[2000];
+    (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%01500d\"}", 0);
+    assert_int_equal(open_with_log("{\"megabytes\": 1}"), 0);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(call("echo", arguments), 0);
+        if (i % 100 == 99) {
+            assert_int_equal(toolrack_flush(host, &err), 0);
+        }
+    }
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    filter.limit = 2000;
+    yyjson_val *log = read_log(&filter);
+    size_t count = yyjson_arr_size(log);
+    assert_in_range(count, 300, 400);
+    assert_int_equal(yyjson_get_uint(yyjson_obj_get(yyjson_arr_get_last(log), "id")), 1000);
+    assert_int_equal(number_at(log, "/0/id"), 1001 - count);
+    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 1000);
 }
 
 /* ------------------------------------------------------------------- faults */
@@ -628,6 +716,29 @@ static void what_is_not_committed_holds_up_the_rest(void **state) {
     ring_finish(&ring);
 }
 
+static void an_emptied_ring_begins_again(void **state) {
+    (void)state;
+    struct ring ring;
+    assert_true(ring_init(&ring, 1024));
+    char *first = ring_reserve(&ring, 240);
+    ring_commit(first, 240);
+    char *second = ring_reserve(&ring, 8);
+    ring_commit(second, 8);
+    size_t at = ring_start(&ring);
+    assert_ptr_equal(ring_next(&ring, &at), first);
+    ring_release(&ring, at);
+    char *third = ring_reserve(&ring, 8); /* there was one left */
+    assert_ptr_equal(third, second + 2 * RING_ALIGN);
+    ring_commit(third, 8);
+    assert_ptr_equal(ring_next(&ring, &at), second);
+    assert_ptr_equal(ring_next(&ring, &at), third);
+    ring_release(&ring, at);
+    assert_int_equal(ring_used(&ring), 0);
+    assert_ptr_equal(ring_reserve(&ring, 1024 - RING_ALIGN), first);
+    assert_null(ring_reserve(&ring, 0));
+    ring_finish(&ring);
+}
+
 /* ------------------------------------------------------------------ buckets */
 
 static void buckets_are_narrow_and_in_order(void **state) {
@@ -668,11 +779,15 @@ int main(void) {
             TEST(each_end_of_a_call_is_logged_once),
             TEST(calls_of_many_threads_are_all_counted),
             TEST(what_does_not_fit_is_counted),
+            TEST(a_burst_finds_room_in_every_ring),
+            TEST(what_the_configuration_says_of_the_log_is_checked),
+            TEST(the_configured_size_of_the_log_is_kept_to),
             TEST(without_a_store_there_are_statistics),
             TEST(a_store_that_cannot_be_written_costs_no_call),
             TEST(a_damaged_store_stays_as_it_is),
             cmocka_unit_test(a_ring_goes_round),
             cmocka_unit_test(what_is_not_committed_holds_up_the_rest),
+            cmocka_unit_test(an_emptied_ring_begins_again),
             cmocka_unit_test(buckets_are_narrow_and_in_order),
     };
     return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);

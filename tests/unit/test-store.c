@@ -28,6 +28,7 @@
 #include "failing-malloc.h"
 #include "own-mounts.h"
 #include "store/approvals.h"
+#include "store/calls.h"
 #include "store/consent.h"
 #include "store/crashes.h"
 #include "store/decisions.h"
@@ -39,6 +40,7 @@
 #include "store/pins.h"
 #include "store/quarantine.h"
 #include "store/store.h"
+#include "store/usage.h"
 
 #define NOW 1000000
 
@@ -1034,6 +1036,210 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
 }
 
+/* What toolrack made before it kept a log of calls, to the letter. */
+static void make_second_form(void) {
+    make_first_form();
+    run_sql("BEGIN IMMEDIATE;"
+            "CREATE TABLE grants ("
+            "  selector TEXT PRIMARY KEY NOT NULL,"
+            "  expires_s INTEGER NOT NULL,"
+            "  who TEXT NOT NULL,"
+            "  granted_s INTEGER NOT NULL"
+            ") WITHOUT ROWID, STRICT;"
+            "CREATE TABLE approvals ("
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  conversation TEXT NOT NULL,"
+            "  who TEXT NOT NULL,"
+            "  approved_s INTEGER NOT NULL,"
+            "  PRIMARY KEY (tool, version, conversation)"
+            ") STRICT;"
+            "CREATE TABLE pending ("
+            "  id TEXT PRIMARY KEY NOT NULL,"
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  arguments TEXT NOT NULL,"
+            "  caller TEXT,"
+            "  channel TEXT,"
+            "  conversation TEXT,"
+            "  reason TEXT,"
+            "  created_s INTEGER NOT NULL,"
+            "  expires_s INTEGER NOT NULL,"
+            "  answer INTEGER NOT NULL,"
+            "  answered_by TEXT"
+            ") STRICT;"
+            "CREATE TABLE pins ("
+            "  plugin TEXT NOT NULL,"
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  sha256 BLOB NOT NULL,"
+            "  description TEXT NOT NULL,"
+            "  schema TEXT NOT NULL,"
+            "  approved_s INTEGER NOT NULL,"
+            "  who TEXT NOT NULL,"
+            "  PRIMARY KEY (plugin, tool, version)"
+            ") STRICT;"
+            "CREATE TABLE quarantine ("
+            "  plugin TEXT PRIMARY KEY NOT NULL,"
+            "  sha256 BLOB NOT NULL,"
+            "  reason TEXT NOT NULL,"
+            "  since_s INTEGER NOT NULL,"
+            "  crash_count INTEGER NOT NULL"
+            ") WITHOUT ROWID, STRICT;"
+            "CREATE TABLE crashes ("
+            "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+            "  plugin TEXT NOT NULL,"
+            "  time_s INTEGER NOT NULL,"
+            "  bundle TEXT NOT NULL"
+            ") STRICT;"
+            "CREATE INDEX crashes_of_plugin ON crashes (plugin, id);"
+            "CREATE TABLE generations ("
+            "  sequence INTEGER PRIMARY KEY AUTOINCREMENT,"
+            "  path TEXT NOT NULL,"
+            "  sha256 BLOB NOT NULL,"
+            "  staged TEXT NOT NULL,"
+            "  seen_s INTEGER NOT NULL"
+            ") STRICT;"
+            "CREATE INDEX generations_of_path ON generations (path, sequence);"
+            "CREATE TABLE rollbacks ("
+            "  path TEXT PRIMARY KEY NOT NULL,"
+            "  bad_sha256 BLOB NOT NULL,"
+            "  use_sha256 BLOB NOT NULL"
+            ") WITHOUT ROWID, STRICT;"
+            "CREATE TABLE decisions ("
+            "  id INTEGER PRIMARY KEY,"
+            "  time_ms INTEGER NOT NULL,"
+            "  tool TEXT,"
+            "  version TEXT,"
+            "  plugin TEXT,"
+            "  caller TEXT,"
+            "  channel TEXT,"
+            "  conversation TEXT,"
+            "  decision TEXT NOT NULL,"
+            "  who TEXT,"
+            "  why TEXT"
+            ") STRICT;"
+            "PRAGMA user_version = 2;"
+            "COMMIT;"
+            "INSERT INTO grants VALUES ('wipe', 0, 'ann', 1000000);"
+            "INSERT INTO approvals VALUES ('wipe', '1.0.0', '', 'ann', 1000000);"
+            "INSERT INTO quarantine VALUES ('bad', zeroblob(32), 'crashes', 1000000, 3);"
+            "INSERT INTO decisions (time_ms, tool, decision) VALUES (1000000000, 'wipe', "
+            "'granted')");
+}
+
+/* A call of a tool, in the log and counted. */
+static int add_call(const char *tool, int64_t time_ms, const struct store_calls_limits *limits) {
+    const struct store_call call = {.time_ms = time_ms,
+                                    .tool = tool,
+                                    .version = "1.0.0",
+                                    .plugin = "p",
+                                    .arguments = "{}",
+                                    .result = "7"};
+    const struct store_usage usage = {.tool = tool,
+                                      .version = "1.0.0",
+                                      .calls = 1,
+                                      .first_ms = time_ms,
+                                      .last_ms = time_ms,
+                                      .times = &(struct store_usage_time){.bucket = 3, .count = 1},
+                                      .time_count = 1};
+    return store_calls_add(store, &call, 1, &usage, 1, limits, &err);
+}
+
+static const struct store_calls_limits no_limits;
+
+static void see_call(void *user, const struct store_call *call) {
+    (void)user;
+    buf_printf(&seen, "%lld %s %lld;", (long long)call->id, call->tool, (long long)call->time_ms);
+}
+
+static int read_calls(const struct store_calls_filter *filter) {
+    return store_calls_read(store, filter, see_call, NULL, &err);
+}
+
+static void see_usage(void *user, const struct store_usage *usage) {
+    (void)user;
+    buf_printf(&seen, "%s %llu %u;", usage->tool, (unsigned long long)usage->calls,
+               usage->time_count);
+}
+
+static const char second_rows[] = "tool off -1;wipe 0 ann 1000000;wipe@1.0.0 - ann 1000000;"
+                                  "bad 0 crashes 1000000 3;1000000000 wipe@- - - - - granted - -;";
+
+static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
+    (void)state;
+    make_second_form();
+    reopen();
+    assert_seen(read_all(), second_rows);
+    assert_seen(read_calls(&(struct store_calls_filter){0}), "");
+    assert_seen(store_read_usage(store, see_usage, NULL, &err), "");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "2");
+    assert_ok(add_call("wipe", NOW, &no_limits));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "3");
+    reopen();
+    assert_seen(read_all(), second_rows);
+    assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
+    assert_seen(store_read_usage(store, see_usage, NULL, &err), "wipe 1 1;");
+}
+
+static void a_call_upgrades_a_file_of_the_first_form(void **state) {
+    (void)state;
+    make_first_form();
+    reopen();
+    assert_ok(add_call("wipe", NOW, &no_limits));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "3");
+    assert_seen(read_all(), "tool off -1;");
+    assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
+}
+
+/* ------------------------------------------------------------- log of calls */
+
+static void calls_are_found_by_what_is_asked(void **state) {
+    (void)state;
+    reopen();
+    for (int i = 1; i <= 4; i++) {
+        assert_ok(add_call(i % 2 == 0 ? "even" : "odd", NOW + i, &no_limits));
+    }
+    assert_seen(read_calls(&(struct store_calls_filter){.tool = "even"}),
+                "2 even 1000002;4 even 1000004;");
+    assert_seen(read_calls(&(struct store_calls_filter){.tool = "even", .version = "2.0.0"}), "");
+    assert_seen(read_calls(&(struct store_calls_filter){.since_ms = NOW + 3}),
+                "3 odd 1000003;4 even 1000004;");
+    assert_seen(read_calls(&(struct store_calls_filter){.limit = 1}), "4 even 1000004;");
+    assert_seen(read_calls(&(struct store_calls_filter){.after_id = 3}), "4 even 1000004;");
+    assert_seen(read_calls(&(struct store_calls_filter){.errors = true}), "");
+}
+
+/* Ids go on where the log was emptied by age. */
+static void old_calls_go_and_their_counts_stay(void **state) {
+    (void)state;
+    reopen();
+    for (int i = 1; i <= 3; i++) {
+        assert_ok(add_call("t", NOW + i, &no_limits));
+    }
+    assert_ok(add_call("t", NOW + 4, &(struct store_calls_limits){.since_ms = NOW + 3}));
+    assert_seen(read_calls(&(struct store_calls_filter){0}), "3 t 1000003;4 t 1000004;");
+    assert_ok(add_call("t", NOW + 5, &(struct store_calls_limits){.since_ms = NOW + 9}));
+    assert_seen(read_calls(&(struct store_calls_filter){0}), "5 t 1000005;");
+    assert_ok(add_call("t", NOW + 9, &(struct store_calls_limits){.since_ms = NOW + 9}));
+    assert_seen(read_calls(&(struct store_calls_filter){0}), "6 t 1000009;");
+    assert_seen(store_read_usage(store, see_usage, NULL, &err), "t 6 1;");
+}
+
+static void the_oldest_calls_of_a_large_log_go(void **state) {
+    (void)state;
+    const struct store_calls_limits limits = {.bytes = 1000};
+    reopen();
+    for (int i = 1; i <= 50; i++) {
+        assert_ok(add_call("t", NOW + i, &limits));
+    }
+    /* A line is its texts and about a hundred bytes. */
+    const long count = strtol(ask_sql("SELECT count(*) FROM calls"), NULL, 10);
+    assert_in_range(count, 8, 11);
+    assert_string_equal(ask_sql("SELECT max(id) FROM calls"), "50");
+    assert_string_equal(ask_sql("SELECT max(id) - min(id) + 1 = count(*) FROM calls"), "1");
+}
+
 static void a_newer_file_is_left_alone(void **state) {
     (void)state;
     open_store();
@@ -1599,6 +1805,11 @@ int main(void) {
             WITH_FOLDER(a_store_is_for_its_user_alone),
             WITH_FOLDER(a_name_has_one_default),
             WITH_FOLDER(a_file_of_the_first_form_is_upgraded_when_written_to),
+            WITH_FOLDER(a_file_of_the_second_form_keeps_all_its_rows),
+            WITH_FOLDER(a_call_upgrades_a_file_of_the_first_form),
+            WITH_FOLDER(calls_are_found_by_what_is_asked),
+            WITH_FOLDER(old_calls_go_and_their_counts_stay),
+            WITH_FOLDER(the_oldest_calls_of_a_large_log_go),
             WITH_FOLDER(a_newer_file_is_left_alone),
             WITH_FOLDER(a_damaged_file_is_left_alone),
             WITH_FOLDER(a_damaged_page_is_an_error),

@@ -332,6 +332,55 @@ static void a_name_with_a_zero_byte_is_no_name(void **state) {
     format_message_finish(&message);
 }
 
+static void a_call_that_was_cut_off_is_not_made(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *text;
+        bool sound;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"finish_reason\":\"length\",\"message\":{\"tool_calls\":[{"
+             "\"function\":{"
+             "\"name\":\"a\",\"arguments\":\"\"}}]}}]}",
+             false},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"finish_reason\":\"length\",\"message\":{\"tool_calls\":[{"
+             "\"function\":{"
+             "\"name\":\"a\",\"arguments\":\"{\\\"b\\\":1}\"}}]}}]}",
+             true},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"finish_reason\":\"tool_calls\",\"message\":{\"tool_calls\":[{"
+             "\"function\":{\"name\":\"a\",\"arguments\":\"\"}}]}}]}",
+             true},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"stop_reason\":\"max_tokens\",\"content\":[{\"type\":\"tool_use\",\"name\":\"a\","
+             "\"input\":{}}]}",
+             false},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"stop_reason\":\"max_tokens\",\"content\":[{\"type\":\"tool_use\",\"name\":\"a\","
+             "\"input\":{}},{\"type\":\"text\",\"text\":\"b\"}]}",
+             true},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "[{\"type\":\"function_call\",\"status\":\"incomplete\",\"name\":\"a\",\"arguments\":"
+             "\"\"}]",
+             false},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct format_message message;
+        struct toolrack_error err;
+        assert_int_equal(format_read_message(cases[i].format, cases[i].text, strlen(cases[i].text),
+                                             &message, &err),
+                         0);
+        assert_int_equal(message.count, 1);
+        const struct toolrack_error *problem = message.calls[0].problem;
+        if ((problem == NULL) != cases[i].sound) {
+            fail_msg("%s: %s", cases[i].text, problem != NULL ? problem->message : "is taken");
+        }
+        format_message_finish(&message);
+    }
+}
+
 static void formats_have_names(void **state) {
     (void)state;
     enum toolrack_format format;
@@ -387,6 +436,7 @@ int main(void) {
             cmocka_unit_test(what_is_no_message_is_refused_with_its_place),
             cmocka_unit_test(a_message_has_so_many_calls_and_no_more),
             cmocka_unit_test(a_name_with_a_zero_byte_is_no_name),
+            cmocka_unit_test(a_call_that_was_cut_off_is_not_made),
             cmocka_unit_test(formats_have_names),
             cmocka_unit_test(without_memory_it_says_so),
     };
