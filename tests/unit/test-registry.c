@@ -66,7 +66,8 @@ static void take_event(void *user, const struct toolrack_event *event) {
     static const char letters[] = {'+', '-', '*', 'L', 'F', 'S', 'R'};
     (void)user;
     size_t length = strlen(events);
-    (void)snprintf(events + length, sizeof events - length, "%c%s@%s ", letters[event->kind],
+    char letter = (size_t)event->kind < sizeof letters ? letters[event->kind] : '?';
+    (void)snprintf(events + length, sizeof events - length, "%c%s@%s ", letter,
                    event->tool != NULL ? event->tool : event->plugin,
                    event->version != NULL ? event->version : "");
 }
