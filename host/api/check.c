@@ -177,6 +177,7 @@ static int check_text(struct checking *checking, const char *file, struct toolra
     if (code == 0 && checking->config.doc != NULL && checking->problems.errors == 0) {
         code = check_schema(checking, err);
     }
+    problems_end(&checking->problems);
     return code == 0 && checking->problems.failed ? error_oom(err) : code;
 }
 

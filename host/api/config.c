@@ -393,10 +393,17 @@ static int read_member(struct reading *reading, yyjson_val *key, yyjson_val *val
     return config_unknown(reading, "", text, nearest_of(known, text));
 }
 
+/* More members are not looked at one by one: each of them takes a look at all others. */
+#define MEMBERS_MAX 64u
+_Static_assert(MEMBERS_MAX >= ARRAY_LENGTH(members), "a file may have all of them");
+
 static int read_members(struct reading *reading) {
     yyjson_val *root = yyjson_doc_get_root(reading->config->doc);
     if (!yyjson_is_obj(root)) {
         return config_wrong(reading, "", "must be one JSON object");
+    }
+    if (yyjson_obj_size(root) > MEMBERS_MAX) {
+        return config_wrong(reading, "", "has more members than any configuration");
     }
     size_t at;
     size_t count;

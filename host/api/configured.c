@@ -92,6 +92,28 @@ static int make_plugin(struct toolrack *host, const struct definition *definitio
     return code;
 }
 
+/* What this one tool cannot have is no reason to go without the others. */
+static int make_or_refuse(struct toolrack *host, const struct definition *definition,
+                          const char *pointer, struct problems *problems, struct batch *batch,
+                          struct toolrack_error *err) {
+    struct toolrack_error reason;
+    int code = make_plugin(host, definition, &batch->items[batch->count], &reason);
+    batch->count += code == 0;
+    if (code == TOOLRACK_E_NO_MEMORY) {
+        return error_oom(err);
+    }
+    if (code < 0) {
+        problems_add(problems,
+                     &(struct problem){.severity = TOOLRACK_ERROR,
+                                       .rule = "definition-unusable",
+                                       .pointer = pointer,
+                                       .tool = definition->name,
+                                       .fix = "correct it as the cause says"},
+                     "%s", reason.message);
+    }
+    return 0;
+}
+
 /* Add the plugin of one definition, unless something is wrong with it. Caller holds
  * host->config_lock, or nobody else knows the host yet. */
 static int add(struct toolrack *host, size_t index, yyjson_val *value, struct problems *problems,
@@ -105,8 +127,7 @@ static int add(struct toolrack *host, size_t index, yyjson_val *value, struct pr
     struct definition definition;
     int code = definition_read(&context, value, pointer, &definition, err);
     if (code == 0) {
-        code = make_plugin(host, &definition, &batch->items[batch->count], err);
-        batch->count += code == 0;
+        code = make_or_refuse(host, &definition, pointer, problems, batch, err);
     } else if (code == TOOLRACK_E_INVALID) {
         code = 0; /* the problems say why */
     }
@@ -129,6 +150,7 @@ static int register_all(struct toolrack *host, struct toolrack_error *err) {
             return code;
         }
     }
+    problems_end(&problems);
     refuse_all(host, &problems);
     return batch.count == 0 ? 0 : registry_add(host->registry, batch.items, batch.count, err);
 }

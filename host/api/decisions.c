@@ -105,8 +105,10 @@ static int write_rows(struct toolrack *host, const struct batch *batch,
 static void write_batch(struct toolrack *host, struct batch *batch) {
     struct toolrack_error err;
     if (batch->count > 0 && write_rows(host, batch, &err) < 0) {
-        log_line(&host->log, LOG_ERROR, "store", "%zu decisions are not kept: %s", batch->count,
-                 err.message);
+        const struct store_decision *first = batch->rows[0];
+        log_line(&host->log, LOG_ERROR, "store",
+                 "%zu decisions are not kept, the first of them '%s' on '%s': %s", batch->count,
+                 first->decision, first->tool, err.message);
     }
     if (batch->lost > 0) {
         log_line(&host->log, LOG_ERROR, "store",

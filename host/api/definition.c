@@ -99,6 +99,35 @@ static void say_unknown(const struct reader *reader, const char *parent, const c
         parent[0] != '\0' ? parent + 1 : "");
 }
 
+/* Most members of a definition or an implementation; none can have as many. More are not looked at
+ * one by one: each of them takes a look at all others. */
+#define MEMBERS_MAX 64u
+
+static bool has_few_members(const struct reader *reader, const char *parent, yyjson_val *value) {
+    if (yyjson_obj_size(value) <= MEMBERS_MAX) {
+        return true;
+    }
+    say(reader, RULE("definition-value"), parent, "remove what a definition does not have",
+        "an object with %zu members is no part of a definition", yyjson_obj_size(value));
+    return false;
+}
+
+/* Whether a member is the first of its key; another one is an error. */
+static bool is_first(const struct reader *reader, const char *parent, yyjson_val *value,
+                     yyjson_val *key, yyjson_val *member) {
+    if (yyjson_obj_getn(value, yyjson_get_str(key), yyjson_get_len(key)) == member) {
+        return true;
+    }
+    char pointer[JSON_POINTER_MAX] = "";
+    strncat(pointer, parent, sizeof pointer - 1);
+    json_pointer_add(pointer, yyjson_get_str(key));
+    say(reader,
+        &(struct problem){
+                .severity = TOOLRACK_ERROR, .rule = "definition-key", .at = JSON_PLACE_LAST_KEY},
+        pointer, "remove one of them", "the key \"%s\" is given twice", yyjson_get_str(key));
+    return false;
+}
+
 /* -------------------------------------------------------------------- texts */
 
 /* A text that C can hold, or NULL. */
@@ -377,7 +406,10 @@ static void read_native(struct reader *reader, yyjson_val *value) {
                                            .tags = definition->tags,
                                            .permission = definition->permission,
                                            .priority = definition->priority,
-                                           .deadline_ms = definition->deadline_ms};
+                                           .deadline_ms = definition->deadline_ms,
+                                           .deprecated = definition->deprecated,
+                                           .purpose = definition->purpose,
+                                           .scenarios = definition->scenarios};
     if (definition->parameters != NULL) {
         say(reader, &(struct problem){.severity = TOOLRACK_WARNING, .rule = "definition-ignored"},
             "/parameters", "remove them",
@@ -424,8 +456,8 @@ static void check_implementation_keys(const struct reader *reader, const struct 
     yyjson_val *member;
     yyjson_obj_foreach (value, at, count, key, member) {
         const char *text = yyjson_get_str(key);
-        if (kind->members != NULL && strcmp(text, "type") != 0 &&
-            strcmp(text, kind->members) != 0) {
+        if (is_first(reader, "/implementation", value, key, member) && kind->members != NULL &&
+            strcmp(text, "type") != 0 && strcmp(text, kind->members) != 0) {
             say_unknown(
                     reader, "/implementation", text,
                     nearest(text, implementation_members, ARRAY_LENGTH(implementation_members)));
@@ -435,6 +467,9 @@ static void check_implementation_keys(const struct reader *reader, const struct 
 
 static void follow_implementation(struct reader *reader, yyjson_val *value) {
     const char *type = text_of(yyjson_obj_get(value, "type"));
+    if (!has_few_members(reader, "/implementation", value)) {
+        return;
+    }
     for (size_t i = 0; type != NULL && i < ARRAY_LENGTH(kinds); i++) {
         if (strcmp(kinds[i].name, type) == 0) {
             check_implementation_keys(reader, &kinds[i], value);
@@ -506,7 +541,10 @@ static int describe(const struct reader *reader, struct toolrack_error *err) {
                                  .priority = definition->priority,
                                  .deadline_ms = definition->deadline_ms,
                                  .schema = definition->parameters,
-                                 .run = run_nothing};
+                                 .run = run_nothing,
+                                 .deprecated = definition->deprecated,
+                                 .purpose = definition->purpose,
+                                 .scenarios = definition->scenarios};
     const struct tr_tool *const tools[] = {&tool};
     const struct tr_plugin plugin = {.magic = TR_MAGIC,
                                      .size = sizeof plugin,
@@ -528,13 +566,17 @@ static int describe(const struct reader *reader, struct toolrack_error *err) {
     return 0;
 }
 
-/* A native tool makes its schema itself. */
+/* A native tool makes its schema itself. What a worker could not be told is refused here. */
 static int describe_native(const struct reader *reader, struct toolrack_error *err) {
     struct definition *definition = reader->definition;
     struct toolrack_error reason;
     bool out_of_memory;
     struct descriptor_options options = host_descriptor_options(&out_of_memory);
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
     int code = foreign_describe(&definition->foreign, NULL, &options, &definition->desc, &reason);
+    if (code == 0) {
+        code = foreign_write(&definition->foreign, &text, &reason);
+    }
     if (code == TOOLRACK_E_NO_MEMORY || out_of_memory) {
         return error_oom(err);
     }
@@ -575,17 +617,9 @@ static void read_members(struct reader *reader, yyjson_val *value) {
         reader->definition->name = text_of(name); /* what is wrong is named after it */
     }
     yyjson_obj_foreach (value, at, count, key, member) {
-        if (yyjson_obj_getn(value, yyjson_get_str(key), yyjson_get_len(key)) == member) {
+        if (is_first(reader, "", value, key, member)) {
             read_member(reader, key, member);
-            continue;
         }
-        char pointer[JSON_POINTER_MAX] = "";
-        json_pointer_add(pointer, yyjson_get_str(key));
-        say(reader,
-            &(struct problem){.severity = TOOLRACK_ERROR,
-                              .rule = "definition-key",
-                              .at = JSON_PLACE_LAST_KEY},
-            pointer, "remove one of them", "the key \"%s\" is given twice", yyjson_get_str(key));
     }
     for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
         bool needed = members[i].required &&
@@ -614,7 +648,7 @@ int definition_read(const struct definition_context *context, yyjson_val *value,
     if (!yyjson_is_obj(value)) {
         say(&reader, RULE("definition-value"), NULL, "write it as an object, { ... }",
             "a definition must be an object");
-    } else {
+    } else if (has_few_members(&reader, NULL, value)) {
         read_members(&reader, value);
         follow_implementation(&reader, yyjson_obj_get(value, "implementation"));
     }

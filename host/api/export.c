@@ -15,6 +15,7 @@ static struct format_tool describe(const struct toolrack_tool *tool) {
     return (struct format_tool){.name = toolrack_tool_name(tool),
                                 .title = toolrack_tool_title(tool),
                                 .description = toolrack_tool_description(tool),
+                                .deprecated = toolrack_tool_deprecated(tool),
                                 .schema = toolrack_tool_schema(tool),
                                 .result_schema = toolrack_tool_result_schema(tool),
                                 .read_only = toolrack_tool_read_only(tool),

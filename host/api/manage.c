@@ -57,7 +57,7 @@ static int check_sound(const struct descriptor *desc, struct toolrack_error *err
         if (finding->severity == FINDING_ERROR) {
             int code = error_set(err, TOOLRACK_E_REFUSED, "%s (%s): %s", finding->cause,
                                  finding->rule, finding->fix);
-            error_set_tool(err, finding->tool != NULL ? finding->tool : "");
+            error_set_tool(finding->tool != NULL ? err : NULL, finding->tool);
             return code;
         }
     }

@@ -73,7 +73,11 @@ int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64
     int code = host->store == NULL ? no_state(err)
                : call != 0         ? check_call(host, tool, call, err)
                                    : 0;
-    return code < 0 ? code : store_feedback_add(host->store, &feedback, err);
+    if (code < 0) {
+        error_set_tool(err, feedback.tool);
+        return code;
+    }
+    return store_feedback_add(host->store, &feedback, err);
 }
 
 /* -------------------------------------------------------------------- mark */
@@ -113,6 +117,10 @@ int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *na
                   const char *why, const char *who, struct toolrack_error *err) {
     CLEANUP(arena_finish) struct arena arena;
     arena_init(&arena, NULL, 0);
+    int code = registry_check_exact(name, err);
+    if (code < 0) {
+        return code;
+    }
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     if (tool == NULL && on) {
         return registry_not_found(host->registry, name, err);
@@ -122,7 +130,7 @@ int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *na
                                    .since_ms = healths_now_ms(),
                                    .who = who_or_api(who),
                                    .why = why};
-    int code = new.selector == NULL ? error_oom(err) : keep(host, &new, on, err);
+    code = new.selector == NULL ? error_oom(err) : keep(host, &new, on, err);
     if (code == 0) {
         note_mark(host, &new, on);
     }

@@ -36,6 +36,22 @@ static const char *copy_line(struct problems *list, const char *text) {
     return copy;
 }
 
+static void append(struct problems *list, const struct problem *what, const struct buf *text) {
+    if (text->failed || what->fix == NULL || !make_room(list)) {
+        list->failed = true;
+        return;
+    }
+    struct problem *problem = &list->items[list->count++];
+    *problem = *what;
+    problem->cause = copy_line(list, text->data);
+    problem->fix = copy_line(list, what->fix);
+    problem->tool = copy_line(list, what->tool);
+    if (what->pointer != NULL) {
+        problem->pointer = arena_copy(list->arena, what->pointer, strlen(what->pointer));
+        list->failed = list->failed || problem->pointer == NULL;
+    }
+}
+
 void problems_add(struct problems *list, const struct problem *what, const char *cause, ...) {
     list->errors += what->severity == TOOLRACK_ERROR;
     if (list->count == PROBLEMS_MAX) {
@@ -47,18 +63,24 @@ void problems_add(struct problems *list, const struct problem *what, const char 
     va_start(args, cause);
     buf_vprintf(&text, cause, args);
     va_end(args);
-    if (text.failed || what->fix == NULL || !make_room(list)) {
-        list->failed = true;
-        return;
+    append(list, what, &text);
+}
+
+void problems_end(struct problems *list) {
+    size_t told = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        told += list->items[i].severity == TOOLRACK_ERROR;
     }
-    struct problem *problem = &list->items[list->count++];
-    *problem = *what;
-    problem->cause = copy_line(list, text.data);
-    problem->fix = copy_line(list, what->fix);
-    problem->tool = copy_line(list, what->tool);
-    if (what->pointer != NULL) {
-        problem->pointer = arena_copy(list->arena, what->pointer, strlen(what->pointer));
-        list->failed = list->failed || problem->pointer == NULL;
+    if (list->left_out > 0) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        buf_printf(&text, "%zu more problems are not told", list->left_out);
+        append(list,
+               &(struct problem){.severity = list->errors > told ? TOOLRACK_ERROR : TOOLRACK_NOTE,
+                                 .rule = "problems-left-out",
+                                 .pointer = "/tools",
+                                 .tool = "<others>",
+                                 .fix = "correct those that are, and look again"},
+               &text);
     }
 }
 

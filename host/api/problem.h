@@ -39,6 +39,10 @@ struct problems {
 void problems_add(struct problems *list, const struct problem *what, const char *cause, ...)
         TOOLRACK_PRINTF(3, 4);
 
+/** Say how many were left out, where any were: as the last of the list, and as an error when one of
+ * them was. To be called once, when all is read. [any-thread] */
+void problems_end(struct problems *list);
+
 /** The place of a problem in the text it is about. What is not there is the place of what would
  * hold it. [any-thread] */
 void problem_line(const struct problem *problem, const char *text, size_t length, size_t *ret_line,

@@ -213,6 +213,8 @@ static int match_all(struct candidates *candidates, const char *task, struct too
         texts[i].fields[MATCH_TITLE] = toolrack_tool_title(tool);
         texts[i].fields[MATCH_TAGS] = toolrack_tool_tags(tool);
         texts[i].fields[MATCH_CATEGORY] = toolrack_tool_category(tool);
+        texts[i].fields[MATCH_PURPOSE] = toolrack_tool_purpose(tool);
+        texts[i].fields[MATCH_SCENARIOS] = toolrack_tool_scenarios(tool);
         texts[i].fields[MATCH_DESCRIPTION] = toolrack_tool_description(tool);
     }
     int code = match_task(task, texts, count, fits, err);

@@ -26,14 +26,17 @@ static void selector_finish(struct selector *selector) {
     free(selector->name);
 }
 
-static bool selector_read(struct selector *ret, const char *text) {
+static int selector_read(struct selector *ret, const char *text, struct toolrack_error *err) {
     *ret = (struct selector){.name = text != NULL ? strdup(text) : NULL};
     char *at = ret->name != NULL ? strchr(ret->name, '@') : NULL;
     if (at != NULL) {
         *at = '\0';
         ret->version = at + 1;
     }
-    return text == NULL || ret->name != NULL;
+    if (text == NULL) {
+        return 0;
+    }
+    return ret->name != NULL ? registry_check_exact(text, err) : error_oom(err);
 }
 
 /* --------------------------------------------------------------------- log */
@@ -120,12 +123,13 @@ int toolrack_log(struct toolrack *host, const struct toolrack_log_filter *filter
         memcpy(&taken, filter, filter->size < sizeof taken ? filter->size : sizeof taken);
     }
     CLEANUP(selector_finish) struct selector selector;
-    if (!selector_read(&selector, taken.tool)) {
-        return error_oom(err);
+    int code = selector_read(&selector, taken.tool, err);
+    if (code < 0) {
+        return code;
     }
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
-    int code = read_log(host, &taken, &selector, &listing, err);
+    code = read_log(host, &taken, &selector, &listing, err);
     if (code < 0) {
         yyjson_mut_doc_free(listing.doc);
         return code;
@@ -145,7 +149,7 @@ struct usage_row {
 
 struct usage_table {
     const struct selector *selector;
-    struct usage_row **rows;
+    struct usage_row **rows; /* by tool and version as texts, until they are shown */
     size_t count;
     size_t room;
     bool no_memory;
@@ -181,7 +185,32 @@ static bool reserve_row(struct usage_table *table) {
     return rows != NULL;
 }
 
-static struct usage_row *add_row(struct usage_table *table, const char *tool, const char *version) {
+/* Where a row is, or belongs. */
+static size_t find_place(const struct usage_table *table, const char *tool, const char *version,
+                         bool *ret_there) {
+    size_t low = 0;
+    size_t high = table->count;
+    *ret_there = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct store_usage *sum = &table->rows[middle]->sum;
+        int order = strcmp(sum->tool, tool);
+        order = order != 0 ? order : strcmp(sum->version, version);
+        if (order == 0) {
+            *ret_there = true;
+            return middle;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static struct usage_row *add_row(struct usage_table *table, size_t place, const char *tool,
+                                 const char *version) {
     CLEANUP(usage_row_freep) struct usage_row *row = calloc(1, sizeof *row);
     if (row == NULL || !reserve_row(table)) {
         return NULL;
@@ -192,20 +221,16 @@ static struct usage_row *add_row(struct usage_table *table, const char *tool, co
     if (row->sum.tool == NULL || row->sum.version == NULL) {
         return NULL;
     }
-    struct usage_row *added = STEAL(row);
-    table->rows[table->count++] = added;
-    return added;
+    struct usage_row **at = &table->rows[place];
+    memmove(at + 1, at, (table->count++ - place) * sizeof(struct usage_row *));
+    return *at = STEAL(row);
 }
 
 static struct usage_row *find_row(struct usage_table *table, const char *tool,
                                   const char *version) {
-    for (size_t i = 0; i < table->count; i++) {
-        struct store_usage *sum = &table->rows[i]->sum;
-        if (strcmp(sum->tool, tool) == 0 && strcmp(sum->version, version) == 0) {
-            return table->rows[i];
-        }
-    }
-    return add_row(table, tool, version);
+    bool there;
+    size_t place = find_place(table, tool, version, &there);
+    return there ? table->rows[place] : add_row(table, place, tool, version);
 }
 
 static void merge_error(struct usage_table *table, struct store_usage *sum,
@@ -259,13 +284,11 @@ static void merge(void *user, const struct store_usage *usage) {
 /* Of tools that were called: an opinion alone is no statistic. */
 static void merge_opinions(void *user, const struct store_opinions *opinions) {
     const struct usage_table *table = user;
-    for (size_t i = 0; i < table->count; i++) {
-        struct usage_row *row = table->rows[i];
-        if (strcmp(row->sum.tool, opinions->tool) == 0 &&
-            strcmp(row->sum.version, opinions->version) == 0) {
-            row->good = opinions->good;
-            row->bad = opinions->bad;
-        }
+    bool there;
+    size_t place = find_place(table, opinions->tool, opinions->version, &there);
+    if (there) {
+        table->rows[place]->good = opinions->good;
+        table->rows[place]->bad = opinions->bad;
     }
 }
 
@@ -355,10 +378,10 @@ int toolrack_usage(struct toolrack *host, const char *name, struct toolrack_text
                    struct toolrack_error *err) {
     CLEANUP(selector_finish) struct selector selector;
     CLEANUP(usage_table_finish) struct usage_table table = {.selector = &selector};
-    if (!selector_read(&selector, name)) {
-        return error_oom(err);
+    int code = selector_read(&selector, name, err);
+    if (code == 0) {
+        code = read_usage(host, &table, err);
     }
-    int code = read_usage(host, &table, err);
     if (code == 0 && table.count == 0 && name != NULL) {
         code = check_name(host, name, err);
     }

@@ -97,7 +97,7 @@ int error_oom(struct toolrack_error *err) {
 
 void error_set_tool(struct toolrack_error *err, const char *tool) {
     if (err != NULL) {
-        copy_cut(err->tool, sizeof err->tool, tool);
+        copy_cut(err->tool, sizeof err->tool, tool[0] != '\0' ? tool : "<unnamed>");
         utf8_make_line(err->tool); /* it may be what a caller took for a name */
     }
 }

@@ -23,7 +23,8 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
 /** Out of memory: a fixed message, sets nothing that could fail. [any-thread] */
 int error_oom(struct toolrack_error *err);
 
-/** Name the tool an error is about; `err` may be NULL. [any-thread] */
+/** Name the tool an error is about: "" is a tool without a name, and told as "<unnamed>"; `err` may
+ * be NULL. [any-thread] */
 void error_set_tool(struct toolrack_error *err, const char *tool);
 
 /** Where the tool's process was when it died, a line for each function; cut at a line where it is

@@ -4,14 +4,6 @@
 
 #include "base/utf8.h"
 
-const char *error_tool_name(const struct toolrack_error *err) {
-    if (err->tool[0] != '\0') {
-        return err->tool;
-    }
-    bool is_of_a_call = err->code <= TOOLRACK_E_NOT_FOUND && err->code >= TOOLRACK_E_LIMIT_EXCEEDED;
-    return is_of_a_call ? "<unnamed>" : NULL;
-}
-
 void error_add_text(struct buf *out, const struct toolrack_error *err) {
     buf_printf(out, "%s: %s%s%s", toolrack_code_name(err->code), err->field,
                err->field[0] != '\0' ? ": " : "", err->message);
@@ -42,14 +34,13 @@ static bool add_trace(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *t
 yyjson_mut_val *error_object(yyjson_mut_doc *doc, const struct toolrack_error *err,
                              const char *type) {
     yyjson_mut_val *object = yyjson_mut_obj(doc);
-    const char *tool = error_tool_name(err);
     bool added =
             add_text(doc, object, "type", type != NULL ? type : toolrack_code_name(err->code)) &&
             add_text(doc, object, "message", err->message) &&
             yyjson_mut_obj_add_bool(doc, object, "is_recoverable",
                                     toolrack_code_is_recoverable(err->code)) &&
             (err->field[0] == '\0' || add_text(doc, object, "field", err->field)) &&
-            (tool == NULL || add_text(doc, object, "tool_name", tool)) &&
+            (err->tool[0] == '\0' || add_text(doc, object, "tool_name", err->tool)) &&
             (err->signal == 0 || yyjson_mut_obj_add_int(doc, object, "signal", err->signal)) &&
             (err->trace[0] == '\0' || add_trace(doc, object, err->trace));
     return added ? object : NULL;

@@ -6,10 +6,6 @@
 #include "base/buf.h"
 #include "toolrack/error.h"
 
-/** The tool that an error names: "<unnamed>" for a call of a tool without a name; NULL for an error
- * that is about no call. Borrowed from the error. [any-thread] */
-const char *error_tool_name(const struct toolrack_error *err);
-
 /** Append "InvalidArguments: /a: must be a number", without a line end. [any-thread] */
 void error_add_text(struct buf *out, const struct toolrack_error *err);
 

@@ -32,7 +32,14 @@ static void add_failure(struct store_health *health, int64_t now_ms) {
 
 static bool fails_too_often(const struct store_health *health, int64_t now_ms) {
     return health->failed_ms[HEALTH_FAILURES - 1] != 0 &&
-           now_ms - health->failed_ms[0] <= HEALTH_WINDOW_MS;
+           health->failed_ms[0] >= now_ms - HEALTH_WINDOW_MS;
+}
+
+/* How long it was to rest. What is kept may come from a damaged file. */
+static int64_t cool_down_of(const struct store_health *health) {
+    return health->cool_down_ms < HEALTH_COOL_DOWN_MS       ? HEALTH_COOL_DOWN_MS
+           : health->cool_down_ms > HEALTH_COOL_DOWN_MS_MAX ? HEALTH_COOL_DOWN_MS_MAX
+                                                            : health->cool_down_ms;
 }
 
 static enum health_change rest(struct store_health *health, int64_t cool_down_ms, int64_t now_ms) {
@@ -48,7 +55,7 @@ static enum health_change rest(struct store_health *health, int64_t cool_down_ms
 static enum health_change note_failure(struct store_health *health, int64_t now_ms) {
     if (is_listed(health)) {
         return health->tried || !health_rests(health, now_ms)
-                       ? rest(health, 2 * health->cool_down_ms, now_ms)
+                       ? rest(health, 2 * cool_down_of(health), now_ms)
                        : HEALTH_SAME;
     }
     add_failure(health, now_ms);
@@ -73,6 +80,6 @@ bool health_offer(struct store_health *health, int64_t now_ms) {
         return false;
     }
     health->tried = true;
-    health->trial_ms = now_ms + health->cool_down_ms;
+    health->trial_ms = now_ms + cool_down_of(health);
     return true;
 }

@@ -14,8 +14,8 @@
 
 /* What a word in each field counts. */
 static const double field_weights[MATCH_FIELDS] = {
-        [MATCH_NAME] = 3,     [MATCH_TITLE] = 2,   [MATCH_TAGS] = 2,
-        [MATCH_CATEGORY] = 1, [MATCH_PURPOSE] = 1, [MATCH_DESCRIPTION] = 1,
+        [MATCH_NAME] = 3,    [MATCH_TITLE] = 2,     [MATCH_TAGS] = 2,        [MATCH_CATEGORY] = 1,
+        [MATCH_PURPOSE] = 1, [MATCH_SCENARIOS] = 1, [MATCH_DESCRIPTION] = 1,
 };
 
 /* ------------------------------------------------------------------- words */

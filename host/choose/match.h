@@ -20,6 +20,7 @@ enum match_field {
     MATCH_TAGS,
     MATCH_CATEGORY,
     MATCH_PURPOSE,
+    MATCH_SCENARIOS,
     MATCH_DESCRIPTION,
     MATCH_FIELDS
 };

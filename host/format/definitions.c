@@ -79,8 +79,10 @@ struct export {
     size_t count;
     size_t count_max;
     size_t bytes_max;
-    struct buf schema; /* of the tool at hand */
+    struct buf description; /* of the tool at hand, as the next two */
+    struct buf schema;
     struct buf result_schema;
+    yyjson_alc *memory; /* what one schema gives back is there for the next */
 };
 
 /* The result is not what a call is made with: where it cannot be described, the tool goes without.
@@ -93,7 +95,8 @@ static int describe_result(struct export *export, const struct format_tool *tool
     }
     CLEANUP(buf_finish) struct buf unseen = BUF_INIT;
     struct report quiet = {.out = report->out != NULL ? &unseen : NULL, .tool = report->tool};
-    struct rewrite rewrite = {.provider = provider, .report = &quiet, .is_result = true};
+    struct rewrite rewrite = {
+            .provider = provider, .report = &quiet, .memory = export->memory, .is_result = true};
     buf_clear(&export->result_schema);
     int code = rewrite_text(&rewrite, tool->result_schema, &export->result_schema, NULL);
     if (code == 0 && (rewrite.is_object || (provider->rules & RULE_OBJECT_RESULT) == 0)) {
@@ -107,7 +110,8 @@ static int describe_result(struct export *export, const struct format_tool *tool
 
 static int describe(struct export *export, const struct format_tool *tool,
                     const struct report *report, struct definition *definition) {
-    struct rewrite rewrite = {.provider = export->provider, .report = report};
+    struct rewrite rewrite = {
+            .provider = export->provider, .report = report, .memory = export->memory};
     bool wants_strict = (export->provider->rules & RULE_STRICT) != 0;
     buf_clear(&export->schema);
     int code = rewrite_text(&rewrite, tool->schema, &export->schema,
@@ -128,6 +132,23 @@ static bool name_tool(struct export *export, const struct report *report, const 
         return false;
     }
     return true;
+}
+
+/* No format has a place for what to use instead, and a model that is not told goes on calling. */
+static void say_deprecated(struct export *export, const struct report *report,
+                           struct definition *definition) {
+    const char *instead = definition->tool->deprecated;
+    if (instead == NULL || instead[0] == '\0') {
+        return;
+    }
+    bool ends = strchr(".!?", instead[strlen(instead) - 1]) != NULL;
+    buf_clear(&export->description);
+    buf_printf(&export->description, "Deprecated: %s%s", instead, ends ? "" : ".");
+    if (definition->description != NULL) {
+        buf_printf(&export->description, " %s", definition->description);
+    }
+    definition->description = export->description.data;
+    format_report_add(report, "rewritten", NULL, "its description says that it is deprecated");
 }
 
 /* What was noted of a tool that is not exported after all does not matter: one note stays. */
@@ -155,6 +176,10 @@ static int add_tool(struct export *export, const struct format_tool *tool) {
     }
     if (!name_tool(export, &report, tool->name, wire)) {
         return 0;
+    }
+    say_deprecated(export, &report, &definition);
+    if (export->description.failed) {
+        return TOOLRACK_E_NO_MEMORY;
     }
     int code = describe(export, tool, &report, &definition);
     if (code < 0) {
@@ -209,11 +234,13 @@ int format_definitions(enum toolrack_format format, const struct format_tool *to
     if (limits != NULL && limits->bytes > 0) {
         export.bytes_max = out->length + limits->bytes;
     }
-    if (!taken_init(&export.taken, count)) {
-        return error_oom(err);
-    }
-    int code = add_all(&export, tools, count, err);
+    export.memory = yyjson_alc_dyn_new();
+    int code = export.memory != NULL && taken_init(&export.taken, count)
+                       ? add_all(&export, tools, count, err)
+                       : error_oom(err);
+    yyjson_alc_dyn_free(export.memory);
     taken_finish(&export.taken);
+    buf_finish(&export.description);
     buf_finish(&export.schema);
     buf_finish(&export.result_schema);
     return code;

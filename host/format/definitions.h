@@ -20,6 +20,7 @@ struct format_tool {
     const char *name; /**< any text: foreign tools have names of all kinds */
     const char *title;
     const char *description;
+    const char *deprecated;    /**< what to use instead; NULL: it is not */
     const char *schema;        /**< JSON Schema of the arguments */
     const char *result_schema; /**< JSON Schema of the result */
     bool read_only;

@@ -84,7 +84,11 @@ bool format_wire_name(enum toolrack_format format, const char *name,
                       char ret[FORMAT_NAME_MAX + 1]) {
     const struct provider *provider = provider_of(format);
     size_t length = strlen(name);
-    if (provider == NULL || will_do(provider, name, length)) {
+    if (provider != NULL && will_do(provider, name, length)) {
+        memcpy(ret, name, length + 1);
+        return false;
+    }
+    if (provider == NULL) {
         (void)snprintf(ret, FORMAT_NAME_MAX + 1, "%s", name);
         return strcmp(ret, name) != 0;
     }

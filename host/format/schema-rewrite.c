@@ -124,6 +124,23 @@ bool rewrite_is_inside(const struct place *place, const yyjson_mut_val *target) 
     return false;
 }
 
+/* A set of keywords. */
+_Static_assert(KEYWORD_COUNT <= 64, "a keyword has no bit in a set");
+#define BIT(keyword) (UINT64_C(1) << KEYWORD_##keyword)
+
+/* Those that a schema has. To look at its members once takes less than to ask for two. */
+static uint64_t keywords_of(yyjson_mut_val *schema) {
+    uint64_t set = 0;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(schema, at, count, key, value) {
+        set |= UINT64_C(1) << format_keyword_find(yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+    }
+    return set;
+}
+
 static bool has_rule(const struct rewrite *rewrite, enum provider_rule rule) {
     return (rewrite->rules & (unsigned)rule) != 0;
 }
@@ -447,8 +464,29 @@ static bool mend_to_object(struct rewrite *rewrite, const struct place *place,
     return true;
 }
 
-/* Merge or rename what the provider does not know at this place but can be said otherwise. */
+/* Whether a schema has one of $ref, const, items, allOf, anyOf, oneOf, exclusiveMinimum and
+ * exclusiveMaximum, or another word of their lengths: every schema is asked, and most say no. */
+static bool may_be_said_otherwise(yyjson_mut_val *schema) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(schema, at, count, key, value) {
+        const char *name = yyjson_mut_get_str(key);
+        size_t length = yyjson_mut_get_len(key);
+        if (length == 5 || length == 16 || (length == 4 && name != NULL && name[0] == '$')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Merge or rename what the provider does not know at this place but can be said otherwise. Most
+ * schemas have none of it. */
 static void say_otherwise(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema) {
+    if (!may_be_said_otherwise(schema)) {
+        return;
+    }
     const char *reference = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "$ref"));
     bool is_root = place->up == NULL && !rewrite->is_result;
     bool few = has_rule(rewrite, RULE_FEW_WORDS);
@@ -479,14 +517,13 @@ static void say_otherwise(struct rewrite *rewrite, struct place *place, yyjson_m
     }
 }
 
-_Static_assert(KEYWORD_COUNT <= 64, "a keyword has no bit to be marked as seen");
-
-/* Look at each member once: drop it, mend it, go into it. */
-static void rewrite_members(struct rewrite *rewrite, const struct place *place,
-                            yyjson_mut_val *schema) {
+/* Look at each member once: drop it, mend it, go into it. Returns the keywords that stay. */
+static uint64_t rewrite_members(struct rewrite *rewrite, const struct place *place,
+                                yyjson_mut_val *schema) {
     CLEANUP(buf_finish) struct buf dropped = BUF_INIT;
     bool has_ref = yyjson_mut_is_str(yyjson_mut_obj_get(schema, "$ref"));
     uint64_t seen = 0;
+    uint64_t kept = 0;
     yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(schema);
     yyjson_mut_val *key;
     while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
@@ -506,22 +543,29 @@ static void rewrite_members(struct rewrite *rewrite, const struct place *place,
                 format_report_add(rewrite->report, "rewritten", place,
                                   "%s stands there twice: the first one stays", name);
             }
-        } else if (keyword != KEYWORD_DEFS || !has_rule(rewrite, RULE_FEW_WORDS)) {
-            rewrite_below(rewrite, place, keyword, value);
+        } else {
+            kept |= UINT64_C(1) << keyword;
+            if (keyword != KEYWORD_DEFS || !has_rule(rewrite, RULE_FEW_WORDS)) {
+                rewrite_below(rewrite, place, keyword, value);
+            }
         }
     }
     rewrite_check(rewrite, !dropped.failed);
     note_dropped(rewrite, place, &dropped);
+    return kept;
 }
 
 /* What needs all members at once. */
 static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
-                          yyjson_mut_val *schema) {
-    yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
-    yyjson_mut_val *required = yyjson_mut_obj_get(schema, "required");
-    if (required != NULL) {
-        mend_required(rewrite, place, required, yyjson_mut_obj_get(schema, "properties"));
+                          yyjson_mut_val *schema, uint64_t has) {
+    if ((has & BIT(REQUIRED)) != 0) {
+        mend_required(rewrite, place, yyjson_mut_obj_get(schema, "required"),
+                      yyjson_mut_obj_get(schema, "properties"));
     }
+    if ((has & BIT(TYPE)) == 0) {
+        return;
+    }
+    yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
     if (has_rule(rewrite, RULE_ITEMS) && yyjson_mut_equals_str(type, "array") &&
         yyjson_mut_obj_get(schema, "items") == NULL &&
         yyjson_mut_obj_get(schema, "prefixItems") == NULL) {
@@ -546,8 +590,7 @@ static void rewrite_object(struct rewrite *rewrite, struct place *place, yyjson_
     }
     say_otherwise(rewrite, place, schema);
     if (!rewrite->refused && !rewrite->no_memory) {
-        rewrite_members(rewrite, place, schema);
-        rewrite_whole(rewrite, place, schema);
+        rewrite_whole(rewrite, place, schema, rewrite_members(rewrite, place, schema));
     }
 }
 
@@ -587,6 +630,10 @@ static void mend_root_type(struct rewrite *rewrite, const struct place *place) {
 /* Besides the alternatives, which are folded: what a root may not say at all. */
 static void strip_root(struct rewrite *rewrite, const struct place *place) {
     static const char *const words[] = {"not", "enum", "const", "if", "then", "else"};
+    if ((keywords_of(rewrite->root) &
+         (BIT(NOT) | BIT(ENUM) | BIT(CONST) | BIT(IF) | BIT(THEN) | BIT(ELSE))) == 0) {
+        return;
+    }
     for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
         if (yyjson_mut_obj_remove_key(rewrite->root, words[i]) != NULL) {
             format_report_add(rewrite->report, "rewritten", place,
@@ -680,11 +727,18 @@ static bool nested_too_deeply(const char *text, size_t length) {
 
 static int write_root(struct rewrite *rewrite, struct buf *out) {
     size_t length = 0;
-    CLEANUP(freep) char *text = yyjson_mut_val_write(rewrite->root, 0, &length);
-    if (text == NULL || rewrite->no_memory) {
+    char *text = rewrite->no_memory ? NULL
+                                    : yyjson_mut_val_write_opts(rewrite->root, 0, rewrite->memory,
+                                                                &length, NULL);
+    if (text == NULL) {
         return TOOLRACK_E_NO_MEMORY;
     }
     buf_add(out, text, length);
+    if (rewrite->memory != NULL) {
+        rewrite->memory->free(rewrite->memory->ctx, text);
+    } else {
+        free(text);
+    }
     return out->failed ? TOOLRACK_E_NO_MEMORY : 0;
 }
 
@@ -706,15 +760,15 @@ int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, boo
     }
     /* The reader writes to what it reads only when it is told to. */
     CLEANUP(yyjson_doc_freep)
-    yyjson_doc *read = yyjson_read_opts((char *)(uintptr_t)said, strlen(said),
-                                        YYJSON_READ_BIGNUM_AS_RAW, NULL, &problem);
+    yyjson_doc *read = yyjson_read_opts((char *)(uintptr_t)said, length, YYJSON_READ_BIGNUM_AS_RAW,
+                                        rewrite->memory, &problem);
     if (read == NULL && problem.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         rewrite_refuse(rewrite, NULL, "its schema is no JSON: %s at byte %zu", problem.msg,
                        problem.pos);
         return TOOLRACK_E_INVALID;
     }
     CLEANUP(yyjson_mut_doc_freep)
-    yyjson_mut_doc *doc = read != NULL ? yyjson_doc_mut_copy(read, NULL) : NULL;
+    yyjson_mut_doc *doc = read != NULL ? yyjson_doc_mut_copy(read, rewrite->memory) : NULL;
     if (doc == NULL) {
         return TOOLRACK_E_NO_MEMORY;
     }

@@ -35,6 +35,7 @@
 struct rewrite {
     const struct provider *provider;
     const struct report *report;
+    const yyjson_alc *memory; /* for what is read, made and written; NULL: the heap */
     yyjson_mut_doc *doc;
     yyjson_mut_val *root;
     unsigned rules;

@@ -45,6 +45,19 @@ static int take_part(struct toolrack_stream *stream, yyjson_val *part, struct to
     return code;
 }
 
+/* Of several answers the first is the one that is gone on with; they come in any order. */
+static yyjson_val *first_candidate(yyjson_val *event) {
+    size_t at;
+    size_t count;
+    yyjson_val *candidate;
+    yyjson_arr_foreach (yyjson_obj_get(event, "candidates"), at, count, candidate) {
+        if (yyjson_get_uint(yyjson_obj_get(candidate, "index")) == 0) {
+            return candidate;
+        }
+    }
+    return NULL;
+}
+
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     yyjson_val *blocked = yyjson_obj_get(yyjson_obj_get(event, "promptFeedback"), "blockReason");
@@ -54,7 +67,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     if (yyjson_is_str(blocked)) {
         return stream_fail(blocked, err);
     }
-    yyjson_val *candidate = yyjson_arr_get_first(yyjson_obj_get(event, "candidates"));
+    yyjson_val *candidate = first_candidate(event);
     int code = 0;
     size_t at;
     size_t count;

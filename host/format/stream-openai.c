@@ -15,8 +15,20 @@ static bool has_other_id(const struct stream_item *item, yyjson_val *id) {
     return is_text(id) && known != NULL && strcmp(known, yyjson_get_str(id)) != 0;
 }
 
+/* Whether a delta without an id names a function and gives it arguments, though the call that it
+ * would go on with has all of its own. */
+static bool begins_another(const struct toolrack_stream *stream, const struct stream_item *item,
+                           yyjson_val *delta) {
+    yyjson_val *function = yyjson_obj_get(delta, "function");
+    yyjson_val *arguments = yyjson_obj_get(function, "arguments");
+    return !is_text(yyjson_obj_get(delta, "id")) && is_text(yyjson_obj_get(function, "name")) &&
+           (is_text(arguments) || yyjson_is_obj(arguments)) &&
+           stream_is_whole(stream, yyjson_mut_obj_get(item->object, "function"), "arguments");
+}
+
 /* The call that a delta goes on with; NULL: it begins one. Some leave out the index, and some
- * number every call 0: then an id that is another is another call. */
+ * number every call 0: then an id that is another is another call, and so is a whole call behind a
+ * whole one where there are no ids either. */
 static struct stream_item *find_call(struct toolrack_stream *stream, yyjson_val *delta) {
     yyjson_val *index = yyjson_obj_get(delta, "index");
     struct stream_item *item = NULL;
@@ -25,7 +37,9 @@ static struct stream_item *find_call(struct toolrack_stream *stream, yyjson_val 
     } else if (stream->item_count > 0) {
         item = &stream->items[stream->item_count - 1];
     }
-    return item != NULL && has_other_id(item, yyjson_obj_get(delta, "id")) ? NULL : item;
+    bool is_other = item != NULL && (has_other_id(item, yyjson_obj_get(delta, "id")) ||
+                                     begins_another(stream, item, delta));
+    return is_other ? NULL : item;
 }
 
 static int begin_call(struct toolrack_stream *stream, yyjson_val *delta,
@@ -40,6 +54,13 @@ static int begin_call(struct toolrack_stream *stream, yyjson_val *delta,
     return code;
 }
 
+/* Names come in one piece; some say them again with each piece of the arguments. */
+static void add_name(struct toolrack_stream *stream, yyjson_mut_val *made, yyjson_val *name) {
+    if (is_text(name)) {
+        stream_set(stream, made, "name", name);
+    }
+}
+
 static void add_function(struct toolrack_stream *stream, yyjson_mut_val *call,
                          yyjson_val *function) {
     yyjson_val *arguments = yyjson_obj_get(function, "arguments");
@@ -47,7 +68,7 @@ static void add_function(struct toolrack_stream *stream, yyjson_mut_val *call,
         return;
     }
     yyjson_mut_val *made = stream_object(stream, call, "function");
-    stream_gather(stream, made, "name", yyjson_obj_get(function, "name"), false);
+    add_name(stream, made, yyjson_obj_get(function, "name"));
     if (yyjson_is_obj(arguments)) {
         stream_set(stream, made, "arguments", arguments);
     } else {
@@ -58,7 +79,7 @@ static void add_function(struct toolrack_stream *stream, yyjson_mut_val *call,
 static void add_custom(struct toolrack_stream *stream, yyjson_mut_val *call, yyjson_val *custom) {
     if (yyjson_is_obj(custom)) {
         yyjson_mut_val *made = stream_object(stream, call, "custom");
-        stream_gather(stream, made, "name", yyjson_obj_get(custom, "name"), false);
+        add_name(stream, made, yyjson_obj_get(custom, "name"));
         stream_gather(stream, made, "input", yyjson_obj_get(custom, "input"), false);
     }
 }
@@ -100,6 +121,19 @@ static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
     return code;
 }
 
+/* Why it ended: at its longest, or by a filter, it may be within a call. */
+static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
+    stream->complete = stream->complete || yyjson_is_str(reason);
+    if (stream->item_count > 0 &&
+        (turn_is(reason, "length") || turn_is(reason, "content_filter"))) {
+        yyjson_mut_val *call = stream->items[stream->item_count - 1].object;
+        yyjson_mut_val *function = yyjson_mut_obj_get(call, "function");
+        if (function != NULL) {
+            stream_break_off(stream, function, "arguments", false);
+        }
+    }
+}
+
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     if (stream_is_error(event, err)) {
@@ -113,8 +147,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
         /* Of several answers the first is the one that is gone on with. */
         if (code == 0 && yyjson_get_uint(yyjson_obj_get(choice, "index")) == 0) {
             code = take_delta(stream, yyjson_obj_get(choice, "delta"), err);
-            stream->complete =
-                    stream->complete || yyjson_is_str(yyjson_obj_get(choice, "finish_reason"));
+            take_reason(stream, yyjson_obj_get(choice, "finish_reason"));
         }
     }
     return code;

@@ -9,10 +9,12 @@
 #include "format/turn-parts.h"
 
 /* Most bytes of one stream, and of one event of it. */
-#define STREAM_BYTES_MAX (256u * 1024 * 1024)
-#define STREAM_EVENT_MAX FORMAT_MESSAGE_MAX
+#define STREAM_BYTES_MAX   (256u * 1024 * 1024)
+#define STREAM_EVENT_MAX   FORMAT_MESSAGE_MAX
 /* Most blocks, items or calls of one message. */
-#define STREAM_ITEMS_MAX 4096u
+#define STREAM_ITEMS_MAX   4096u
+/* Most members of one of them: they are looked up one after the other. */
+#define STREAM_MEMBERS_MAX 1024u
 
 /** A string of the message that comes in pieces. */
 struct stream_text {
@@ -81,6 +83,15 @@ void stream_show(const struct toolrack_stream *stream, yyjson_val *text);
  * value that is no string is ignored. */
 void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                    yyjson_val *text, bool is_json);
+
+/** Whether the arguments at `key` are a JSON object from its beginning to its end. Of a very long
+ * text that is not asked: false. */
+bool stream_is_whole(const struct toolrack_stream *stream, yyjson_mut_val *object, const char *key);
+
+/** The model was stopped while it wrote the arguments at `key`. Where it had written none of them
+ * they would count as empty ones: they become a text that breaks off, which is no arguments. */
+void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                      bool is_json);
 
 /** The item with a number; NULL: there is none. */
 struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t index);

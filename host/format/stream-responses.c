@@ -49,6 +49,18 @@ static int take_end(struct toolrack_stream *stream, yyjson_val *event, struct to
     return code;
 }
 
+/* The response ended at its longest, or by a filter: a call within which it did says so. */
+static void break_off(struct toolrack_stream *stream) {
+    for (size_t i = 0; i < stream->item_count; i++) {
+        yyjson_mut_val *item = stream->items[i].object;
+        yyjson_mut_val *status = yyjson_mut_obj_get(item, "status");
+        if (yyjson_mut_equals_str(yyjson_mut_obj_get(item, "type"), "function_call") &&
+            yyjson_mut_is_str(status) && !yyjson_mut_equals_str(status, "completed")) {
+            stream_break_off(stream, item, "arguments", false);
+        }
+    }
+}
+
 static int take_failure(yyjson_val *event, struct toolrack_error *err) {
     yyjson_val *error = yyjson_obj_get(yyjson_obj_get(event, "response"), "error");
     yyjson_val *message = yyjson_obj_get(error, "message");
@@ -72,7 +84,11 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     } else if (turn_is(type, "response.function_call_arguments.delta")) {
         grow_arguments(stream, event);
     } else if (turn_is(type, "response.completed") || turn_is(type, "response.incomplete")) {
-        return take_end(stream, event, err);
+        int code = take_end(stream, event, err);
+        if (code == 0 && turn_is(type, "response.incomplete")) {
+            break_off(stream);
+        }
+        return code;
     }
     return 0;
 }

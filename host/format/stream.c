@@ -112,6 +112,11 @@ int stream_add_item(struct toolrack_stream *stream, uint64_t index, yyjson_mut_v
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the message has more than the %u parts allowed", STREAM_ITEMS_MAX);
     }
+    if (yyjson_mut_obj_size(object) > STREAM_MEMBERS_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "a part of the message has more than the %u members allowed",
+                         STREAM_MEMBERS_MAX);
+    }
     struct stream_item *items =
             make_room(stream->items, stream->item_count, &stream->item_room, sizeof *stream->items);
     if (items == NULL || object == NULL) {
@@ -122,14 +127,23 @@ int stream_add_item(struct toolrack_stream *stream, uint64_t index, yyjson_mut_v
     return 0;
 }
 
-/* The text that grows there, begun with what is there; NULL: no memory. */
-static struct stream_text *find_text(struct toolrack_stream *stream, yyjson_mut_val *object,
-                                     const char *key) {
+static struct stream_text *known_text(const struct toolrack_stream *stream,
+                                      const yyjson_mut_val *object, const char *key) {
     for (size_t i = stream->text_count; i > 0; i--) {
         struct stream_text *text = &stream->texts[i - 1];
         if (text->object == object && strcmp(text->key, key) == 0) {
             return text;
         }
+    }
+    return NULL;
+}
+
+/* The text that grows there, begun with what is there; NULL: no memory. */
+static struct stream_text *find_text(struct toolrack_stream *stream, yyjson_mut_val *object,
+                                     const char *key) {
+    struct stream_text *known = known_text(stream, object, key);
+    if (known != NULL) {
+        return known;
     }
     struct stream_text *texts =
             make_room(stream->texts, stream->text_count, &stream->text_room, sizeof *stream->texts);
@@ -161,6 +175,39 @@ void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const
     gathered->is_json = is_json;
     buf_add(&gathered->text, yyjson_get_str(text), yyjson_get_len(text));
     stream->no_memory = stream->no_memory || gathered->text.failed;
+}
+
+/* Longest text that is looked at to see whether it is whole: that is asked at each piece. */
+#define WHOLE_LENGTH_MAX 4096u
+
+bool stream_is_whole(const struct toolrack_stream *stream, yyjson_mut_val *object,
+                     const char *key) {
+    const struct stream_text *text = known_text(stream, object, key);
+    if (text == NULL) {
+        return yyjson_mut_is_obj(yyjson_mut_obj_get(object, key));
+    }
+    if (text->text.length < 2 || text->text.length > WHOLE_LENGTH_MAX ||
+        text->text.data[text->text.length - 1] != '}') {
+        return false;
+    }
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(text->text.data, text->text.length, YYJSON_READ_BIGNUM_AS_RAW);
+    return yyjson_is_obj(yyjson_doc_get_root(doc));
+}
+
+void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                      bool is_json) {
+    if (yyjson_mut_obj_size(yyjson_mut_obj_get(object, key)) > 0) {
+        return; /* it came in one piece */
+    }
+    struct stream_text *text = find_text(stream, object, key);
+    if (text == NULL) {
+        stream->no_memory = true;
+    } else if (text->text.length == 0) {
+        text->is_json = is_json;
+        buf_add_char(&text->text, '{');
+        stream->no_memory = stream->no_memory || text->text.failed;
+    }
 }
 
 int stream_fail(yyjson_val *message, struct toolrack_error *err) {
@@ -197,6 +244,9 @@ static yyjson_doc *read_json(const struct buf *text, bool *ret_no_memory) {
 /* `text` is not empty. */
 static int take_event(struct toolrack_stream *stream, const struct buf *text,
                       struct toolrack_error *err) {
+    if (stream->complete) {
+        return 0; /* usage, perhaps, that some send behind the end, whole or cut off */
+    }
     bool no_memory;
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(text, &no_memory);
     yyjson_val *event = yyjson_doc_get_root(doc);
@@ -205,9 +255,6 @@ static int take_event(struct toolrack_stream *stream, const struct buf *text,
     }
     if (!yyjson_is_obj(event)) {
         return refuse(err, text, "the stream has an event that is no JSON object");
-    }
-    if (stream->complete) {
-        return 0; /* usage, perhaps, that some send behind the end */
     }
     int code = stream->format->event(stream, event, err);
     return code == 0 && stream->no_memory ? error_oom(err) : code;
@@ -293,29 +340,44 @@ static int check_room(const struct toolrack_stream *stream, struct toolrack_erro
     return 0;
 }
 
-static size_t line_length(const char *bytes, size_t length) {
-    const char *feed = memchr(bytes, '\n', length);
-    length = feed != NULL ? (size_t)(feed - bytes) : length;
-    const char *back = memchr(bytes, '\r', length);
-    return back != NULL ? (size_t)(back - bytes) : length;
+/* What is left of the bytes being fed. Where the next line feed stands is looked up once and not
+ * once a line: lines may all end in a return. */
+struct rest {
+    const char *at;
+    const char *end;
+    const char *feed; /* `end` where there is none */
+};
+
+static const char *find_byte(const char *at, const char *end, char byte) {
+    const char *found = memchr(at, byte, (size_t)(end - at));
+    return found != NULL ? found : end;
+}
+
+/* Where the line ends that begins here. */
+static const char *line_end(struct rest *rest) {
+    if (rest->feed < rest->at) {
+        rest->feed = find_byte(rest->at, rest->end, '\n');
+    }
+    return find_byte(rest->at, rest->feed, '\r');
 }
 
 static int feed(struct toolrack_stream *stream, const char *bytes, size_t length,
                 struct toolrack_error *err) {
-    size_t at = 0;
-    while (at < length) {
-        if (stream->after_return && bytes[at] == '\n') {
+    struct rest rest = {.at = bytes, .end = bytes + length};
+    rest.feed = find_byte(rest.at, rest.end, '\n');
+    while (rest.at < rest.end) {
+        if (stream->after_return && *rest.at == '\n') {
             stream->after_return = false;
-            at++;
+            rest.at++;
             continue;
         }
         stream->after_return = false;
-        size_t run = line_length(bytes + at, length - at);
-        buf_add(&stream->line, bytes + at, run);
-        at += run;
+        const char *end = line_end(&rest);
+        buf_add(&stream->line, rest.at, (size_t)(end - rest.at));
+        rest.at = end;
         int code = check_room(stream, err);
-        if (code == 0 && at < length) {
-            stream->after_return = bytes[at++] == '\r';
+        if (code == 0 && rest.at < rest.end) {
+            stream->after_return = *rest.at++ == '\r';
             code = take_line(stream, err);
         }
         if (code < 0) {

@@ -19,6 +19,13 @@ static int read_call(struct turn_reader *reader, yyjson_val *block) {
                          yyjson_is_str(broken) ? broken : input);
 }
 
+/* Whether the model was stopped, rather than that it stopped, and within a call. */
+static bool is_cut_off(yyjson_val *root, yyjson_val *content) {
+    yyjson_val *reason = yyjson_obj_get(root, "stop_reason");
+    return (turn_is(reason, "max_tokens") || turn_is(reason, "model_context_window_exceeded")) &&
+           turn_is(yyjson_obj_get(yyjson_arr_get_last(content), "type"), "tool_use");
+}
+
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     yyjson_val *content = yyjson_obj_get(root, "content");
     if (yyjson_is_str(content)) {
@@ -37,7 +44,7 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
             code = read_call(reader, block);
         }
     }
-    return code;
+    return code == 0 && is_cut_off(root, content) ? turn_cut_off(reader) : code;
 }
 
 static bool is_shown(const struct turn_piece *piece) {

@@ -12,12 +12,17 @@ static int read_message(struct turn_reader *reader, yyjson_val *message, const c
     return turn_read_tool_calls(reader, message, place);
 }
 
+static int read_choice(struct turn_reader *reader, yyjson_val *choice) {
+    yyjson_val *reason = yyjson_obj_get(choice, "finish_reason");
+    int code = read_message(reader, yyjson_obj_get(choice, "message"), "/choices/0/message");
+    bool is_cut_off = turn_is(reason, "length") || turn_is(reason, "content_filter");
+    return code == 0 && is_cut_off ? turn_cut_off(reader) : code;
+}
+
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     yyjson_val *choices = yyjson_obj_get(root, "choices");
-    return choices == NULL
-                   ? read_message(reader, root, "")
-                   : read_message(reader, yyjson_obj_get(yyjson_arr_get_first(choices), "message"),
-                                  "/choices/0/message");
+    return choices == NULL ? read_message(reader, root, "")
+                           : read_choice(reader, yyjson_arr_get_first(choices));
 }
 
 /* There is no flag for an error and no place for an image: all is text. */

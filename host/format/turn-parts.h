@@ -70,6 +70,10 @@ int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, y
 /** Say that the call added last cannot be made. */
 int turn_add_problem(struct turn_reader *reader, int code, const char *why);
 
+/** The model was stopped, perhaps within the call added last: without arguments it cannot be made,
+ * for nobody knows which there would have been. */
+int turn_cut_off(struct turn_reader *reader);
+
 /** The message is none of its format: `what` is wrong at `place`, a JSON Pointer. */
 int turn_refuse(struct turn_reader *reader, const char *place, const char *what);
 

@@ -16,10 +16,13 @@ static int read_item(struct turn_reader *reader, yyjson_val *item) {
     if (turn_is(type, "custom_tool_call")) {
         return read_custom(reader, item);
     }
-    return turn_is(type, "function_call")
-                   ? turn_add_call(reader, item, yyjson_obj_get(item, "call_id"),
-                                   yyjson_obj_get(item, "name"), yyjson_obj_get(item, "arguments"))
-                   : 0;
+    if (!turn_is(type, "function_call")) {
+        return 0;
+    }
+    int code = turn_add_call(reader, item, yyjson_obj_get(item, "call_id"),
+                             yyjson_obj_get(item, "name"), yyjson_obj_get(item, "arguments"));
+    return code == 0 && turn_is(yyjson_obj_get(item, "status"), "incomplete") ? turn_cut_off(reader)
+                                                                              : code;
 }
 
 static int read_items(struct turn_reader *reader, yyjson_val *items) {

@@ -62,6 +62,16 @@ int turn_add_problem(struct turn_reader *reader, int code, const char *why) {
     return 0;
 }
 
+int turn_cut_off(struct turn_reader *reader) {
+    if (reader->message->count == 0 || last_call(reader)->problem != NULL ||
+        strcmp(last_call(reader)->arguments, "{}") != 0) {
+        return 0;
+    }
+    return turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                            "the answer had become too long when this was called, and ended "
+                            "before its arguments: call it again, with less said before");
+}
+
 static bool is_blank(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r' && text[i] != '\n') {

@@ -59,7 +59,10 @@ static struct tr_tool tool_of(const struct foreign *foreign, void (*function)(vo
                             .param_size = sizeof(struct tr_param),
                             .result = foreign->result,
                             .result_description = foreign->result_description,
-                            .function = function != NULL ? function : elsewhere};
+                            .function = function != NULL ? function : elsewhere,
+                            .deprecated = foreign->deprecated,
+                            .purpose = foreign->purpose,
+                            .scenarios = foreign->scenarios};
 }
 
 /* The first error, in the words that a plugin's author would get. */

@@ -54,7 +54,10 @@ struct foreign {
     uint32_t flags;      /* enum tr_tool_flags */
     uint32_t permission; /* enum tr_permission */
     int32_t priority;
-    uint32_t deadline_ms; /* 0 is the host's default */
+    uint32_t deadline_ms;   /* 0 is the host's default */
+    const char *deprecated; /* what to use instead; NULL: it is not. The next two may be NULL */
+    const char *purpose;
+    const char *scenarios; /* comma-separated */
 
     /* What a definition's "implementation" says. */
     const char *library; /* name that the loader searches for ("libz.so.1"), or absolute path */

@@ -613,7 +613,8 @@ static bool name_taken(const struct change *change, const char *name) {
 
 #define FREE_NAME_TRIES_MAX 100
 
-/* A name like `name` that nobody has: weather_v2, weather_alt, weather_v3 ... */
+/* A name like `name` that nobody has: weather_v2, weather_alt, weather_v3 ... Where all are taken
+ * the words stand for any. */
 static void free_name(const struct change *change, const char *name, char *ret, size_t room) {
     for (int i = 2; i < FREE_NAME_TRIES_MAX; i++) {
         char tail[16];
@@ -623,13 +624,14 @@ static void free_name(const struct change *change, const char *name, char *ret, 
             return;
         }
     }
+    (void)snprintf(ret, room, "another name");
 }
 
 /* The words for a second tool of one name and version. */
 static void describe_duplicate(const struct change *change, const struct toolrack_tool *first,
                                const struct toolrack_tool *second, char *reason, size_t reason_room,
                                char *fix, size_t fix_room) {
-    char other[NAME_LENGTH_MAX + 1] = "another name";
+    char other[NAME_LENGTH_MAX + 1];
     const char *file = toolrack_tool_file(first);
     free_name(change, toolrack_tool_name(second), other, sizeof other);
     (void)snprintf(reason, reason_room, "Tool already exists: %s %s, from plugin %s%s%s%s",

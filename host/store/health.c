@@ -46,7 +46,8 @@ static int remove_oldest(struct store *store, struct toolrack_error *err) {
     }
     return database_run(store,
                         "DELETE FROM health WHERE (tool, version) IN (SELECT tool, version "
-                        "FROM health ORDER BY max(failed_1_ms, failed_5_ms, trial_ms) DESC "
+                        "FROM health ORDER BY max(failed_1_ms, failed_2_ms, failed_3_ms, "
+                        "failed_4_ms, failed_5_ms, trial_ms) DESC "
                         "LIMIT -1 OFFSET ?1)",
                         VALUES(value_number(STORE_HEALTH_MAX)), err);
 }

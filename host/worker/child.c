@@ -262,14 +262,21 @@ static void reply_result(struct channel *channel, const struct run *run, struct 
     }
     toolrack_result_free(result);
     if (code < 0 && !send_failure(channel, FRAME_FAILURE,
-                                  &(struct frame_failure){.code = code, .message = err.message})) {
+                                  &(struct frame_failure){.code = code,
+                                                          .message = err.message,
+                                                          .cpu_ns = meter->cpu_ns,
+                                                          .memory = meter->memory})) {
         give_up();
     }
 }
 
-static void reply_failure(struct channel *channel, const struct toolrack_error *err) {
-    const struct frame_failure failure = {
-            .code = err->code, .field = err->field, .message = err->message};
+static void reply_failure(struct channel *channel, const struct toolrack_error *err,
+                          const struct meter *meter) {
+    const struct frame_failure failure = {.code = err->code,
+                                          .field = err->field,
+                                          .message = err->message,
+                                          .cpu_ns = meter->cpu_ns,
+                                          .memory = meter->memory};
     if (!send_failure(channel, FRAME_FAILURE, &failure)) {
         give_up();
     }
@@ -289,7 +296,7 @@ static void run_call(struct child *child, struct channel *channel, const struct 
                                         .trace = call->trace};
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     struct toolrack_error err;
-    struct meter meter;
+    struct meter meter = {.cpu_ns = PROTOCOL_UNMEASURED, .memory = PROTOCOL_UNMEASURED};
     int code = run_parse(run, call->arguments, call->arguments_length, &err);
     if (code == 0) {
         code = run_measured(child, call->tool, run, &meter, &out, &err);
@@ -297,7 +304,7 @@ static void run_call(struct child *child, struct channel *channel, const struct 
     if (code == 0) {
         reply_result(channel, run, &out, &meter);
     } else {
-        reply_failure(channel, &err);
+        reply_failure(channel, &err, &meter);
     }
     run_finish(run);
 }

@@ -146,12 +146,12 @@ static enum exchange_end parse_result(struct exchange *exchange,
 }
 
 /* Sums of a great many of these do not overflow; what was not measured is more. */
-static void take_cost(const struct frame_result *result, struct crew_reply *reply) {
-    if (result->cpu_ns < BELIEVABLE_MAX) {
-        reply->cpu_ns = result->cpu_ns;
+static void take_cost(uint64_t cpu_ns, uint64_t memory, struct crew_reply *reply) {
+    if (cpu_ns < BELIEVABLE_MAX) {
+        reply->cpu_ns = cpu_ns;
     }
-    if (result->memory < BELIEVABLE_MAX) {
-        reply->memory = result->memory;
+    if (memory < BELIEVABLE_MAX) {
+        reply->memory = memory;
     }
 }
 
@@ -175,7 +175,7 @@ static enum exchange_end take_result(struct exchange *exchange, const struct fra
     add_result(&result, &exchange->reply->out);
     exchange->reply->is_content = result.is_content;
     exchange->reply->is_structured = result.is_structured;
-    take_cost(&result, exchange->reply);
+    take_cost(result.cpu_ns, result.memory, exchange->reply);
     exchange->code = exchange->reply->out.failed ? error_oom(exchange->err) : 0;
     return EXCHANGE_DONE;
 }
@@ -189,6 +189,7 @@ static enum exchange_end take_failure(struct exchange *exchange, const struct fr
     if (!read_failure(frame, &failure) || !is_code(failure.code)) {
         return nonsense(exchange, "an unreadable failure");
     }
+    take_cost(failure.cpu_ns, failure.memory, exchange->reply);
     exchange->code =
             error_set_field(exchange->err, failure.code, failure.field, "%s", failure.message);
     return EXCHANGE_DONE;

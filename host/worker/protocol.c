@@ -454,6 +454,8 @@ static void put_failure(struct out *out, const void *frame) {
     put_i32(out, failure->code);
     put_message(out, failure->field != NULL ? failure->field : "");
     put_message(out, failure->message != NULL ? failure->message : "");
+    put_u64(out, failure->cpu_ns);
+    put_u64(out, failure->memory);
 }
 
 bool send_failure(struct channel *channel, enum frame_type type,
@@ -477,6 +479,8 @@ bool read_failure(const struct frame_in *frame, struct frame_failure *ret) {
     ret->code = get_i32(&in);
     ret->field = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
     ret->message = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
+    ret->cpu_ns = get_u64(&in);
+    ret->memory = get_u64(&in);
     return is_all(&in) && is_code(ret->code);
 }
 

@@ -76,6 +76,8 @@ struct frame_failure {
     int32_t code;        /* enum toolrack_code, negative */
     const char *field;   /* read: never NULL; sent: NULL is "" */
     const char *message; /* the same */
+    uint64_t cpu_ns;     /* as of a result, where a call failed */
+    uint64_t memory;
 };
 
 /** FRAME_LOG. */

@@ -6,6 +6,7 @@ set -uo pipefail
 
 root=$work/root
 passes "meson install" "$E2E_MESON" install -C "$E2E_BUILD" --no-rebuild --quiet --destdir "$root"
+passes "the schema of toolrack.json is there" test -s "$(find "$root" -name toolrack.schema.json)"
 
 # Installed below another root: pkg-config and the loader have to be told.
 pc=$(find "$root" -name toolrack.pc)

@@ -254,6 +254,8 @@ static void a_stream_may_be_cut_anywhere(void **state) {
                CALLS_ADD TRANSCRIPT);
         EXPECT(AGENT("broken-stream", "--format", formats[i]), 1, NULL,
                "*toolrack: InputOutput: the response broke off: *\n");
+        EXPECT(AGENT("late-break", "--format", formats[i]), 0, "The sum is 5.\n",
+               CALLS_ADD TRANSCRIPT);
         EXPECT(AGENT("no-end", "--format", formats[i]), 1, NULL,
                "*toolrack: Invalid: the response broke off before its end, *\n");
         EXPECT(AGENT("no-stream", "--format", formats[i]), 1, "", "*toolrack: Invalid: *<html>*\n");

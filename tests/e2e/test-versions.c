@@ -158,6 +158,22 @@ static void a_crash_is_one_line_for_people(void **state) {
     EXPECT(RUN_WITH({.plugins = "some"}, "why", "granted"), 0, "*backtrace\n*follow_null*", NULL);
 }
 
+static void the_log_has_what_a_call_took(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("some", 0700), 0);
+    take_plugin(getenv("E2E_BUILDS"), "granted");
+    EXPECT(RUN("call", "total", "{\"numbers\":[1,2]}"), 0, "3\n", "");
+    EXPECT(RUN("stats", "total"), 0,
+           "*\ncpu          *s\nmemory       * KiB\nbytes        17 in, 1 out\n*", "");
+    EXPECT(RUN("call", "fails"), 7, "", NULL);
+    EXPECT(RUN("stats", "fails"), 0, "*\ncpu          *s\nmemory       * KiB\n*", "");
+    EXPECT(RUN_WITH({.plugins = "some"}, "call", "granted_crash"), 7, "", NULL);
+    EXPECT_JSON(RUN("log", "--json"), 0, "/0/tool", "\"total\"", "/0/bytes_in", "17",
+                "/0/bytes_out", "1", "/1/tool", "\"fails\"", "/2/tool", "\"granted_crash\"",
+                "/2/error/type", "\"ExecutionFailed\"", "/2/error/signal", "11", "/2/error/trace/0",
+                "\"*follow_null*\"", "/2/cpu_ns", "null", "/3", "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
@@ -170,6 +186,7 @@ int main(void) {
             TEST(a_broken_promise_is_told),
             TEST(a_call_says_whose_it_is),
             TEST(a_crash_is_one_line_for_people),
+            TEST(the_log_has_what_a_call_took),
     };
     return cmocka_run_group_tests_name("versions", tests, NULL, NULL);
 }

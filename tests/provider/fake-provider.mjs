@@ -233,6 +233,7 @@ const parts = {
     'parallel': {say: twoTurns([add(2, 3), {name: 'greet', args: {name: 'Ada', loud: true}}, add(4, 5), add(40, 2)])},
     'odd-cuts': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n'), how: 'cut'},
     'broken-stream': {say: twoTurns([add(2, 3)], 'Let me add'), how: 'break'},
+    'late-break': {say: twoTurns([add(2, 3)]), how: 'late break'},
     'no-end': {say: twoTurns([add(2, 3)], 'Let me add'), how: 'no end'},
     'no-stream': {say: twoTurns([add(2, 3)]), how: 'garbage'},
     'endless': {say: (results) => ({text: '', calls: [add(results.length, 1)]})},
@@ -291,7 +292,7 @@ function sendStream(response, format, pieces, how) {
         : how === 'cut' ? cut(pieces.join(''))
         : how === 'garbage' ? ['<html>Bad gateway</html>\n\n'] : pieces;
     sendPieces(response, most, () => {
-        if (how === 'break') {
+        if (how === 'break' || how === 'late break') {
             response.destroy();
         } else if (how !== 'hang') {
             response.end();

@@ -90,7 +90,11 @@ static void reply(struct channel *channel, const char *json, const char *text) {
 
 static void fail_call(struct channel *channel, int code, const char *message) {
     if (!send_failure(channel, FRAME_FAILURE,
-                      &(struct frame_failure){.code = code, .field = "/do", .message = message})) {
+                      &(struct frame_failure){.code = code,
+                                              .field = "/do",
+                                              .message = message,
+                                              .cpu_ns = PROTOCOL_UNMEASURED,
+                                              .memory = PROTOCOL_UNMEASURED})) {
         give_up();
     }
 }

@@ -13,8 +13,11 @@
 #include <cmocka.h>
 
 #include "api/check.h"
+#include "api/problem.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "failing-malloc.h"
+#include "plugin/foreign.h"
 #include "schema/schema.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
@@ -32,10 +35,12 @@ CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 #define MOCK(name, response) TOOL(name, "", "\"type\": \"mock\", \"mock_response\": " response)
 #define TOOLS(...)           "{\"tools\": [" __VA_ARGS__ "]}"
 
-#define NATIVE_COS                                                                               \
-    "{\"name\": \"cosine\", \"description\": \"The cosine\", \"type\": \"function\", "           \
-    "\"priority\": 300, \"implementation\": {\"type\": \"native\", \"library\": \"libm.so.6\", " \
-    "\"symbol\": \"cos\", \"arguments\": [{\"name\": \"x\", \"type\": \"float64\", "             \
+#define NATIVE_COS                                                                         \
+    "{\"name\": \"cosine\", \"description\": \"The cosine\", \"type\": \"function\", "     \
+    "\"priority\": 300, \"purpose\": \"measure\", \"scenarios\": [\"school\", \"work\"], " \
+    "\"deprecated\": \"use sine\", "                                                       \
+    "\"implementation\": {\"type\": \"native\", \"library\": \"libm.so.6\", "              \
+    "\"symbol\": \"cos\", \"arguments\": [{\"name\": \"x\", \"type\": \"float64\", "       \
     "\"description\": \"in radians\"}], \"result\": {\"type\": \"float64\"}}}"
 
 /* ------------------------------------------------------------------- the host */
@@ -203,6 +208,9 @@ static void a_function_of_a_library_runs(void **state) {
     gives(native, "cosine", "{\"x\": 0}", "1.0");
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_get(native, "cosine");
     assert_int_equal(toolrack_tool_priority(tool), 300);
+    assert_string_equal(toolrack_tool_purpose(tool), "measure");
+    assert_string_equal(toolrack_tool_scenarios(tool), "school,work");
+    assert_string_equal(toolrack_tool_deprecated(tool), "use sine");
     CLEANUP(toolrack_closep)
     struct toolrack *both = open_host(TOOLS(MOCK("cosine", "\"first\"") "," NATIVE_COS));
     gives(both, "cosine", "{\"x\": 0}", "\"first\"");
@@ -328,6 +336,12 @@ static const struct {
         {MOCK("a\\u0000b", "1"), "<unnamed>", "definition-value", "\"name\"", ""},
         {TOOL("t", "\"type\": \"function\",", "\"type\": \"mock\", \"mock_response\": 1"), "t",
          "definition-key", "given twice", ""},
+        {TOOL("t", "", "\"type\": \"mock\", \"mock_response\": 1, \"mock_response\": 2"), "t",
+         "definition-key", "\"mock_response\" is given twice", "remove one"},
+        {TOOL("t", "",
+              "\"type\": \"native\", \"library\": \"libm.so.6\", \"library\": \"libc.so.6\", "
+              "\"symbol\": \"cos\""),
+         "t", "definition-key", "\"library\" is given twice", ""},
         {TOOL("t", "\"permision\": \"safe\",", "\"type\": \"mock\", \"mock_response\": 1"), "t",
          "definition-key", "no \"permision\"", "did you mean \"permission\"?"},
         {TOOL("t", "\"permission\": \"maybe\",", "\"type\": \"mock\", \"mock_response\": 1"), "t",
@@ -417,15 +431,41 @@ static void a_definition_says_what_a_plugin_would(void **state) {
     assert_int_equal(toolrack_tool_permission(tool), TOOLRACK_CONFIRM);
     assert_int_equal(toolrack_tool_priority(tool), 900); /* an administrator said so */
     assert_int_equal(toolrack_tool_deadline_ms(tool), 700);
+    assert_string_equal(toolrack_tool_purpose(tool), "p");
+    assert_true(toolrack_tool_has_scenario(tool, "s"));
+    assert_string_equal(toolrack_tool_deprecated(tool), "use u");
     assert_string_equal(toolrack_tool_plugin(tool), "t");
+    assert_string_equal(toolrack_tool_purpose(tool), "p");
+    assert_string_equal(toolrack_tool_scenarios(tool), "s");
+    assert_string_equal(toolrack_tool_deprecated(tool), "use u");
+    assert_null(toolrack_tool_purpose(plain));
     assert_non_null(toolrack_tool_file(tool));
     assert_string_equal(toolrack_tool_version(plain), "1.0.0");
     assert_int_equal(toolrack_tool_priority(plain), 50);
+    assert_null(toolrack_tool_purpose(plain));
+    assert_null(toolrack_tool_scenarios(plain));
+    assert_null(toolrack_tool_deprecated(plain));
     struct toolrack_result *result = NULL;
     assert_int_equal(toolrack_call(host, "t", NULL, NULL, &result, NULL),
                      TOOLRACK_E_CONFIRMATION_REQUIRED);
     struct toolrack_error err;
     assert_int_equal(toolrack_reload(host, "t", NULL, &err), TOOLRACK_E_INVALID);
+}
+
+static void a_function_of_a_library_says_it_too(void **state) {
+    (void)state;
+    CLEANUP(toolrack_closep)
+    struct toolrack *host = open_host(
+            "{\"tools\": [{\"name\": \"cosine\", \"description\": \"d\", \"type\": \"function\", "
+            "\"purpose\": \"p\", \"scenarios\": \"s\", \"deprecated\": \"use sine\", "
+            "\"implementation\": {\"type\": \"native\", \"library\": \"libm.so.6\", \"symbol\": "
+            "\"cos\", \"arguments\": [{\"name\": \"x\", \"type\": \"double\"}], \"result\": "
+            "{\"type\": \"double\"}}}]}");
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_get(host, "cosine");
+    assert_non_null(tool);
+    assert_string_equal(toolrack_tool_purpose(tool), "p");
+    assert_string_equal(toolrack_tool_scenarios(tool), "s");
+    assert_string_equal(toolrack_tool_deprecated(tool), "use sine");
 }
 
 /* ------------------------------------------------------------------ duplicates */
@@ -585,6 +625,67 @@ static void check_finds_duplicates(void **state) {
     assert_int_equal(toolrack_findings_get(replace, 0)->severity, TOOLRACK_WARNING);
 }
 
+/* -------------------------------------------------------------------- extremes */
+
+/* `count` times the same text, with a comma between them. */
+static void add_times(struct buf *out, const char *text, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(out, "%s%s", i > 0 ? "," : "", text);
+    }
+}
+
+/* What cannot be told to a worker is wrong with that tool, not with the configuration. */
+static void a_function_of_which_too_much_is_said_is_left_out(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text,
+                 "{\"tools\": [{\"name\": \"t\", \"description\": \"d\", \"type\": \"function\", "
+                 "\"implementation\": {\"type\": \"native\", \"library\": \"libc.so.6\", "
+                 "\"symbol\": \"atoi\", \"arguments\": [{\"name\": \"x\", \"type\": \"string\", "
+                 "\"enum\": [");
+    for (size_t i = 0; i < FOREIGN_TEXT_MAX / 1000; i++) {
+        buf_printf(&text, "%s\"%01000zu\"", i > 0 ? "," : "", i);
+    }
+    buf_add_text(&text, "]}], \"result\": {\"type\": \"int\"}}}," MOCK("after", "1") "]}");
+    CLEANUP(toolrack_closep) struct toolrack *host = open_host(text.data);
+    assert_true(is_refused(host, "t", "definition-native", "the limit is", ""));
+    gives(host, "after", NULL, "1");
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = check(text.data);
+    assert_int_equal(errors_of(findings), 1);
+}
+
+static void what_is_not_told_is_counted(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, "{\"tools\": [");
+    add_times(&text, "5", PROBLEMS_MAX + 7);
+    buf_add_text(&text, "," MOCK("after", "1") "]}");
+    CLEANUP(toolrack_closep) struct toolrack *host = open_host(text.data);
+    assert_int_equal(refused_count(host), PROBLEMS_MAX + 1);
+    assert_true(is_refused(host, "<others>", "problems-left-out", "7 more problems", ""));
+    gives(host, "after", NULL, "1");
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = check(text.data);
+    assert_int_equal(errors_of(findings), PROBLEMS_MAX + 1);
+}
+
+/* One thing is said of an object that no definition can be, however many members it has. */
+static void an_object_without_end_is_wrong_once(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_text(&text, "{\"tools\": [{");
+    add_times(&text, "\"k\": 1", 200000);
+    buf_add_text(&text, "}," MOCK("after", "1") "]}");
+    CLEANUP(toolrack_closep) struct toolrack *host = open_host(text.data);
+    assert_true(is_refused(host, "<unnamed>", "definition-value", "200000 members", ""));
+    gives(host, "after", NULL, "1");
+    buf_clear(&text);
+    buf_add_text(&text, "{");
+    add_times(&text, "\"k\": 1", 200000);
+    buf_add_text(&text, "}");
+    CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = check(text.data);
+    assert_int_equal(toolrack_findings_count(findings), 1);
+}
+
 /* The schema that editors use: of all that the host takes it takes everything, and of what is wrong
  * in the shape of a file nothing. */
 static bool schema_takes(const char *text) {
@@ -616,10 +717,14 @@ static void the_schema_agrees(void **state) {
             "\"start_ms\": 1, \"idle_ms\": 1, \"grace_ms\": 1, \"backoff_ms\": 1, "
             "\"backoff_max_ms\": 1, \"crashes\": 1, \"crashes_window_ms\": 1, \"memory_mb\": 1, "
             "\"file_mb\": 1, \"cpu_s\": 1, \"files\": 1, \"processes\": 1, "
-            "\"network_namespace\": false}}, \"tools\": []}",
+            "\"network_namespace\": false}}, \"log\": {\"days\": 36500, \"megabytes\": 1}, "
+            "\"tools\": []}",
+            "{\"log\": {}}",
             TOOLS(MOCK("t", "null")),
             TOOLS(TOOL("t",
-                       "\"version\": \"1.0.0-a+b\", \"tags\": \"a,b\", \"permission\": "
+                       "\"version\": \"1.0.0-a+b\", \"tags\": \"a,b\", \"purpose\": \"p\", "
+                       "\"scenarios\": "
+                       "[\"s\"], \"deprecated\": \"d\", \"permission\": "
                        "\"safe\", \"priority\": -5, \"deadline_ms\": 1,",
                        "\"type\": \"builtin\", \"handler\": \"echo\"")),
             TOOLS(TOOL("t", "\"handler\": \"x\",", "\"type\": \"internal\"")),
@@ -639,6 +744,11 @@ static void the_schema_agrees(void **state) {
             "{\"tools\": {}}",
             "{\"policies\": {\"p\": {\"network_namespace\": 1}}}",
             "{\"pin\": 1}",
+            "{\"log\": 30}",
+            "{\"log\": {\"days\": 0}}",
+            "{\"log\": {\"days\": 36501}}",
+            "{\"log\": {\"megabytes\": 1.5}}",
+            "{\"log\": {\"weeks\": 4}}",
             TOOLS("5"),
             TOOLS("{}"),
             TOOLS(MOCK("9", "1")),
@@ -758,6 +868,10 @@ int main(void) {
             cmocka_unit_test(safe_mode_leaves_them_out),
             cmocka_unit_test(check_tells_each_error_with_its_place),
             cmocka_unit_test(check_says_of_definitions_what_the_start_would),
+            cmocka_unit_test(a_function_of_a_library_says_it_too),
+            cmocka_unit_test(a_function_of_which_too_much_is_said_is_left_out),
+            cmocka_unit_test(what_is_not_told_is_counted),
+            cmocka_unit_test(an_object_without_end_is_wrong_once),
             cmocka_unit_test(check_finds_duplicates),
             cmocka_unit_test(the_schema_agrees),
             cmocka_unit_test(every_allocation_may_fail),

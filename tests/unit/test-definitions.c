@@ -249,6 +249,65 @@ static void a_name_stands_once(void **state) {
                                      "\"what\":\"another tool is called same already\"}");
 }
 
+static void an_awkward_tool_spoils_no_other(void **state) {
+    (void)state;
+    static const char *const awkward[] = {"{",
+                                          "5",
+                                          "null",
+                                          "{\"type\":\"array\"}",
+                                          "{\"type\":\"object\",\"properties\":[]}",
+                                          "{\"$ref\":\"#/nowhere\"}",
+                                          "\xff"};
+    for (enum toolrack_format f = 0; f < FORMATS; f++) {
+        for (size_t i = 0; i < ARRAY_LENGTH(awkward); i++) {
+            const struct format_tool tools[] = {tool_of("before", object_schema),
+                                                tool_of("awkward", awkward[i]),
+                                                tool_of("after", object_schema)};
+            CLEANUP(buf_finish) struct buf out = BUF_INIT;
+            CLEANUP(buf_finish) struct buf report = BUF_INIT;
+            assert_int_equal(format_definitions(f, tools, 3, NULL, &out, &report, NULL), 0);
+            yyjson_doc *doc = yyjson_read(out.data, out.length, 0);
+            assert_non_null(doc);
+            yyjson_doc_free(doc);
+            assert_non_null(strstr(out.data, "\"before\""));
+            assert_non_null(strstr(out.data, "\"after\""));
+            if (strstr(out.data, "\"awkward\"") == NULL) {
+                assert_non_null(strstr(report.data, "{\"tool\":\"awkward\",\"kind\":\"refused\""));
+            }
+        }
+    }
+}
+
+static void what_is_deprecated_says_so(void **state) {
+    (void)state;
+    static const struct {
+        struct format_tool tool;
+        const char *wanted;
+    } rows[] = {
+            {{.description = "Add", .deprecated = "use sum"}, "\"Deprecated: use sum. Add\""},
+            {{.description = "Add", .deprecated = "It goes!"}, "\"Deprecated: It goes! Add\""},
+            {{.deprecated = "use sum"}, "\"Deprecated: use sum.\""},
+            {{.description = "Add", .deprecated = ""}, "\"Add\""},
+    };
+    for (enum toolrack_format f = 0; f < FORMATS; f++) {
+        for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+            struct format_tool tool = rows[i].tool;
+            char wanted[64];
+            tool.name = "add";
+            tool.schema = object_schema;
+            CLEANUP(buf_finish) struct buf out = BUF_INIT;
+            CLEANUP(buf_finish) struct buf report = BUF_INIT;
+            assert_int_equal(format_definitions(f, &tool, 1, NULL, &out, &report, NULL), 0);
+            (void)snprintf(wanted, sizeof wanted, "\"description\":%s", rows[i].wanted);
+            if (strstr(out.data, wanted) == NULL) {
+                fail_msg("%s: no %s in %s", toolrack_format_name(f), wanted, out.data);
+            }
+            assert_true((report.length > 0 && strstr(report.data, "deprecated") != NULL) ==
+                        (tool.deprecated[0] != '\0'));
+        }
+    }
+}
+
 /* --------------------------------------------------------------- what fits */
 
 /* The parameters of a definition. */
@@ -526,7 +585,8 @@ static void without_memory_it_says_so(void **state) {
             "\"properties\":{\"p\":{\"type\":[\"string\",\"null\"],\"minLength\":1},\"q\":{"
             "\"const\":1}"
             "}}},\"anyOf\":[{\"required\":[\"p\"]},{\"required\":[\"q\"]}]}";
-    const struct format_tool tools[] = {tool_of("a tool", schema), tool_of("b", object_schema)};
+    struct format_tool tools[] = {tool_of("a tool", schema), tool_of("b", object_schema)};
+    tools[1].deprecated = "use c";
     for (enum toolrack_format f = 0; f < FORMATS; f++) {
         CLEANUP(buf_finish) struct buf whole = BUF_INIT;
         CLEANUP(buf_finish) struct buf notes = BUF_INIT;
@@ -561,6 +621,8 @@ int main(void) {
             cmocka_unit_test(limits_cut_the_last),
             cmocka_unit_test(a_budget_is_never_exceeded),
             cmocka_unit_test(a_name_stands_once),
+            cmocka_unit_test(an_awkward_tool_spoils_no_other),
+            cmocka_unit_test(what_is_deprecated_says_so),
             cmocka_unit_test(awkward_tools_become_what_is_written),
             cmocka_unit_test(tools_in_the_wild_are_taken),
             cmocka_unit_test(without_memory_it_says_so),

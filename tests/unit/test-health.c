@@ -52,6 +52,25 @@ static void failures_in_a_row_put_it_on_the_list(void **state) {
     assert_false(health_rests(&health, NOW + HEALTH_COOL_DOWN_MS));
 }
 
+/* No number of a damaged file overflows, or lets a tool rest without end or not at all. */
+static void what_a_damaged_file_says_is_bounded(void **state) {
+    (void)state;
+    static const int64_t numbers[] = {INT64_MIN, -1, 0, 1, INT64_MAX};
+    for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
+        health = (struct store_health){.since_ms = 1, .cool_down_ms = numbers[i]};
+        assert_true(health_offer(&health, NOW));
+        assert_true(health_rests(&health, NOW));
+        assert_false(health_rests(&health, NOW + HEALTH_COOL_DOWN_MS_MAX));
+        assert_int_equal(note(TOOLRACK_E_TIMEOUT, NOW), HEALTH_RESTS_ON);
+        assert_true(health_rests(&health, NOW));
+        assert_false(health_rests(&health, NOW + HEALTH_COOL_DOWN_MS_MAX));
+        health = (struct store_health){.failed_ms = {numbers[i], NOW, NOW, NOW}};
+        (void)note(TOOLRACK_E_TIMEOUT, NOW);
+        health = (struct store_health){.since_ms = 1, .trial_ms = numbers[i]};
+        assert_false(health_rests(&health, NOW));
+    }
+}
+
 static void a_result_begins_the_row_anew(void **state) {
     (void)state;
     for (int i = 0; i < 3 * HEALTH_FAILURES; i++) {
@@ -305,6 +324,7 @@ static void what_is_kept_is_bounded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             RULE(failures_in_a_row_put_it_on_the_list),
+            RULE(what_a_damaged_file_says_is_bounded),
             RULE(a_result_begins_the_row_anew),
             RULE(failures_far_apart_do_not_count),
             RULE(what_is_not_the_tools_fault_does_not_count),

@@ -16,9 +16,11 @@
 
 #include "api/decisions.h"
 #include "api/permission.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "call/pool.h"
 #include "toolrack/plugin.h"
+#include "toolrack/records.h"
 #include "toolrack/toolrack.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -39,9 +41,18 @@ time_t __wrap_time(time_t *ret) {
 /* ------------------------------------------------------------------- tools */
 
 static atomic_int runs;
+static char told[128]; /* of its call, to the tool; one runs at a time */
+
+static const char *or_dash(const char *text) {
+    return text != NULL ? text : "-";
+}
 
 static tr_status answer(struct tr_call *call) {
     atomic_fetch_add(&runs, 1);
+    (void)snprintf(told, sizeof told, "%s %s %s %s", or_dash(tr_context(call, TR_CONTEXT_CALLER)),
+                   or_dash(tr_context(call, TR_CONTEXT_CHANNEL)),
+                   or_dash(tr_context(call, TR_CONTEXT_CONVERSATION)),
+                   or_dash(tr_context(call, TR_CONTEXT_TRACE)));
     return tr_reply_text(call, "done");
 }
 
@@ -86,10 +97,6 @@ static struct {
     char trace[64];
     pthread_t thread;
 } person = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static const char *or_dash(const char *text) {
-    return text != NULL ? text : "-";
-}
 
 static int approve(void *user, const struct toolrack_approval_request *request) {
     (void)user;
@@ -394,6 +401,38 @@ static void who_is_asked_decides(void **state) {
                                         "call; it may destroy something"));
     assert_logged("allowed: send 1.0.0, by ann, for bob, through test: this once\n");
     assert_logged("denied: send 1.0.0, by approver, for bob, through test: asked about this call");
+}
+
+/* What the log has of the last call. */
+static void assert_last_logged(const char *part) {
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    struct toolrack_text *text = NULL;
+    filter.limit = 1;
+    assert_int_equal(toolrack_log(host, &filter, &text, &err), 0);
+    if (strstr(toolrack_text_data(text, NULL), part) == NULL) {
+        fail_msg("'%s' is not in: %s", part, toolrack_text_data(text, NULL));
+    }
+    toolrack_text_unref(text);
+}
+
+static void the_context_reaches_tool_log_and_approver(void **state) {
+    (void)state;
+    open_host(true);
+    will_answer(TOOLRACK_ALLOW_ONCE);
+    for (size_t way = 0; way < 2; way++) {
+        const struct request request = {.name = "send", .conversation = "c-1"};
+        assert_int_equal(ways[way](&request), 0);
+        assert_non_null(strstr(person.seen, " {} bob test c-1: "));
+        assert_string_equal(person.trace, "t-7");
+        assert_string_equal(told, "bob test c-1 t-7");
+        assert_last_logged("\"caller\":\"bob\",\"channel\":\"test\",\"conversation\":\"c-1\","
+                           "\"trace\":\"t-7\"");
+        const struct request alone = {.name = "send"};
+        assert_int_equal(ways[way](&alone), 0);
+        assert_non_null(strstr(person.seen, " {} bob test -: "));
+        assert_string_equal(told, "bob test - t-7");
+        assert_last_logged("\"channel\":\"test\",\"conversation\":null,\"trace\":\"t-7\"");
+    }
 }
 
 static void who_is_not_asked(void **state) {
@@ -1118,6 +1157,7 @@ static void all_at_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(who_is_asked_decides),
+            TEST(the_context_reaches_tool_log_and_approver),
             TEST(who_is_not_asked),
             TEST(numbers_are_shown_as_they_are),
             TEST(what_is_approved_stays_so),

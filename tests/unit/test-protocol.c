@@ -318,12 +318,16 @@ static void failure_there_and_back(void **state) {
     assert_true(send_failure(worker, FRAME_FAILURE,
                              &(struct frame_failure){.code = TOOLRACK_E_INVALID_ARGUMENTS,
                                                      .field = "/field",
-                                                     .message = "message"}));
+                                                     .message = "message",
+                                                     .cpu_ns = 7,
+                                                     .memory = PROTOCOL_UNMEASURED}));
     struct frame_in frame = arrive(host, FRAME_FAILURE);
     assert_true(read_failure(&frame, &got));
     assert_int_equal(got.code, TOOLRACK_E_INVALID_ARGUMENTS);
     assert_string_equal(got.field, "/field");
     assert_string_equal(got.message, "message");
+    assert_int_equal(got.cpu_ns, 7);
+    assert_true(got.memory == PROTOCOL_UNMEASURED);
     check_every_size(&frame);
     check_text(&frame, "/field");
     check_text(&frame, "message");

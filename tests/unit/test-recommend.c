@@ -260,7 +260,9 @@ TR_JSON_TOOL(risky, ("Risk", .permission = TR_DANGEROUS, .priority = 15),
 static tr_status asks(struct tr_call *call) {
     return tr_reply_text(call, "done");
 }
-TR_JSON_TOOL(asks, ("Ask", .permission = TR_CONFIRM, .priority = 10),
+TR_JSON_TOOL(asks,
+             ("Ask", .permission = TR_CONFIRM, .priority = 10, .purpose = "Settle a doubt",
+              .scenarios = "shopping,travel"),
              TR_SCHEMA({"type" : "object"}))
 TR_PLUGIN(("chosen", .flags = TR_THREAD_SAFE), "1.0.0", add, frail, risky, asks)
 
@@ -328,6 +330,8 @@ static void only_what_may_run_is_recommended(void **state) {
     assert_ok(toolrack_set_enabled(host, "frail", false, &err));
     assert_recommended(NULL, "add risky asks");
     assert_recommended("add up some numbers", "add");
+    assert_recommended("doubts of mine", "asks"); /* by its purpose */
+    assert_recommended("go shopping", "asks");    /* by a scenario */
     assert_recommended("sing", "");
 }
 
@@ -341,6 +345,22 @@ static void opinions_count(void **state) {
     assert_recommended(NULL, "add frail asks");
     assert_int_equal(toolrack_feedback(host, "ask", true, 0, NULL, &err), TOOLRACK_E_NOT_FOUND);
     assert_non_null(strstr(err.message, "did you mean 'asks'"));
+}
+
+/* What is in a range changes: nothing is decided or counted for one. */
+static void no_range_is_marked_or_counted(void **state) {
+    (void)state;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    filter.tool = "add@^1";
+    for (int on = 0; on < 2; on++) {
+        assert_int_equal(
+                toolrack_mark(host, TOOLRACK_BLACKLIST, filter.tool, on == 1, NULL, "ann", &err),
+                TOOLRACK_E_INVALID);
+    }
+    assert_int_equal(toolrack_usage(host, filter.tool, &text, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_log(host, &filter, &text, &err), TOOLRACK_E_INVALID);
+    assert_non_null(strstr(err.message, "'add@^1' is a range of versions"));
 }
 
 static void lists_come_before_scores(void **state) {
@@ -454,6 +474,7 @@ int main(void) {
             cmocka_unit_test(a_task_may_be_long),
             KEPT(only_what_may_run_is_recommended),
             KEPT(opinions_count),
+            KEPT(no_range_is_marked_or_counted),
             KEPT(lists_come_before_scores),
             KEPT(what_fails_too_often_is_tried_again_once),
             KEPT(the_same_records_give_the_same_answer),

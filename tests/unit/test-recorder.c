@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/ring.h"
 #include "schema/secret.h"
+#include "store/calls.h"
 #include "toolrack/plugin.h"
 #include "toolrack/records.h"
 #include "toolrack/toolrack.h"
@@ -30,6 +32,7 @@ static struct toolrack *host;
 static struct toolrack_error err;
 static yyjson_doc *read_doc; /* what was read last */
 static unsigned store_lines; /* of the host's log, about the store */
+static const char *config_file = "";
 
 static tr_status echo(struct tr_call *call) {
     return tr_put_string(call, NULL, tr_get_string(call, "text", "nothing"));
@@ -296,6 +299,74 @@ static void arguments_that_are_no_text_do_not_spoil_the_log(void **state) {
     yyjson_val *log = read_log(NULL);
     assert_string_equal(text_at(log, "/0/arguments"), "{\"text\":\"??\"}");
     assert_string_equal(text_at(log, "/1/arguments"), "");
+}
+
+/* ---------------------------------------------------------------- retention */
+
+#define DAY_MS   INT64_C(86400000)
+#define OLD_ROWS 40
+
+/* Rows of that age, as large as an argument may be, with no limit in force. */
+static void add_rows(int64_t age_ms, size_t count) {
+    static char text[TOOLRACK_LOG_ARGUMENTS_MAX + 1];
+    const struct store_calls_limits all = {0};
+    struct timespec now;
+    memset(text, 'x', sizeof text - 1);
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+    const struct store_call row = {.time_ms = (int64_t)now.tv_sec * 1000 - age_ms,
+                                   .tool = "old",
+                                   .version = "1.0.0",
+                                   .plugin = "recorded",
+                                   .arguments = text,
+                                   .result = "1"};
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(store_calls_add(host->store, &row, 1, NULL, 0, &all, &err), 0);
+    }
+}
+
+/* How many rows of `old` stay when there is another call. */
+static size_t rows_left(void) {
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    assert_int_equal(call("echo", "{}"), 0);
+    assert_int_equal(toolrack_flush(host, &err), 0);
+    filter.limit = UINT32_MAX;
+    size_t count = yyjson_arr_size(read_log(&filter));
+    filter.tool = "echo";
+    return count - yyjson_arr_size(read_log(&filter));
+}
+
+static void configure(const char *text) {
+    static char path[96];
+    (void)snprintf(path, sizeof path, "%s/toolrack.json", dir);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    config_file = path;
+    open_host(dir);
+    config_file = "";
+}
+
+static void the_log_is_kept_for_so_long_and_no_longer(void **state) {
+    (void)state;
+    open_host(dir);
+    add_rows(31 * DAY_MS, OLD_ROWS);
+    add_rows(29 * DAY_MS, OLD_ROWS);
+    assert_int_equal(rows_left(), OLD_ROWS);
+    configure("{\"log\": {\"days\": 2}}");
+    add_rows(1 * DAY_MS, 1);
+    assert_int_equal(rows_left(), 1);
+    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 2); /* statistics stay */
+}
+
+static void the_log_is_so_large_and_no_larger(void **state) {
+    (void)state;
+    const size_t rows = 2 * 1024 * 1024 / TOOLRACK_LOG_ARGUMENTS_MAX;
+    open_host(dir);
+    add_rows(0, rows);
+    assert_int_equal(rows_left(), rows);
+    configure("{\"log\": {\"megabytes\": 1}}");
+    assert_in_range(rows_left(), rows / 4, rows / 2);
 }
 
 /* ------------------------------------------------------------------ secrets */
@@ -701,6 +772,8 @@ int main(void) {
             TEST(the_log_is_filtered),
             TEST(long_texts_are_cut_at_a_character),
             TEST(arguments_that_are_no_text_do_not_spoil_the_log),
+            TEST(the_log_is_kept_for_so_long_and_no_longer),
+            TEST(the_log_is_so_large_and_no_larger),
             TEST(secrets_do_not_reach_the_disk),
             cmocka_unit_test(every_part_of_a_schema_can_hide),
             TEST(each_end_of_a_call_is_logged_once),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <yyjson.h>
 
+#include "toolrack/format.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -279,7 +280,7 @@ static void what_no_selector_finds(void **state) {
     assert_int_equal(toolrack_submit(host, "", NULL, NULL, NULL, NULL, NULL, &err),
                      TOOLRACK_E_NOT_FOUND);
     expect_error(&err, TOOLRACK_E_NOT_FOUND, "Tool '<unnamed>' not found");
-    assert_string_equal(err.tool, "");
+    assert_string_equal(err.tool, "<unnamed>");
 }
 
 /* What is set is set for a version or for all: what is in a range changes. */
@@ -524,6 +525,30 @@ static void a_list_is_of_one_moment(void **state) {
     toolrack_result_free(result);
     toolrack_tool_unref(held);
     toolrack_tools_free(tools);
+}
+
+static void each_format_is_made_once_for_each_registry(void **state) {
+    (void)state;
+    struct toolrack_text *texts[TOOLRACK_FORMAT_COUNT];
+    register_one("p", "first", NULL, 0);
+    for (int i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
+        enum toolrack_format format = (enum toolrack_format)i;
+        struct toolrack_text *again = NULL;
+        assert_int_equal(toolrack_export(host, format, NULL, &texts[i], NULL, NULL), 0);
+        assert_int_equal(toolrack_export(host, format, NULL, &again, NULL, NULL), 0);
+        assert_ptr_equal(again, texts[i]);
+        toolrack_text_unref(again);
+    }
+    register_one("q", "second", NULL, 0);
+    for (int i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
+        enum toolrack_format format = (enum toolrack_format)i;
+        struct toolrack_text *after = NULL;
+        assert_int_equal(toolrack_export(host, format, NULL, &after, NULL, NULL), 0);
+        assert_null(strstr(toolrack_text_data(texts[i], NULL), "\"second\"")); /* still whole */
+        assert_non_null(strstr(toolrack_text_data(after, NULL), "\"second\""));
+        toolrack_text_unref(after);
+        toolrack_text_unref(texts[i]);
+    }
 }
 
 static void definitions_follow_the_registry(void **state) {
@@ -935,6 +960,7 @@ int main(void) {
             IN_HOST(changes_are_told),
             IN_HOST(a_list_is_of_one_moment),
             IN_HOST(definitions_follow_the_registry),
+            IN_HOST(each_format_is_made_once_for_each_registry),
             cmocka_unit_test(settings_survive),
             cmocka_unit_test(a_name_alone_sets_every_version),
             cmocka_unit_test(an_unusable_store_serves_all_the_same),

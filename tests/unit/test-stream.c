@@ -58,8 +58,8 @@ static const struct sample samples[] = {
          "\"custom\":{\"name\":\"say\",\"input\":\"x\"}}]}}]}\r\r"
          "data:{\"choices\":[{\"delta\":{\"tool_calls\":[{\"custom\":{\"input\":\"y\"}}]}}]}\r\r"
          "data:[DONE]",
-         "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"arguments\":"
-         "{\"a\":1},\"name\":\"add\"}},{\"id\":\"b\",\"type\":\"custom\",\"custom\":{\"name\":"
+         "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":"
+         "\"add\",\"arguments\":{\"a\":1}}},{\"id\":\"b\",\"type\":\"custom\",\"custom\":{\"name\":"
          "\"say\",\"input\":\"xy\"}}],\"content\":null}",
          "", 2},
         {"responses", TOOLRACK_FORMAT_OPENAI_RESPONSES,
@@ -308,6 +308,120 @@ static void events_that_say_nothing_are_ignored(void **state) {
     assert_int_equal(toolrack_stream_feed(stream, "\n", 1, &err), TOOLRACK_E_INVALID);
 }
 
+/* What a stream comes to. */
+static void comes_to(enum toolrack_format format, const char *bytes, const char *wanted) {
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    struct toolrack_error err = {0};
+    const char *message = "";
+    assert_int_equal(toolrack_stream_new(format, NULL, NULL, &stream, &err), 0);
+    int code = toolrack_stream_feed(stream, bytes, strlen(bytes), &err);
+    code = code < 0 ? code : toolrack_stream_end(stream, &message, NULL, &err);
+    if (code < 0 || strcmp(message, wanted) != 0) {
+        fail_msg("%s: %s %s", bytes, message, err.message);
+    }
+}
+
+/* As they come from those who speak the format nearly. */
+static void calls_without_ids_are_told_apart(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"tool_calls\":["
+             "{\"index\":0,\"id\":\"\",\"function\":{\"name\":\"add\",\"arguments\":\"{}\"}},"
+             "{\"index\":0,\"id\":\"\",\"function\":{\"name\":\"say\",\"arguments\":\"{}\"}},"
+             "{\"function\":{\"name\":\"add\",\"arguments\":{}}}]}}]}\n\n"
+             "data: [DONE]\n\n",
+             "{\"role\":\"assistant\",\"tool_calls\":["
+             "{\"function\":{\"name\":\"add\",\"arguments\":\"{}\"}},"
+             "{\"function\":{\"name\":\"say\",\"arguments\":\"{}\"}},"
+             "{\"function\":{\"name\":\"add\",\"arguments\":{}}}],\"content\":null}");
+}
+
+static void a_name_that_is_said_again_is_one_name(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"tool_calls\":["
+             "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"add\",\"arguments\":\"{\"}},"
+             "{\"index\":0,\"function\":{\"name\":\"add\",\"arguments\":\"}\"}},"
+             "{\"index\":0,\"function\":{\"name\":\"add\",\"arguments\":\"\"}},"
+             "{\"index\":0,\"function\":{\"name\":\"\"}}]}}]}\n\n"
+             "data: [DONE]\n\n",
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"add\","
+             "\"arguments\":\"{}\"}}],\"content\":null}");
+}
+
+static void of_several_answers_the_first_counts(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_GEMINI,
+             "data: {\"candidates\":[{\"index\":1,\"content\":{\"parts\":[{\"text\":\"b\"}]},"
+             "\"finishReason\":\"STOP\"}]}\n\n"
+             "data: {\"candidates\":[{\"index\":1,\"content\":{\"parts\":[{\"text\":\"c\"}]}},"
+             "{\"index\":0,\"content\":{\"parts\":[{\"text\":\"a\"}]},\"finishReason\":"
+             "\"STOP\"}]}\n\n",
+             "{\"role\":\"model\",\"parts\":[{\"text\":\"a\"}]}");
+}
+
+/* The arguments of a call are not empty because there was no room left for them. */
+static void a_call_that_was_cut_off_has_no_arguments(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\","
+             "\"function\":{\"name\":\"add\",\"arguments\":\"\"}}]},\"finish_reason\":"
+             "\"length\"}]}\n\n",
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"add\","
+             "\"arguments\":\"{\"}}],\"content\":null}");
+    comes_to(TOOLRACK_FORMAT_ANTHROPIC,
+             "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+             "\"tool_use\",\"id\":\"a\",\"name\":\"add\",\"input\":{}}}\n\n"
+             "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"}}\n\n"
+             "data: {\"type\":\"message_stop\"}\n\n",
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":"
+             "\"add\",\"input\":{\"INVALID_JSON\":\"{\"}}]}");
+    comes_to(TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "data: {\"type\":\"response.incomplete\",\"response\":{\"output\":[{\"type\":"
+             "\"function_call\",\"status\":\"incomplete\",\"call_id\":\"a\",\"name\":\"add\","
+             "\"arguments\":\"\"}]}}\n\n",
+             "[{\"type\":\"function_call\",\"status\":\"incomplete\",\"call_id\":\"a\",\"name\":"
+             "\"add\",\"arguments\":\"{\"}]");
+}
+
+static void what_breaks_off_behind_the_end_does_not_matter(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}"
+             "\n\ndata: {\"choices\":[],\"usa",
+             "{\"role\":\"assistant\",\"content\":\"a\"}");
+}
+
+/* One look over all that is left for each line would take hours here. */
+static void lines_that_end_in_returns_take_no_longer(void **state) {
+    (void)state;
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    struct toolrack_error err = {0};
+    const size_t size = 16u << 20;
+    CLEANUP(freep) char *returns = malloc(size);
+    assert_non_null(returns);
+    memset(returns, '\r', size);
+    returns[size - 1] = '\n';
+    assert_int_equal(toolrack_stream_new(TOOLRACK_FORMAT_OPENAI, NULL, NULL, &stream, &err), 0);
+    assert_int_equal(toolrack_stream_feed(stream, returns, size, &err), 0);
+}
+
+static void a_part_has_so_many_members_and_no_more(void **state) {
+    (void)state;
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    CLEANUP(buf_finish) struct buf event = BUF_INIT;
+    struct toolrack_error err = {0};
+    buf_add_text(&event, "data: {\"type\":\"content_block_start\",\"content_block\":{\"type\":1");
+    for (unsigned i = 0; i < STREAM_MEMBERS_MAX; i++) {
+        buf_printf(&event, ",\"%u\":1", i);
+    }
+    buf_add_text(&event, "}}\n\n");
+    assert_int_equal(toolrack_stream_new(TOOLRACK_FORMAT_ANTHROPIC, NULL, NULL, &stream, &err), 0);
+    assert_int_equal(toolrack_stream_feed(stream, event.data, event.length, &err),
+                     TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "1024 members"));
+}
+
 static void a_message_has_so_many_parts_and_no_more(void **state) {
     (void)state;
     CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
@@ -374,6 +488,13 @@ int main(void) {
             cmocka_unit_test(errors_of_the_provider_end_it),
             cmocka_unit_test(what_is_no_stream_is_refused),
             cmocka_unit_test(events_that_say_nothing_are_ignored),
+            cmocka_unit_test(calls_without_ids_are_told_apart),
+            cmocka_unit_test(a_name_that_is_said_again_is_one_name),
+            cmocka_unit_test(of_several_answers_the_first_counts),
+            cmocka_unit_test(a_call_that_was_cut_off_has_no_arguments),
+            cmocka_unit_test(what_breaks_off_behind_the_end_does_not_matter),
+            cmocka_unit_test(lines_that_end_in_returns_take_no_longer),
+            cmocka_unit_test(a_part_has_so_many_members_and_no_more),
             cmocka_unit_test(a_message_has_so_many_parts_and_no_more),
             cmocka_unit_test(an_event_has_so_many_bytes_and_no_more),
             cmocka_unit_test(without_memory_it_says_so),

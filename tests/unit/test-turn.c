@@ -13,12 +13,14 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/rendering.h"
 #include "failing-malloc.h"
 #include "format/turn.h"
 
 #define OUTCOMES_MAX 16u
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 /* ------------------------------------------------------------------- golden */
 
@@ -137,6 +139,109 @@ static void messages_and_answers_are_as_they_were(void **state) {
     assert_true(seen >= 21);
 }
 
+/* ------------------------------------------------------------------- errors */
+
+/* A message with one call, and what says that it failed: the text in the middle is what every
+ * format has in common. */
+static const struct {
+    const char *message;
+    const char *before;
+    const char *after;
+} one_call[] = {
+        [TOOLRACK_FORMAT_OPENAI] = {"{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"1\","
+                                    "\"function\":{\"name\":\"a\"}}]}",
+                                    "[{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"",
+                                    "\"}]"},
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] =
+                {"[{\"type\":\"function_call\",\"call_id\":\"1\",\"name\":\"a\"}]",
+                 "[{\"type\":\"function_call_output\",\"call_id\":\"1\",\"output\":\"", "\"}]"},
+        [TOOLRACK_FORMAT_ANTHROPIC] =
+                {"{\"content\":[{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"a\"}]}",
+                 "[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"1\","
+                 "\"content\":\"",
+                 "\",\"is_error\":true}]}]"},
+        [TOOLRACK_FORMAT_GEMINI] =
+                {"{\"parts\":[{\"functionCall\":{\"name\":\"a\"}}]}",
+                 "[{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":"
+                 "\"a\",\"response\":{\"error\":\"",
+                 "\"}}}]}]"},
+        [TOOLRACK_FORMAT_OLLAMA] = {"{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{"
+                                    "\"name\":\"a\"}}]}",
+                                    "[{\"role\":\"tool\",\"tool_name\":\"a\",\"content\":\"",
+                                    "\"}]"},
+        [TOOLRACK_FORMAT_MCP] =
+                {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":"
+                 "{\"name\":\"a\"}}",
+                 "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":"
+                 "\"text\",\"text\":\"",
+                 "\"}],\"isError\":true}}]"},
+};
+
+static void write_one(enum toolrack_format format, const struct toolrack_error *failure,
+                      struct buf *out) {
+    const char *text = one_call[format].message;
+    const struct format_outcome outcome = {.err = failure};
+    struct format_message message;
+    struct toolrack_error err;
+    if (format_read_message(format, text, strlen(text), &message, &err) < 0) {
+        fail_msg("%s: %s", text, err.message);
+    }
+    assert_int_equal(message.count, 1);
+    assert_int_equal(format_write_results(&message, &outcome, out, &err), 0);
+    format_message_finish(&message);
+}
+
+/* Each code as its text, its object, its status and each provider's result have it. */
+static void an_error_is_the_same_to_everyone(void **state) {
+    (void)state;
+    static const struct {
+        int code;
+        const char *name;
+        bool recoverable;
+        int status;
+    } codes[] = {
+#define ROW(constant, value, name, recoverable, status, exit) {value, name, recoverable, status},
+            TOOLRACK_CODES(ROW)
+#undef ROW
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
+        struct toolrack_error failure;
+        char text[128];
+        char object[256];
+        (void)error_set_field(&failure, codes[i].code, "/a", "must be a number");
+        error_set_tool(&failure, "a");
+        (void)snprintf(text, sizeof text, "%s: /a: must be a number", codes[i].name);
+        (void)snprintf(object, sizeof object,
+                       "{\"type\":\"%s\",\"message\":\"must be a number\",\"is_recoverable\":%s,"
+                       "\"field\":\"/a\",\"tool_name\":\"a\"}",
+                       codes[i].name, codes[i].recoverable ? "true" : "false");
+        CLEANUP(buf_finish) struct buf plain = BUF_INIT;
+        error_add_text(&plain, &failure);
+        assert_string_equal(plain.data, text);
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+        CLEANUP(freep)
+        char *json = yyjson_mut_val_write(error_object(doc, &failure, NULL), 0, NULL);
+        assert_string_equal(json, object);
+        assert_int_equal(toolrack_code_http_status(codes[i].code), codes[i].status);
+        assert_true(codes[i].status >= 400);
+        for (int format = 0; format < TOOLRACK_FORMAT_COUNT; format++) {
+            char wanted[512];
+            CLEANUP(buf_finish) struct buf out = BUF_INIT;
+            write_one((enum toolrack_format)format, &failure, &out);
+            (void)snprintf(wanted, sizeof wanted, "%s%s%s", one_call[format].before, text,
+                           one_call[format].after);
+            if (format == TOOLRACK_FORMAT_MCP && codes[i].code == TOOLRACK_E_NOT_FOUND) {
+                /* Of a tool that does not exist MCP has an error of the protocol. */
+                (void)snprintf(wanted, sizeof wanted,
+                               "[{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"
+                               "\"message\":\"%s\"}}]",
+                               text);
+            }
+            assert_string_equal(out.data, wanted);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ refusals */
 
 static void refused(enum toolrack_format format, const char *text, const char *field,
@@ -227,6 +332,55 @@ static void a_name_with_a_zero_byte_is_no_name(void **state) {
     format_message_finish(&message);
 }
 
+static void a_call_that_was_cut_off_is_not_made(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *text;
+        bool sound;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"finish_reason\":\"length\",\"message\":{\"tool_calls\":[{"
+             "\"function\":{"
+             "\"name\":\"a\",\"arguments\":\"\"}}]}}]}",
+             false},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"finish_reason\":\"length\",\"message\":{\"tool_calls\":[{"
+             "\"function\":{"
+             "\"name\":\"a\",\"arguments\":\"{\\\"b\\\":1}\"}}]}}]}",
+             true},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"finish_reason\":\"tool_calls\",\"message\":{\"tool_calls\":[{"
+             "\"function\":{\"name\":\"a\",\"arguments\":\"\"}}]}}]}",
+             true},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"stop_reason\":\"max_tokens\",\"content\":[{\"type\":\"tool_use\",\"name\":\"a\","
+             "\"input\":{}}]}",
+             false},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"stop_reason\":\"max_tokens\",\"content\":[{\"type\":\"tool_use\",\"name\":\"a\","
+             "\"input\":{}},{\"type\":\"text\",\"text\":\"b\"}]}",
+             true},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "[{\"type\":\"function_call\",\"status\":\"incomplete\",\"name\":\"a\",\"arguments\":"
+             "\"\"}]",
+             false},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct format_message message;
+        struct toolrack_error err;
+        assert_int_equal(format_read_message(cases[i].format, cases[i].text, strlen(cases[i].text),
+                                             &message, &err),
+                         0);
+        assert_int_equal(message.count, 1);
+        const struct toolrack_error *problem = message.calls[0].problem;
+        if ((problem == NULL) != cases[i].sound) {
+            fail_msg("%s: %s", cases[i].text, problem != NULL ? problem->message : "is taken");
+        }
+        format_message_finish(&message);
+    }
+}
+
 static void formats_have_names(void **state) {
     (void)state;
     enum toolrack_format format;
@@ -278,9 +432,11 @@ static void without_memory_it_says_so(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(messages_and_answers_are_as_they_were),
+            cmocka_unit_test(an_error_is_the_same_to_everyone),
             cmocka_unit_test(what_is_no_message_is_refused_with_its_place),
             cmocka_unit_test(a_message_has_so_many_calls_and_no_more),
             cmocka_unit_test(a_name_with_a_zero_byte_is_no_name),
+            cmocka_unit_test(a_call_that_was_cut_off_is_not_made),
             cmocka_unit_test(formats_have_names),
             cmocka_unit_test(without_memory_it_says_so),
     };

@@ -160,6 +160,13 @@ static int write_request(struct agent *agent, unsigned tries, struct toolrack_er
                    : transcript_write(agent->transcript, "request", text.data, text.length, err);
 }
 
+/* Whether the message has all come, however the connection ended behind it. */
+static bool is_whole(struct toolrack_stream *stream) {
+    const char *message = NULL;
+    struct toolrack_error unheard;
+    return stream != NULL && toolrack_stream_end(stream, &message, NULL, &unheard) == 0;
+}
+
 /* One try; with `*ret_wait_ms` not 0 there may be another after that time. */
 static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
                     struct toolrack_stream **ret, uint32_t *ret_wait_ms,
@@ -176,6 +183,10 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
     }
     if (code == 0) {
         code = post(agent, body, stream, &response, err);
+    }
+    if ((code == TOOLRACK_E_IO || code == TOOLRACK_E_TIMEOUT) && is_whole(stream)) {
+        *ret = STEAL(stream);
+        return 0;
     }
     if (code < 0) {
         return code;

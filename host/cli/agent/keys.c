@@ -81,7 +81,7 @@ void key_finish(struct key *key) {
 
 void key_redact(const struct key *key, char *text, size_t length) {
     size_t key_length = key->value != NULL ? strlen(key->value) : 0;
-    if (key_length == 0) {
+    if (key_length < KEY_SECRET_MIN) {
         return;
     }
     char *end = text + length;

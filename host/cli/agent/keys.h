@@ -9,8 +9,9 @@
 
 #include "toolrack/format.h"
 
-/* Longest key. */
+/* Longest key, and the shortest one that is a secret. */
 #define KEY_LENGTH_MAX 4096u
+#define KEY_SECRET_MIN 8u
 
 struct key {
     char *value;          /**< owned; NULL: none is set, and none is sent */
@@ -26,5 +27,7 @@ int key_read(enum toolrack_format format, struct key *ret, struct toolrack_error
 /** Overwrite it and release it. */
 void key_finish(struct key *key);
 
-/** Overwrite, in place, each occurrence of the key in `length` bytes with asterisks. */
+/** Overwrite, in place, each occurrence of the key in `length` bytes with asterisks. What is
+ * shorter than KEY_SECRET_MIN is no key: servers of one's own are given "x" or "none", which stand
+ * in many words, and in the JSON around them. */
 void key_redact(const struct key *key, char *text, size_t length);

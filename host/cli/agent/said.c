@@ -75,17 +75,23 @@ static void add_value(struct buf *out, yyjson_val *value) {
     }
 }
 
-/* The n-th call, or NULL. */
-static yyjson_val *nth_call(const struct call_places *places, yyjson_val *calls, size_t n) {
-    size_t at;
-    size_t count;
+/* The calls one after the other: what stands between them is looked at once. */
+struct call_iter {
+    const struct call_places *places;
+    yyjson_arr_iter items;
+};
+
+static struct call_iter calls_begin(const struct call_places *places, yyjson_val *root) {
+    return (struct call_iter){places, yyjson_arr_iter_with(calls_of(places, root))};
+}
+
+/* The next call, or NULL. */
+static yyjson_val *next_call(struct call_iter *iter) {
     yyjson_val *item;
-    yyjson_arr_foreach (calls, at, count, item) {
-        if (is_call(places, item) && n-- == 0) {
-            return item;
-        }
-    }
-    return NULL;
+    do {
+        item = yyjson_arr_iter_next(&iter->items);
+    } while (item != NULL && !is_call(iter->places, item));
+    return item;
 }
 
 static void add_name(struct buf *out, const struct call_places *places, yyjson_val *call) {
@@ -101,9 +107,9 @@ size_t said_calls(enum toolrack_format format, const char *message, size_t lengt
                   void (*line)(void *user, const char *text), void *user) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(message, length, 0);
     const struct call_places *places = &call_places[format];
-    yyjson_val *calls = calls_of(places, yyjson_doc_get_root(doc));
+    struct call_iter calls = calls_begin(places, yyjson_doc_get_root(doc));
     size_t n = 0;
-    for (yyjson_val *call; (call = nth_call(places, calls, n)) != NULL; n++) {
+    for (yyjson_val *call; (call = next_call(&calls)) != NULL; n++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         add_name(&text, places, call);
         buf_add_char(&text, ' ');
@@ -130,7 +136,7 @@ size_t said_results(enum toolrack_format format, const char *message, size_t len
     CLEANUP(yyjson_doc_freep) yyjson_doc *told = yyjson_read(results, results_length, 0);
     const struct call_places *call_at = &call_places[format];
     const struct result_places *places = &result_places[format];
-    yyjson_val *calls = calls_of(call_at, yyjson_doc_get_root(said));
+    struct call_iter calls = calls_begin(call_at, yyjson_doc_get_root(said));
     yyjson_val *items = yyjson_doc_get_root(told);
     items = places->inner != NULL ? yyjson_ptr_get(items, places->inner) : items;
     size_t at;
@@ -138,7 +144,7 @@ size_t said_results(enum toolrack_format format, const char *message, size_t len
     yyjson_val *item;
     yyjson_arr_foreach (items, at, count, item) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        add_name(&text, call_at, nth_call(call_at, calls, at));
+        add_name(&text, call_at, next_call(&calls));
         buf_add_text(&text, ": ");
         add_value(&text, value_of(places, item));
         if (!text.failed) {

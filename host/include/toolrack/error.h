@@ -57,7 +57,8 @@ enum toolrack_code {
 struct toolrack_error {
     int code;                                 /**< enum toolrack_code; 0 when nothing failed */
     int signal;                               /**< the signal that ended the tool's process, or 0 */
-    char tool[TOOLRACK_ERROR_TOOL_MAX];       /**< the tool concerned, or "" */
+    char tool[TOOLRACK_ERROR_TOOL_MAX];       /**< the tool concerned, "<unnamed>" where its
+                                               * name is empty; "": it is about no tool */
     char field[TOOLRACK_ERROR_FIELD_MAX];     /**< JSON Pointer of the argument at fault, or "" */
     char message[TOOLRACK_ERROR_MESSAGE_MAX]; /**< one line of UTF-8 without a final stop */
     char trace[TOOLRACK_ERROR_TRACE_MAX];     /**< of a tool's process that died: where it was, a

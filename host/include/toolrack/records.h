@@ -44,8 +44,8 @@ struct toolrack_log_filter {
  * `"writeOnly": true` or `"format": "password"` are "***"), bytes_in, bytes_out; error (an object
  * as everywhere) or null; cpu_ns, memory (bytes at the peak in a worker, an estimate of what was
  * allocated in process) where they were measured, else null.
- * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_IO;
- *         TOOLRACK_E_NO_MEMORY. */
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_INVALID for a
+ *         range of versions; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_log(struct toolrack *host, const struct toolrack_log_filter *filter,
                               struct toolrack_text **ret, struct toolrack_error *err);
 
@@ -84,7 +84,8 @@ enum toolrack_mark {
  * @param name  "name" (all versions, those to come too) or "name@version"
  * @param why   one line, or NULL
  * @return 0, also for one that is on that list already; TOOLRACK_E_NOT_FOUND for a tool that is not
- *         known, or to be taken off a list it is not on; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
+ *         known, or to be taken off a list it is not on; TOOLRACK_E_INVALID for a range of
+ * versions; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *name,
                                bool on, const char *why, const char *who,
                                struct toolrack_error *err);

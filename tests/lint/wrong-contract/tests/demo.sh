@@ -1,0 +1,1 @@
+passes "it is shown" true
