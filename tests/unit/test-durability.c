@@ -536,11 +536,7 @@ static int log_without_room(const char *message, bool (*make_room)(void)) {
         (void)fprintf(stderr, "%s\n", err.message);
         return 30;
     }
-    /* The rest may be enough for one line, and not for many. */
-    for (int i = 0; i < 64; i++) {
-        calls += call_note(calls + 1) == 0;
-    }
-    if (toolrack_flush(host, &err) != TOOLRACK_E_IO || strstr(err.message, message) == NULL ||
+    if (err.code != TOOLRACK_E_IO || strstr(err.message, message) == NULL ||
         told_not_logged() == 0) {
         return 31;
     }
