@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "cli/agent/agent.h"
+#include "cli/agent/endpoint.h"
 #include "cli/agent/libcurl.h"
 #include "cli/agent/transcript.h"
 #include "cli/json.h"
@@ -158,8 +159,8 @@ static int read_options(const struct cli *cli, struct agent_options *ret,
     }
     const char *format = options->format != NULL ? options->format : "openai";
     if (toolrack_format_find(format, &ret->format, err) < 0) {
-        err->code = TOOLRACK_E_INVALID; /* wrong usage, though it says what there is */
-        return err->code;
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "there is no format \"%s\"; it takes " ENDPOINT_FORMATS, format);
     }
     ret->endpoint = options->endpoint;
     ret->model = options->model;

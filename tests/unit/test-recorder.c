@@ -32,7 +32,6 @@ static struct toolrack *host;
 static struct toolrack_error err;
 static yyjson_doc *read_doc;    /* what was read last */
 static atomic_uint store_lines; /* of the host's log, about the store */
-static const char *config_file = "";
 
 static tr_status echo(struct tr_call *call) {
     return tr_put_string(call, NULL, tr_get_string(call, "text", "nothing"));
@@ -342,9 +341,7 @@ static void configure(const char *text) {
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
-    config_file = path;
-    open_host(dir);
-    config_file = "";
+    open_configured_host(dir, path);
 }
 
 static void the_log_is_kept_for_so_long_and_no_longer(void **state) {

@@ -117,10 +117,10 @@ static int complete(CURLU *url, enum toolrack_format format, const char *model,
 int endpoint_url(enum toolrack_format format, const char *base, const char *model, char **ret,
                  struct toolrack_error *err) {
     if ((unsigned)format >= TOOLRACK_FORMAT_COUNT || paths[format].version == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "no provider of models speaks the format \"%s\"; it takes openai, "
-                         "openai-responses, anthropic, gemini or ollama",
-                         toolrack_format_name(format));
+        return error_set(
+                err, TOOLRACK_E_INVALID,
+                "no provider of models speaks the format \"%s\"; it takes " ENDPOINT_FORMATS,
+                toolrack_format_name(format));
     }
     CLEANUP(url_cleanup) CURLU *url = curl.url();
     if (url == NULL) {

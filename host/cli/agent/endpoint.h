@@ -3,6 +3,9 @@
 
 #include "toolrack/format.h"
 
+/* Those that some provider of models speaks. */
+#define ENDPOINT_FORMATS "openai, openai-responses, anthropic, gemini or ollama"
+
 /** The URL to post a conversation to.
  *
  * @param base   "https://api.example.com", with or without the version that the format's paths
