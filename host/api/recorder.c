@@ -839,7 +839,7 @@ static bool wait_for_lines(struct recorder *recorder) {
         (void)pthread_cond_wait(&recorder->wake, &recorder->lock);
     }
     struct timespec until =
-            clock_timespec(clock_now_ns() + (uint64_t)TOOLRACK_LOG_WINDOW_MS / 2 * CLOCK_NS_PER_MS);
+            clock_timespec(clock_now_ns() + (uint64_t)RECORDER_GATHER_MS * CLOCK_NS_PER_MS);
     int late = 0;
     atomic_store(&recorder->sleep, RECORDER_GATHERING);
     while (!recorder->closing && late != ETIMEDOUT &&

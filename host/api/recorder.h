@@ -29,6 +29,8 @@
 /* Longest arguments, or result, that hold secrets and are logged: above that all of it is masked.
  */
 #define RECORDER_SECRETIVE_MAX     (64u * 1024)
+/* How long lines are gathered; the rest of the window of the log is for writing them. */
+#define RECORDER_GATHER_MS         (TOOLRACK_LOG_WINDOW_MS / 4)
 /* Most lines of one transaction: the store is locked that long. */
 #define RECORDER_BATCH_MAX         8192u
 /* How much of the log is kept where the configuration does not say. */

@@ -30,8 +30,8 @@
 static char dir[64];
 static struct toolrack *host;
 static struct toolrack_error err;
-static yyjson_doc *read_doc; /* what was read last */
-static unsigned store_lines; /* of the host's log, about the store */
+static yyjson_doc *read_doc;    /* what was read last */
+static atomic_uint store_lines; /* of the host's log, about the store */
 
 static tr_status echo(struct tr_call *call) {
     return tr_put_string(call, NULL, tr_get_string(call, "text", "nothing"));
