@@ -10,8 +10,12 @@
 #include "base/rendering.h"
 #include "format/turn-parts.h"
 
-/* Calls for which there is room at first. */
+/* Calls for which there is room at first, and bytes that most results do not need. */
 #define CALLS_AT_FIRST 8u
+#define RESULT_ROOM    160u
+
+/* Room for arguments that are read only to see what they are: most are short. */
+#define ARGUMENTS_ROOM 8192u
 
 static const struct turn_format *const formats[] = {
         [TOOLRACK_FORMAT_OPENAI] = &turn_openai,
@@ -94,8 +98,14 @@ static int take_text(struct turn_reader *reader, yyjson_val *arguments) {
     if (is_blank(text, length)) {
         return 0;
     }
+    _Alignas(16) char memory[ARGUMENTS_ROOM];
+    yyjson_alc pool;
+    bool fits =
+            length < sizeof memory &&
+            yyjson_read_max_memory_usage(length, YYJSON_READ_BIGNUM_AS_RAW) < sizeof memory / 2 &&
+            yyjson_alc_pool_init(&pool, memory, sizeof memory);
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
-                                       NULL, &why);
+                                       fits ? &pool : NULL, &why);
     if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return error_oom(reader->err);
     }
@@ -493,6 +503,7 @@ int format_write_results(const struct format_message *message,
     const struct turn_format *format = formats[message->format];
     size_t before = out->length;
     int code = 0;
+    (void)buf_reserve(out, message->count * RESULT_ROOM);
     buf_add_text(out, message->count > 0 ? format->before : "[");
     for (size_t i = 0; i < message->count && code == 0; i++) {
         buf_add(out, ",", i > 0);
