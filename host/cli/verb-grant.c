@@ -5,36 +5,13 @@
 
 #include "base/error.h"
 #include "cli/json.h"
-#include "cli/output.h"
-#include "cli/table.h"
+#include "cli/rows.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* ------------------------------------------------------------------- times */
-
-#define TIME_ROOM 32u
-
-/* A moment as people read it, in the time of this place; `otherwise` for null. */
-static const char *time_text(yyjson_val *value, const char *otherwise, char text[TIME_ROOM]) {
-    time_t moment = (time_t)yyjson_get_sint(value);
-    struct tm parts;
-    if (!yyjson_is_int(value) || localtime_r(&moment, &parts) == NULL ||
-        strftime(text, TIME_ROOM, "%Y-%m-%d %H:%M:%S", &parts) == 0) {
-        return otherwise;
-    }
-    return text;
-}
-
-static const char *member(yyjson_val *object, const char *key, const char *otherwise) {
-    const char *text = yyjson_get_str(yyjson_obj_get(object, key));
-    return text != NULL ? text : otherwise;
-}
-
-static yyjson_doc *read_text(const struct toolrack_text *text) {
-    size_t length = 0;
-    const char *json = toolrack_text_data(text, &length);
-    return yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
+/* A moment as people read it; `otherwise` for null. */
+static const char *time_text(yyjson_val *value, const char *otherwise, char text[ROWS_TIME_ROOM]) {
+    return yyjson_is_int(value) ? rows_time(yyjson_get_sint(value), text) : otherwise;
 }
 
 /* ------------------------------------------------------------ grant, revoke */
@@ -87,28 +64,15 @@ int verb_revoke(struct cli *cli) {
 /* ------------------------------------------------------------------- grants */
 
 static void add_grant(struct table *table, yyjson_val *grant) {
-    char expires[TIME_ROOM];
-    char since[TIME_ROOM];
-    table_add(table, member(grant, "tool", NULL));
-    table_add(table, member(grant, "version", "all"));
-    table_add(table, member(grant, "kind", NULL));
+    char expires[ROWS_TIME_ROOM];
+    char since[ROWS_TIME_ROOM];
+    table_add(table, rows_member(grant, "tool", NULL));
+    table_add(table, rows_member(grant, "version", "all"));
+    table_add(table, rows_member(grant, "kind", NULL));
     table_add(table, time_text(yyjson_obj_get(grant, "expires_s"), "never", expires));
     table_add(table, time_text(yyjson_obj_get(grant, "since_s"), NULL, since));
-    table_add(table, member(grant, "who", NULL));
-    table_add(table, member(grant, "conversation", "all"));
-}
-
-static void print_rows(struct cli *cli, yyjson_val *rows, const char *const *headings,
-                       size_t columns, void (*add)(struct table *table, yyjson_val *row)) {
-    CLEANUP(table_finish) struct table table;
-    table_init(&table, headings, columns);
-    size_t at;
-    size_t count;
-    yyjson_val *row;
-    yyjson_arr_foreach (rows, at, count, row) {
-        add(&table, row);
-    }
-    table_print(&table, output_width(), &cli->out);
+    table_add(table, rows_member(grant, "who", NULL));
+    table_add(table, rows_member(grant, "conversation", "all"));
 }
 
 int verb_grants(struct cli *cli) {
@@ -119,29 +83,23 @@ int verb_grants(struct cli *cli) {
     if (toolrack_grants(cli->host, &text, &err) < 0) {
         return cli_fail(cli, &err);
     }
-    if (cli->options.json) {
-        return json_print_text(cli, text);
-    }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_text(text);
-    yyjson_val *rows = yyjson_doc_get_root(doc);
-    if (yyjson_arr_size(rows) == 0) {
-        output_note("nothing is granted or approved");
-        return CLI_OK;
-    }
-    print_rows(cli, rows, headings, ARRAY_LENGTH(headings), add_grant);
-    return CLI_OK;
+    return rows_print(cli, text,
+                      &(struct rows_view){.headings = headings,
+                                          .columns = ARRAY_LENGTH(headings),
+                                          .add = add_grant,
+                                          .nothing = "nothing is granted or approved"});
 }
 
 /* ---------------------------------------------------------------- approvals */
 
 static void add_pending(struct table *table, yyjson_val *pending) {
-    char expires[TIME_ROOM];
+    char expires[ROWS_TIME_ROOM];
     CLEANUP(freep)
     char *arguments = yyjson_val_write(yyjson_obj_get(pending, "arguments"), 0, NULL);
-    table_add(table, member(pending, "id", NULL));
-    table_add(table, member(pending, "tool", NULL));
-    table_add(table, member(pending, "version", NULL));
-    table_add(table, member(pending, "caller", NULL));
+    table_add(table, rows_member(pending, "id", NULL));
+    table_add(table, rows_member(pending, "tool", NULL));
+    table_add(table, rows_member(pending, "version", NULL));
+    table_add(table, rows_member(pending, "caller", NULL));
     table_add(table, time_text(yyjson_obj_get(pending, "expires_s"), NULL, expires));
     table_add(table, arguments);
     table_keep_whole(table); /* nobody agrees to half of it */
@@ -155,17 +113,11 @@ static int list_pending(struct cli *cli) {
     if (toolrack_pending(cli->host, &text, &err) < 0) {
         return cli_fail(cli, &err);
     }
-    if (cli->options.json) {
-        return json_print_text(cli, text);
-    }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_text(text);
-    yyjson_val *rows = yyjson_doc_get_root(doc);
-    if (yyjson_arr_size(rows) == 0) {
-        output_note("no call waits for an answer");
-        return CLI_OK;
-    }
-    print_rows(cli, rows, headings, ARRAY_LENGTH(headings), add_pending);
-    return CLI_OK;
+    return rows_print(cli, text,
+                      &(struct rows_view){.headings = headings,
+                                          .columns = ARRAY_LENGTH(headings),
+                                          .add = add_pending,
+                                          .nothing = "no call waits for an answer"});
 }
 
 /* The words for the answers. */

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/table.h"
+#include "cli/rows.h"
 #include "cli/text.h"
 #include "toolrack/records.h"
 
@@ -113,22 +113,6 @@ static void add_row(struct table *table, yyjson_val *call) {
     table_add(table, detail(call));
 }
 
-static void print_table(struct cli *cli, yyjson_val *calls) {
-    CLEANUP(table_finish) struct table table;
-    size_t at;
-    size_t count;
-    yyjson_val *call;
-    table_init(&table, headings, ARRAY_LENGTH(headings));
-    yyjson_arr_foreach (calls, at, count, call) {
-        add_row(&table, call);
-    }
-    if (table.cells > table.columns) {
-        table_print(&table, output_width(), &cli->out);
-    } else {
-        output_note("no calls are logged that fit");
-    }
-}
-
 /* ------------------------------------------------------------------ follow */
 
 static void add_line(struct buf *out, yyjson_val *call) {
@@ -203,7 +187,6 @@ int verb_log(struct cli *cli) {
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     struct toolrack_error err;
-    size_t length = 0;
     filter.tool = options->tool;
     filter.errors = options->errors;
     filter.limit = options->limit;
@@ -216,11 +199,7 @@ int verb_log(struct cli *cli) {
     if (code < 0 || options->follow) {
         return code < 0 ? cli_fail(cli, &err) : CLI_OK;
     }
-    if (options->json) {
-        return json_print_text(cli, text);
-    }
-    const char *json = toolrack_text_data(text, &length);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_NOFLAG);
-    print_table(cli, yyjson_doc_get_root(doc));
-    return CLI_OK;
+    return rows_print(cli, text,
+                      &(struct rows_view){headings, ARRAY_LENGTH(headings), add_row,
+                                          "no calls are logged that fit"});
 }

@@ -5,23 +5,13 @@
 
 #include "base/error.h"
 #include "cli/json.h"
-#include "cli/output.h"
-#include "cli/table.h"
+#include "cli/rows.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-#define TIME_ROOM 32u
-
-/* A moment as people read it, in the time of this place; NULL for null. */
-static const char *time_text(yyjson_val *value, char text[TIME_ROOM]) {
-    time_t moment = (time_t)(yyjson_get_sint(value) / 1000);
-    struct tm parts;
-    if (!yyjson_is_int(value) || localtime_r(&moment, &parts) == NULL ||
-        strftime(text, TIME_ROOM, "%Y-%m-%d %H:%M:%S", &parts) == 0) {
-        return NULL;
-    }
-    return text;
+/* A moment as people read it; NULL for null. */
+static const char *time_text(yyjson_val *value, char text[ROWS_TIME_ROOM]) {
+    return yyjson_is_int(value) ? rows_time(yyjson_get_sint(value) / 1000, text) : NULL;
 }
 
 static const char *list_name(enum toolrack_mark mark) {
@@ -31,44 +21,29 @@ static const char *list_name(enum toolrack_mark mark) {
 /* -------------------------------------------------------------------- list */
 
 static void add_row(struct table *table, yyjson_val *row) {
-    char since[TIME_ROOM];
-    char trial[TIME_ROOM];
-    table_add(table, yyjson_get_str(yyjson_obj_get(row, "tool")));
+    char since[ROWS_TIME_ROOM];
+    char trial[ROWS_TIME_ROOM];
+    table_add(table, rows_member(row, "tool", NULL));
     table_add(table, time_text(yyjson_obj_get(row, "since_ms"), since));
     table_add(table, time_text(yyjson_obj_get(row, "trial_ms"), trial));
-    table_add(table, yyjson_get_str(yyjson_obj_get(row, "who")));
-    table_add(table, yyjson_get_str(yyjson_obj_get(row, "why")));
-}
-
-static int print_list(struct cli *cli, enum toolrack_mark mark, const struct toolrack_text *text) {
-    static const char *const headings[] = {"TOOL", "SINCE", "TRIAL", "WHO", "WHY"};
-    size_t length = 0;
-    const char *json = toolrack_text_data(text, &length);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
-    yyjson_val *rows = yyjson_doc_get_root(doc);
-    if (yyjson_arr_size(rows) == 0) {
-        output_note("nothing is on the %s", list_name(mark));
-        return CLI_OK;
-    }
-    CLEANUP(table_finish) struct table table;
-    table_init(&table, headings, ARRAY_LENGTH(headings));
-    size_t at;
-    size_t count;
-    yyjson_val *row;
-    yyjson_arr_foreach (rows, at, count, row) {
-        add_row(&table, row);
-    }
-    table_print(&table, output_width(), &cli->out);
-    return CLI_OK;
+    table_add(table, rows_member(row, "who", NULL));
+    table_add(table, rows_member(row, "why", NULL));
 }
 
 static int list(struct cli *cli, enum toolrack_mark mark) {
+    static const char *const headings[] = {"TOOL", "SINCE", "TRIAL", "WHO", "WHY"};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     struct toolrack_error err;
     if (toolrack_marked(cli->host, mark, &text, &err) < 0) {
         return cli_fail(cli, &err);
     }
-    return cli->options.json ? json_print_text(cli, text) : print_list(cli, mark, text);
+    return rows_print(cli, text,
+                      &(struct rows_view){.headings = headings,
+                                          .columns = ARRAY_LENGTH(headings),
+                                          .add = add_row,
+                                          .nothing = mark == TOOLRACK_BLACKLIST
+                                                             ? "nothing is on the blacklist"
+                                                             : "nothing is on the whitelist"});
 }
 
 /* --------------------------------------------------------------- add, remove */

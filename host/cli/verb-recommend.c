@@ -3,11 +3,9 @@
 
 #include "base/error.h"
 #include "cli/json.h"
-#include "cli/output.h"
-#include "cli/table.h"
+#include "cli/rows.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* ---------------------------------------------------------------- feedback */
 
@@ -55,48 +53,33 @@ static const char *standing(yyjson_val *row) {
 }
 
 static void add_tool(struct table *table, yyjson_val *row) {
-    table_add(table, yyjson_get_str(yyjson_obj_get(row, "tool")));
-    table_add(table, yyjson_get_str(yyjson_obj_get(row, "version")));
+    table_add(table, rows_member(row, "tool", NULL));
+    table_add(table, rows_member(row, "version", NULL));
     add_number(table, yyjson_get_real(yyjson_obj_get(row, "score")));
     table_add(table, standing(row));
 }
 
-static void print_rows(struct cli *cli, yyjson_val *rows) {
-    static const char *const headings[] = {"TOOL", "VERSION", "SCORE", "LIST", "DESCRIPTION"};
-    CLEANUP(table_finish) struct table table;
-    table_init(&table, headings, ARRAY_LENGTH(headings));
-    size_t at;
-    size_t count;
-    yyjson_val *row;
-    yyjson_arr_foreach (rows, at, count, row) {
-        add_tool(&table, row);
-        table_add(&table, yyjson_get_str(yyjson_obj_get(row, "description")));
-    }
-    table_print(&table, output_width(), &cli->out);
+static const char *const headings[] = {"TOOL", "VERSION", "SCORE", "LIST", "DESCRIPTION"};
+static const char *const factor_headings[] = {"TOOL",   "VERSION", "SCORE", "LIST",
+                                              "FACTOR", "VALUE",   "WEIGHT"};
+
+static void add_row(struct table *table, yyjson_val *row) {
+    add_tool(table, row);
+    table_add(table, rows_member(row, "description", NULL));
 }
 
 /* A row for each factor: its value times its weight is what it adds to the score. */
-static void print_factors(struct cli *cli, yyjson_val *rows) {
-    static const char *const headings[] = {"TOOL",   "VERSION", "SCORE", "LIST",
-                                           "FACTOR", "VALUE",   "WEIGHT"};
-    CLEANUP(table_finish) struct table table;
-    table_init(&table, headings, ARRAY_LENGTH(headings));
+static void add_factors(struct table *table, yyjson_val *row) {
     size_t at;
     size_t count;
-    yyjson_val *row;
-    yyjson_arr_foreach (rows, at, count, row) {
-        size_t factor_at;
-        size_t factor_count;
-        yyjson_val *name;
-        yyjson_val *factor;
-        yyjson_obj_foreach (yyjson_obj_get(row, "factors"), factor_at, factor_count, name, factor) {
-            add_tool(&table, row);
-            table_add(&table, yyjson_get_str(name));
-            add_number(&table, yyjson_get_real(yyjson_obj_get(factor, "value")));
-            add_number(&table, yyjson_get_real(yyjson_obj_get(factor, "weight")));
-        }
+    yyjson_val *name;
+    yyjson_val *factor;
+    yyjson_obj_foreach (yyjson_obj_get(row, "factors"), at, count, name, factor) {
+        add_tool(table, row);
+        table_add(table, yyjson_get_str(name));
+        add_number(table, yyjson_get_real(yyjson_obj_get(factor, "value")));
+        add_number(table, yyjson_get_real(yyjson_obj_get(factor, "weight")));
     }
-    table_print(&table, output_width(), &cli->out);
 }
 
 int verb_recommend(struct cli *cli) {
@@ -108,20 +91,11 @@ int verb_recommend(struct cli *cli) {
     if (toolrack_recommend(cli->host, &options, &text, &err) < 0) {
         return cli_fail(cli, &err);
     }
-    if (cli->options.json) {
-        return json_print_text(cli, text);
-    }
-    size_t length = 0;
-    const char *json = toolrack_text_data(text, &length);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
-    yyjson_val *rows = yyjson_doc_get_root(doc);
-    if (yyjson_arr_size(rows) == 0) {
-        output_note("no tool can be recommended%s",
-                    options.task != NULL ? ": none has a word of the task" : "");
-    } else if (cli->options.explain) {
-        print_factors(cli, rows);
-    } else {
-        print_rows(cli, rows);
-    }
-    return CLI_OK;
+    const char *nothing = options.task != NULL
+                                  ? "no tool can be recommended: none has a word of the task"
+                                  : "no tool can be recommended";
+    const struct rows_view view = {headings, ARRAY_LENGTH(headings), add_row, nothing};
+    const struct rows_view explained = {factor_headings, ARRAY_LENGTH(factor_headings), add_factors,
+                                        nothing};
+    return rows_print(cli, text, cli->options.explain ? &explained : &view);
 }

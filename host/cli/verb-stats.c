@@ -4,7 +4,7 @@
 
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/table.h"
+#include "cli/rows.h"
 #include "cli/text.h"
 #include "toolrack/records.h"
 
@@ -16,10 +16,6 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 static const char *const headings[] = {"NAME", "VERSION", "CALLS", "SUCCESS",
                                        "MEAN", "P50",     "P95",   "P99"};
-
-static const char *member(yyjson_val *object, const char *key) {
-    return yyjson_get_str(yyjson_obj_get(object, key));
-}
 
 static uint64_t number(yyjson_val *object, const char *key) {
     return yyjson_get_uint(yyjson_obj_get(object, key));
@@ -35,8 +31,8 @@ static void add_duration_cell(struct table *table, yyjson_val *row, const char *
 
 static void add_row(struct table *table, yyjson_val *row) {
     CLEANUP(buf_finish) struct buf cell = BUF_INIT;
-    table_add(table, member(row, "tool"));
-    table_add(table, member(row, "version"));
+    table_add(table, rows_member(row, "tool", NULL));
+    table_add(table, rows_member(row, "version", NULL));
     buf_printf(&cell, "%llu", (unsigned long long)number(row, "calls"));
     table_add(table, cell.data);
     buf_clear(&cell);
@@ -46,22 +42,6 @@ static void add_row(struct table *table, yyjson_val *row) {
     add_duration_cell(table, row, "p50_ns");
     add_duration_cell(table, row, "p95_ns");
     add_duration_cell(table, row, "p99_ns");
-}
-
-static void print_table(struct cli *cli, yyjson_val *rows) {
-    CLEANUP(table_finish) struct table table;
-    size_t at;
-    size_t count;
-    yyjson_val *row;
-    table_init(&table, headings, ARRAY_LENGTH(headings));
-    yyjson_arr_foreach (rows, at, count, row) {
-        add_row(&table, row);
-    }
-    if (table.cells > table.columns) {
-        table_print(&table, output_width(), &cli->out);
-    } else {
-        output_note("no calls were made yet");
-    }
 }
 
 /* ----------------------------------------------------------------- one tool */
@@ -104,10 +84,10 @@ static void add_unlogged(struct buf *out, uint64_t unlogged) {
 }
 
 static void add_error(struct buf *out, yyjson_val *error) {
-    const char *message = member(error, "message");
+    const char *message = rows_member(error, "message", NULL);
     if (message != NULL) {
         add_label(out, "last error");
-        buf_printf(out, "%s: ", member(error, "type"));
+        buf_printf(out, "%s: ", rows_member(error, "type", NULL));
         text_add_line(out, message, strlen(message));
         buf_add_char(out, '\n');
         add_time(out, "  at", yyjson_obj_get(error, "time_ms"));
@@ -115,7 +95,7 @@ static void add_error(struct buf *out, yyjson_val *error) {
 }
 
 static void print_one(struct buf *out, yyjson_val *row) {
-    buf_printf(out, "%s %s\n", member(row, "tool"), member(row, "version"));
+    buf_printf(out, "%s %s\n", rows_member(row, "tool", NULL), rows_member(row, "version", NULL));
     add_label(out, "calls");
     buf_printf(out, "%llu, %llu of them failed\n", (unsigned long long)number(row, "calls"),
                (unsigned long long)number(row, "failures"));
@@ -153,19 +133,15 @@ int verb_stats(struct cli *cli) {
     const char *name = options->words.count > 0 ? options->words.items[0] : NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     struct toolrack_error err;
-    size_t length = 0;
     if (toolrack_usage(cli->host, name, &text, &err) < 0) {
         return cli_fail(cli, &err);
     }
-    if (options->json) {
-        return json_print_text(cli, text);
+    if (options->json || name == NULL) {
+        return rows_print(cli, text,
+                          &(struct rows_view){headings, ARRAY_LENGTH(headings), add_row,
+                                              "no calls were made yet"});
     }
-    const char *json = toolrack_text_data(text, &length);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_NOFLAG);
-    if (name != NULL) {
-        print_each(cli, yyjson_doc_get_root(doc));
-    } else {
-        print_table(cli, yyjson_doc_get_root(doc));
-    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = rows_read(text);
+    print_each(cli, yyjson_doc_get_root(doc));
     return CLI_OK;
 }
