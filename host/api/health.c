@@ -140,28 +140,22 @@ static int change_all(struct toolrack *host, const struct batch *batch,
 }
 
 /* Of calls that gave results only tools that had failed are of interest. */
-struct interest {
-    bool any;
-};
-
 static void take_interest(void *user, const char *tool, const char *version,
                           const struct store_health *health) {
-    struct interest *interest = user;
+    bool *any = user;
     (void)tool;
     (void)version;
     (void)health;
-    interest->any = true;
+    *any = true;
 }
 
 static int is_of_interest(struct toolrack *host, const struct health_outcome *outcomes,
                           size_t count, bool *ret, struct toolrack_error *err) {
-    struct interest interest = {.any = false};
-    for (size_t i = 0; !interest.any && i < count; i++) {
-        interest.any = health_is_failure(outcomes[i].code);
+    *ret = false;
+    for (size_t i = 0; !*ret && i < count; i++) {
+        *ret = health_is_failure(outcomes[i].code);
     }
-    int code = interest.any ? 0 : store_health_read(host->store, take_interest, &interest, err);
-    *ret = interest.any;
-    return code;
+    return *ret ? 0 : store_health_read(host->store, take_interest, ret, err);
 }
 
 static int note_batch(struct toolrack *host, const struct health_outcome *outcomes, size_t count,

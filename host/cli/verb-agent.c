@@ -4,31 +4,24 @@
  * a transfer, a wait, a question and a call are all interrupted the same way. */
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "cli/agent/agent.h"
 #include "cli/agent/endpoint.h"
 #include "cli/agent/libcurl.h"
 #include "cli/agent/transcript.h"
+#include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/person.h"
 
 /* How long until calls are cancelled again that were just being begun when it was interrupted. */
 #define CANCEL_AGAIN_MS 50u
-
-/* Posted when the conversation has ended and when the person interrupts it. */
-static sem_t wake;
-static volatile sig_atomic_t interrupted;
 
 struct conversation_thread {
     struct cli *cli;
@@ -40,12 +33,6 @@ struct conversation_thread {
     int unwritten; /* why standard output takes no more, a negative errno; or 0 */
     atomic_bool done;
 };
-
-static void interrupt(int number) {
-    (void)number;
-    interrupted = 1;
-    (void)sem_post(&wake);
-}
 
 /* ----------------------------------------------------------------- printing */
 
@@ -76,7 +63,7 @@ static void *thread_main(void *argument) {
     struct conversation_thread *thread = argument;
     thread->code = agent_run(thread->options, &thread->outcome, &thread->err);
     atomic_store(&thread->done, true);
-    (void)sem_post(&wake);
+    interrupt_wake();
     return NULL;
 }
 
@@ -86,20 +73,14 @@ static void stop_all(const struct conversation_thread *thread) {
     toolrack_cancel_conversation(thread->options->host, thread->options->call->conversation);
 }
 
-/* The first Ctrl-C ends it, the next one has its usual effect. */
 static void wait_for(struct conversation_thread *thread) {
     while (!atomic_load(&thread->done)) {
-        if (!interrupted) {
-            (void)sem_wait(&wake); /* EINTR: look again */
-            continue;
+        if (!interrupt_came()) {
+            interrupt_wait(0);
+        } else {
+            stop_all(thread);
+            interrupt_wait(CANCEL_AGAIN_MS);
         }
-        stop_all(thread);
-        struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += (long)(CANCEL_AGAIN_MS * CLOCK_NS_PER_MS);
-        until.tv_sec += until.tv_nsec / (long)CLOCK_NS_PER_S;
-        until.tv_nsec %= (long)CLOCK_NS_PER_S;
-        (void)sem_timedwait(&wake, &until);
     }
 }
 
@@ -115,22 +96,11 @@ static int run_thread(struct conversation_thread *thread) {
     return thread->code;
 }
 
-/* With Ctrl-C meaning to end it, unless that is ignored, as in the background of a script. */
 static int run_interruptible(struct conversation_thread *thread) {
-    if (sem_init(&wake, 0, 0) != 0) {
-        return error_set(&thread->err, TOOLRACK_E_IO, "cannot make a semaphore: %s",
-                         strerror(errno));
-    }
-    struct sigaction before;
-    (void)sigaction(SIGINT, NULL, &before);
-    if (before.sa_handler != SIG_IGN) {
-        struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
-        (void)sigaction(SIGINT, &action, NULL);
-    }
-    int code = run_thread(thread);
-    (void)sigaction(SIGINT, &before, NULL);
-    if (interrupted && code == TOOLRACK_E_CANCELLED) {
-        thread->cli->signal = SIGINT;
+    int code = interrupt_begin(&thread->err);
+    if (code == 0) {
+        code = run_thread(thread);
+        interrupt_end(thread->cli, code);
     }
     return code;
 }

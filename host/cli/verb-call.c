@@ -1,12 +1,11 @@
 #include <errno.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "cli/arguments.h"
+#include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/person.h"
@@ -83,22 +82,11 @@ static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, cha
 
 /* ------------------------------------------------------- the call, and Ctrl-C */
 
-/* Posted when the call has ended and when the person interrupts it; a signal handler may do no
- * more than that. */
-static sem_t wake;
-static volatile sig_atomic_t interrupted;
-
 struct outcome {
     atomic_bool done;
     struct toolrack_result *result;
     struct toolrack_error err;
 };
-
-static void interrupt(int number) {
-    (void)number;
-    interrupted = 1;
-    (void)sem_post(&wake);
-}
 
 /* On a thread of the host. */
 static void call_done(void *user, struct toolrack_result *result,
@@ -109,7 +97,7 @@ static void call_done(void *user, struct toolrack_result *result,
         outcome->err = *err;
     }
     atomic_store(&outcome->done, true);
-    (void)sem_post(&wake);
+    interrupt_wake();
 }
 
 /* On the thread that runs the tool. */
@@ -138,8 +126,8 @@ static void prepare_questions(struct cli *cli, const struct toolrack_tool *tool,
 static void wait_for(struct toolrack_call *call, struct outcome *outcome) {
     bool cancelled = false;
     while (!atomic_load(&outcome->done)) {
-        (void)sem_wait(&wake); /* EINTR: look again */
-        if (interrupted && !cancelled) {
+        interrupt_wait(0);
+        if (interrupt_came() && !cancelled) {
             toolrack_cancel(call);
             person_stop();
             cancelled = true;
@@ -159,23 +147,12 @@ static int run_call(struct cli *cli, const char *name, const char *arguments,
     return outcome->result != NULL ? 0 : outcome->err.code;
 }
 
-/* Run it with Ctrl-C meaning to cancel, unless it is ignored, as in the background of a script. */
 static int run_interruptible(struct cli *cli, const char *name, const char *arguments,
                              const struct toolrack_call_options *options, struct outcome *outcome) {
-    if (sem_init(&wake, 0, 0) != 0) {
-        return error_set(&outcome->err, TOOLRACK_E_IO, "cannot make a semaphore: %s",
-                         strerror(errno));
-    }
-    struct sigaction before;
-    (void)sigaction(SIGINT, NULL, &before);
-    if (before.sa_handler != SIG_IGN) {
-        struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
-        (void)sigaction(SIGINT, &action, NULL);
-    }
-    int code = run_call(cli, name, arguments, options, outcome);
-    (void)sigaction(SIGINT, &before, NULL);
-    if (interrupted && code == TOOLRACK_E_CANCELLED) {
-        cli->signal = SIGINT;
+    int code = interrupt_begin(&outcome->err);
+    if (code == 0) {
+        code = run_call(cli, name, arguments, options, outcome);
+        interrupt_end(cli, code);
     }
     return code;
 }

@@ -1,6 +1,5 @@
 /* stats: how the tools did, over all runs. */
 #include <string.h>
-#include <time.h>
 
 #include "cli/json.h"
 #include "cli/output.h"
@@ -51,14 +50,9 @@ static void add_label(struct buf *out, const char *label) {
 }
 
 static void add_time(struct buf *out, const char *label, yyjson_val *time_ms) {
-    time_t seconds = (time_t)(yyjson_get_sint(time_ms) / MS_PER_S);
-    struct tm parts;
-    char text[32];
-    if (localtime_r(&seconds, &parts) != NULL &&
-        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts) > 0) {
-        add_label(out, label);
-        buf_printf(out, "%s\n", text);
-    }
+    char text[ROWS_TIME_ROOM];
+    add_label(out, label);
+    buf_printf(out, "%s\n", rows_time(yyjson_get_sint(time_ms) / MS_PER_S, text));
 }
 
 static void add_duration(struct buf *out, const char *label, yyjson_val *ns) {

@@ -1,0 +1,61 @@
+#include "cli/interrupt.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+/* Posted at the end of the work and by Ctrl-C; a signal handler may do no more than that. */
+static sem_t wake;
+static volatile sig_atomic_t came;
+static struct sigaction before;
+
+static void interrupt(int number) {
+    (void)number;
+    came = 1;
+    (void)sem_post(&wake);
+}
+
+int interrupt_begin(struct toolrack_error *err) {
+    if (sem_init(&wake, 0, 0) != 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make a semaphore: %s", strerror(errno));
+    }
+    (void)sigaction(SIGINT, NULL, &before);
+    if (before.sa_handler != SIG_IGN) {
+        struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+        (void)sigaction(SIGINT, &action, NULL);
+    }
+    return 0;
+}
+
+void interrupt_end(struct cli *cli, int code) {
+    (void)sigaction(SIGINT, &before, NULL);
+    if (came && code == TOOLRACK_E_CANCELLED) {
+        cli->signal = SIGINT;
+    }
+}
+
+bool interrupt_came(void) {
+    return came != 0;
+}
+
+void interrupt_wake(void) {
+    (void)sem_post(&wake);
+}
+
+void interrupt_wait(uint32_t ms_max) {
+    if (ms_max == 0) {
+        (void)sem_wait(&wake);
+        return;
+    }
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)(ms_max % 1000 * CLOCK_NS_PER_MS);
+    until.tv_sec += ms_max / 1000 + until.tv_nsec / (long)CLOCK_NS_PER_S;
+    until.tv_nsec %= (long)CLOCK_NS_PER_S;
+    (void)sem_timedwait(&wake, &until);
+}
