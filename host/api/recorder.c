@@ -482,6 +482,23 @@ static const char *mask_text(struct batch *batch, yyjson_doc *schema_doc, bool i
     return masked != NULL ? masked : SECRET_MASK;
 }
 
+/* Whether what lies at a place of the arguments was masked, itself or as a part. Where that cannot
+ * be told, it was. */
+static bool is_masked(const char *arguments, const char *field) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(arguments, strlen(arguments), YYJSON_READ_NOFLAG);
+    bool masked = field[0] != '\0' && (doc == NULL || field[0] != '/');
+    for (size_t end = 1; !masked && field[0] != '\0'; end++) {
+        if (field[end] == '/' || field[end] == '\0') {
+            masked = yyjson_equals_str(yyjson_doc_ptr_getn(doc, field, end), SECRET_MASK);
+        }
+        if (field[end] == '\0') {
+            break;
+        }
+    }
+    return masked;
+}
+
 static const char *cut(const char *text, size_t length_max) {
     if (text != NULL && strlen(text) > length_max) {
         /* Made in the arena: it is ours to cut. */
@@ -530,6 +547,11 @@ static void take_line(struct batch *batch, const struct line *line) {
     copy_texts(batch, line, texts);
     if (subject->schema != NULL && texts[LINE_ARGUMENTS] != NULL) {
         texts[LINE_ARGUMENTS] = mask_text(batch, subject->schema, false, texts[LINE_ARGUMENTS]);
+        /* It quotes the value that it refuses. */
+        if (texts[LINE_FIELD] != NULL && texts[LINE_MESSAGE] != NULL &&
+            is_masked(texts[LINE_ARGUMENTS], texts[LINE_FIELD])) {
+            texts[LINE_MESSAGE] = SECRET_MASK;
+        }
     }
     if (subject->result_schema != NULL && texts[LINE_RESULT] != NULL) {
         texts[LINE_RESULT] = mask_text(batch, subject->result_schema, true, texts[LINE_RESULT]);

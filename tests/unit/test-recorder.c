@@ -23,7 +23,8 @@
 #include "toolrack/records.h"
 #include "toolrack/toolrack.h"
 
-#define SECRET "hunter2-is-a-secret"
+#define SECRET        "hunter2-is-a-secret"
+#define SECRET_NUMBER "73519773"
 
 /* ----------------------------------------------------------------- fixture */
 
@@ -76,6 +77,7 @@ static const struct tr_tool login_tool = {
         .description = "Log in",
         .schema = "{\"type\":\"object\",\"properties\":{\"user\":{\"type\":\"string\"},"
                   "\"password\":{\"type\":\"string\",\"format\":\"password\"},"
+                  "\"pin\":{\"type\":\"integer\",\"writeOnly\":true,\"maximum\":9999},"
                   "\"keys\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/key\"}}},"
                   "\"$defs\":{\"key\":{\"type\":\"string\",\"writeOnly\":true}}}",
         .result_schema = "{\"type\":\"object\",\"properties\":{\"token\":{\"type\":\"string\","
@@ -382,7 +384,12 @@ static void secrets_do_not_reach_the_disk(void **state) {
                                    "\",\"keys\":[\"" SECRET "\"]}"),
                      0);
     assert_int_equal(call("login", "{\"password\":\"" SECRET), TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_int_equal(call("login", "{\"pin\":" SECRET_NUMBER "}"), TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_non_null(strstr(err.message, SECRET_NUMBER)); /* the caller knows it */
+    assert_int_equal(call("login", "{\"user\":5}"), TOOLRACK_E_INVALID_ARGUMENTS);
     yyjson_val *log = read_log(NULL);
+    assert_string_equal(text_at(log, "/2/error/message"), "***");
+    assert_string_equal(text_at(log, "/3/error/message"), "must be a string, not an integer");
     assert_string_equal(text_at(log, "/0/arguments"),
                         "{\"user\":\"ann\",\"password\":\"***\",\"keys\":[\"***\"]}");
     assert_string_equal(text_at(log, "/0/result"), "{\"token\":\"***\",\"user\":\"ann\"}");
@@ -391,6 +398,7 @@ static void secrets_do_not_reach_the_disk(void **state) {
     host = NULL;
     assert_true(folder_has("recorded"));
     assert_false(folder_has(SECRET));
+    assert_false(folder_has(SECRET_NUMBER));
 }
 
 /* The mask of one value by one schema. */
