@@ -707,6 +707,7 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
     explain.outer = 0;
     explain.inner = 0;
     explain.best = 0;
+    explain.merged_tags = 0;
     explain.merged_choices = 0;
     struct run run = start(ended->schema, ended->schema->steps_max);
     struct scope scope = {.resource = node->resource};
