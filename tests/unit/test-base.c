@@ -16,7 +16,9 @@
 #include "base/error.h"
 #include "base/json-place.h"
 #include "base/json.h"
+#include "base/lock.h"
 #include "base/name.h"
+#include "base/object.h"
 #include "base/rendering.h"
 #include "base/semver.h"
 #include "base/spin.h"
@@ -616,6 +618,56 @@ static void a_pointer_takes_what_fits(void **state) {
     assert_true(strlen(pointer) < JSON_POINTER_MAX);
 }
 
+/* A lock and what another thread saw of it. */
+struct watched {
+    struct lock lock;
+    pthread_cond_t changed;
+    bool is_mine_there;
+    bool has_looked;
+};
+
+static void *look_and_signal(void *argument) {
+    struct watched *watched = argument;
+    watched->is_mine_there = lock_is_mine(&watched->lock);
+    LOCK_SCOPE(&watched->lock);
+    LOCK_ASSERT_HELD(&watched->lock);
+    watched->has_looked = true;
+    (void)pthread_cond_signal(&watched->changed);
+    return NULL;
+}
+
+static void a_lock_knows_who_holds_it(void **state) {
+    (void)state;
+    struct watched watched = {.lock = LOCK_INIT, .changed = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+    lock_take(&watched.lock);
+    assert_true(lock_is_mine(&watched.lock));
+    assert_int_equal(pthread_create(&thread, NULL, look_and_signal, &watched), 0);
+    while (!watched.has_looked) {
+        lock_wait(&watched.lock, &watched.changed);
+    }
+    const struct timespec past = {.tv_sec = 1};
+    assert_false(lock_wait_until(&watched.lock, &watched.changed, &past));
+    assert_true(lock_is_mine(&watched.lock));
+    lock_release(&watched.lock);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+#ifndef NDEBUG
+    assert_false(watched.is_mine_there);
+    assert_false(lock_is_mine(&watched.lock));
+#endif
+    lock_finish(&watched.lock);
+}
+
+static void an_object_that_ends_loses_its_magic(void **state) {
+    (void)state;
+    struct {
+        uint32_t magic;
+    } object = {.magic = 7};
+    OBJECT_CHECK(&object, 7);
+    OBJECT_WIPE(&object, 7);
+    assert_int_equal(object.magic, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
@@ -643,6 +695,8 @@ int main(void) {
             cmocka_unit_test(ranges_keep_their_promises),
             cmocka_unit_test(spinning_ends_where_it_does_not_pay),
             cmocka_unit_test(one_cpu_never_spins),
+            cmocka_unit_test(a_lock_knows_who_holds_it),
+            cmocka_unit_test(an_object_that_ends_loses_its_magic),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
