@@ -64,10 +64,10 @@ int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
 
 static bool take_answer(int approval, enum store_answer *ret) {
     switch (approval) {
-    case TOOLRACK_ALLOW_ONCE: *ret = STORE_ANSWER_ALLOW_ONCE; return true;
-    case TOOLRACK_ALLOW_CONVERSATION: *ret = STORE_ANSWER_ALLOW_CONVERSATION; return true;
-    case TOOLRACK_ALLOW_ALWAYS: *ret = STORE_ANSWER_ALLOW_ALWAYS; return true;
-    case TOOLRACK_DENY: *ret = STORE_ANSWER_DENY; return true;
+    case TOOLRACK_APPROVAL_ALLOW_ONCE: *ret = STORE_ANSWER_ALLOW_ONCE; return true;
+    case TOOLRACK_APPROVAL_ALLOW_CONVERSATION: *ret = STORE_ANSWER_ALLOW_CONVERSATION; return true;
+    case TOOLRACK_APPROVAL_ALLOW_ALWAYS: *ret = STORE_ANSWER_ALLOW_ALWAYS; return true;
+    case TOOLRACK_APPROVAL_DENY: *ret = STORE_ANSWER_DENY; return true;
     default: return false;
     }
 }

@@ -35,9 +35,9 @@ static struct toolrack_findings *findings_create(size_t count) {
 
 static enum toolrack_severity severity_of(int severity) {
     switch (severity) {
-    case FINDING_ERROR: return TOOLRACK_ERROR;
-    case FINDING_WARNING: return TOOLRACK_WARNING;
-    default: return TOOLRACK_NOTE;
+    case FINDING_ERROR: return TOOLRACK_SEVERITY_ERROR;
+    case FINDING_WARNING: return TOOLRACK_SEVERITY_WARNING;
+    default: return TOOLRACK_SEVERITY_NOTE;
     }
 }
 
@@ -93,7 +93,8 @@ static void tell_duplicate(struct checking *checking, const char *pointer,
     buf_printf(&fix, "name it %.60s_v2 or %.59s_alt, or give it another version", tool->name,
                tool->name);
     problems_add(&checking->problems,
-                 &(struct problem){.severity = replace ? TOOLRACK_WARNING : TOOLRACK_ERROR,
+                 &(struct problem){.severity = replace ? TOOLRACK_SEVERITY_WARNING
+                                                       : TOOLRACK_SEVERITY_ERROR,
                                    .rule = "tool-exists",
                                    .pointer = pointer,
                                    .tool = tool->name,
@@ -160,7 +161,7 @@ static int check_schema(struct checking *checking, struct toolrack_error *err) {
     }
     if (!takes) {
         problems_add(&checking->problems,
-                     &(struct problem){.severity = TOOLRACK_ERROR,
+                     &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
                                        .rule = "config-schema",
                                        .pointer = failure.field,
                                        .fix = "see toolrack.schema.json"},

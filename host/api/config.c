@@ -65,7 +65,7 @@ static int parse(const struct reading *reading) {
     }
     if (reading->problems != NULL) {
         problems_add(reading->problems,
-                     &(struct problem){.severity = TOOLRACK_ERROR,
+                     &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
                                        .rule = "config-syntax",
                                        .position = why.pos,
                                        .fix = "write JSON; comments and a last comma are allowed"},
@@ -110,7 +110,7 @@ int config_wrong_at(const struct reading *reading, const char *reason, const cha
     if (cause.failed || fix.failed) {
         return error_oom(reading->err);
     }
-    return tell(reading, &(struct problem){.severity = TOOLRACK_ERROR,
+    return tell(reading, &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
                                            .rule = "config-value",
                                            .pointer = place,
                                            .cause = cause.data,
@@ -136,7 +136,7 @@ int config_unknown(const struct reading *reading, const char *parent, const char
     if (reading->problems == NULL && nearest != NULL) {
         buf_printf(&cause, "; did you mean \"%s\"?", nearest);
     }
-    return tell(reading, &(struct problem){.severity = TOOLRACK_ERROR,
+    return tell(reading, &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
                                            .rule = "config-key",
                                            .pointer = place,
                                            .at = JSON_PLACE_KEY,
@@ -150,7 +150,7 @@ static int twice(const struct reading *reading, const char *key) {
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
     buf_printf(&cause, "the key \"%s\" is given twice", key);
     return cause.failed ? error_oom(reading->err)
-                        : tell(reading, &(struct problem){.severity = TOOLRACK_ERROR,
+                        : tell(reading, &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
                                                           .rule = "config-key",
                                                           .pointer = place,
                                                           .at = JSON_PLACE_LAST_KEY,

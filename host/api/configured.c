@@ -57,7 +57,7 @@ static void refuse(struct toolrack *host, const struct problem *problem) {
 
 static void refuse_all(struct toolrack *host, const struct problems *problems) {
     for (size_t i = 0; i < problems->count; i++) {
-        if (problems->items[i].severity == TOOLRACK_ERROR) {
+        if (problems->items[i].severity == TOOLRACK_SEVERITY_ERROR) {
             refuse(host, &problems->items[i]);
         }
     }
@@ -104,7 +104,7 @@ static int make_or_refuse(struct toolrack *host, const struct definition *defini
     }
     if (code < 0) {
         problems_add(problems,
-                     &(struct problem){.severity = TOOLRACK_ERROR,
+                     &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
                                        .rule = "definition-unusable",
                                        .pointer = pointer,
                                        .tool = definition->name,

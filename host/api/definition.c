@@ -54,9 +54,10 @@ static void say(const struct reader *reader, const struct problem *what, const c
     problems_add(reader->context->problems, &problem, "%s", text);
 }
 
-#define RULE(id) (&(const struct problem){.severity = TOOLRACK_ERROR, .rule = (id)})
-#define KEY_RULE(id) \
-    (&(const struct problem){.severity = TOOLRACK_ERROR, .rule = (id), .at = JSON_PLACE_KEY})
+#define RULE(id) (&(const struct problem){.severity = TOOLRACK_SEVERITY_ERROR, .rule = (id)})
+#define KEY_RULE(id)          \
+    (&(const struct problem){ \
+            .severity = TOOLRACK_SEVERITY_ERROR, .rule = (id), .at = JSON_PLACE_KEY})
 
 /* A member whose value is of the wrong kind. */
 static void wrong(const struct reader *reader, const struct member *member, const char *must) {
@@ -122,8 +123,9 @@ static bool is_first(const struct reader *reader, const char *parent, yyjson_val
     strncat(pointer, parent, sizeof pointer - 1);
     json_pointer_add(pointer, yyjson_get_str(key));
     say(reader,
-        &(struct problem){
-                .severity = TOOLRACK_ERROR, .rule = "definition-key", .at = JSON_PLACE_LAST_KEY},
+        &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                          .rule = "definition-key",
+                          .at = JSON_PLACE_LAST_KEY},
         pointer, "remove one of them", "the key \"%s\" is given twice", yyjson_get_str(key));
     return false;
 }
@@ -380,7 +382,8 @@ static void read_internal(struct reader *reader, yyjson_val *value) {
         return;
     }
     if (reader->context->services == NULL) {
-        say(reader, &(struct problem){.severity = TOOLRACK_NOTE, .rule = DEFINITION_RULE_SERVICE},
+        say(reader,
+            &(struct problem){.severity = TOOLRACK_SEVERITY_NOTE, .rule = DEFINITION_RULE_SERVICE},
             handler_place(value), "see that the app that uses this file does",
             "the app must register a service '%s'; nothing here shows whether it does", handler);
         reader->definition->service.run = run_mock; /* never called: nothing is registered */
@@ -411,7 +414,8 @@ static void read_native(struct reader *reader, yyjson_val *value) {
                                            .purpose = definition->purpose,
                                            .scenarios = definition->scenarios};
     if (definition->parameters != NULL) {
-        say(reader, &(struct problem){.severity = TOOLRACK_WARNING, .rule = "definition-ignored"},
+        say(reader,
+            &(struct problem){.severity = TOOLRACK_SEVERITY_WARNING, .rule = "definition-ignored"},
             "/parameters", "remove them",
             "the parameters are made from the types of the arguments");
     }
@@ -505,9 +509,9 @@ static const char *member_of(const struct finding *finding) {
 }
 
 static enum toolrack_severity severity_of(int severity) {
-    return severity == FINDING_ERROR     ? TOOLRACK_ERROR
-           : severity == FINDING_WARNING ? TOOLRACK_WARNING
-                                         : TOOLRACK_NOTE;
+    return severity == FINDING_ERROR     ? TOOLRACK_SEVERITY_ERROR
+           : severity == FINDING_WARNING ? TOOLRACK_SEVERITY_WARNING
+                                         : TOOLRACK_SEVERITY_NOTE;
 }
 
 /* What is said of the plugin around it is none of the author's business. */

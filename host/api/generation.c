@@ -304,7 +304,7 @@ static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err
         return code;
     }
     if (is_quarantined) {
-        plugin_set_state(plugin, TOOLRACK_QUARANTINED, quarantined);
+        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, quarantined);
     }
     (void)pthread_mutex_lock(&host->generations_lock);
     generation->crew = crew;
@@ -330,11 +330,12 @@ static void when_started(void *user, void *crew_user, int pid, uint32_t layers) 
                  "worker %d runs with less than its sandbox: this system lacks %s", pid,
                  words.failed ? "a part of it" : words.data);
     }
-    if (plugin_state(plugin) == TOOLRACK_LISTED) {
+    if (plugin_state(plugin) == TOOLRACK_STATE_LISTED) {
         host_plugin_event(host, TOOLRACK_EVENT_LOADED, plugin, NULL);
     }
-    if (plugin_state(plugin) != TOOLRACK_QUARANTINED) { /* by others, while this one started */
-        plugin_set_state(plugin, TOOLRACK_LOADED, "");
+    if (plugin_state(plugin) !=
+        TOOLRACK_STATE_QUARANTINED) { /* by others, while this one started */
+        plugin_set_state(plugin, TOOLRACK_STATE_LOADED, "");
     }
 }
 
@@ -358,8 +359,8 @@ static void when_refused(void *user, void *crew_user, const char *reason) {
     if (plugin != NULL) {
         const struct toolrack *host = user;
         tell_not_allowed(&host->log, crew_user);
-        if (plugin_state(plugin) != TOOLRACK_QUARANTINED) {
-            plugin_set_state(plugin, TOOLRACK_FAILED, reason);
+        if (plugin_state(plugin) != TOOLRACK_STATE_QUARANTINED) {
+            plugin_set_state(plugin, TOOLRACK_STATE_FAILED, reason);
         }
         host_plugin_event(user, TOOLRACK_EVENT_FAILED, plugin, reason);
     }
@@ -442,7 +443,7 @@ static void when_quarantined(void *user, void *crew_user, const char *reason, un
     }
     CLEANUP(plugin_unrefp) struct plugin *plugin = hold_plugin(crew_user);
     if (plugin != NULL) {
-        plugin_set_state(plugin, TOOLRACK_QUARANTINED, reason);
+        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, reason);
         host_plugin_event(host, TOOLRACK_EVENT_QUARANTINED, plugin, reason);
     }
 }
@@ -524,7 +525,7 @@ static void recall_quarantine(struct toolrack *host, struct plugin *plugin) {
     if (plugin->isolated && quarantines_has(&host->quarantines, plugin->desc->plugin->id) &&
         generation_stage(host, plugin, &err) == 0 &&
         quarantines_find(&host->quarantines, plugin, reason)) {
-        plugin_set_state(plugin, TOOLRACK_QUARANTINED, reason);
+        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, reason);
     }
 }
 

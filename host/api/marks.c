@@ -83,7 +83,7 @@ int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64
 /* -------------------------------------------------------------------- mark */
 
 static enum store_list list_of(enum toolrack_mark mark) {
-    return mark == TOOLRACK_WHITELIST ? STORE_WHITELIST : STORE_BLACKLIST;
+    return mark == TOOLRACK_MARK_WHITELIST ? STORE_WHITELIST : STORE_BLACKLIST;
 }
 
 /* "name@version" as the tool itself writes it, where one version is meant that there is. NULL: out

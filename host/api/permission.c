@@ -70,7 +70,7 @@ static int refuse_changed(const struct deciding *deciding, struct toolrack_error
 bool permission_is_refused(struct toolrack *host, const struct toolrack_tool *tool) {
     char who[CONSENT_WHO_SIZE];
     return atomic_load(&tool->reg->held) ||
-           (toolrack_tool_permission(tool) == TOOLRACK_DANGEROUS &&
+           (toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_DANGEROUS &&
             !config_grants(&host->config, toolrack_tool_name(tool)) &&
             !consent_is_granted(host, tool, who));
 }
@@ -288,10 +288,11 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
     deciding->who[sizeof deciding->who - 1] = '\0';
     utf8_make_line(deciding->who);
     switch (answer) {
-    case TOOLRACK_ALLOW_ONCE: return allow(deciding, deciding->who, "this once");
-    case TOOLRACK_ALLOW_CONVERSATION: return allow_and_keep(deciding, false, deciding->who);
-    case TOOLRACK_ALLOW_ALWAYS: return allow_and_keep(deciding, true, deciding->who);
-    case TOOLRACK_ASK_LATER: return ask_later(deciding, id, reason, err);
+    case TOOLRACK_APPROVAL_ALLOW_ONCE: return allow(deciding, deciding->who, "this once");
+    case TOOLRACK_APPROVAL_ALLOW_CONVERSATION:
+        return allow_and_keep(deciding, false, deciding->who);
+    case TOOLRACK_APPROVAL_ALLOW_ALWAYS: return allow_and_keep(deciding, true, deciding->who);
+    case TOOLRACK_APPROVAL_ASK_LATER: return ask_later(deciding, id, reason, err);
     default: return deny(deciding, deciding->who, err);
     }
 }
@@ -346,12 +347,12 @@ int permission_check(void *user, struct toolrack_tool *tool,
         return refuse_changed(&deciding, err);
     }
     switch (toolrack_tool_permission(tool)) {
-    case TOOLRACK_SAFE: return 0; /* it was held a moment ago */
-    case TOOLRACK_CONFIRM:
+    case TOOLRACK_PERMISSION_SAFE: return 0; /* it was held a moment ago */
+    case TOOLRACK_PERMISSION_CONFIRM:
         code = decide_confirm(&deciding, arguments, length, err);
         free(deciding.arguments);
         return code;
-    case TOOLRACK_DANGEROUS: return decide_dangerous(&deciding, err);
+    case TOOLRACK_PERMISSION_DANGEROUS: return decide_dangerous(&deciding, err);
     }
     (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' has no known permission",
                     toolrack_tool_name(tool));

@@ -53,7 +53,7 @@ static void append(struct problems *list, const struct problem *what, const stru
 }
 
 void problems_add(struct problems *list, const struct problem *what, const char *cause, ...) {
-    list->errors += what->severity == TOOLRACK_ERROR;
+    list->errors += what->severity == TOOLRACK_SEVERITY_ERROR;
     if (list->count == PROBLEMS_MAX) {
         list->left_out++;
         return;
@@ -69,13 +69,14 @@ void problems_add(struct problems *list, const struct problem *what, const char 
 void problems_end(struct problems *list) {
     size_t told = 0;
     for (size_t i = 0; i < list->count; i++) {
-        told += list->items[i].severity == TOOLRACK_ERROR;
+        told += list->items[i].severity == TOOLRACK_SEVERITY_ERROR;
     }
     if (list->left_out > 0) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         buf_printf(&text, "%zu more problems are not told", list->left_out);
         append(list,
-               &(struct problem){.severity = list->errors > told ? TOOLRACK_ERROR : TOOLRACK_NOTE,
+               &(struct problem){.severity = list->errors > told ? TOOLRACK_SEVERITY_ERROR
+                                                                 : TOOLRACK_SEVERITY_NOTE,
                                  .rule = "problems-left-out",
                                  .pointer = "/tools",
                                  .tool = "<others>",

@@ -209,8 +209,8 @@ static void release_crews(struct toolrack *host, const char *plugin) {
         if (crew != NULL) {
             crew_release(crew);
         }
-        if (plugin_state(held) == TOOLRACK_QUARANTINED) {
-            plugin_set_state(held, TOOLRACK_LISTED, "");
+        if (plugin_state(held) == TOOLRACK_STATE_QUARANTINED) {
+            plugin_set_state(held, TOOLRACK_STATE_LISTED, "");
             host_plugin_event(host, TOOLRACK_EVENT_RELEASED, held, NULL);
         }
         plugin_unref(held);
@@ -232,7 +232,7 @@ int toolrack_release(struct toolrack *host, const char *name, struct toolrack_er
         return TOOLRACK_E_NOT_FOUND;
     }
     const char *plugin = held->desc->plugin->id;
-    if (plugin_state(held) == TOOLRACK_LEFT_OUT) {
+    if (plugin_state(held) == TOOLRACK_STATE_LEFT_OUT) {
         return admit(host, held, err);
     }
     if (!quarantines_has(&host->quarantines, plugin)) {

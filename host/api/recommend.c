@@ -46,9 +46,9 @@ static void candidates_finish(struct candidates *candidates) {
 
 static bool can_run(const struct toolrack_tool *tool) {
     switch (toolrack_tool_state(tool)) {
-    case TOOLRACK_FAILED:
-    case TOOLRACK_QUARANTINED:
-    case TOOLRACK_LEFT_OUT: return false;
+    case TOOLRACK_STATE_FAILED:
+    case TOOLRACK_STATE_QUARANTINED:
+    case TOOLRACK_STATE_LEFT_OUT: return false;
     default: return true;
     }
 }

@@ -211,7 +211,7 @@ static int exchange(struct reload *reload, const struct toolrack_refusal *rows, 
 static void clear_marks(const struct reload *reload) {
     struct toolrack_error err;
     const struct toolrack *host = reload->host;
-    if (reload->old != NULL && plugin_state(reload->old) == TOOLRACK_LEFT_OUT &&
+    if (reload->old != NULL && plugin_state(reload->old) == TOOLRACK_STATE_LEFT_OUT &&
         store_loading_clear(host->store, reload->file->path, &err) < 0) {
         log_line(&host->log, LOG_WARNING, "store", "'%s' will be left out again: %s",
                  reload->old->desc->plugin->id, err.message);

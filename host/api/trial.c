@@ -56,8 +56,8 @@ static void trial_unref(struct trial *trial) {
 
 static bool is_tried(const struct toolrack_tool *tool) {
     return toolrack_tool_example_count(tool) > 0 && toolrack_tool_enabled(tool) &&
-           toolrack_tool_permission(tool) == TOOLRACK_SAFE && !toolrack_tool_destructive(tool) &&
-           !toolrack_tool_open_world(tool);
+           toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_SAFE &&
+           !toolrack_tool_destructive(tool) && !toolrack_tool_open_world(tool);
 }
 
 bool trial_has_examples(struct toolrack *host, struct plugin *plugin) {

@@ -272,9 +272,9 @@ static void add_succession(const struct registration *reg, yyjson_mut_doc *doc,
 
 static const char *permission_name(enum toolrack_permission permission) {
     switch (permission) {
-    case TOOLRACK_SAFE: return "safe";
-    case TOOLRACK_CONFIRM: return "confirm";
-    case TOOLRACK_DANGEROUS: return "dangerous";
+    case TOOLRACK_PERMISSION_SAFE: return "safe";
+    case TOOLRACK_PERMISSION_CONFIRM: return "confirm";
+    case TOOLRACK_PERMISSION_DANGEROUS: return "dangerous";
     }
     return "unknown";
 }
@@ -297,9 +297,9 @@ static enum toolrack_tool_state state_of(struct plugin *plugin, const struct too
                                          char reason[TOOLRACK_ERROR_MESSAGE_MAX]) {
     enum toolrack_tool_state state = plugin_state(plugin);
     plugin_reason(plugin, reason, TOOLRACK_ERROR_MESSAGE_MAX);
-    if (tool != NULL && toolrack_tool_state(tool) == TOOLRACK_CHANGED) {
+    if (tool != NULL && toolrack_tool_state(tool) == TOOLRACK_STATE_CHANGED) {
         toolrack_tool_reason(tool, reason, TOOLRACK_ERROR_MESSAGE_MAX);
-        return TOOLRACK_CHANGED;
+        return TOOLRACK_STATE_CHANGED;
     }
     return state;
 }

@@ -133,9 +133,9 @@ static bool is_cancelled(const struct run *run) {
 
 static int answer_of(int answer) {
     switch (answer) {
-    case TOOLRACK_NOBODY: return TR_ANSWER_NOBODY;
-    case TOOLRACK_ACCEPTED: return TR_ANSWER_ACCEPTED;
-    case TOOLRACK_DECLINED: return TR_ANSWER_DECLINED;
+    case TOOLRACK_ANSWER_NOBODY: return TR_ANSWER_NOBODY;
+    case TOOLRACK_ANSWER_ACCEPTED: return TR_ANSWER_ACCEPTED;
+    case TOOLRACK_ANSWER_DECLINED: return TR_ANSWER_DECLINED;
     default: return TR_ANSWER_DISMISSED;
     }
 }

@@ -418,10 +418,10 @@ static int ask_consent(const struct ask *ask, bool filled) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     buf_add_text(&text, filled ? "Send this answer? [Y/n] " : "Do you agree? [y/N] ");
     if (!prompt(ask, &text, &line)) {
-        return TOOLRACK_DISMISSED;
+        return TOOLRACK_ANSWER_DISMISSED;
     }
     bool yes = line.length == 0 ? filled : is_yes(line.data);
-    return yes ? TOOLRACK_ACCEPTED : TOOLRACK_DECLINED;
+    return yes ? TOOLRACK_ANSWER_ACCEPTED : TOOLRACK_ANSWER_DECLINED;
 }
 
 /* Whether each property that must be there can be asked for. */
@@ -449,7 +449,7 @@ static int ask_properties(const struct ask *ask, yyjson_val *root, yyjson_mut_do
             continue;
         }
         if (!ask_property(ask, &property, doc, answer)) {
-            return TOOLRACK_DISMISSED;
+            return TOOLRACK_ANSWER_DISMISSED;
         }
         filled = true;
     }
@@ -471,16 +471,16 @@ int ask_person(const struct ask *ask, const char *tool, const char *message, con
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_val *root = yyjson_doc_get_root(read);
     if (doc == NULL || !is_flat(root)) {
-        return TOOLRACK_NOBODY;
+        return TOOLRACK_ANSWER_NOBODY;
     }
     show_question(ask, tool, message);
     int answer = ask_properties(ask, root, doc);
-    char *content = answer == TOOLRACK_ACCEPTED ? yyjson_mut_write(doc, 0, NULL) : NULL;
-    if (answer == TOOLRACK_DISMISSED) {
+    char *content = answer == TOOLRACK_ANSWER_ACCEPTED ? yyjson_mut_write(doc, 0, NULL) : NULL;
+    if (answer == TOOLRACK_ANSWER_DISMISSED) {
         show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});
     }
-    if (answer == TOOLRACK_ACCEPTED && content == NULL) {
-        return TOOLRACK_DISMISSED; /* out of memory: what was filled in is lost */
+    if (answer == TOOLRACK_ANSWER_ACCEPTED && content == NULL) {
+        return TOOLRACK_ANSWER_DISMISSED; /* out of memory: what was filled in is lost */
     }
     *ret_content = content;
     return answer;
@@ -509,15 +509,16 @@ static void add_request(struct buf *text, const struct toolrack_approval_request
     buf_add_char(text, '\n');
 }
 
-/* TOOLRACK_ASK_LATER for what is no answer. */
+/* TOOLRACK_APPROVAL_ASK_LATER for what is no answer. */
 static int take_approval(const struct buf *line) {
     if (is_yes(line->data)) {
-        return TOOLRACK_ALLOW_ONCE;
+        return TOOLRACK_APPROVAL_ALLOW_ONCE;
     }
     if (strcasecmp(line->data, "a") == 0 || strcasecmp(line->data, "always") == 0) {
-        return TOOLRACK_ALLOW_ALWAYS;
+        return TOOLRACK_APPROVAL_ALLOW_ALWAYS;
     }
-    return line->length == 0 || is_no(line->data) ? TOOLRACK_DENY : TOOLRACK_ASK_LATER;
+    return line->length == 0 || is_no(line->data) ? TOOLRACK_APPROVAL_DENY
+                                                  : TOOLRACK_APPROVAL_ASK_LATER;
 }
 
 int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request) {
@@ -529,14 +530,14 @@ int ask_approval(const struct ask *ask, const struct toolrack_approval_request *
     for (unsigned i = 0; i < ASK_TRIES_MAX && !text.failed; i++) {
         if (!prompt(ask, &text, &line)) {
             show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});
-            return TOOLRACK_DENY;
+            return TOOLRACK_APPROVAL_DENY;
         }
         int answer = take_approval(&line);
-        if (answer != TOOLRACK_ASK_LATER) {
+        if (answer != TOOLRACK_APPROVAL_ASK_LATER) {
             return answer;
         }
         buf_clear(&text);
         buf_add_text(&text, question);
     }
-    return TOOLRACK_DENY;
+    return TOOLRACK_APPROVAL_DENY;
 }

@@ -52,9 +52,9 @@ void json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
 
 const char *json_permission(enum toolrack_permission permission) {
     switch (permission) {
-    case TOOLRACK_SAFE: return "safe";
-    case TOOLRACK_CONFIRM: return "confirm";
-    case TOOLRACK_DANGEROUS: return "dangerous";
+    case TOOLRACK_PERMISSION_SAFE: return "safe";
+    case TOOLRACK_PERMISSION_CONFIRM: return "confirm";
+    case TOOLRACK_PERMISSION_DANGEROUS: return "dangerous";
     }
     return "unknown";
 }

@@ -8,9 +8,9 @@ CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 
 static const char *severity_name(enum toolrack_severity severity) {
     switch (severity) {
-    case TOOLRACK_NOTE: return "note";
-    case TOOLRACK_WARNING: return "warning";
-    case TOOLRACK_ERROR: return "error";
+    case TOOLRACK_SEVERITY_NOTE: return "note";
+    case TOOLRACK_SEVERITY_WARNING: return "warning";
+    case TOOLRACK_SEVERITY_ERROR: return "error";
     }
     return "unknown";
 }
@@ -91,7 +91,7 @@ static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *file,
 
 static bool is_to_mend(const struct toolrack_findings *findings) {
     for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
-        if (toolrack_findings_get(findings, i)->severity != TOOLRACK_NOTE) {
+        if (toolrack_findings_get(findings, i)->severity != TOOLRACK_SEVERITY_NOTE) {
             return true;
         }
     }

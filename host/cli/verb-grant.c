@@ -126,10 +126,10 @@ static const struct {
     enum toolrack_approval approval;
     const char *done;
 } answers[] = {
-        {"allow", TOOLRACK_ALLOW_ONCE, "may run once, when it is called again"},
-        {"conversation", TOOLRACK_ALLOW_CONVERSATION, "may run in its conversation"},
-        {"always", TOOLRACK_ALLOW_ALWAYS, "may always run"},
-        {"deny", TOOLRACK_DENY, "is denied"},
+        {"allow", TOOLRACK_APPROVAL_ALLOW_ONCE, "may run once, when it is called again"},
+        {"conversation", TOOLRACK_APPROVAL_ALLOW_CONVERSATION, "may run in its conversation"},
+        {"always", TOOLRACK_APPROVAL_ALLOW_ALWAYS, "may always run"},
+        {"deny", TOOLRACK_APPROVAL_DENY, "is denied"},
 };
 
 static int resolve(struct cli *cli, const char *id, size_t answer) {

@@ -15,7 +15,7 @@ static const char *time_text(yyjson_val *value, char text[ROWS_TIME_ROOM]) {
 }
 
 static const char *list_name(enum toolrack_mark mark) {
-    return mark == TOOLRACK_BLACKLIST ? "blacklist" : "whitelist";
+    return mark == TOOLRACK_MARK_BLACKLIST ? "blacklist" : "whitelist";
 }
 
 /* -------------------------------------------------------------------- list */
@@ -41,7 +41,7 @@ static int list(struct cli *cli, enum toolrack_mark mark) {
                       &(struct rows_view){.headings = headings,
                                           .columns = ARRAY_LENGTH(headings),
                                           .add = add_row,
-                                          .nothing = mark == TOOLRACK_BLACKLIST
+                                          .nothing = mark == TOOLRACK_MARK_BLACKLIST
                                                              ? "nothing is on the blacklist"
                                                              : "nothing is on the whitelist"});
 }
@@ -86,9 +86,9 @@ static int run(struct cli *cli, enum toolrack_mark mark) {
 }
 
 int verb_blacklist(struct cli *cli) {
-    return run(cli, TOOLRACK_BLACKLIST);
+    return run(cli, TOOLRACK_MARK_BLACKLIST);
 }
 
 int verb_whitelist(struct cli *cli) {
-    return run(cli, TOOLRACK_WHITELIST);
+    return run(cli, TOOLRACK_MARK_WHITELIST);
 }

@@ -87,11 +87,11 @@ const char *trust_name(enum trust trust) {
 
 int trust_priority(enum trust trust) {
     switch (trust) {
-    case TRUST_BUILTIN: return 100;
-    case TRUST_OFFICIAL: return 50;
+    case TRUST_BUILTIN: return TR_PRIORITY_BUILTIN;
+    case TRUST_OFFICIAL: return TR_PRIORITY_OFFICIAL;
     case TRUST_COMMUNITY: break;
     }
-    return 10;
+    return TR_PRIORITY_COMMUNITY;
 }
 
 /* ---------------------------------------------------- descriptors of no file */

@@ -28,7 +28,7 @@ struct plugin *plugin_create(const char *path, enum trust trust,
     plugin->serial = (desc->plugin->flags & TR_THREAD_SAFE) == 0;
     plugin->calls_max = plugin->serial ? 1 : UINT32_MAX;
     plugin->generation = 1;
-    atomic_init(&plugin->state, TOOLRACK_LISTED);
+    atomic_init(&plugin->state, TOOLRACK_STATE_LISTED);
     (void)pthread_mutex_init(&plugin->reason_lock, NULL);
     (void)pthread_mutex_init(&plugin->lock, NULL);
     (void)pthread_mutex_init(&plugin->turn_lock, NULL);
@@ -77,7 +77,7 @@ static int load_here(struct plugin *plugin, struct toolrack_error *err) {
     plugin->services->loading(plugin->services_user, plugin, false);
     if (code == 0) {
         atomic_store(&plugin->image, image);
-        plugin_set_state(plugin, TOOLRACK_LOADED, "");
+        plugin_set_state(plugin, TOOLRACK_STATE_LOADED, "");
     }
     return code;
 }
@@ -113,7 +113,7 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
     if (code < 0) {
         /* To the caller of a tool it is the tool that cannot run. */
         if (code != TOOLRACK_E_IO) {
-            plugin_set_state(plugin, TOOLRACK_FAILED, failure.message);
+            plugin_set_state(plugin, TOOLRACK_STATE_FAILED, failure.message);
             atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
         }
         return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", failure.message);
@@ -127,7 +127,7 @@ int plugin_adopt(struct plugin *plugin, const struct tr_plugin *source,
     int code = image_adopt(source, plugin->desc, &plugin->host, &image, err);
     if (code == 0) {
         atomic_store(&plugin->image, image);
-        plugin_set_state(plugin, TOOLRACK_LOADED, "");
+        plugin_set_state(plugin, TOOLRACK_STATE_LOADED, "");
     }
     return code;
 }
@@ -189,7 +189,7 @@ void plugin_wake(struct plugin *plugin, const void *call, bool lost) {
 /* ------------------------------------------------------------------- state */
 
 enum toolrack_tool_state plugin_state(struct plugin *plugin) {
-    return atomic_load(&plugin->stuck) != 0 ? TOOLRACK_STUCK
+    return atomic_load(&plugin->stuck) != 0 ? TOOLRACK_STATE_STUCK
                                             : (enum toolrack_tool_state)atomic_load(&plugin->state);
 }
 
@@ -213,15 +213,15 @@ void plugin_reason(struct plugin *plugin, char *reason, size_t room) {
 }
 
 void plugin_leave_out(struct plugin *plugin, const char *reason) {
-    plugin_set_state(plugin, TOOLRACK_LEFT_OUT, reason);
+    plugin_set_state(plugin, TOOLRACK_STATE_LEFT_OUT, reason);
     atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
 }
 
 bool plugin_admit(struct plugin *plugin) {
-    if (atomic_load(&plugin->state) != (int)TOOLRACK_LEFT_OUT) {
+    if (atomic_load(&plugin->state) != (int)TOOLRACK_STATE_LEFT_OUT) {
         return false;
     }
-    plugin_set_state(plugin, TOOLRACK_LISTED, "");
+    plugin_set_state(plugin, TOOLRACK_STATE_LISTED, "");
     atomic_store(&plugin->failed, 0);
     return true;
 }

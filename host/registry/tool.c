@@ -407,18 +407,18 @@ const char *toolrack_tool_trust(const struct toolrack_tool *tool) {
 }
 
 enum toolrack_tool_state toolrack_tool_state(const struct toolrack_tool *tool) {
-    return atomic_load(&tool->reg->held) ? TOOLRACK_CHANGED : plugin_state(tool->reg->plugin);
+    return atomic_load(&tool->reg->held) ? TOOLRACK_STATE_CHANGED : plugin_state(tool->reg->plugin);
 }
 
 const char *tool_state_name(enum toolrack_tool_state state) {
     switch (state) {
-    case TOOLRACK_LISTED: return "listed";
-    case TOOLRACK_LOADED: return "loaded";
-    case TOOLRACK_FAILED: return "failed";
-    case TOOLRACK_STUCK: return "stuck";
-    case TOOLRACK_QUARANTINED: return "quarantined";
-    case TOOLRACK_CHANGED: return "changed";
-    case TOOLRACK_LEFT_OUT: return "left-out";
+    case TOOLRACK_STATE_LISTED: return "listed";
+    case TOOLRACK_STATE_LOADED: return "loaded";
+    case TOOLRACK_STATE_FAILED: return "failed";
+    case TOOLRACK_STATE_STUCK: return "stuck";
+    case TOOLRACK_STATE_QUARANTINED: return "quarantined";
+    case TOOLRACK_STATE_CHANGED: return "changed";
+    case TOOLRACK_STATE_LEFT_OUT: return "left-out";
     }
     return "unknown";
 }

@@ -224,7 +224,7 @@ TR_TOOL(calculator,
      "sin cos tan asin acos atan atan2(y,x) sinh cosh tanh asinh acosh atanh hypot(x,y) pow(x,y) "
      "mod(x,y) floor ceil round trunc min max sum avg (any number of arguments).",
      .title = "Calculator", .category = "math", .tags = "arithmetic,math,number,expression",
-     .priority = 100, .permission = TR_SAFE, .flags = TR_READ_ONLY | TR_IDEMPOTENT,
+     .priority = TR_PRIORITY_BUILTIN, .permission = TR_SAFE, .flags = TR_READ_ONLY | TR_IDEMPOTENT,
      .result_description = "The value of the expression",
      TR_EXAMPLES(TR_EXAMPLE(TR_SCHEMA({"expression": "sqrt(144) + pi"}), "15.141592653589793"),
                  TR_EXAMPLE(TR_SCHEMA({"expression": "3 > 2 && 1 != 2 ? 10 : 20"}), "10"))),

@@ -336,7 +336,7 @@ static int on_question(void *user, const char *message, const char *schema, char
     (void)schema;
     assert_string_equal(message, "Go on?");
     *ret_content = user != NULL ? strdup("{\"yes\": true}") : NULL;
-    return user != NULL ? TOOLRACK_ACCEPTED : TOOLRACK_DECLINED;
+    return user != NULL ? TOOLRACK_ANSWER_ACCEPTED : TOOLRACK_ANSWER_DECLINED;
 }
 
 static void a_worker_reports_and_asks(void **state) {

@@ -32,7 +32,7 @@ static void check(const char *path, int code) {
         if (toolrack_findings_is_configuration(findings)) {
             require(finding->line >= 1 && finding->column >= 1);
         }
-        errors = errors || finding->severity == TOOLRACK_ERROR;
+        errors = errors || finding->severity == TOOLRACK_SEVERITY_ERROR;
     }
     require(code == 0 || errors);
     toolrack_findings_free(findings);

@@ -271,7 +271,7 @@ static void deciding(void **state) {
 static int answer_always(void *user, const struct toolrack_approval_request *request) {
     (void)user;
     (void)request;
-    return TOOLRACK_ALLOW_ALWAYS;
+    return TOOLRACK_APPROVAL_ALLOW_ALWAYS;
 }
 
 static int call_unconfirmed(const char *name, struct toolrack_error *err) {
@@ -433,7 +433,7 @@ static int load_and_call(struct toolrack_error *err) {
 
 static void check_listed(void) {
     struct toolrack_tool *tool = toolrack_get(host, "add");
-    assert_true(toolrack_tool_state(tool) != TOOLRACK_FAILED);
+    assert_true(toolrack_tool_state(tool) != TOOLRACK_STATE_FAILED);
     toolrack_tool_unref(tool);
 }
 

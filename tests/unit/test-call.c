@@ -734,7 +734,8 @@ static void questions_are_answered(void **state) {
     (void)state;
     static const uint32_t deadlines[] = {0, TOOLRACK_NO_DEADLINE};
     for (size_t i = 0; i < 2; i++) {
-        struct person person = {.answer = TOOLRACK_ACCEPTED, .content = "{\"branch\":\"main\"}"};
+        struct person person = {.answer = TOOLRACK_ANSWER_ACCEPTED,
+                                .content = "{\"branch\":\"main\"}"};
         asks("{\"schema\":\"{\\\"type\\\":\\\"object\\\"}\"}", &person, deadlines[i],
              "0 {\"branch\":\"main\"}");
         assert_int_equal(person.asked, 1);
@@ -742,13 +743,13 @@ static void questions_are_answered(void **state) {
         person.content = NULL;
         asks("{}", &person, deadlines[i], "0 {}");
         assert_string_equal(person.seen, "Which? {\"type\":\"object\",\"properties\":{}}");
-        person.answer = TOOLRACK_DECLINED;
+        person.answer = TOOLRACK_ANSWER_DECLINED;
         asks("{}", &person, deadlines[i], "3 none");
-        person.answer = TOOLRACK_DISMISSED;
+        person.answer = TOOLRACK_ANSWER_DISMISSED;
         asks("{}", &person, deadlines[i], "5 none");
         person.answer = 99;
         asks("{}", &person, deadlines[i], "5 none");
-        person.answer = TOOLRACK_NOBODY;
+        person.answer = TOOLRACK_ANSWER_NOBODY;
         person.content = "{\"not\":\"used\"}";
         asks("{}", &person, deadlines[i], "7 none");
         asks("{}", NULL, deadlines[i], "7 none");
@@ -757,7 +758,7 @@ static void questions_are_answered(void **state) {
 
 static void bad_questions_and_answers_fail_the_call(void **state) {
     (void)state;
-    struct person person = {.answer = TOOLRACK_ACCEPTED, .content = "[1]"};
+    struct person person = {.answer = TOOLRACK_ANSWER_ACCEPTED, .content = "[1]"};
     asks("{}", &person, 0, "the answer to the tool's question is not a JSON object");
     person.content = "{\"a\":";
     asks("{}", &person, 0, "the answer to the tool's question is not a JSON object");
@@ -775,7 +776,8 @@ static void bad_questions_and_answers_fail_the_call(void **state) {
 
 static void late_answers_are_of_no_use(void **state) {
     (void)state;
-    struct person person = {.answer = TOOLRACK_ACCEPTED, .content = "{\"a\":1}", .wait_ms = 60};
+    struct person person = {
+            .answer = TOOLRACK_ANSWER_ACCEPTED, .content = "{\"a\":1}", .wait_ms = 60};
     asks("{}", &person, 30, "did not finish within its deadline");
     assert_int_equal(person.asked, 1);
 }
@@ -818,13 +820,13 @@ static void wait_for_recovery(int count) {
 static void deadline_passes_while_the_tool_runs(void **state) {
     (void)state;
     times_out("sleeper", "{\"stubborn\":true}", "did not finish within its deadline");
-    assert_int_equal(state_of("sleeper"), TOOLRACK_STUCK);
+    assert_int_equal(state_of("sleeper"), TOOLRACK_STATE_STUCK);
     assert_int_equal(stuck_events, 1);
     gives("add", "{\"a\":1,\"b\":1}", "2.0"); /* thread safe: others go on */
     last_log[0] = '\0';
     release_sleepers();
     wait_for_recovery(1);
-    assert_int_equal(state_of("sleeper"), TOOLRACK_LOADED);
+    assert_int_equal(state_of("sleeper"), TOOLRACK_STATE_LOADED);
     assert_null(strstr(last_log, "late words")); /* nobody waits: its words lead nowhere */
     struct toolrack_tool *tool = toolrack_get(host, "sleeper");
     struct toolrack_statistics statistics = toolrack_tool_statistics(tool);
@@ -1186,12 +1188,12 @@ static void a_plugin_that_does_not_open_in_time(void **state) {
     assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
     times_out("late", "{}", "still being loaded");
     uint64_t began_ms = now_ms();
-    assert_int_equal(state_of("late"), TOOLRACK_STUCK);
+    assert_int_equal(state_of("late"), TOOLRACK_STATE_STUCK);
     fails("late", "{}", TOOLRACK_E_EXECUTION_FAILED, "", "is stuck");
     gives("add", "{\"a\":1}", "2.0");
     assert_true(now_ms() - began_ms < 300);
     wait_for_recovery(1);
-    assert_int_equal(state_of("late"), TOOLRACK_LOADED);
+    assert_int_equal(state_of("late"), TOOLRACK_STATE_LOADED);
     gives("late", "{}", "\"late\"");
     toolrack_close(host);
     (void)unlink(path);

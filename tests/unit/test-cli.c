@@ -450,25 +450,26 @@ static const char flat[] = "{\"type\":\"object\",\"properties\":{"
 
 static void questions_are_lines(void **state) {
     (void)state;
-    answers(flat, "Ada\n36\n1.75\nyes\n\n", TOOLRACK_ACCEPTED,
+    answers(flat, "Ada\n36\n1.75\nyes\n\n", TOOLRACK_ANSWER_ACCEPTED,
             "{\"name\":\"Ada\",\"age\":36,\"size\":1.75,\"member\":true}");
     assert_string_equal(seen, "tool asks: Which\n one \\u001b[31m?\n"
                               "  Your name, as in the pass [text]: "
                               "  age [whole number; may be left empty]: "
                               "  size [number; default 1.5]: "
                               "  member [yes or no; may be left empty]: Send this answer? [Y/n] ");
-    answers(flat, "  \xc3\x84 \xc3\xa4 \n\n\n\ny\n", TOOLRACK_ACCEPTED,
+    answers(flat, "  \xc3\x84 \xc3\xa4 \n\n\n\ny\n", TOOLRACK_ANSWER_ACCEPTED,
             "{\"name\":\"\xc3\x84 \xc3\xa4\",\"size\":1.5}");
-    answers(flat, "Ada\n\n\nFALSE\nno\n", TOOLRACK_DECLINED, NULL);
-    answers(flat, "Ada\n36\n", TOOLRACK_DISMISSED, NULL);
-    answers(flat, "Ada", TOOLRACK_DISMISSED, NULL);
-    answers(flat, "", TOOLRACK_DISMISSED, NULL);
+    answers(flat, "Ada\n\n\nFALSE\nno\n", TOOLRACK_ANSWER_DECLINED, NULL);
+    answers(flat, "Ada\n36\n", TOOLRACK_ANSWER_DISMISSED, NULL);
+    answers(flat, "Ada", TOOLRACK_ANSWER_DISMISSED, NULL);
+    answers(flat, "", TOOLRACK_ANSWER_DISMISSED, NULL);
 }
 
 static void wrong_lines_can_be_mended(void **state) {
     (void)state;
     answers(flat, "\nA\nAdele\n\xff\xff\nAda\nold\n1.5\n0\n151\n36\nbig\n\nperhaps\nn\n\n",
-            TOOLRACK_ACCEPTED, "{\"name\":\"Ada\",\"age\":36,\"size\":1.5,\"member\":false}");
+            TOOLRACK_ANSWER_ACCEPTED,
+            "{\"name\":\"Ada\",\"age\":36,\"size\":1.5,\"member\":false}");
     static const char *const told[] = {
             "it is needed\n",    "it is too short\n",     "it is too long\n",
             "it must be text\n", "it must be a number\n", "it must be a whole number\n",
@@ -476,12 +477,12 @@ static void wrong_lines_can_be_mended(void **state) {
     for (size_t i = 0; i < ARRAY_LENGTH(told); i++) {
         assert_non_null(strstr(seen, told[i]));
     }
-    answers(flat, "\n\n\n\n\n\n\n\n\n\nAda\n\n\n\n\n", TOOLRACK_DISMISSED, NULL);
+    answers(flat, "\n\n\n\n\n\n\n\n\n\nAda\n\n\n\n\n", TOOLRACK_ANSWER_DISMISSED, NULL);
     char line[ASK_LINE_LENGTH_MAX + 3];
     memset(line, 'x', sizeof line);
     line[sizeof line - 2] = '\n';
     line[sizeof line - 1] = '\0';
-    answers(flat, line, TOOLRACK_DISMISSED, NULL);
+    answers(flat, line, TOOLRACK_ANSWER_DISMISSED, NULL);
 }
 
 static void choices_are_named(void **state) {
@@ -495,7 +496,7 @@ static void choices_are_named(void **state) {
             "},"
             "\"more\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"p\",\"title\":\"Pi\"},"
             "{\"const\":\"q\",\"title\":\"Qu\"}]},\"default\":[\"q\"]}}}";
-    answers(question, "c\nb\nGerman\nEx\n1,,2\n2 , 1\nPi\n\n", TOOLRACK_ACCEPTED,
+    answers(question, "c\nb\nGerman\nEx\n1,,2\n2 , 1\nPi\n\n", TOOLRACK_ANSWER_ACCEPTED,
             "{\"plain\":\"b\",\"named\":\"de\",\"titled\":\"x\",\"several\":[\"2\",\"1\"],"
             "\"more\":[\"p\"]}");
     assert_non_null(strstr(seen, "  plain [one of a, b; may be left empty]: "
@@ -504,30 +505,30 @@ static void choices_are_named(void **state) {
     assert_non_null(strstr(seen, "  titled [one of x (Ex); may be left empty]: "));
     assert_non_null(strstr(seen, "  it has a comma too many\n"));
     assert_non_null(strstr(seen, "  more [some of p (Pi), q (Qu); default [\"q\"]]: "));
-    answers(question, "\n\n\n\n\n\n", TOOLRACK_ACCEPTED, "{\"more\":[\"q\"]}");
+    answers(question, "\n\n\n\n\n\n", TOOLRACK_ANSWER_ACCEPTED, "{\"more\":[\"q\"]}");
 }
 
 static void consent_takes_a_word(void **state) {
     (void)state;
     static const char question[] = "{\"type\":\"object\",\"properties\":{}}";
-    answers(question, "y\n", TOOLRACK_ACCEPTED, "{}");
+    answers(question, "y\n", TOOLRACK_ANSWER_ACCEPTED, "{}");
     assert_non_null(strstr(seen, "Do you agree? [y/N] "));
-    answers(question, "\n", TOOLRACK_DECLINED, NULL);
-    answers("{}", "perhaps\n", TOOLRACK_DECLINED, NULL);
-    answers("{}", "", TOOLRACK_DISMISSED, NULL);
+    answers(question, "\n", TOOLRACK_ANSWER_DECLINED, NULL);
+    answers("{}", "perhaps\n", TOOLRACK_ANSWER_DECLINED, NULL);
+    answers("{}", "", TOOLRACK_ANSWER_DISMISSED, NULL);
 }
 
 static void what_is_not_flat_is_not_asked(void **state) {
     (void)state;
     answers("{\"properties\":{\"o\":{\"type\":\"object\"}},\"required\":[\"o\"]}", "y\n",
-            TOOLRACK_NOBODY, NULL);
+            TOOLRACK_ANSWER_NOBODY, NULL);
     assert_string_equal(seen, "");
     answers("{\"properties\":{\"o\":{\"type\":\"object\"},\"n\":{\"type\":\"number\"}}}", "2\ny\n",
-            TOOLRACK_ACCEPTED, "{\"n\":2}");
+            TOOLRACK_ANSWER_ACCEPTED, "{\"n\":2}");
     answers("{\"properties\":{\"n\":{\"oneOf\":[{\"type\":\"null\"}]}},\"required\":[\"n\"]}", "",
-            TOOLRACK_NOBODY, NULL);
-    answers("[]", "", TOOLRACK_NOBODY, NULL);
-    answers("{", "", TOOLRACK_NOBODY, NULL);
+            TOOLRACK_ANSWER_NOBODY, NULL);
+    answers("[]", "", TOOLRACK_ANSWER_NOBODY, NULL);
+    answers("{", "", TOOLRACK_ANSWER_NOBODY, NULL);
 }
 
 /* Nobody types anything: only the end of the question can end the wait. */
@@ -535,10 +536,10 @@ static void questions_end_with_the_call(void **state) {
     (void)state;
     char *content = NULL;
     (void)alarm(20);
-    assert_int_equal(ask_with(NULL, flat, 0, true, &content), TOOLRACK_DISMISSED);
+    assert_int_equal(ask_with(NULL, flat, 0, true, &content), TOOLRACK_ANSWER_DISMISSED);
     assert_int_equal(ask_with(NULL, flat, clock_now_ns() + 1000000, false, &content),
-                     TOOLRACK_DISMISSED);
-    assert_int_equal(ask_with(NULL, flat, 1, false, &content), TOOLRACK_DISMISSED);
+                     TOOLRACK_ANSWER_DISMISSED);
+    assert_int_equal(ask_with(NULL, flat, 1, false, &content), TOOLRACK_ANSWER_DISMISSED);
     (void)alarm(0);
     assert_null(content);
 }
@@ -568,21 +569,21 @@ static int approve_with(const char *input, const char *arguments) {
 
 static void approval_takes_a_clear_yes(void **state) {
     (void)state;
-    assert_int_equal(approve_with("y\n", "{\"a\":\"x  y\"}"), TOOLRACK_ALLOW_ONCE);
+    assert_int_equal(approve_with("y\n", "{\"a\":\"x  y\"}"), TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_string_equal(seen, "send 1.0.0, of plugin mail: a reason\n  {\"a\":\"x  y\"}\n"
                               "Let it run? [y]es, [a]lways, [N]o: ");
-    assert_int_equal(approve_with(" YES \n", "{}"), TOOLRACK_ALLOW_ONCE);
-    assert_int_equal(approve_with("Always\n", "{}"), TOOLRACK_ALLOW_ALWAYS);
-    assert_int_equal(approve_with("what?\na\n", "{}"), TOOLRACK_ALLOW_ALWAYS);
+    assert_int_equal(approve_with(" YES \n", "{}"), TOOLRACK_APPROVAL_ALLOW_ONCE);
+    assert_int_equal(approve_with("Always\n", "{}"), TOOLRACK_APPROVAL_ALLOW_ALWAYS);
+    assert_int_equal(approve_with("what?\na\n", "{}"), TOOLRACK_APPROVAL_ALLOW_ALWAYS);
     static const char *const refusals[] = {"",    "y",    "\n",
                                            "n\n", "no\n", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\ny\n"};
     for (size_t i = 0; i < ARRAY_LENGTH(refusals); i++) {
-        assert_int_equal(approve_with(refusals[i], "{}"), TOOLRACK_DENY);
+        assert_int_equal(approve_with(refusals[i], "{}"), TOOLRACK_APPROVAL_DENY);
     }
     /* Long arguments are cut, and that is said. */
     static char arguments[ASK_ARGUMENTS_SHOWN_MAX + 11];
     memset(arguments, 'x', sizeof arguments - 1);
-    assert_int_equal(approve_with("n\n", arguments), TOOLRACK_DENY);
+    assert_int_equal(approve_with("n\n", arguments), TOOLRACK_APPROVAL_DENY);
     assert_non_null(strstr(seen, "xxx\n  and 10 bytes more, which are not shown\nLet it run?"));
 }
 

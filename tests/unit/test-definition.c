@@ -428,7 +428,7 @@ static void a_definition_says_what_a_plugin_would(void **state) {
     assert_string_equal(toolrack_tool_title(tool), "T");
     assert_string_equal(toolrack_tool_category(tool), "c");
     assert_string_equal(toolrack_tool_tags(tool), "a,b");
-    assert_int_equal(toolrack_tool_permission(tool), TOOLRACK_CONFIRM);
+    assert_int_equal(toolrack_tool_permission(tool), TOOLRACK_PERMISSION_CONFIRM);
     assert_int_equal(toolrack_tool_priority(tool), 900); /* an administrator said so */
     assert_int_equal(toolrack_tool_deadline_ms(tool), 700);
     assert_string_equal(toolrack_tool_purpose(tool), "p");
@@ -441,7 +441,7 @@ static void a_definition_says_what_a_plugin_would(void **state) {
     assert_null(toolrack_tool_purpose(plain));
     assert_non_null(toolrack_tool_file(tool));
     assert_string_equal(toolrack_tool_version(plain), "1.0.0");
-    assert_int_equal(toolrack_tool_priority(plain), 50);
+    assert_int_equal(toolrack_tool_priority(plain), TOOLRACK_PRIORITY_OFFICIAL);
     assert_null(toolrack_tool_purpose(plain));
     assert_null(toolrack_tool_scenarios(plain));
     assert_null(toolrack_tool_deprecated(plain));
@@ -566,7 +566,7 @@ static struct toolrack_findings *check(const char *text) {
 static size_t errors_of(const struct toolrack_findings *findings) {
     size_t errors = 0;
     for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
-        errors += toolrack_findings_get(findings, i)->severity == TOOLRACK_ERROR;
+        errors += toolrack_findings_get(findings, i)->severity == TOOLRACK_SEVERITY_ERROR;
     }
     return errors;
 }
@@ -622,7 +622,7 @@ static void check_finds_duplicates(void **state) {
     struct toolrack_findings *replace = check("{\"duplicates\": \"replace\", \"tools\": [" MOCK(
             "weather", "1") "," MOCK("weather", "2") "]}");
     assert_int_equal(errors_of(replace), 0);
-    assert_int_equal(toolrack_findings_get(replace, 0)->severity, TOOLRACK_WARNING);
+    assert_int_equal(toolrack_findings_get(replace, 0)->severity, TOOLRACK_SEVERITY_WARNING);
 }
 
 /* -------------------------------------------------------------------- extremes */

@@ -186,8 +186,9 @@ static int decide(int64_t number) {
     case GRANT: return toolrack_grant(host, "risky", 0, text, &err);
     case FEEDBACK: return toolrack_feedback(host, "add", true, 0, text, &err);
     default:
-        return toolrack_mark(host, number % 2 == 0 ? TOOLRACK_BLACKLIST : TOOLRACK_WHITELIST, "add",
-                             true, text, text, &err);
+        return toolrack_mark(host,
+                             number % 2 == 0 ? TOOLRACK_MARK_BLACKLIST : TOOLRACK_MARK_WHITELIST,
+                             "add", true, text, text, &err);
     }
 }
 
@@ -647,7 +648,8 @@ static void make_state(void) {
     assert_int_equal(open_host(), 0);
     assert_int_equal(toolrack_set_priority(host, "twice", 7, &err), 0);
     assert_int_equal(toolrack_grant(host, "risky", 0, "ann", &err), 0);
-    assert_int_equal(toolrack_mark(host, TOOLRACK_BLACKLIST, "add", true, NULL, "ann", &err), 0);
+    assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "add", true, NULL, "ann", &err),
+                     0);
     for (int i = 0; i < 200; i++) {
         assert_int_equal(toolrack_feedback(host, "add", true, 0, "ann", &err), 0);
     }

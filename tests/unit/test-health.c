@@ -223,7 +223,7 @@ static void note_call(struct toolrack *on, const char *version, int code, int64_
 
 static void assert_blacklist(const char *expected) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    assert_int_equal(toolrack_marked(host, TOOLRACK_BLACKLIST, &text, &err), 0);
+    assert_int_equal(toolrack_marked(host, TOOLRACK_MARK_BLACKLIST, &text, &err), 0);
     const char *json = toolrack_text_data(text, NULL);
     if (expected[0] == '\0' ? strcmp(json, "[]") != 0 : strstr(json, expected) == NULL) {
         fail_msg("'%s' is not in %s", expected, json);
@@ -268,7 +268,7 @@ static void a_batch_is_taken_in_order(void **state) {
     healths_note(host, batch, ARRAY_LENGTH(batch));
     assert_blacklist("\"tool\":\"a@1.0.0\"");
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    assert_int_equal(toolrack_marked(host, TOOLRACK_BLACKLIST, &text, &err), 0);
+    assert_int_equal(toolrack_marked(host, TOOLRACK_MARK_BLACKLIST, &text, &err), 0);
     assert_null(strstr(toolrack_text_data(text, NULL), "b@1.0.0"));
     assert_null(strstr(toolrack_text_data(text, NULL), "c@1.0.0"));
 }
@@ -279,11 +279,12 @@ static void a_person_takes_it_off(void **state) {
         note_call(host, "1.0.0", TOOLRACK_E_EXECUTION_FAILED, NOW);
     }
     assert_int_equal(
-            toolrack_mark(host, TOOLRACK_BLACKLIST, "frail@2.0.0", false, NULL, NULL, &err),
+            toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "frail@2.0.0", false, NULL, NULL, &err),
             TOOLRACK_E_NOT_FOUND);
-    assert_int_equal(toolrack_mark(host, TOOLRACK_BLACKLIST, "frail", false, NULL, NULL, &err), 0);
+    assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "frail", false, NULL, NULL, &err),
+                     0);
     assert_blacklist("");
-    assert_int_equal(toolrack_mark(host, TOOLRACK_BLACKLIST, "frail", false, NULL, NULL, &err),
+    assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "frail", false, NULL, NULL, &err),
                      TOOLRACK_E_NOT_FOUND);
     assert_string_equal(err.message, "'frail' is not on the blacklist");
 }

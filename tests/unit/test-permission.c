@@ -233,7 +233,7 @@ static int setup(void **state) {
     write_config("{}");
     host = NULL;
     atomic_store(&runs, 0);
-    will_answer(TOOLRACK_DENY);
+    will_answer(TOOLRACK_APPROVAL_DENY);
     return 0;
 }
 
@@ -373,7 +373,7 @@ static void who_is_asked_decides(void **state) {
     open_host(true);
     const struct request request = {.name = "send", .arguments = " { \"to\" : 1.50 } "};
     for (size_t way = 0; way < 2; way++) {
-        will_answer(TOOLRACK_ALLOW_ONCE);
+        will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
         atomic_store(&runs, 0);
         assert_int_equal(ways[way](&request), 0);
         assert_int_equal(ways[way](&request), 0);
@@ -386,7 +386,7 @@ static void who_is_asked_decides(void **state) {
         /* On the thread of who waits, or on one of the host. */
         assert_int_equal(pthread_equal(person.thread, pthread_self()) != 0, way == 0);
 
-        will_answer(TOOLRACK_DENY);
+        will_answer(TOOLRACK_APPROVAL_DENY);
         assert_int_equal(ways[way](&request), TOOLRACK_E_PERMISSION_DENIED);
         assert_says("Tool 'send' was not allowed to run by ann");
         will_answer(4711);
@@ -395,7 +395,7 @@ static void who_is_asked_decides(void **state) {
         assert_says("by approver");
         assert_int_equal(atomic_load(&runs), 2);
     }
-    will_answer(TOOLRACK_ALLOW_ONCE);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_int_equal(CALL(.name = "sender"), 0);
     assert_non_null(strstr(person.seen, "{} bob test -: its plugin wants a person to agree to each "
                                         "call; it may destroy something"));
@@ -418,7 +418,7 @@ static void assert_last_logged(const char *part) {
 static void the_context_reaches_tool_log_and_approver(void **state) {
     (void)state;
     open_host(true);
-    will_answer(TOOLRACK_ALLOW_ONCE);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     for (size_t way = 0; way < 2; way++) {
         const struct request request = {.name = "send", .conversation = "c-1"};
         assert_int_equal(ways[way](&request), 0);
@@ -438,7 +438,7 @@ static void the_context_reaches_tool_log_and_approver(void **state) {
 static void who_is_not_asked(void **state) {
     (void)state;
     open_host(true);
-    will_answer(TOOLRACK_ALLOW_ONCE);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_int_equal(CALL(.name = "look"), 0);
     assert_int_equal(CALL(.name = "send", .confirmed = true), 0);
     assert_int_equal(CALL(.name = "wipe", .confirmed = true), TOOLRACK_E_PERMISSION_DENIED);
@@ -462,7 +462,7 @@ static void who_is_not_asked(void **state) {
 static void numbers_are_shown_as_they_are(void **state) {
     (void)state;
     open_host(true);
-    will_answer(TOOLRACK_DENY);
+    will_answer(TOOLRACK_APPROVAL_DENY);
     (void)CALL(.name = "send",
                .arguments = "{\"n\":123456789012345678901, \"s\":\"a  b\\u0041\\u001b\"}");
     assert_non_null(
@@ -475,10 +475,10 @@ static void what_is_approved_stays_so(void **state) {
     for (size_t way = 0; way < 2; way++) {
         const struct request in_c1 = {.name = "send", .conversation = "c1"};
         const struct request in_c2 = {.name = "send", .conversation = "c2"};
-        will_answer(TOOLRACK_ALLOW_CONVERSATION);
+        will_answer(TOOLRACK_APPROVAL_ALLOW_CONVERSATION);
         assert_int_equal(ways[way](&in_c1), 0);
         assert_int_equal(person.asked, 1 - (unsigned)way); /* still approved the second time */
-        will_answer(TOOLRACK_DENY);
+        will_answer(TOOLRACK_APPROVAL_DENY);
         assert_int_equal(ways[way](&in_c1), 0);
         assert_int_equal(ways[way](&in_c2), TOOLRACK_E_PERMISSION_DENIED);
         assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED);
@@ -486,9 +486,9 @@ static void what_is_approved_stays_so(void **state) {
         assert_int_equal(ways[way](&in_c1), 0);
         assert_int_equal(ways[way](&in_c2), TOOLRACK_E_PERMISSION_DENIED);
     }
-    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ALWAYS);
     assert_int_equal(CALL(.name = "sender"), 0);
-    will_answer(TOOLRACK_DENY);
+    will_answer(TOOLRACK_APPROVAL_DENY);
     assert_int_equal(CALL(.name = "sender"), 0);
     reopen(true);
     assert_int_equal(CALL(.name = "sender"), 0);
@@ -506,7 +506,7 @@ static void what_is_approved_stays_so(void **state) {
 static void without_a_conversation_it_is_allowed_once(void **state) {
     (void)state;
     open_host(true);
-    will_answer(TOOLRACK_ALLOW_CONVERSATION);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_CONVERSATION);
     assert_int_equal(CALL(.name = "send"), 0);
     assert_int_equal(CALL(.name = "send", .conversation = ""), 0);
     assert_int_equal(person.asked, 2);
@@ -516,19 +516,20 @@ static void without_a_conversation_it_is_allowed_once(void **state) {
 static void without_a_store_it_is_remembered(void **state) {
     (void)state;
     open_with(true, "", false, 0);
-    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ALWAYS);
     assert_int_equal(CALL(.name = "send"), 0);
-    will_answer(TOOLRACK_DENY);
+    will_answer(TOOLRACK_APPROVAL_DENY);
     assert_int_equal(CALL(.name = "send"), 0);
     assert_int_equal(toolrack_grant(host, "wipe", 0, NULL, &err), 0);
     assert_int_equal(CALL(.name = "wipe"), 0);
     assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), 0);
     assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
     assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), TOOLRACK_E_NOT_FOUND);
-    will_answer(TOOLRACK_ASK_LATER);
+    will_answer(TOOLRACK_APPROVAL_ASK_LATER);
     assert_int_equal(CALL(.name = "sender"), TOOLRACK_E_CONFIRMATION_REQUIRED);
     assert_says("no state folder");
-    assert_int_equal(toolrack_resolve(host, "x", TOOLRACK_DENY, NULL, &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_resolve(host, "x", TOOLRACK_APPROVAL_DENY, NULL, &err),
+                     TOOLRACK_E_NOT_FOUND);
 }
 
 /* --------------------------------------------------------- while it is asked */
@@ -538,7 +539,7 @@ static void time_begins_with_the_answer(void **state) {
     open_host(true);
     for (size_t way = 0; way < 2; way++) {
         const struct request request = {.name = "send", .deadline_ms = 200};
-        will_answer(TOOLRACK_ALLOW_ONCE);
+        will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
         person.thinks_ms = 300;
         assert_int_equal(ways[way](&request), 0);
     }
@@ -547,7 +548,7 @@ static void time_begins_with_the_answer(void **state) {
 
 static void a_call_that_is_cancelled_ends_with_the_answer(void **state) {
     (void)state;
-    static const int answers[] = {TOOLRACK_ALLOW_ONCE, TOOLRACK_DENY};
+    static const int answers[] = {TOOLRACK_APPROVAL_ALLOW_ONCE, TOOLRACK_APPROVAL_DENY};
     open_host(true);
     for (size_t i = 0; i < 2; i++) {
         struct outcome outcome = OUTCOME_INIT;
@@ -576,7 +577,7 @@ static void nobody_else_waits(void **state) {
     struct outcome asking = OUTCOME_INIT;
     struct outcome other = OUTCOME_INIT;
     open_with(true, state_dir, false, 1);
-    will_answer(TOOLRACK_ALLOW_ONCE);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     hold(true);
     (void)alarm(60);
     for (unsigned i = 1; i <= 3; i++) {
@@ -599,7 +600,7 @@ static void too_many_are_asked(void **state) {
     (void)state;
     struct outcome outcome = OUTCOME_INIT;
     open_host(true);
-    will_answer(TOOLRACK_ALLOW_ONCE);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     hold(true);
     for (unsigned i = 0; i < POOL_ASKING_MAX; i++) {
         toolrack_call_unref(submit(&(struct request){.name = "send"}, &outcome));
@@ -628,7 +629,7 @@ static void closing_waits_for_the_answer(void **state) {
     struct outcome outcome = OUTCOME_INIT;
     pthread_t thread;
     open_host(true);
-    will_answer(TOOLRACK_ALLOW_ONCE);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     hold(true);
     toolrack_call_unref(submit(&(struct request){.name = "send"}, &outcome));
     wait_until_held(1);
@@ -677,7 +678,7 @@ static size_t count_of(yyjson_doc *doc) {
 static void a_call_waits_for_its_answer(void **state) {
     (void)state;
     open_host(true);
-    will_answer(TOOLRACK_ASK_LATER);
+    will_answer(TOOLRACK_APPROVAL_ASK_LATER);
     const struct request request = {
             .name = "send", .arguments = "{\"to\": \"eve\"}", .conversation = "c1"};
     assert_int_equal(submit_and_wait(&request), TOOLRACK_E_CONFIRMATION_REQUIRED);
@@ -700,9 +701,9 @@ static void a_call_waits_for_its_answer(void **state) {
     yyjson_doc_free(doc);
 
     /* Allowed once: one call, and only this one; also after a restart, and with nobody to ask. */
-    assert_int_equal(resolve(id, TOOLRACK_ASK_LATER), TOOLRACK_E_INVALID);
-    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ONCE), 0);
-    assert_int_equal(resolve(id, TOOLRACK_DENY), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ASK_LATER), TOOLRACK_E_INVALID);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_DENY), TOOLRACK_E_NOT_FOUND);
     assert_says("was allowed already, by ann");
     assert_int_equal(count_of(read_list(toolrack_pending)), 0);
     reopen(false);
@@ -718,7 +719,7 @@ static void a_call_waits_for_its_answer(void **state) {
 }
 
 static const char *wait_for_answer(const char *conversation) {
-    will_answer(TOOLRACK_ASK_LATER);
+    will_answer(TOOLRACK_APPROVAL_ASK_LATER);
     assert_int_equal(CALL(.name = "send", .conversation = conversation),
                      TOOLRACK_E_CONFIRMATION_REQUIRED);
     return id_of_error();
@@ -728,31 +729,31 @@ static void answers_to_a_call_that_waits(void **state) {
     (void)state;
     open_host(true);
     const char *id = wait_for_answer(NULL);
-    assert_int_equal(resolve(id, TOOLRACK_ALLOW_CONVERSATION), TOOLRACK_E_INVALID);
-    assert_int_equal(resolve(id, TOOLRACK_DENY), 0);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_CONVERSATION), TOOLRACK_E_INVALID);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_DENY), 0);
     assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED);
     assert_says("by ann");
 
     id = wait_for_answer(NULL);
     atomic_fetch_add(&now_s, PENDING_EXPIRY_S);
-    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ONCE), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), TOOLRACK_E_NOT_FOUND);
     assert_says("expired");
     id = wait_for_answer(NULL);
-    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ONCE), 0);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
     atomic_fetch_add(&now_s, PENDING_EXPIRY_S);
     (void)wait_for_answer(NULL);
-    assert_int_equal(resolve("0123", TOOLRACK_DENY), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(resolve("0123", TOOLRACK_APPROVAL_DENY), TOOLRACK_E_NOT_FOUND);
 
     id = wait_for_answer("c1");
-    assert_int_equal(resolve(id, TOOLRACK_ALLOW_CONVERSATION), 0);
-    will_answer(TOOLRACK_DENY);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_CONVERSATION), 0);
+    will_answer(TOOLRACK_APPROVAL_DENY);
     assert_int_equal(CALL(.name = "send", .conversation = "c1"), 0);
     assert_int_equal(CALL(.name = "send", .conversation = "c1", .arguments = "{\"x\":1}"), 0);
     assert_int_equal(CALL(.name = "send", .conversation = "c2"), TOOLRACK_E_PERMISSION_DENIED);
     id = wait_for_answer("c2");
-    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ALWAYS), 0);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ALWAYS), 0);
     reopen(true);
-    will_answer(TOOLRACK_DENY);
+    will_answer(TOOLRACK_APPROVAL_DENY);
     assert_int_equal(CALL(.name = "send"), 0);
     assert_int_equal(person.asked, 0);
 }
@@ -764,10 +765,10 @@ static void an_answer_from_elsewhere(void **state) {
     const char *id = wait_for_answer("c1");
     struct toolrack *first = host;
     open_host(false);
-    assert_int_equal(resolve(id, TOOLRACK_ALLOW_ALWAYS), 0);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ALWAYS), 0);
     toolrack_close(host);
     host = first;
-    will_answer(TOOLRACK_DENY);
+    will_answer(TOOLRACK_APPROVAL_DENY);
     assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED); /* not the same call */
     assert_int_equal(CALL(.name = "send", .conversation = "c1"), 0);
     assert_int_equal(CALL(.name = "send"), 0);
@@ -848,10 +849,10 @@ static void a_name_is_not_a_permission(void **state) {
     struct tr_plugin other = toolrack_plugin;
     other.id = "evil";
     open_host(true);
-    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ALWAYS);
     assert_int_equal(CALL(.name = "send"), 0);
     assert_int_equal(toolrack_grant(host, "wipe", 0, NULL, &err), 0);
-    will_answer(TOOLRACK_DENY);
+    will_answer(TOOLRACK_APPROVAL_DENY);
     for (size_t i = 0; i < toolrack_plugin.tool_count; i++) {
         assert_int_equal(toolrack_unregister_name(host, toolrack_plugin.tools[i]->name, &err), 0);
     }
@@ -889,7 +890,7 @@ static const char *why(const char *name, const char *pointer) {
 static void approve_and_change(const char *build) {
     install("leash");
     open_on_folder();
-    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ALWAYS);
     assert_int_equal(CALL(.name = "erase"), 0);
     assert_int_equal(toolrack_grant(host, "launch", 0, "eve", &err), 0);
     open_on_folder();
@@ -897,7 +898,7 @@ static void approve_and_change(const char *build) {
     assert_string_equal(why("erase", "/changed/description/now"), "");
     install(build);
     open_on_folder();
-    will_answer(TOOLRACK_DENY);
+    will_answer(TOOLRACK_APPROVAL_DENY);
 }
 
 static void a_tool_that_changed_does_not_run(void **state) {
@@ -905,8 +906,8 @@ static void a_tool_that_changed_does_not_run(void **state) {
     approve_and_change("leash-reworded");
     assert_int_equal(changed_events, 1);
     assert_non_null(strstr(changed_message, "its description changed; it does not run"));
-    assert_int_equal(state_of("erase"), TOOLRACK_CHANGED);
-    assert_int_equal(state_of("launch"), TOOLRACK_LISTED);
+    assert_int_equal(state_of("erase"), TOOLRACK_STATE_CHANGED);
+    assert_int_equal(state_of("launch"), TOOLRACK_STATE_LISTED);
     for (size_t way = 0; way < 2; way++) {
         const struct request request = {.name = "erase", .confirmed = true};
         assert_int_equal(ways[way](&request), TOOLRACK_E_PERMISSION_DENIED);
@@ -933,7 +934,7 @@ static void a_tool_that_changed_does_not_run(void **state) {
 
     /* Approved again, and for good. */
     assert_int_equal(toolrack_grant(host, "erase", 0, "eve", &err), 0);
-    assert_int_equal(state_of("erase"), TOOLRACK_LISTED);
+    assert_int_equal(state_of("erase"), TOOLRACK_STATE_LISTED);
     assert_int_equal(CALL(.name = "erase"), 0);
     open_on_folder();
     assert_int_equal(changed_events, 0);
@@ -944,7 +945,7 @@ static void a_tool_that_changed_does_not_run(void **state) {
 static void a_new_version_with_another_schema(void **state) {
     (void)state;
     approve_and_change("leash-renumbered");
-    assert_int_equal(state_of("erase"), TOOLRACK_CHANGED);
+    assert_int_equal(state_of("erase"), TOOLRACK_STATE_CHANGED);
     assert_non_null(strstr(changed_message, "its schema changed"));
     assert_int_equal(CALL(.name = "erase", .confirmed = true), TOOLRACK_E_PERMISSION_DENIED);
     assert_int_equal(CALL(.name = "launch"), 0); /* granted in all versions, and the same */
@@ -952,8 +953,8 @@ static void a_new_version_with_another_schema(void **state) {
 
     /* What is no longer approved has nothing to be compared with, and asks. */
     assert_int_equal(toolrack_revoke(host, "erase", "eve", &err), 0);
-    assert_int_equal(state_of("erase"), TOOLRACK_LOADED);
-    will_answer(TOOLRACK_ALLOW_ONCE);
+    assert_int_equal(state_of("erase"), TOOLRACK_STATE_LOADED);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_int_equal(CALL(.name = "erase"), 0);
     assert_int_equal(person.asked, 1);
 }
@@ -964,7 +965,7 @@ static void a_policy_may_only_warn(void **state) {
     approve_and_change("leash-reshaped");
     assert_int_equal(changed_events, 1);
     assert_non_null(strstr(changed_message, "its schema changed; it runs all the same"));
-    assert_int_equal(state_of("erase"), TOOLRACK_LISTED);
+    assert_int_equal(state_of("erase"), TOOLRACK_STATE_LISTED);
     assert_int_equal(CALL(.name = "erase"), 0); /* this version is approved */
     assert_non_null(strstr(why("erase", "/changed/schema/approved"), "string"));
     assert_logged("changed: erase 1.0.0, by pin");
@@ -975,7 +976,7 @@ static void a_policy_may_look_away(void **state) {
     write_config("{\"policies\": {\"leash\": {\"pin\": \"off\"}}}");
     approve_and_change("leash-reworded");
     assert_int_equal(changed_events, 0);
-    assert_int_equal(state_of("erase"), TOOLRACK_LISTED);
+    assert_int_equal(state_of("erase"), TOOLRACK_STATE_LISTED);
     assert_int_equal(CALL(.name = "erase"), 0);
 }
 
@@ -987,7 +988,7 @@ static void a_person_hears_of_a_change(void **state) {
     assert_int_equal(CALL(.name = "erase"), TOOLRACK_E_PERMISSION_DENIED);
     assert_non_null(strstr(person.seen, "2.0.0 leash 1 {} bob test -: its schema changed since it "
                                         "was approved"));
-    will_answer(TOOLRACK_ALLOW_ALWAYS);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ALWAYS);
     assert_int_equal(CALL(.name = "erase"), 0);
     open_on_folder();
     assert_int_equal(changed_events, 0);
@@ -1016,7 +1017,7 @@ static const char *text_at(yyjson_doc *doc, const char *pointer) {
 static void decisions_are_kept(void **state) {
     (void)state;
     open_host(true);
-    will_answer(TOOLRACK_ALLOW_ONCE);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_int_equal(CALL(.name = "look"), 0);
     assert_int_equal(CALL(.name = "send", .conversation = "c1"), 0);
     assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
@@ -1131,7 +1132,7 @@ static void all_at_once(void **state) {
     struct outcome outcome = OUTCOME_INIT;
     pthread_t threads[5];
     open_host(true);
-    will_answer(TOOLRACK_ALLOW_CONVERSATION);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_CONVERSATION);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, bodies[i], NULL), 0);
     }

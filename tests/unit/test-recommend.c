@@ -354,9 +354,9 @@ static void no_range_is_marked_or_counted(void **state) {
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     filter.tool = "add@^1";
     for (int on = 0; on < 2; on++) {
-        assert_int_equal(
-                toolrack_mark(host, TOOLRACK_BLACKLIST, filter.tool, on == 1, NULL, "ann", &err),
-                TOOLRACK_E_INVALID);
+        assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, filter.tool, on == 1, NULL,
+                                       "ann", &err),
+                         TOOLRACK_E_INVALID);
     }
     assert_int_equal(toolrack_usage(host, filter.tool, &text, &err), TOOLRACK_E_INVALID);
     assert_int_equal(toolrack_log(host, &filter, &text, &err), TOOLRACK_E_INVALID);
@@ -365,27 +365,30 @@ static void no_range_is_marked_or_counted(void **state) {
 
 static void lists_come_before_scores(void **state) {
     (void)state;
-    assert_ok(toolrack_mark(host, TOOLRACK_WHITELIST, "asks", true, NULL, "ann", &err));
+    assert_ok(toolrack_mark(host, TOOLRACK_MARK_WHITELIST, "asks", true, NULL, "ann", &err));
     assert_recommended(NULL, "asks add frail");
     assert_recommended("add", "asks add");
-    assert_ok(toolrack_mark(host, TOOLRACK_BLACKLIST, "asks@1.0.0", true, "it asks", "ann", &err));
+    assert_ok(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "asks@1.0.0", true, "it asks", "ann",
+                            &err));
     /* All versions are on the whitelist, this one on the blacklist: that is never recommended. */
     assert_recommended(NULL, "add frail");
-    assert_ok(toolrack_mark(host, TOOLRACK_BLACKLIST, "asks", true, "it asks", "ann", &err));
+    assert_ok(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "asks", true, "it asks", "ann", &err));
     assert_recommended(NULL, "add frail");
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    assert_ok(toolrack_marked(host, TOOLRACK_BLACKLIST, &text, &err));
+    assert_ok(toolrack_marked(host, TOOLRACK_MARK_BLACKLIST, &text, &err));
     assert_non_null(strstr(toolrack_text_data(text, NULL),
                            "\"who\":\"ann\",\"why\":\"it asks\",\"tool\":\"asks\","
                            "\"trial_ms\":null}]"));
-    assert_int_equal(toolrack_mark(host, TOOLRACK_BLACKLIST, "asks@1.0.0", false, NULL, NULL, &err),
-                     TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(
+            toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "asks@1.0.0", false, NULL, NULL, &err),
+            TOOLRACK_E_NOT_FOUND);
     assert_string_equal(err.message, "'asks@1.0.0' is not on the blacklist by itself; all versions "
                                      "of 'asks' are: take that off");
-    assert_ok(toolrack_mark(host, TOOLRACK_BLACKLIST, "asks", false, NULL, NULL, &err));
+    assert_ok(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "asks", false, NULL, NULL, &err));
     assert_recommended(NULL, "add frail asks");
-    assert_int_equal(toolrack_mark(host, TOOLRACK_WHITELIST, "nothing", true, NULL, NULL, &err),
-                     TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(
+            toolrack_mark(host, TOOLRACK_MARK_WHITELIST, "nothing", true, NULL, NULL, &err),
+            TOOLRACK_E_NOT_FOUND);
 }
 
 static void note_frail(int code, int64_t ago_ms) {
@@ -448,10 +451,10 @@ static void without_a_state_folder_it_goes_by_what_it_saw(void **state) {
     assert_recommended(NULL, "add frail asks");
     assert_int_equal(toolrack_feedback(host, "add", true, 0, NULL, &err), TOOLRACK_E_IO);
     assert_non_null(strstr(err.message, "no state folder"));
-    assert_int_equal(toolrack_mark(host, TOOLRACK_BLACKLIST, "add", true, NULL, NULL, &err),
+    assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "add", true, NULL, NULL, &err),
                      TOOLRACK_E_IO);
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    assert_ok(toolrack_marked(host, TOOLRACK_BLACKLIST, &text, &err));
+    assert_ok(toolrack_marked(host, TOOLRACK_MARK_BLACKLIST, &text, &err));
     assert_string_equal(toolrack_text_data(text, NULL), "[]");
     toolrack_close(host);
     host = NULL;

@@ -518,7 +518,8 @@ static void a_list_is_of_one_moment(void **state) {
     struct toolrack_tool *held = toolrack_get(host, "tool");
     assert_int_equal(toolrack_set_priority(host, "tool", 7, NULL), 0);
     assert_int_equal(toolrack_unregister_name(host, "tool", NULL), 0);
-    assert_int_equal(toolrack_tool_priority(toolrack_tools_get(tools, 0)), 100);
+    assert_int_equal(toolrack_tool_priority(toolrack_tools_get(tools, 0)),
+                     TOOLRACK_PRIORITY_BUILTIN);
     assert_null(toolrack_get(host, "tool"));
     struct toolrack_result *result = NULL; /* who holds it may still call it */
     assert_int_equal(toolrack_tool_call(host, held, "{}", 2, NULL, &result, NULL), 0);
@@ -833,7 +834,7 @@ static void examples_that_fit_are_shown(void **state) {
             assert_non_null(strstr(one->cause, "example 3: its result does not fit"));
             seen |= 2;
         }
-        assert_int_not_equal(one->severity, TOOLRACK_ERROR);
+        assert_int_not_equal(one->severity, TOOLRACK_SEVERITY_ERROR);
     }
     assert_int_equal(seen, 3);
     toolrack_findings_free(findings);

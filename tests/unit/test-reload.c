@@ -431,7 +431,7 @@ static int answer(void *user, const char *message, const char *schema, char **re
         (void)pthread_cond_wait(&held->changed, &held->lock);
     }
     (void)pthread_mutex_unlock(&held->lock);
-    return TOOLRACK_ACCEPTED;
+    return TOOLRACK_ANSWER_ACCEPTED;
 }
 
 static void *hold_main(void *argument) {
@@ -1071,7 +1071,7 @@ static void expect_left_out(struct place *place) {
                      TOOLRACK_E_EXECUTION_FAILED);
     assert_non_null(strstr(err.message, "'toolrack release test.build'"));
     struct toolrack_tool *tool = toolrack_get(place->host, "build");
-    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_LEFT_OUT);
+    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_STATE_LEFT_OUT);
     toolrack_tool_unref(tool);
 }
 
@@ -1102,20 +1102,20 @@ static void what_was_left_out_is_released(void **state) {
     /* A worker that dies takes nobody with it. */
     open_host(place, &(struct setup){.isolation = TOOLRACK_ISOLATION_PROCESS});
     struct toolrack_tool *tool = toolrack_get(place->host, "build");
-    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_LISTED);
+    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_STATE_LISTED);
     toolrack_tool_unref(tool);
     close_host(place);
     open_in_process(place);
     expect_left_out(place);
     assert_int_equal(toolrack_release(place->host, "build", NULL), 0);
     tool = toolrack_get(place->host, "build");
-    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_LISTED);
+    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_STATE_LISTED);
     toolrack_tool_unref(tool);
     assert_int_equal(toolrack_release(place->host, "build", NULL), TOOLRACK_E_NOT_FOUND);
     close_host(place);
     open_in_process(place);
     tool = toolrack_get(place->host, "build");
-    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_LISTED);
+    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_STATE_LISTED);
     toolrack_tool_unref(tool);
 }
 

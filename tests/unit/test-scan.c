@@ -1021,9 +1021,9 @@ static void trust_has_names_and_priorities(void **state) {
     assert_string_equal(trust_name(TRUST_COMMUNITY), "community");
     assert_string_equal(trust_name(TRUST_OFFICIAL), "official");
     assert_string_equal(trust_name(TRUST_BUILTIN), "builtin");
-    assert_int_equal(trust_priority(TRUST_COMMUNITY), 10);
-    assert_int_equal(trust_priority(TRUST_OFFICIAL), 50);
-    assert_int_equal(trust_priority(TRUST_BUILTIN), 100);
+    assert_int_equal(trust_priority(TRUST_COMMUNITY), TR_PRIORITY_COMMUNITY);
+    assert_int_equal(trust_priority(TRUST_OFFICIAL), TR_PRIORITY_OFFICIAL);
+    assert_int_equal(trust_priority(TRUST_BUILTIN), TR_PRIORITY_BUILTIN);
 }
 
 #define PLACE_TEST(test) cmocka_unit_test_setup_teardown(test, place_setup, place_teardown)

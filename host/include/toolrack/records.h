@@ -74,8 +74,8 @@ TOOLRACK_API int toolrack_feedback(struct toolrack *host, const char *name, bool
                                    uint64_t call, const char *who, struct toolrack_error *err);
 
 enum toolrack_mark {
-    TOOLRACK_BLACKLIST, /**< never recommended */
-    TOOLRACK_WHITELIST  /**< recommended before all others */
+    TOOLRACK_MARK_BLACKLIST, /**< never recommended */
+    TOOLRACK_MARK_WHITELIST  /**< recommended before all others */
 };
 
 /** Put a tool on a list, or take it off: by hand, until it is taken off by hand. It leaves the

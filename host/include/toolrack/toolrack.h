@@ -105,11 +105,11 @@ enum toolrack_isolation {
 /** What a person, or who speaks for one, says about a call. The first is 0: who forgets to answer
  * allows nothing. */
 enum toolrack_approval {
-    TOOLRACK_DENY,
-    TOOLRACK_ALLOW_ONCE,         /**< this call */
-    TOOLRACK_ALLOW_CONVERSATION, /**< this version of the tool, in this conversation */
-    TOOLRACK_ALLOW_ALWAYS,       /**< this version of the tool */
-    TOOLRACK_ASK_LATER           /**< nobody is here: keep the call, see toolrack_pending() */
+    TOOLRACK_APPROVAL_DENY,
+    TOOLRACK_APPROVAL_ALLOW_ONCE,         /**< this call */
+    TOOLRACK_APPROVAL_ALLOW_CONVERSATION, /**< this version of the tool, in this conversation */
+    TOOLRACK_APPROVAL_ALLOW_ALWAYS,       /**< this version of the tool */
+    TOOLRACK_APPROVAL_ASK_LATER /**< nobody is here: keep the call, see toolrack_pending() */
 };
 
 /** A call that somebody must allow. Its texts end with the callback. */
@@ -257,21 +257,27 @@ TOOLRACK_API void toolrack_tool_unref(struct toolrack_tool *tool);
  * To be released by free(). */
 TOOLRACK_API char *toolrack_suggest(struct toolrack *host, const char *name);
 
+/* The priority that tools have by the origin of their plugin, when nothing else is stated. */
+#define TOOLRACK_PRIORITY_BUILTIN   100
+#define TOOLRACK_PRIORITY_OFFICIAL  50
+#define TOOLRACK_PRIORITY_COMMUNITY 10
+
 enum toolrack_permission {
-    TOOLRACK_SAFE,     /**< runs when called */
-    TOOLRACK_CONFIRM,  /**< runs when a person agreed, to the call or beforehand */
-    TOOLRACK_DANGEROUS /**< runs when an administrator grants it */
+    TOOLRACK_PERMISSION_SAFE,     /**< runs when called */
+    TOOLRACK_PERMISSION_CONFIRM,  /**< runs when a person agreed, to the call or beforehand */
+    TOOLRACK_PERMISSION_DANGEROUS /**< runs when an administrator grants it */
 };
 
 enum toolrack_tool_state {
-    TOOLRACK_LISTED,      /**< known, its plugin not loaded yet */
-    TOOLRACK_LOADED,      /**< its plugin is loaded */
-    TOOLRACK_FAILED,      /**< its plugin could not be loaded; toolrack_tool_reason() says why */
-    TOOLRACK_STUCK,       /**< a call of its plugin was given up and still runs */
-    TOOLRACK_QUARANTINED, /**< its plugin crashed too often; toolrack_release() lets it go on */
-    TOOLRACK_CHANGED,     /**< it says otherwise than when it was approved; toolrack_grant() lets it
-                               run again */
-    TOOLRACK_LEFT_OUT     /**< its plugin was being loaded when the host last ended uncleanly */
+    TOOLRACK_STATE_LISTED, /**< known, its plugin not loaded yet */
+    TOOLRACK_STATE_LOADED, /**< its plugin is loaded */
+    TOOLRACK_STATE_FAILED, /**< its plugin could not be loaded; toolrack_tool_reason() says why */
+    TOOLRACK_STATE_STUCK,  /**< a call of its plugin was given up and still runs */
+    TOOLRACK_STATE_QUARANTINED, /**< its plugin crashed too often; toolrack_release() lets it go on
+                                 */
+    TOOLRACK_STATE_CHANGED, /**< it says otherwise than when it was approved; toolrack_grant() lets
+                           it run again */
+    TOOLRACK_STATE_LEFT_OUT /**< its plugin was being loaded when the host last ended uncleanly */
 };
 
 /* What a tool says. Texts are borrowed from the tool; NULL where it says nothing. */
@@ -524,7 +530,7 @@ TOOLRACK_API int toolrack_pending(struct toolrack *host, struct toolrack_text **
 /** Answer for such a call: when it is called again, with the same arguments by the same caller in
  * the same conversation, it runs once, or always. Durable when the function returns.
  *
- * @param approval  not TOOLRACK_ASK_LATER
+ * @param approval  not TOOLRACK_APPROVAL_ASK_LATER
  * @return 0; TOOLRACK_E_NOT_FOUND when it expired, was answered already or is unknown, which the
  *         message tells apart; TOOLRACK_E_INVALID for an answer it cannot be given; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. */
@@ -563,10 +569,10 @@ TOOLRACK_API int toolrack_decisions(struct toolrack *host,
 
 /** What a person did with a question. */
 enum toolrack_answer {
-    TOOLRACK_NOBODY,   /**< nobody can be asked */
-    TOOLRACK_ACCEPTED, /**< filled it in */
-    TOOLRACK_DECLINED, /**< said no */
-    TOOLRACK_DISMISSED /**< did neither */
+    TOOLRACK_ANSWER_NOBODY,   /**< nobody can be asked */
+    TOOLRACK_ANSWER_ACCEPTED, /**< filled it in */
+    TOOLRACK_ANSWER_DECLINED, /**< said no */
+    TOOLRACK_ANSWER_DISMISSED /**< did neither */
 };
 
 struct toolrack_call_options {
@@ -587,8 +593,8 @@ struct toolrack_call_options {
      * returns, and submitted calls that are overdue may have to wait as well: who waits for a
      * person stops waiting at the deadline and when the call is cancelled.
      *
-     * @param ret_content  on TOOLRACK_ACCEPTED, a JSON object from malloc(), which the host frees;
-     *                     left NULL it is {}
+     * @param ret_content  on TOOLRACK_ANSWER_ACCEPTED, a JSON object from malloc(), which the host
+     * frees; left NULL it is {}
      * @return enum toolrack_answer */
     int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
 };
@@ -669,7 +675,11 @@ TOOLRACK_API void toolrack_result_free(struct toolrack_result *result);
 
 /* ------------------------------------------------------------------- check */
 
-enum toolrack_severity { TOOLRACK_NOTE, TOOLRACK_WARNING, TOOLRACK_ERROR };
+enum toolrack_severity {
+    TOOLRACK_SEVERITY_NOTE,
+    TOOLRACK_SEVERITY_WARNING,
+    TOOLRACK_SEVERITY_ERROR
+};
 
 /** One thing about a plugin file or a configuration. Texts live as long as the findings. */
 struct toolrack_finding {

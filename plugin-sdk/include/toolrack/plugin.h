@@ -190,6 +190,11 @@ enum tr_permission {
     TR_DANGEROUS = 2 /**< runs when an administrator granted it */
 };
 
+/* The priority that the tools of a plugin have by its origin, and the most it may ask for. */
+#define TR_PRIORITY_BUILTIN   100
+#define TR_PRIORITY_OFFICIAL  50
+#define TR_PRIORITY_COMMUNITY 10
+
 enum tr_tool_flags {
     TR_DISABLED = 1 << 0,    /**< not offered until an administrator enables it */
     TR_READ_ONLY = 1 << 1,   /**< changes nothing */
@@ -217,8 +222,8 @@ struct tr_tool {
     const char *category;    /**< one word or path such as "math"; or NULL */
     const char *tags;        /**< comma-separated; or NULL */
     uint32_t permission;     /**< enum tr_permission */
-    int32_t priority;     /**< higher goes first; 0 is what the plugin's origin gives (builtin 100,
-                           * official 50, community 10), and more than that is cut to it */
+    int32_t priority; /**< higher goes first; 0 is what the plugin's origin gives (TR_PRIORITY_...),
+                       * and more than that is cut to it */
     uint32_t deadline_ms; /**< how long a call may take; 0 is the host's default */
 
     /* A typed tool: any C function. */
