@@ -74,6 +74,7 @@ static int make_here(struct toolrack *host, const struct definition *definition,
         return error_oom(err);
     }
     plugin->service = definition->service;
+    plugin->pin = host->config.pin != PIN_UNSTATED ? host->config.pin : PIN_WARN;
     int code = plugin_adopt(plugin, definition->desc->plugin, err);
     if (code == 0) {
         *ret = STEAL(plugin);

@@ -541,6 +541,7 @@ static void join(struct toolrack *host, struct generation *generation, struct pl
     plugin->generation = generation->number;
     plugin->isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
     generation->is_isolated = plugin->isolated;
+    plugin->pin = generation->policy.pin;
     plugin->calls_max =
             plugin->isolated ? calls_max(generation, plugin->serial) : plugin->calls_max;
     plugin->services = &services;

@@ -32,14 +32,6 @@ void pin_make(const struct registration *reg, struct store_pin *ret) {
 
 /* ------------------------------------------------------------------- check */
 
-/* What became of a descriptor of the app is its own doing. */
-static enum pin_policy policy_of(const struct toolrack *host, const struct plugin *plugin) {
-    const struct generation *generation = generation_of(plugin);
-    return generation != NULL                 ? generation->policy.pin
-           : host->config.pin != PIN_UNSTATED ? host->config.pin
-                                              : PIN_WARN;
-}
-
 /* Caller holds the lock of the consents. */
 static unsigned compare(const struct consents *consents, const struct registration *reg) {
     const struct store_pin *pin = consent_find_pin(consents, reg);
@@ -61,7 +53,7 @@ static unsigned compare(const struct consents *consents, const struct registrati
 /* The flags are set under the lock too: who compared last has the last word. */
 void pins_check(void *user, struct registration *reg) {
     struct toolrack *host = user;
-    enum pin_policy policy = policy_of(host, reg->plugin);
+    enum pin_policy policy = reg->plugin->pin;
     (void)pthread_mutex_lock(&host->consents.lock);
     unsigned changed = policy == PIN_OFF ? 0 : compare(&host->consents, reg);
     registration_set_changed(reg, changed, changed != 0 && policy == PIN_ENFORCE);

@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "plugin/descriptor.h"
 #include "plugin/identity.h"
+#include "plugin/pin.h"
 
 /** Where a plugin came from, and with it its default priority: the most it may ask for. */
 enum trust { TRUST_COMMUNITY, TRUST_OFFICIAL, TRUST_BUILTIN };
@@ -39,7 +40,6 @@ int trust_priority(enum trust trust);
 /** In whose process the plugins of a folder run, and what holds for tools whose text changes after
  * they were approved; as the administrator says. */
 enum isolation { ISOLATION_UNSTATED, ISOLATION_PROCESS, ISOLATION_NONE };
-enum pin_policy { PIN_UNSTATED, PIN_OFF, PIN_WARN, PIN_ENFORCE };
 
 struct scan_folder {
     const char *path;

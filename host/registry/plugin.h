@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "plugin/load.h"
+#include "plugin/pin.h"
 #include "run/run.h"
 #include "toolrack/toolrack.h"
 
@@ -43,6 +44,7 @@ struct plugin {
     struct image_host host; /* its members are borrowed from the host */
     bool serial;            /* not thread safe: one call at a time in this process */
     bool isolated;          /* runs in workers */
+    enum pin_policy pin;    /* UNSTATED only while it is made */
     uint32_t calls_max;     /* so many of its calls may hold a thread of the pool at once */
     uint32_t generation;    /* 1 for the first of its file, and so on */
 
