@@ -37,7 +37,7 @@
 
 #include "api/problem.h"
 #include "base/buf.h"
-#include "plugin/scan.h"
+#include "files/scan.h"
 #include "registry/registry.h"
 
 /* Largest configuration file. */

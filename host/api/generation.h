@@ -6,8 +6,8 @@
 #pragma once
 
 #include "api/policy.h"
+#include "files/stage.h"
 #include "plugin/foreign.h"
-#include "plugin/stage.h"
 #include "registry/plugin.h"
 #include "toolrack/toolrack.h"
 

@@ -14,7 +14,7 @@
 #include "api/host.h"
 #include "api/retire.h"
 #include "base/error.h"
-#include "plugin/folder.h"
+#include "files/folder.h"
 #include "store/loading.h"
 
 /* One file on its way. */

@@ -8,7 +8,7 @@
 #include "api/reload.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "plugin/folder.h"
+#include "files/folder.h"
 
 /* ----------------------------------------------------------------- which file */
 

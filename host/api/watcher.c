@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
-#include "plugin/folder.h"
-#include "plugin/watch.h"
+#include "files/folder.h"
+#include "files/watch.h"
 
 /* Invariants:
  *

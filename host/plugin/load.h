@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "plugin/descriptor.h"
-#include "plugin/scan.h"
+#include "plugin/identity.h"
 
 struct image;
 

@@ -12,6 +12,7 @@
 
 #include "plugin/load.h"
 #include "plugin/pin.h"
+#include "plugin/trust.h"
 #include "run/run.h"
 #include "toolrack/toolrack.h"
 

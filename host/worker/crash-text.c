@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "plugin/stage.h"
+#include "files/stage.h"
 #include "plugin/symbols.h"
 #include "worker/crash.h"
 

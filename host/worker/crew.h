@@ -28,7 +28,7 @@
 #include "base/log.h"
 #include "base/sanitizer.h"
 #include "plugin/descriptor.h"
-#include "plugin/scan.h"
+#include "plugin/identity.h"
 #include "toolrack/toolrack.h"
 #include "worker/sandbox.h"
 

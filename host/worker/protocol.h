@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "plugin/foreign.h"
-#include "plugin/scan.h"
+#include "plugin/identity.h"
 #include "worker/channel.h"
 #include "worker/sandbox.h"
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "plugin/scan.h"
+#include "files/scan.h"
 #include "plugins.h"
 
 #define ROUNDS 21

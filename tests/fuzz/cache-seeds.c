@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "plugin/image.h"
+#include "files/image.h"
 
 static bool write_seed(const char *path, const struct cache_index *index) {
     CLEANUP(buf_finish) struct buf image = BUF_INIT;

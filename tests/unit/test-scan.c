@@ -20,9 +20,9 @@
 #include "base/cleanup.h"
 #include "cache-walk.h"
 #include "failing-malloc.h"
-#include "plugin/cache.h"
-#include "plugin/folder.h"
-#include "plugin/scan.h"
+#include "files/cache.h"
+#include "files/folder.h"
+#include "files/scan.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 

@@ -21,8 +21,8 @@
 
 #include "base/cleanup.h"
 #include "failing-malloc.h"
+#include "files/stage.h"
 #include "plugin/descriptor.h"
-#include "plugin/stage.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 

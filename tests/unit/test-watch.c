@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "failing-malloc.h"
-#include "plugin/watch.h"
+#include "files/watch.h"
 
 #include <cmocka.h>
 

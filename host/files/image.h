@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "files/scan.h"
 #include "plugin/descriptor.h"
-#include "plugin/scan.h"
 
 /** What is known of one file. All it leads to is borrowed from whoever made it. */
 struct cache_file {

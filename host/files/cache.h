@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/log.h"
-#include "plugin/image.h"
+#include "files/image.h"
 
 struct cache;
 

@@ -14,7 +14,7 @@
  *  (3) listed[0..listed_count) are the folders that were opened; no two are the
  *      same folder; their rows follow each other in `files`.
  *  (4) `changed` is set once the cache says less, or more, than it could. */
-#include "plugin/scan.h"
+#include "files/scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +28,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/thread.h"
-#include "plugin/cache.h"
-#include "plugin/folder.h"
+#include "files/cache.h"
+#include "files/folder.h"
 
 /* How often a file is read that changes meanwhile. The second time is for one that was replaced
  * by rename at that moment, as it should be. */
@@ -75,24 +75,6 @@ struct scanner {
     bool changed;
     struct arena scratch; /* what is not part of the result */
 };
-
-const char *trust_name(enum trust trust) {
-    switch (trust) {
-    case TRUST_BUILTIN: return "builtin";
-    case TRUST_OFFICIAL: return "official";
-    case TRUST_COMMUNITY: break;
-    }
-    return "community";
-}
-
-int trust_priority(enum trust trust) {
-    switch (trust) {
-    case TRUST_BUILTIN: return TR_PRIORITY_BUILTIN;
-    case TRUST_OFFICIAL: return TR_PRIORITY_OFFICIAL;
-    case TRUST_COMMUNITY: break;
-    }
-    return TR_PRIORITY_COMMUNITY;
-}
 
 /* ---------------------------------------------------- descriptors of no file */
 

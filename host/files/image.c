@@ -18,7 +18,7 @@
  *      which follow the records; in place of a pointer to the n-th one stands
  *      2 * n + 1, which is odd as no place of a record is. Plain types are never
  *      written to and may be shared. */
-#include "plugin/image.h"
+#include "files/image.h"
 
 #include <assert.h>
 #include <stdalign.h>

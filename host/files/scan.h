@@ -28,14 +28,7 @@
 #include "plugin/descriptor.h"
 #include "plugin/identity.h"
 #include "plugin/pin.h"
-
-/** Where a plugin came from, and with it its default priority: the most it may ask for. */
-enum trust { TRUST_COMMUNITY, TRUST_OFFICIAL, TRUST_BUILTIN };
-
-/** "community", "official" or "builtin". */
-const char *trust_name(enum trust trust);
-/** 10, 50 or 100. */
-int trust_priority(enum trust trust);
+#include "plugin/trust.h"
 
 /** In whose process the plugins of a folder run, and what holds for tools whose text changes after
  * they were approved; as the administrator says. */

@@ -12,7 +12,7 @@
  *      its own stage_collect() removes it.
  *  (5) Names that begin with TEMPORARY_PREFIX are copies under way while there is a lock of
  *      another, and leftovers of a crash else. */
-#include "plugin/stage.h"
+#include "files/stage.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -19,7 +19,7 @@
  *  (2) An inotify watch exists while a step, a folder or a followed file has it, and no longer.
  *      The kernel gives the same one for the same inode and never uses a number twice.
  *  (3) pending[] has no two entries of the same folder and name. */
-#include "plugin/watch.h"
+#include "files/watch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -38,7 +38,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/name.h"
-#include "plugin/folder.h"
+#include "files/folder.h"
 
 /* What exchanges one thing for another under the same name. */
 #define EXCHANGE_EVENTS   (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)

@@ -7,7 +7,7 @@
  *  (2) It lives as long as `refs` is above 0: one reference is held by who
  *      loaded it, and one by each descriptor that has references itself.
  *  (3) After cache_load() nothing of it changes but the counts of references. */
-#include "plugin/cache.h"
+#include "files/cache.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "plugin/folder.h"
+#include "files/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
