@@ -1,10 +1,10 @@
 /* Calls that nobody at hand could confirm, and wait for somebody's answer. */
 #include <string.h>
 
-#include "api/document.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "registry/document.h"
 
 static int no_state(struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_NOT_FOUND,

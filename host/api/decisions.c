@@ -12,13 +12,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/document.h"
 #include "api/host.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "registry/document.h"
 
 void decisions_init(struct decisions *decisions) {
     *decisions = (struct decisions){0};

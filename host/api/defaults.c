@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/document.h"
 #include "api/host.h"
 #include "base/error.h"
 #include "base/semver.h"
+#include "registry/document.h"
 #include "store/defaults.h"
 
 /* --------------------------------------------------------------------- set */

@@ -540,8 +540,8 @@ static void join(struct toolrack *host, struct generation *generation, struct pl
     generation->desc = descriptor_ref(source->desc);
     plugin->generation = generation->number;
     plugin->isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
-    generation->is_isolated = plugin->isolated;
     plugin->pin = generation->policy.pin;
+    generation->is_isolated = plugin->isolated;
     plugin->calls_max =
             plugin->isolated ? calls_max(generation, plugin->serial) : plugin->calls_max;
     plugin->services = &services;

@@ -1,11 +1,11 @@
 /* grant, revoke, and what is granted and approved. */
 #include <string.h>
 
-#include "api/document.h"
 #include "api/host.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "registry/document.h"
 
 /* Longest validity: a hundred years, beyond which it is meant for ever. */
 #define GRANT_SECONDS_MAX (UINT64_C(100) * 366 * 86400)

@@ -23,8 +23,7 @@
  *   retire.c    generations end
  *   permission.h  whether a call may run, and what was decided about that: six files
  *   recorder.c  what was called, on its way to the store
- *   records.c   the log of calls and statistics as the app reads them
- *   document.c  JSON as the API gives it */
+ *   records.c   the log of calls and statistics as the app reads them */
 #pragma once
 
 #include "api/config.h"

@@ -2,13 +2,13 @@
  * nothing of it is held in memory. */
 #include <string.h>
 
-#include "api/document.h"
 #include "api/health.h"
 #include "api/host.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "choose/health.h"
+#include "registry/document.h"
 #include "store/calls.h"
 #include "store/feedback.h"
 #include "store/marks.h"

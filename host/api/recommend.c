@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/document.h"
 #include "api/health.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "choose/health.h"
 #include "choose/match.h"
+#include "registry/document.h"
 #include "store/feedback.h"
 #include "store/marks.h"
 #include "store/usage.h"

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/document.h"
 #include "api/host.h"
 #include "base/error.h"
 #include "base/semver.h"
+#include "registry/document.h"
 #include "store/feedback.h"
 #include "toolrack/records.h"
 

@@ -3,12 +3,12 @@
 #include <time.h>
 #include <yyjson.h>
 
-#include "api/document.h"
 #include "api/host.h"
 #include "api/reload.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "files/folder.h"
+#include "registry/document.h"
 
 /* ----------------------------------------------------------------- which file */
 

@@ -2,9 +2,9 @@
 #include <string.h>
 #include <yyjson.h>
 
-#include "api/document.h"
 #include "api/host.h"
 #include "base/error.h"
+#include "registry/document.h"
 #include "registry/succession.h"
 #include "store/crashes.h"
 

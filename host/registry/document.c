@@ -1,4 +1,4 @@
-#include "api/document.h"
+#include "registry/document.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
