@@ -62,23 +62,10 @@ static tr_status run_list_tools(struct tr_call *call, void *host) {
     return tr_put_end(call);
 }
 
-static const struct builtin builtins[] = {
+const struct builtin builtins[] = {
         {"echo", run_echo},
         {"current_time", run_current_time},
         {"list_tools", run_list_tools},
 };
 
-const struct builtin *builtin_find(const char *name) {
-    for (size_t i = 0; i < ARRAY_LENGTH(builtins); i++) {
-        if (strcmp(builtins[i].name, name) == 0) {
-            return &builtins[i];
-        }
-    }
-    return NULL;
-}
-
-void builtin_add_names(struct buf *out) {
-    for (size_t i = 0; i < ARRAY_LENGTH(builtins); i++) {
-        buf_printf(out, "%s%s", i > 0 ? ", " : "", builtins[i].name);
-    }
-}
+const size_t builtin_count = ARRAY_LENGTH(builtins);

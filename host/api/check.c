@@ -1,15 +1,15 @@
-#include "api/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/definition.h"
+#include "api/builtin.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/semver.h"
+#include "config/definition.h"
 #include "schema/schema.h"
 
 struct toolrack_findings {
@@ -88,7 +88,7 @@ struct sound {
 
 static void tell_duplicate(struct checking *checking, const char *pointer,
                            const struct sound *tool) {
-    bool replace = checking->config.duplicates == REGISTRY_REPLACE;
+    bool replace = checking->config.replaces_duplicates;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
     buf_printf(&fix, "name it %.60s_v2 or %.59s_alt, or give it another version", tool->name,
                tool->name);
@@ -108,7 +108,11 @@ static int check_definition(struct checking *checking, size_t at, yyjson_val *va
     char pointer[JSON_POINTER_MAX] = "/tools";
     json_pointer_add_index(pointer, at);
     const struct definition_context context = {.arena = &checking->config.arena,
-                                               .problems = &checking->problems};
+                                               .problems = &checking->problems,
+                                               .builtins = builtins,
+                                               .builtin_count = builtin_count,
+                                               .check_schema = tool_check_schema,
+                                               .check_values = tool_check_values};
     struct definition definition;
     int code = definition_read(&context, value, pointer, &definition, err);
     definition_finish(&definition);

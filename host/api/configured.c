@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/definition.h"
+#include "api/builtin.h"
 #include "api/foreign.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "config/definition.h"
 
 /* Plugins under construction, a reference each. */
 struct batch {
@@ -124,6 +125,10 @@ static int add(struct toolrack *host, size_t index, yyjson_val *value, struct pr
     const struct definition_context context = {.arena = &host->config.arena,
                                                .problems = problems,
                                                .services = &host->services,
+                                               .builtins = builtins,
+                                               .builtin_count = builtin_count,
+                                               .check_schema = tool_check_schema,
+                                               .check_values = tool_check_values,
                                                .host = host};
     struct definition definition;
     int code = definition_read(&context, value, pointer, &definition, err);

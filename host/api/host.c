@@ -140,12 +140,12 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
     host->isolation =
             host->options.isolation == TOOLRACK_ISOLATION_NONE ? ISOLATION_NONE : ISOLATION_PROCESS;
     host->require_sandbox = host->options.require_sandbox || host->config.require_sandbox;
-    host->registry =
-            registry_create(&(struct registry_options){.duplicates = host->config.duplicates,
-                                                       .log = &host->log,
-                                                       .event = host_tool_event,
-                                                       .registering = pins_check,
-                                                       .user = host});
+    host->registry = registry_create(&(struct registry_options){
+            .duplicates = host->config.replaces_duplicates ? REGISTRY_REPLACE : REGISTRY_REJECT,
+            .log = &host->log,
+            .event = host_tool_event,
+            .registering = pins_check,
+            .user = host});
     host->pool = pool_create(&host->calls, host->options.threads_max);
     return host->registry == NULL || host->pool == NULL ? error_oom(err) : 0;
 }

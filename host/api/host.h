@@ -1,7 +1,6 @@
 /* host.h - the host object: what the files of the embedding API share.
  *
  *   host.c      open and close: configuration, store, scan, registry, in this order
- *   folders.c   which files and folders a host uses
  *   manage.c    enable, disable, priority, register, unregister
  *   defaults.c  which version a name alone means
  *   list.c      list, refusals
@@ -26,7 +25,6 @@
  *   records.c   the log of calls and statistics as the app reads them */
 #pragma once
 
-#include "api/config.h"
 #include "api/content.h"
 #include "api/decisions.h"
 #include "api/defaults.h"
@@ -36,24 +34,16 @@
 #include "api/quarantine.h"
 #include "api/recorder.h"
 #include "api/retire.h"
-#include "api/services.h"
 #include "api/trial.h"
 #include "api/watcher.h"
 #include "base/log.h"
 #include "call/pool.h"
+#include "config/config.h"
+#include "config/places.h"
+#include "config/services.h"
 #include "registry/registry.h"
 #include "store/store.h"
 #include "toolrack/toolrack.h"
-
-/* Folders and files; texts in the arena. */
-struct places {
-    struct scan_folder *folders;
-    size_t folder_count;
-    const char *config_file; /* NULL: none */
-    bool config_optional;
-    const char *state_dir;  /* NULL: none */
-    const char *cache_path; /* NULL: none */
-};
 
 struct toolrack {
     struct toolrack_options options; /* its pointers: only the callbacks and `user` are kept */
@@ -114,10 +104,3 @@ struct plugin *host_find_plugin(struct toolrack *host, const char *name,
 /** How descriptors are read: with the schema check. `no_memory` is set when a tool was refused
  * because there was none for that. */
 struct descriptor_options host_descriptor_options(bool *no_memory);
-
-/** What the options and the environment say, but for the folders. */
-int places_find(const struct toolrack_options *options, struct arena *arena, struct places *ret,
-                struct toolrack_error *err);
-/** Add the folders: those of the options alone, or of configuration, environment and defaults. */
-int places_add_folders(const struct toolrack_options *options, const struct config *config,
-                       struct arena *arena, struct places *places, struct toolrack_error *err);

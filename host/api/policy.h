@@ -5,7 +5,7 @@
  * plugin, whose files came with toolrack, those to read are allowed without being named. */
 #pragma once
 
-#include "api/config.h"
+#include "config/config.h"
 #include "plugin/descriptor.h"
 #include "worker/crew.h"
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "api/config.h"
+#include "config/config.h"
 #include "toolrack/toolrack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/config.h"
+#include "config/config.h"
 
 /* Read `text` as a configuration. */
 static int read_text(const char *text, size_t length, struct config *config,
@@ -52,7 +52,7 @@ static void a_configuration_is_read(void **state) {
     assert_string_equal(config.folders[1].path, "/b");
     assert_int_equal(config.folders[1].trust, TRUST_OFFICIAL);
     assert_int_equal(config.deadline_ms, 5);
-    assert_int_equal(config.duplicates, REGISTRY_REPLACE);
+    assert_true(config.replaces_duplicates);
     assert_true(config_grants(&config, "wipe"));
     assert_false(config_grants(&config, "wip"));
     config_finish(&config);

@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "api/check.h"
-#include "api/problem.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "config/config.h"
+#include "config/problem.h"
 #include "failing-malloc.h"
 #include "plugin/foreign.h"
 #include "schema/schema.h"

@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/config-reading.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "worker/crew.h"
+#include "config/config-reading.h"
 
 int config_read_isolation(const struct reading *reading, const char *parent, yyjson_val *value,
                           enum isolation *ret) {
@@ -87,9 +86,9 @@ static const struct number {
         {"start_ms", offsetof(struct config_policy, start_ms), 3600000},
         {"idle_ms", offsetof(struct config_policy, idle_ms), 86400000},
         {"grace_ms", offsetof(struct config_policy, grace_ms), 3600000},
-        {"backoff_ms", offsetof(struct config_policy, backoff_ms), CREW_BACKOFF_MS_MAX},
-        {"backoff_max_ms", offsetof(struct config_policy, backoff_max_ms), CREW_BACKOFF_MS_MAX},
-        {"crashes", offsetof(struct config_policy, crashes), CREW_CRASHES_KEPT},
+        {"backoff_ms", offsetof(struct config_policy, backoff_ms), CONFIG_BACKOFF_MS_MAX},
+        {"backoff_max_ms", offsetof(struct config_policy, backoff_max_ms), CONFIG_BACKOFF_MS_MAX},
+        {"crashes", offsetof(struct config_policy, crashes), CONFIG_CRASHES_MAX},
         {"crashes_window_ms", offsetof(struct config_policy, crashes_window_ms), 86400000},
         {"memory_mb", offsetof(struct config_policy, memory_mb), 1u << 24},
         {"file_mb", offsetof(struct config_policy, file_mb), 1u << 24},

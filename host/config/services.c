@@ -1,4 +1,4 @@
-#include "api/services.h"
+#include "config/services.h"
 
 #include <stdlib.h>
 #include <string.h>

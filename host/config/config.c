@@ -1,4 +1,4 @@
-#include "api/config-reading.h"
+#include "config/config-reading.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -273,9 +273,9 @@ static int read_deadline(const struct reading *reading, yyjson_val *value) {
 
 static int read_duplicates(const struct reading *reading, yyjson_val *value) {
     if (yyjson_equals_str(value, "reject")) {
-        reading->config->duplicates = REGISTRY_REJECT;
+        reading->config->replaces_duplicates = false;
     } else if (yyjson_equals_str(value, "replace")) {
-        reading->config->duplicates = REGISTRY_REPLACE;
+        reading->config->replaces_duplicates = true;
     } else {
         return config_wrong(reading, "/duplicates", "must be \"reject\" or \"replace\"");
     }

@@ -1,16 +1,14 @@
-#include "api/definition.h"
+#include "config/definition.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/builtin.h"
-#include "api/host.h"
-#include "api/services.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/name.h"
+#include "config/services.h"
 
 /* A definition while it is read. */
 struct reader {
@@ -354,13 +352,19 @@ static const char *handler_place(yyjson_val *value) {
 
 static void read_builtin(struct reader *reader, yyjson_val *value) {
     const char *handler = handler_of(reader, value, "builtin");
-    const struct builtin *builtin = handler != NULL ? builtin_find(handler) : NULL;
-    if (builtin != NULL) {
-        reader->definition->service =
-                (struct run_service){.run = builtin->run, .user = reader->context->host};
-    } else if (handler != NULL) {
-        CLEANUP(buf_finish) struct buf names = BUF_INIT;
-        builtin_add_names(&names);
+    const struct definition_context *context = reader->context;
+    CLEANUP(buf_finish) struct buf names = BUF_INIT;
+    bool found = false;
+    for (size_t i = 0; handler != NULL && !found && i < context->builtin_count; i++) {
+        const struct builtin *builtin = &context->builtins[i];
+        found = strcmp(builtin->name, handler) == 0;
+        if (found) {
+            reader->definition->service =
+                    (struct run_service){.run = builtin->run, .user = context->host};
+        }
+        buf_printf(&names, "%s%s", i > 0 ? ", " : "", builtin->name);
+    }
+    if (handler != NULL && !found) {
         say(reader, RULE(DEFINITION_RULE_HANDLER), handler_place(value),
             "name one of them, or use the type \"internal\" for a service of the app",
             "unknown handler '%s'; there are: %s", handler, names.failed ? "" : names.data);
@@ -527,6 +531,14 @@ static void take_findings(const struct reader *reader, const struct descriptor *
     }
 }
 
+static struct descriptor_options descriptor_options(const struct definition_context *context,
+                                                    bool *out_of_memory) {
+    *out_of_memory = false;
+    return (struct descriptor_options){.check_schema = context->check_schema,
+                                       .check_values = context->check_values,
+                                       .user = out_of_memory};
+}
+
 /* Stands in the descriptor where the service is called. */
 static tr_status run_nothing(struct tr_call *call) {
     return tr_fail(call, TR_FAILED, NULL, "the tool has no function of its own");
@@ -561,7 +573,7 @@ static int describe(const struct reader *reader, struct toolrack_error *err) {
                                      .tool_size = sizeof tool,
                                      .tools = tools};
     bool out_of_memory;
-    struct descriptor_options options = host_descriptor_options(&out_of_memory);
+    struct descriptor_options options = descriptor_options(reader->context, &out_of_memory);
     int code = descriptor_copy(&plugin, &options, &definition->desc, err);
     if (code < 0 || out_of_memory) {
         return error_oom(err);
@@ -575,7 +587,7 @@ static int describe_native(const struct reader *reader, struct toolrack_error *e
     struct definition *definition = reader->definition;
     struct toolrack_error reason;
     bool out_of_memory;
-    struct descriptor_options options = host_descriptor_options(&out_of_memory);
+    struct descriptor_options options = descriptor_options(reader->context, &out_of_memory);
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     int code = foreign_describe(&definition->foreign, NULL, &options, &definition->desc, &reason);
     if (code == 0) {

@@ -4,7 +4,7 @@
  *   config-policy.c  the members about isolation and capabilities */
 #pragma once
 
-#include "api/config.h"
+#include "config/config.h"
 
 /* What a member's reader needs. */
 struct reading {

@@ -1,7 +1,8 @@
+#include "config/places.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host.h"
 #include "base/error.h"
 
 /* Most folders in TOOLRACK_PLUGIN_PATH. */

@@ -35,10 +35,9 @@
 #include <stdbool.h>
 #include <yyjson.h>
 
-#include "api/problem.h"
 #include "base/buf.h"
+#include "config/problem.h"
 #include "files/scan.h"
-#include "registry/registry.h"
 
 /* Largest configuration file. */
 #define CONFIG_SIZE_MAX (4u * 1024 * 1024)
@@ -47,17 +46,23 @@
 #define CONFIG_LOG_DAYS_MAX      36500u
 #define CONFIG_LOG_MEGABYTES_MAX 1048576u
 
-/* One setting of one plugin as the text a plugin gets. */
+/* Most that a policy may ask for: no more than a crew takes. */
+#define CONFIG_BACKOFF_MS_MAX 60000u
+#define CONFIG_CRASHES_MAX    16u
+
+/** The JSON Schema of configurations, toolrack.schema.json, as it is installed. */
+extern const char config_schema[];
+
 struct config {
     yyjson_doc *doc; /* NULL without a file */
     struct buf text; /* of which it was made, to tell lines */
     struct arena arena;
     struct scan_folder *folders; /* in the arena */
     size_t folder_count;
-    uint32_t deadline_ms; /* 0: not set */
-    enum registry_duplicates duplicates;
-    yyjson_val *grants;  /* array of names, or NULL */
-    yyjson_val *plugins; /* object, or NULL */
+    uint32_t deadline_ms;     /* 0: not set */
+    bool replaces_duplicates; /* of two tools with one name and version the later one stays */
+    yyjson_val *grants;       /* array of names, or NULL */
+    yyjson_val *plugins;      /* object, or NULL */
     enum isolation isolation;
     enum pin_policy pin;
     bool require_sandbox;

@@ -20,7 +20,7 @@
 
 #include <yyjson.h>
 
-#include "api/problem.h"
+#include "config/problem.h"
 #include "plugin/foreign.h"
 #include "run/run.h"
 
@@ -34,12 +34,22 @@
 struct toolrack;
 struct services;
 
+/* A function of the host itself, which a definition may name as its handler. */
+struct builtin {
+    const char *name;
+    tr_status (*run)(struct tr_call *call, void *host);
+};
+
 /* What reading a definition needs. */
 struct definition_context {
     struct arena *arena; /* for what the definition points to */
     struct problems *problems;
     const struct services *services; /* NULL: nobody can say which services there will be */
-    struct toolrack *host;           /* for builtin functions; NULL while checking */
+    const struct builtin *builtins;  /* static */
+    size_t builtin_count;
+    struct toolrack *host;                 /* what they are called with; NULL while checking */
+    descriptor_schema_check *check_schema; /* as in struct descriptor_options */
+    descriptor_values_check *check_values;
 };
 
 /* A sound one. Texts live as long as the arena; NULL where it says nothing. */

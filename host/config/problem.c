@@ -1,4 +1,4 @@
-#include "api/problem.h"
+#include "config/problem.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
