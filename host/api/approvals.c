@@ -6,11 +6,6 @@
 #include "base/error.h"
 #include "registry/document.h"
 
-static int no_state(struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_NOT_FOUND,
-                     "no call waits: the host has no state folder to keep one in");
-}
-
 /* -------------------------------------------------------------------- list */
 
 struct listing {
@@ -50,9 +45,7 @@ int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
                      struct toolrack_error *err) {
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
-    int code = host->store == NULL ? 0
-                                   : store_pending_read(host->store, consent_now_s(), add_pending,
-                                                        &listing, err);
+    int code = store_pending_read(host->store, consent_now_s(), add_pending, &listing, err);
     if (code < 0) {
         yyjson_mut_doc_free(listing.doc);
         return code;
@@ -141,9 +134,7 @@ int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approv
                          "an approval is resolved by allowing or denying the call");
     }
     who = who != NULL && who[0] != '\0' ? who : "api";
-    int code = host->store == NULL ? no_state(err)
-                                   : store_pending_read(host->store, consent_now_s(), find_waiting,
-                                                        &waiting, err);
+    int code = store_pending_read(host->store, consent_now_s(), find_waiting, &waiting, err);
     if (code == 0) {
         code = resolve(host, &waiting, answer, who, err);
     }

@@ -1,6 +1,6 @@
 /* Invariants:
  *
- *  (1) What is in memory is what the store keeps, or without a store what it would: a change is
+ *  (1) What is in memory is what the store keeps: a change is
  *      made in memory after it was kept, and needs no memory then.
  *  (2) approvals are sorted by approval_compare(), and no two are equal; so are the keys of pins
  *      (plugin, tool, version), in any order, and the selectors of grants.
@@ -137,15 +137,6 @@ static size_t approval_place(const struct consents *consents, const struct store
     *ret_found =
             low < consents->approval_count && approval_compare(&consents->approvals[low], key) == 0;
     return low;
-}
-
-static struct store_grant *find_grant(const struct consents *consents, const char *selector) {
-    for (size_t i = 0; i < consents->grant_count; i++) {
-        if (strcmp(consents->grants[i].selector, selector) == 0) {
-            return &consents->grants[i];
-        }
-    }
-    return NULL;
 }
 
 static bool is_of_tool(const struct store_pin *pin, const struct registration *reg) {
@@ -458,9 +449,8 @@ static int keep_addition(struct toolrack *host, struct addition *addition,
     if (!reserve_for(&host->consents, addition)) {
         return error_oom(err);
     }
-    int code = host->store == NULL ? 0
-                                   : store_consent(host->store, addition->pins, addition->pin_count,
-                                                   grant, approval, err);
+    int code =
+            store_consent(host->store, addition->pins, addition->pin_count, grant, approval, err);
     if (code == 0) {
         addition_apply(addition, &host->consents);
     }
@@ -480,29 +470,10 @@ int consent_keep(struct toolrack *host, struct toolrack_tool *const *tools, size
     return code;
 }
 
-/* Whether there is anything to withdraw, where no store says so. Caller holds writer. */
-static bool is_anything(struct consents *consents, const char *selector) {
-    bool any = find_grant(consents, selector) != NULL;
-    for (size_t i = 0; !any && i < consents->approval_count; i++) {
-        any = selects(selector, consents->approvals[i].tool, consents->approvals[i].version);
-    }
-    for (size_t i = 0; !any && i < consents->grant_count; i++) {
-        const char *at = strchr(consents->grants[i].selector, '@');
-        size_t length = at != NULL ? (size_t)(at - consents->grants[i].selector) : 0;
-        any = length > 0 && strlen(selector) == length &&
-              memcmp(consents->grants[i].selector, selector, length) == 0;
-    }
-    return any;
-}
-
 int consent_withdraw(struct toolrack *host, const char *selector, struct toolrack_error *err) {
     struct consents *consents = &host->consents;
     (void)pthread_mutex_lock(&consents->writer);
-    int code =
-            host->store != NULL ? store_withdraw(host->store, selector, consent_now_s(), err)
-            : is_anything(consents, selector)
-                    ? 0
-                    : error_set(err, TOOLRACK_E_NOT_FOUND, "there is no grant for '%s'", selector);
+    int code = store_withdraw(host->store, selector, consent_now_s(), err);
     if (code == 0) {
         (void)pthread_mutex_lock(&consents->lock);
         remove_selected(consents, selector);

@@ -99,7 +99,7 @@ int content_roll_back(struct toolrack *host, const struct plugin_file *file,
     struct store_rollback kept = {.path = file->path};
     memcpy(kept.bad_sha256, bad_sha256, sizeof kept.bad_sha256);
     memcpy(kept.use_sha256, use_sha256, sizeof kept.use_sha256);
-    int code = host->store != NULL ? store_rollback_set(host->store, &kept, err) : 0;
+    int code = store_rollback_set(host->store, &kept, err);
     if (code < 0) {
         return code;
     }
@@ -118,7 +118,7 @@ void content_end_rollback(struct toolrack *host, const char *path) {
     }
     (void)pthread_mutex_unlock(&host->contents.lock);
     struct toolrack_error why;
-    int code = found && host->store != NULL ? store_rollback_clear(host->store, path, &why) : 0;
+    int code = found ? store_rollback_clear(host->store, path, &why) : 0;
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
         log_line(&host->log, LOG_ERROR, "store",
                  "%s has a new content, and still the store keeps that its last one was bad: %s",
@@ -185,9 +185,7 @@ static int read_history(struct toolrack *host, struct plugin_file *file,
         if (file->contents == NULL) {
             return error_oom(err);
         }
-        if (host->store != NULL) {
-            return store_generations_read(host->store, file->path, take_generation, file, err);
-        }
+        return store_generations_read(host->store, file->path, take_generation, file, err);
     }
     return 0;
 }
@@ -205,9 +203,6 @@ static int add_content(struct toolrack *host, struct plugin_file *file, const st
     memmove(file->contents + 1, file->contents, kept * sizeof *file->contents);
     memcpy(file->contents[0].sha256, plugin->sha256, sizeof plugin->sha256);
     file->content_count = kept + 1;
-    if (host->store == NULL) {
-        return 0;
-    }
     const char *slash = strrchr(plugin->image_path, '/');
     struct store_generation generation = {.path = file->path,
                                           .staged = slash != NULL ? slash + 1 : plugin->image_path,

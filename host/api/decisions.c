@@ -166,9 +166,7 @@ void decisions_finish(struct toolrack *host) {
     if (started) {
         (void)pthread_join(decisions->thread, NULL);
     }
-    if (host->store != NULL) {
-        decisions_flush(host);
-    }
+    decisions_flush(host);
 }
 
 /* -------------------------------------------------------------------- note */
@@ -228,9 +226,6 @@ static int64_t now_ms(void) {
 
 void decisions_note(struct toolrack *host, const struct store_decision *decision) {
     log_decision(host, decision);
-    if (host->store == NULL) {
-        return;
-    }
     struct store_decision timed = *decision;
     timed.time_ms = now_ms();
     struct store_decision *row = copy_row(&timed);
@@ -269,15 +264,12 @@ int toolrack_decisions(struct toolrack *host, const struct toolrack_decisions_fi
     }
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
-    int code = 0;
-    if (host->store != NULL) {
-        decisions_flush(host);
-        code = store_decisions_read(host->store,
+    decisions_flush(host);
+    int code = store_decisions_read(host->store,
                                     &(struct store_decisions_filter){.tool = taken.tool,
                                                                      .since_ms = taken.since_ms,
                                                                      .limit = taken.limit},
                                     add_decision, &listing, err);
-    }
     if (code < 0) {
         yyjson_mut_doc_free(listing.doc);
         return code;

@@ -13,12 +13,9 @@
 
 static int keep(void *user, const struct registry_default *chosen, struct toolrack_error *err) {
     const struct toolrack *host = user;
-    return host->store == NULL
-                   ? 0
-                   : store_default_set(host->store,
-                                       &(struct store_default){.tool = chosen->name,
-                                                               .version = chosen->version},
-                                       err);
+    return store_default_set(
+            host->store, &(struct store_default){.tool = chosen->name, .version = chosen->version},
+            err);
 }
 
 static int refuse_name(const char *name, struct toolrack_error *err) {

@@ -408,9 +408,6 @@ static void keep_bundle(struct toolrack *host, const struct generation *generati
     struct toolrack_error err;
     struct store_crash crash = {.plugin = generation->desc->plugin->id,
                                 .time_s = (int64_t)time(NULL)};
-    if (host->store == NULL) {
-        return;
-    }
     write_bundle(generation, death, crash.time_s, &text);
     crash.bundle = text.data;
     int code = text.failed ? error_oom(&err) : store_crash_add(host->store, &crash, NULL, &err);
@@ -456,9 +453,6 @@ static void loading(void *user, struct plugin *plugin, bool begins) {
     struct generation *generation = plugin->context;
     struct toolrack_error err;
     int code = 0;
-    if (host->store == NULL) {
-        return;
-    }
     if (begins) {
         code = store_loading_begin(host->store, plugin->path, (int64_t)time(NULL),
                                    &generation->mark, &err);

@@ -178,7 +178,7 @@ static int note_batch(struct toolrack *host, const struct health_outcome *outcom
 void healths_note(struct toolrack *host, const struct health_outcome *outcomes, size_t count) {
     struct toolrack_error err;
     bool of_interest = false;
-    if (host->store == NULL || count == 0) {
+    if (count == 0) {
         return;
     }
     int code = is_of_interest(host, outcomes, count, &of_interest, &err);

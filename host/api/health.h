@@ -18,7 +18,7 @@ struct health_outcome {
 };
 
 /** Take note of calls, in the order in which they ended. What cannot be kept is an error in the
- * log. Without a state folder nothing is noted. [any-thread] */
+ * log. [any-thread] */
 void healths_note(struct toolrack *host, const struct health_outcome *outcomes, size_t count);
 
 /** Milliseconds since 1970. */

@@ -164,12 +164,9 @@ static void take_setting(void *user, const struct store_setting *kept) {
     }
 }
 
-/* The host serves without what it cannot read, and says so. */
+/* A host whose store cannot be read serves without the settings in it, and says so. */
 static int open_store(struct toolrack *host, const struct places *places,
                       struct toolrack_error *err) {
-    if (places->state_dir == NULL) {
-        return 0;
-    }
     struct toolrack_error reason = {0};
     host->store = store_open(places->state_dir, &reason);
     if (host->store == NULL) {

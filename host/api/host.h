@@ -52,7 +52,7 @@ struct toolrack {
     struct services services;
     pthread_mutex_t config_lock; /* settings of plugins and definitions are made in config.arena;
                                   * guards the services too */
-    struct store *store;         /* NULL: nothing is kept */
+    struct store *store;         /* never NULL; in memory where there is no state folder */
     struct registry *registry;
     struct call_host calls;
     struct pool *pool;

@@ -6,15 +6,13 @@
 
 static int keep(void *user, const struct registry_setting *setting, struct toolrack_error *err) {
     const struct toolrack *host = user;
-    return host->store == NULL ? 0
-                               : store_keep_setting(host->store,
-                                                    &(struct store_setting){
-                                                            .selector = setting->selector,
-                                                            .has_enabled = setting->has_enabled,
-                                                            .enabled = setting->enabled,
-                                                            .has_priority = setting->has_priority,
-                                                            .priority = setting->priority},
-                                                    err);
+    return store_keep_setting(host->store,
+                              &(struct store_setting){.selector = setting->selector,
+                                                      .has_enabled = setting->has_enabled,
+                                                      .enabled = setting->enabled,
+                                                      .has_priority = setting->has_priority,
+                                                      .priority = setting->priority},
+                              err);
 }
 
 /* A decision is kept before it takes effect, so that what was acknowledged survives. */

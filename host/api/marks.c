@@ -19,11 +19,6 @@ static const char *who_or_api(const char *who) {
     return who != NULL && who[0] != '\0' ? who : "api";
 }
 
-static int no_state(struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_IO,
-                     "this host has no state folder to keep it in; open it with one");
-}
-
 /* ---------------------------------------------------------------- feedback */
 
 /* Whether a call that an opinion is about was one of the tool. */
@@ -70,9 +65,7 @@ int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64
                                             .call = call,
                                             .who = who_or_api(who),
                                             .time_ms = healths_now_ms()};
-    int code = host->store == NULL ? no_state(err)
-               : call != 0         ? check_call(host, tool, call, err)
-                                   : 0;
+    int code = call != 0 ? check_call(host, tool, call, err) : 0;
     if (code < 0) {
         error_set_tool(err, feedback.tool);
         return code;
@@ -94,13 +87,6 @@ static const char *selector_of(const struct toolrack_tool *tool, const char *nam
                    ? name
                    : arena_printf(arena, "%s@%s", toolrack_tool_name(tool),
                                   toolrack_tool_version(tool));
-}
-
-static int keep(struct toolrack *host, const struct store_mark *mark, bool on,
-                struct toolrack_error *err) {
-    return host->store == NULL ? no_state(err)
-           : on                ? store_mark(host->store, mark, err)
-                               : store_unmark(host->store, mark->list, mark->selector, err);
 }
 
 static void note_mark(struct toolrack *host, const struct store_mark *mark, bool on) {
@@ -130,7 +116,9 @@ int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *na
                                    .since_ms = healths_now_ms(),
                                    .who = who_or_api(who),
                                    .why = why};
-    code = new.selector == NULL ? error_oom(err) : keep(host, &new, on, err);
+    code = new.selector == NULL ? error_oom(err)
+           : on                 ? store_mark(host->store, &new, err)
+                                : store_unmark(host->store, new.list, new.selector, err);
     if (code == 0) {
         note_mark(host, &new, on);
     }
@@ -180,8 +168,8 @@ int toolrack_marked(struct toolrack *host, enum toolrack_mark mark, struct toolr
     struct listing listing = {.list = list_of(mark)};
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = document_begin_list(&listing.rows);
     listing.doc = doc;
-    int code = host->store == NULL ? 0 : store_marks_read(host->store, list_mark, &listing, err);
-    if (code == 0 && host->store != NULL && listing.list == STORE_BLACKLIST) {
+    int code = store_marks_read(host->store, list_mark, &listing, err);
+    if (code == 0 && listing.list == STORE_BLACKLIST) {
         code = store_health_read(host->store, list_resting, &listing, err);
     }
     return code < 0 ? code : document_end(STEAL(doc), ret, err);

@@ -72,7 +72,7 @@ static void take_mark(void *user, const struct store_unclean *unclean) {
 
 static void leave_out(struct toolrack *host) {
     struct toolrack_error err;
-    if (host->store != NULL && store_loading_read(host->store, take_mark, host, &err) < 0) {
+    if (store_loading_read(host->store, take_mark, host, &err) < 0) {
         log_line(&host->log, LOG_ERROR, "store",
                  "a plugin that has ended a process before may be loaded again: %s", err.message);
     }

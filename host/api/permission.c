@@ -201,7 +201,7 @@ static struct store_taken take_earlier(const struct deciding *deciding) {
     struct store_taken taken = {.answer = STORE_ANSWER_NONE};
     struct toolrack_error err;
     const struct store_pending call = pending_of(deciding);
-    if (deciding->host->store == NULL || strlen(call.arguments) > STORE_ARGUMENTS_SIZE_MAX) {
+    if (strlen(call.arguments) > STORE_ARGUMENTS_SIZE_MAX) {
         return taken;
     }
     int code = store_pending_take(deciding->host->store, &call, call.created_s, &taken, &err);
@@ -233,9 +233,7 @@ static int ask_later(const struct deciding *deciding, const char *id, const char
     if (id[0] != '\0') {
         return wait_for_answer(deciding, id, err);
     }
-    int code = deciding->host->store == NULL
-                       ? error_set(&why, TOOLRACK_E_IO, "the host has no state folder")
-                       : store_pending_add(deciding->host->store, &call, new_id, &why);
+    int code = store_pending_add(deciding->host->store, &call, new_id, &why);
     if (code == 0) {
         return wait_for_answer(deciding, new_id, err);
     }

@@ -113,9 +113,6 @@ int quarantines_add(struct toolrack *host, const char *plugin_id, const uint8_t 
     if (!add(&host->quarantines, plugin_id, sha256, reason)) {
         return error_oom(err);
     }
-    if (host->store == NULL) {
-        return 0;
-    }
     struct store_quarantine kept = {.plugin = plugin_id,
                                     .reason = reason,
                                     .since_s = (int64_t)time(NULL),
@@ -172,9 +169,6 @@ static void read_build_id(const char *path, char ret[2 * BUILD_ID_MAX + 1]) {
 size_t quarantines_recent_crashes(struct toolrack *host, const struct plugin *plugin,
                                   uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]) {
     struct toolrack_error unheard; /* what cannot be read does not count */
-    if (host->store == NULL) {
-        return 0;
-    }
     struct recent recent = {.plugin = plugin->desc->plugin->id, .now_s = (int64_t)time(NULL)};
     recent.since_s = recent.now_s - (int64_t)(window_ms / 1000) - 1;
     if (plugin->path != NULL) { /* else it is known by its id alone: generation.c */
@@ -240,7 +234,7 @@ int toolrack_release(struct toolrack *host, const char *name, struct toolrack_er
                          "plugin '%s' is neither in quarantine nor left out", plugin);
     }
     struct toolrack_error why;
-    int code = host->store == NULL ? 0 : store_quarantine_remove(host->store, plugin, &why);
+    int code = store_quarantine_remove(host->store, plugin, &why);
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
         return error_set(err, code, "%s", why.message);
     }

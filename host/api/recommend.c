@@ -157,27 +157,10 @@ static void take_health(void *user, const char *tool, const char *version,
     }
 }
 
-/* What this host itself has seen, where nothing is kept: the mean has to do for the median, and the
- * last call was just now. */
-static void take_statistics(struct candidates *candidates) {
-    for (size_t i = 0; i < candidates->count; i++) {
-        struct candidate *candidate = &candidates->items[i];
-        struct toolrack_statistics seen = toolrack_tool_statistics(candidate->tool);
-        candidate->known.calls = seen.calls;
-        candidate->known.failures = seen.failures;
-        candidate->known.median_ns = seen.calls > 0 ? seen.total_ns / seen.calls : 0;
-        candidate->known.last_ms = candidates->now_ms;
-    }
-}
-
 static int read_records(struct toolrack *host, struct candidates *candidates,
                         struct toolrack_error *err) {
     struct store *store = host->store;
     struct toolrack_error told; /* what is not written yet is in the log of errors */
-    if (store == NULL) {
-        take_statistics(candidates);
-        return 0;
-    }
     (void)toolrack_flush(host, &told);
     int code = store_read_usage(store, take_usage, candidates, err);
     if (code == 0) {

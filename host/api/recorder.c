@@ -726,8 +726,10 @@ static int write_rows(struct toolrack *host, const struct batch *batch,
     if (batch->no_memory) {
         return error_oom(err);
     }
-    return store_calls_add(host->store, batch->calls, batch->count, batch->usage,
-                           batch->usage_count, &limits, err);
+    /* Without a state folder the host keeps statistics and no lines: memory stays bounded. */
+    size_t count = host->places.state_dir != NULL ? batch->count : 0;
+    return store_calls_add(host->store, batch->calls, count, batch->usage, batch->usage_count,
+                           &limits, err);
 }
 
 /* Said once, and once more when it is over. */
@@ -796,9 +798,6 @@ static int write_batch(struct toolrack *host, bool *ret_more, struct toolrack_er
         return error_oom(err);
     }
     *ret_more = take_lines(&host->recorder, &batch);
-    if (host->store == NULL) {
-        return 0;
-    }
     take_usage(&host->recorder, &batch);
     if (batch.count == 0 && batch.usage_count == 0) {
         return 0;
@@ -894,7 +893,7 @@ void recorder_stop(struct toolrack *host) {
     if (started) {
         (void)pthread_join(recorder->thread, NULL);
     }
-    if (recorder->ring_count > 0) {
+    if (recorder->ring_count > 0 && host->places.state_dir != NULL) {
         (void)recorder_flush(host, &told);
     }
 }

@@ -6,8 +6,9 @@
  * while there is none. Nobody ever waits for it: what finds all rings full is counted
  * and not logged.
  *
- * What could not be written is counted on, and written when that is possible again; its lines are
- * lost, which is said. Without a store the counts last as long as the host, and no line is kept. */
+ * Counts that could not be written are kept in memory, and written when that is possible again; the
+ * lines are lost, which the log says. Without a state folder the store is in memory: it has the
+ * statistics as long as the host lives, and no lines. */
 #pragma once
 
 #include <pthread.h>

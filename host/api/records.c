@@ -99,9 +99,6 @@ static int read_log(struct toolrack *host, const struct toolrack_log_filter *fil
                     const struct selector *selector, struct listing *listing,
                     struct toolrack_error *err) {
     struct toolrack_error told;
-    if (host->store == NULL) {
-        return 0;
-    }
     (void)recorder_flush(host, &told);
     return store_calls_read(
             host->store,
@@ -357,11 +354,11 @@ static int read_usage(struct toolrack *host, struct usage_table *table,
                       struct toolrack_error *err) {
     struct toolrack_error told;
     (void)recorder_flush(host, &told);
-    int code = host->store != NULL ? store_read_usage(host->store, merge, table, err) : 0;
+    int code = store_read_usage(host->store, merge, table, err);
     if (code == 0) {
         recorder_read(host, merge, table);
     }
-    if (code == 0 && host->store != NULL) {
+    if (code == 0) {
         code = store_feedback_count(host->store, merge_opinions, table, err);
     }
     return code == 0 && table->no_memory ? error_oom(err) : code;

@@ -153,9 +153,7 @@ static void add_crash(void *user, const struct store_crash *crash) {
 static int add_crashes(struct toolrack *host, const char *plugin_id, yyjson_mut_doc *doc,
                        yyjson_mut_val *root, struct toolrack_error *err) {
     struct crash_list crashes = {.doc = doc, .list = yyjson_mut_obj_add_arr(doc, root, "crashes")};
-    return host->store == NULL
-                   ? 0
-                   : store_crashes_read(host->store, plugin_id, add_crash, &crashes, err);
+    return store_crashes_read(host->store, plugin_id, add_crash, &crashes, err);
 }
 
 /* -------------------------------------------------------------------- content */

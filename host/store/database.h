@@ -39,8 +39,8 @@
 enum database_sync { DATABASE_DURABLE, DATABASE_SOON };
 
 struct store {
-    char *dir;
-    char *path;
+    char *dir;               /* NULL: the store is in memory */
+    char *path;              /* as messages name it */
     pthread_mutex_t lock;    /* guards what follows */
     sqlite3 *db;             /* NULL while there is no file that can be used */
     bool writable;           /* db was opened for writing */

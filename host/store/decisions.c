@@ -33,12 +33,14 @@ static int insert_all(struct store *store, const struct store_decision *rows, si
 
 /* Ids have no gaps, since rows go only from their beginning: so they say how many there are. */
 static int remove_oldest(struct store *store, struct toolrack_error *err) {
-    return database_run(
-            store,
-            "DELETE FROM decisions WHERE id <= (SELECT max(id) FROM decisions) - ?1 "
-            "AND (SELECT max(id) FROM decisions) - (SELECT min(id) FROM decisions) "
-            ">= ?1 + ?2",
-            VALUES(value_number(STORE_DECISIONS_MAX), value_number(STORE_DECISIONS_BATCH)), err);
+    return database_run(store,
+                        "DELETE FROM decisions WHERE id <= (SELECT max(id) FROM decisions) - ?1 "
+                        "AND (SELECT max(id) FROM decisions) - (SELECT min(id) FROM decisions) "
+                        ">= ?1 + ?2",
+                        VALUES(value_number(store->dir != NULL ? STORE_DECISIONS_MAX
+                                                               : STORE_DECISIONS_IN_MEMORY_MAX),
+                               value_number(STORE_DECISIONS_BATCH)),
+                        err);
 }
 
 int store_decisions_add(struct store *store, const struct store_decision *rows, size_t count,

@@ -12,8 +12,9 @@
 #include "store/store.h"
 
 /* Most decisions kept; beyond, the oldest are removed, so many at a time. */
-#define STORE_DECISIONS_MAX   100000
-#define STORE_DECISIONS_BATCH 1000
+#define STORE_DECISIONS_MAX           100000
+#define STORE_DECISIONS_IN_MEMORY_MAX 4096 /* where there is no state folder */
+#define STORE_DECISIONS_BATCH         1000
 
 /** One decision. All texts but `decision` may be NULL. What is longer than STORE_TEXT_SIZE_MAX is
  * cut: one long reason must not cost the rest of a batch. */

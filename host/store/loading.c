@@ -144,6 +144,10 @@ int store_loading_begin(struct store *store, const char *path, int64_t now_s, ui
     if (code < 0) {
         return code;
     }
+    if (store->dir == NULL) {
+        *ret_mark = 0; /* nobody could read it after this process */
+        return 0;
+    }
     uint64_t number = atomic_fetch_add(&marks_made, 1) + 1;
     struct process process = this_process();
     CLEANUP(freep) char *folder = mark_path(store, NULL);
@@ -165,6 +169,9 @@ int store_loading_begin(struct store *store, const char *path, int64_t now_s, ui
 }
 
 int store_loading_end(struct store *store, uint64_t mark, struct toolrack_error *err) {
+    if (store->dir == NULL) {
+        return 0;
+    }
     struct process process = this_process();
     CLEANUP(freep) char *file = mark_path_of(store, &process, mark);
     if (file == NULL) {
@@ -261,6 +268,9 @@ static int for_each_left(struct store *store,
                                      struct toolrack_error *err),
                          void *user, struct toolrack_error *err) {
     struct dirent **entries = NULL;
+    if (store->dir == NULL) {
+        return 0;
+    }
     CLEANUP(freep) char *folder = mark_path(store, NULL);
     CLEANUP(freep) struct mark *mark = malloc(sizeof *mark);
     if (folder == NULL || mark == NULL) {

@@ -2,7 +2,7 @@
  *
  * A plugin that crashes its host while it is loaded would do so at every start. So the host leaves
  * a mark while it loads one. A mark whose process is no more tells the next start to leave that
- * plugin out, until someone clears it. */
+ * plugin out, until someone clears it. A store in memory has no marks. */
 #pragma once
 
 #include <stdint.h>

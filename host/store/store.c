@@ -113,6 +113,9 @@ static int open_immutable(struct store *store, struct toolrack_error *err) {
 static int open_for_reading(struct store *store, struct toolrack_error *err) {
     struct stat st;
     struct toolrack_error reason;
+    if (store->dir == NULL) {
+        return 0; /* in memory: there is nothing before the first write */
+    }
     if (stat(store->path, &st) < 0) {
         return errno == ENOENT ? 0
                                : error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", store->path,
@@ -200,6 +203,11 @@ static int open_for_writing(struct store *store, struct toolrack_error *err) {
     if (store->writable) {
         return 0;
     }
+    if (store->dir == NULL) {
+        int code = open_file(store, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, err);
+        store->writable = code == 0;
+        return code;
+    }
     /* First: to close a file that was opened as immutable drops the locks of every other
      * descriptor that this process has of it. */
     close_db(store);
@@ -264,8 +272,12 @@ struct store *store_open(const char *state_dir, struct toolrack_error *err) {
         return NULL;
     }
     (void)pthread_mutex_init(&store->lock, NULL);
-    store->dir = strdup(state_dir);
-    if (store->dir == NULL || asprintf(&store->path, "%s/%s", state_dir, STORE_FILE) < 0) {
+    if (state_dir != NULL) {
+        store->dir = strdup(state_dir);
+    }
+    if ((state_dir != NULL && store->dir == NULL) ||
+        (state_dir != NULL ? asprintf(&store->path, "%s/%s", state_dir, STORE_FILE)
+                           : asprintf(&store->path, "the store in memory")) < 0) {
         store->path = NULL;
         store_close(store);
         return NULL;

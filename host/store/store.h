@@ -4,7 +4,8 @@
  * opens, and made when there is first something to keep; a decision is on disk
  * before the function returns. The user's file is never deleted: one that is
  * damaged or of a newer toolrack is left alone, and the host serves without it; one
- * of an older toolrack is upgraded when it is first written to.
+ * of an older toolrack is upgraded when it is first written to. Without a state folder the
+ * database is in memory, made when there is first something to keep, and ends with the store.
  *
  * What else survives has a header of its own: grants.h, approvals.h and pins.h, which
  * consent.h ties together, pending.h, quarantine.h, crashes.h, generations.h, decisions.h,
@@ -38,7 +39,7 @@ struct store;
 
 /** Open the store of a state folder, which need not exist yet.
  *
- * @param state_dir  copied
+ * @param state_dir  copied; NULL: the store is in memory
  * @param err        when the file is there and cannot be used: says so. The store is returned all
  *                   the same; it has no settings and every attempt to keep one fails likewise.
  * @return a store, to be released with store_close(); NULL when out of memory. [any-thread] */

@@ -525,11 +525,9 @@ static void without_a_store_it_is_remembered(void **state) {
     assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), 0);
     assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
     assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), TOOLRACK_E_NOT_FOUND);
-    will_answer(TOOLRACK_APPROVAL_ASK_LATER);
-    assert_int_equal(CALL(.name = "sender"), TOOLRACK_E_CONFIRMATION_REQUIRED);
-    assert_says("no state folder");
-    assert_int_equal(toolrack_resolve(host, "x", TOOLRACK_APPROVAL_DENY, NULL, &err),
-                     TOOLRACK_E_NOT_FOUND);
+    open_with(true, "", false, 0);
+    will_answer(TOOLRACK_APPROVAL_DENY);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED);
 }
 
 /* --------------------------------------------------------- while it is asked */
@@ -716,6 +714,20 @@ static void a_call_waits_for_its_answer(void **state) {
                   "beforehand");
     assert_int_equal(submit_and_wait(&request), TOOLRACK_E_CONFIRMATION_REQUIRED);
     assert_int_equal(atomic_load(&runs), 1);
+}
+
+static void without_a_store_a_call_waits_as_long_as_the_host(void **state) {
+    (void)state;
+    open_with(true, "", false, 0);
+    will_answer(TOOLRACK_APPROVAL_ASK_LATER);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(resolve(id_of_error(), TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
+    assert_int_equal(resolve("x", TOOLRACK_APPROVAL_DENY), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(CALL(.name = "send"), 0);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(count_of(read_list(toolrack_pending)), 1);
+    open_with(true, "", false, 0);
+    assert_int_equal(count_of(read_list(toolrack_pending)), 0);
 }
 
 static const char *wait_for_answer(const char *conversation) {
@@ -1170,6 +1182,7 @@ int main(void) {
             TEST(too_many_are_asked),
             TEST(closing_waits_for_the_answer),
             TEST(a_call_waits_for_its_answer),
+            TEST(without_a_store_a_call_waits_as_long_as_the_host),
             TEST(answers_to_a_call_that_waits),
             TEST(an_answer_from_elsewhere),
             TEST(grants_hold_until_they_expire),

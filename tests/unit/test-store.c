@@ -937,6 +937,12 @@ static void another_process_or_boot_is_not_this_one(void **state) {
 
 /* --------------------------------------------------------------- the file */
 
+static void count_decision(void *user, const struct store_decision *decision) {
+    size_t *count = user;
+    (void)decision;
+    ++*count;
+}
+
 /* Everything there is to read. */
 static int read_all(void) {
     int codes[] = {
@@ -966,6 +972,45 @@ static void a_store_that_is_not_there_is_empty(void **state) {
     assert_int_equal(err.code, 0);
     assert_seen(read_all(), "");
     assert_int_equal(access(db_path, F_OK), -1);
+}
+
+/* Without a folder, for as long as the store. */
+static void a_store_in_memory_ends_with_itself(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        uint64_t mark = 0;
+        store_close(store);
+        store = store_open(NULL, &err);
+        assert_non_null(store);
+        assert_int_equal(err.code, 0);
+        assert_seen(read_all(), "");
+        assert_ok(store_loading_begin(store, "/p/add.so", NOW, &mark, &err));
+        assert_seen(read_unclean(), "");
+        assert_ok(store_loading_clear(store, NULL, &err));
+        assert_ok(store_loading_end(store, mark, &err));
+        assert_ok(disable("off"));
+        assert_ok(grant("wipe", 0));
+        assert_seen(read_all(), "off off -1;wipe 0 ann 1000000;");
+    }
+    assert_int_equal(rmdir(dir), 0); /* nothing was put into any folder */
+    assert_int_equal(mkdir(dir, 0700), 0);
+}
+
+static void a_store_in_memory_keeps_the_newest_decisions(void **state) {
+    (void)state;
+    static struct store_decision rows[STORE_DECISIONS_BATCH];
+    for (size_t i = 0; i < STORE_DECISIONS_BATCH; i++) {
+        rows[i] = (struct store_decision){.time_ms = (int64_t)i, .decision = "allowed"};
+    }
+    store = store_open(NULL, &err);
+    for (int i = 0; i < 10; i++) {
+        assert_ok(store_decisions_add(store, rows, STORE_DECISIONS_BATCH, &err));
+    }
+    size_t count = 0;
+    assert_ok(store_decisions_read(store, &(struct store_decisions_filter){0}, count_decision,
+                                   &count, &err));
+    assert_in_range(count, STORE_DECISIONS_IN_MEMORY_MAX,
+                    STORE_DECISIONS_IN_MEMORY_MAX + STORE_DECISIONS_BATCH);
 }
 
 static void see_default(void *user, const struct store_default *chosen) {
@@ -1802,6 +1847,8 @@ int main(void) {
             WITH_FOLDER(a_load_that_ends_its_process_is_told_until_cleared),
             WITH_FOLDER(another_process_or_boot_is_not_this_one),
             WITH_FOLDER(a_store_that_is_not_there_is_empty),
+            WITH_FOLDER(a_store_in_memory_ends_with_itself),
+            WITH_FOLDER(a_store_in_memory_keeps_the_newest_decisions),
             WITH_FOLDER(a_store_is_for_its_user_alone),
             WITH_FOLDER(a_name_has_one_default),
             WITH_FOLDER(a_file_of_the_first_form_is_upgraded_when_written_to),
