@@ -3,6 +3,7 @@
 
 #include "api/host.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "registry/document.h"
 
@@ -45,7 +46,7 @@ int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
                      struct toolrack_error *err) {
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
-    int code = store_pending_read(host->store, consent_now_s(), add_pending, &listing, err);
+    int code = store_pending_read(host->store, clock_wall_s(), add_pending, &listing, err);
     if (code < 0) {
         yyjson_mut_doc_free(listing.doc);
         return code;
@@ -114,7 +115,7 @@ static int resolve(struct toolrack *host, struct waiting *waiting, enum store_an
                          "'%s@%s' is not here any more; allow the call once, or deny it",
                          waiting->tool, waiting->version != NULL ? waiting->version : "");
     }
-    int code = store_pending_resolve(host->store, waiting->id, answer, who, consent_now_s(), err);
+    int code = store_pending_resolve(host->store, waiting->id, answer, who, clock_wall_s(), err);
     if (code == 0 && is_lasting(answer) && tool != NULL) {
         /* What holds for more than the one call is an approval of the tool as it is now. */
         code = permission_approve(
@@ -134,7 +135,7 @@ int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approv
                          "an approval is resolved by allowing or denying the call");
     }
     who = who != NULL && who[0] != '\0' ? who : "api";
-    int code = store_pending_read(host->store, consent_now_s(), find_waiting, &waiting, err);
+    int code = store_pending_read(host->store, clock_wall_s(), find_waiting, &waiting, err);
     if (code == 0) {
         code = resolve(host, &waiting, answer, who, err);
     }

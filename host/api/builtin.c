@@ -1,10 +1,10 @@
 #include "api/builtin.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "api/host.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "toolrack/plugin.h"
 
 /* Its arguments: to see what a model sends. */
@@ -15,17 +15,14 @@ static tr_status run_echo(struct tr_call *call, void *host) {
 
 static tr_status run_current_time(struct tr_call *call, void *host) {
     (void)host;
-    struct timespec now;
-    struct tm tm;
-    char text[32];
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (gmtime_r(&now.tv_sec, &tm) == NULL ||
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0) {
+    char text[CLOCK_TEXT_ROOM];
+    int64_t now_ms = clock_wall_ms();
+    if (clock_wall_text(now_ms / 1000, text)[0] == '\0') {
         return tr_fail(call, TR_FAILED, NULL, "the system's clock shows no date");
     }
     (void)tr_put_object(call, NULL);
     (void)tr_put_string(call, "utc", text);
-    (void)tr_put_i64(call, "unix_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    (void)tr_put_i64(call, "unix_ms", now_ms);
     return tr_put_end(call);
 }
 

@@ -9,16 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/host.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/utf8.h"
-
-int64_t consent_now_s(void) {
-    return (int64_t)time(NULL);
-}
 
 /* ------------------------------------------------------------------- texts */
 
@@ -216,7 +212,7 @@ bool consent_is_granted(struct toolrack *host, const struct toolrack_tool *tool,
     struct consents *consents = &host->consents;
     const char *name = toolrack_tool_name(tool);
     bool granted = false;
-    int64_t now_s = consent_now_s();
+    int64_t now_s = clock_wall_s();
     (void)pthread_mutex_lock(&consents->lock);
     for (size_t i = 0; !granted && i < consents->grant_count; i++) {
         const struct store_grant *grant = &consents->grants[i];
@@ -408,7 +404,7 @@ static bool addition_make(struct addition *addition, struct toolrack_tool *const
         struct store_pin pin;
         pin_make(tools[i]->reg, &pin);
         pin.who = who;
-        pin.approved_s = consent_now_s();
+        pin.approved_s = clock_wall_s();
         ok = pin_copy(&pin, &addition->pins[addition->pin_count++]) && ok;
     }
     ok = (grant == NULL || grant_copy(grant, &addition->grant)) && ok;
@@ -473,7 +469,7 @@ int consent_keep(struct toolrack *host, struct toolrack_tool *const *tools, size
 int consent_withdraw(struct toolrack *host, const char *selector, struct toolrack_error *err) {
     struct consents *consents = &host->consents;
     (void)pthread_mutex_lock(&consents->writer);
-    int code = store_withdraw(host->store, selector, consent_now_s(), err);
+    int code = store_withdraw(host->store, selector, clock_wall_s(), err);
     if (code == 0) {
         (void)pthread_mutex_lock(&consents->lock);
         remove_selected(consents, selector);
@@ -525,7 +521,7 @@ static void take_pin(void *user, const struct store_pin *kept) {
 
 int consents_read(struct toolrack *host, struct toolrack_error *err) {
     struct reading_kept reading = {.consents = &host->consents};
-    int code = store_read_grants(host->store, consent_now_s(), take_grant, &reading, err);
+    int code = store_read_grants(host->store, clock_wall_s(), take_grant, &reading, err);
     if (code == 0) {
         code = store_approvals_read(host->store, take_approval, &reading, err);
     }

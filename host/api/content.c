@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/host.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 void contents_init(struct contents *contents) {
@@ -206,7 +206,7 @@ static int add_content(struct toolrack *host, struct plugin_file *file, const st
     const char *slash = strrchr(plugin->image_path, '/');
     struct store_generation generation = {.path = file->path,
                                           .staged = slash != NULL ? slash + 1 : plugin->image_path,
-                                          .seen_s = (int64_t)time(NULL)};
+                                          .seen_s = clock_wall_s()};
     memcpy(generation.sha256, plugin->sha256, sizeof generation.sha256);
     return store_generation_add(host->store, &generation, NULL, err);
 }

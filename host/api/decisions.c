@@ -218,16 +218,10 @@ static void add_row(struct toolrack *host, struct store_decision *row) {
     }
 }
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / CLOCK_NS_PER_MS;
-}
-
 void decisions_note(struct toolrack *host, const struct store_decision *decision) {
     log_decision(host, decision);
     struct store_decision timed = *decision;
-    timed.time_ms = now_ms();
+    timed.time_ms = clock_wall_ms();
     struct store_decision *row = copy_row(&timed);
     (void)pthread_mutex_lock(&host->decisions.lock);
     add_row(host, row);

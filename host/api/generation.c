@@ -5,11 +5,11 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/content.h"
 #include "api/host.h"
 #include "api/retire.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/crashes.h"
 #include "store/loading.h"
@@ -406,8 +406,7 @@ static void keep_bundle(struct toolrack *host, const struct generation *generati
                         const struct crew_death *death) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct toolrack_error err;
-    struct store_crash crash = {.plugin = generation->desc->plugin->id,
-                                .time_s = (int64_t)time(NULL)};
+    struct store_crash crash = {.plugin = generation->desc->plugin->id, .time_s = clock_wall_s()};
     write_bundle(generation, death, crash.time_s, &text);
     crash.bundle = text.data;
     int code = text.failed ? error_oom(&err) : store_crash_add(host->store, &crash, NULL, &err);
@@ -454,8 +453,8 @@ static void loading(void *user, struct plugin *plugin, bool begins) {
     struct toolrack_error err;
     int code = 0;
     if (begins) {
-        code = store_loading_begin(host->store, plugin->path, (int64_t)time(NULL),
-                                   &generation->mark, &err);
+        code = store_loading_begin(host->store, plugin->path, clock_wall_s(), &generation->mark,
+                                   &err);
         generation->marked = code == 0;
     } else if (generation->marked) {
         generation->marked = false;

@@ -4,6 +4,7 @@
 #include "api/host.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "registry/document.h"
 
@@ -122,7 +123,7 @@ int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, co
                          "a grant lasts at most %llu seconds, or for ever with 0",
                          (unsigned long long)GRANT_SECONDS_MAX);
     }
-    int64_t now_s = consent_now_s();
+    int64_t now_s = clock_wall_s();
     const struct store_grant grant = {.selector = selected.selector,
                                       .expires_s = seconds != 0 ? now_s + (int64_t)seconds : 0,
                                       .who = who_or_api(who),
@@ -212,7 +213,7 @@ int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct to
     struct consents *consents = &host->consents;
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
-    int64_t now_s = consent_now_s();
+    int64_t now_s = clock_wall_s();
     add_configured(&listing, &host->config);
     (void)pthread_mutex_lock(&consents->lock);
     for (size_t i = 0; i < consents->grant_count; i++) {

@@ -20,6 +20,3 @@ struct health_outcome {
 /** Take note of calls, in the order in which they ended. What cannot be kept is an error in the
  * log. [any-thread] */
 void healths_note(struct toolrack *host, const struct health_outcome *outcomes, size_t count);
-
-/** Milliseconds since 1970. */
-int64_t healths_now_ms(void);

@@ -6,6 +6,7 @@
 #include "api/host.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "choose/health.h"
 #include "registry/document.h"
@@ -64,7 +65,7 @@ int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64
                                             .good = good,
                                             .call = call,
                                             .who = who_or_api(who),
-                                            .time_ms = healths_now_ms()};
+                                            .time_ms = clock_wall_ms()};
     int code = call != 0 ? check_call(host, tool, call, err) : 0;
     if (code < 0) {
         error_set_tool(err, feedback.tool);
@@ -113,7 +114,7 @@ int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *na
     }
     const struct store_mark new = {.selector = selector_of(tool, name, &arena),
                                    .list = list_of(mark),
-                                   .since_ms = healths_now_ms(),
+                                   .since_ms = clock_wall_ms(),
                                    .who = who_or_api(who),
                                    .why = why};
     code = new.selector == NULL ? error_oom(err)

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/host.h"
 #include "api/reload.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/loading.h"
 
@@ -35,16 +35,12 @@ static void tell_troubles(struct toolrack *host, const struct scan *scan) {
 
 static void describe(const struct store_unclean *unclean, const char *plugin_id, char *reason,
                      size_t room) {
-    char moment[32] = "";
-    struct tm tm;
-    time_t since = (time_t)unclean->since_s;
-    if (gmtime_r(&since, &tm) != NULL) {
-        (void)strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    }
+    char moment[CLOCK_TEXT_ROOM];
     (void)snprintf(reason, room,
                    "process %lld ended at %s while it loaded plugin '%s', so it is left out; "
                    "'toolrack reload %s' or 'toolrack release %s' lets it run again",
-                   (long long)unclean->pid, moment, plugin_id, plugin_id, plugin_id);
+                   (long long)unclean->pid, clock_wall_text(unclean->since_s, moment), plugin_id,
+                   plugin_id, plugin_id);
 }
 
 /* Whether the file was changed after the mark was left: what is there now has not been tried. */
@@ -117,13 +113,12 @@ static int open_file(struct toolrack *host, const struct scan_file *scanned, int
 
 static int register_files(struct toolrack *host, const struct scan *scan,
                           struct toolrack_error *err) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
+    int64_t now_ns = clock_wall_ns();
     struct plugin **plugins = calloc(scan->file_count + 1, sizeof(struct plugin *));
     size_t count = 0;
     int code = plugins == NULL ? error_oom(err) : 0;
     for (size_t i = 0; code == 0 && i < scan->file_count; i++) {
-        code = open_file(host, &scan->files[i], identity_time_ns(now), &plugins[count], err);
+        code = open_file(host, &scan->files[i], now_ns, &plugins[count], err);
         count += plugins[count] != NULL;
     }
     if (code == 0) {

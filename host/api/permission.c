@@ -11,6 +11,7 @@
 
 #include "api/host.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -110,7 +111,7 @@ int permission_approve(struct toolrack *host, struct toolrack_tool *tool, const 
                                             .version = toolrack_tool_version(tool),
                                             .conversation = conversation,
                                             .who = who,
-                                            .approved_s = consent_now_s()};
+                                            .approved_s = clock_wall_s()};
     int code = consent_keep(host, &tool, 1, NULL, &approval, who, err);
     if (code < 0) {
         return code;
@@ -185,7 +186,7 @@ static int read_arguments(struct deciding *deciding, const char *text, size_t le
 /* ----------------------------------------------------------------- waiting */
 
 static struct store_pending pending_of(const struct deciding *deciding) {
-    int64_t now_s = consent_now_s();
+    int64_t now_s = clock_wall_s();
     return (struct store_pending){.tool = toolrack_tool_name(deciding->tool),
                                   .version = toolrack_tool_version(deciding->tool),
                                   .arguments = deciding->arguments,

@@ -62,9 +62,6 @@ void consents_finish(struct consents *consents);
 /** Take over what the store has kept. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 int consents_read(struct toolrack *host, struct toolrack_error *err);
 
-/** Seconds since 1970. */
-int64_t consent_now_s(void);
-
 /** Keep that tools are approved as they are now: all or nothing, durable on return. They are
  * pinned, and what was held runs again.
  *

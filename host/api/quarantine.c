@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/host.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "plugin/build_id.h"
 #include "store/crashes.h"
@@ -115,7 +115,7 @@ int quarantines_add(struct toolrack *host, const char *plugin_id, const uint8_t 
     }
     struct store_quarantine kept = {.plugin = plugin_id,
                                     .reason = reason,
-                                    .since_s = (int64_t)time(NULL),
+                                    .since_s = clock_wall_s(),
                                     .crash_count = crashes};
     memcpy(kept.sha256, sha256, sizeof kept.sha256);
     return store_quarantine_set(host->store, &kept, err);
@@ -169,7 +169,7 @@ static void read_build_id(const char *path, char ret[2 * BUILD_ID_MAX + 1]) {
 size_t quarantines_recent_crashes(struct toolrack *host, const struct plugin *plugin,
                                   uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]) {
     struct toolrack_error unheard; /* what cannot be read does not count */
-    struct recent recent = {.plugin = plugin->desc->plugin->id, .now_s = (int64_t)time(NULL)};
+    struct recent recent = {.plugin = plugin->desc->plugin->id, .now_s = clock_wall_s()};
     recent.since_s = recent.now_s - (int64_t)(window_ms / 1000) - 1;
     if (plugin->path != NULL) { /* else it is known by its id alone: generation.c */
         read_build_id(plugin->image_path, recent.build_id);

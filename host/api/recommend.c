@@ -7,6 +7,7 @@
 #include "api/health.h"
 #include "api/host.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "choose/health.h"
 #include "choose/match.h"
@@ -286,7 +287,7 @@ int toolrack_recommend(struct toolrack *host, const struct toolrack_recommend_op
     if (options != NULL) {
         memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
     }
-    CLEANUP(candidates_finish) struct candidates candidates = {.now_ms = healths_now_ms()};
+    CLEANUP(candidates_finish) struct candidates candidates = {.now_ms = clock_wall_ms()};
     bool has_task = taken.task != NULL && taken.task[0] != '\0';
     int code = find_candidates(host, &candidates, err);
     if (code == 0) {

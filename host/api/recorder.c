@@ -424,12 +424,6 @@ static void batch_finish(struct batch *batch) {
     arena_finish(&batch->arena);
 }
 
-static int64_t now_ns(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * CLOCK_NS_PER_S + now.tv_nsec;
-}
-
 static int64_t time_ms(const struct batch *batch, uint64_t monotonic_ns) {
     return (batch->since_ns + (int64_t)monotonic_ns) / CLOCK_NS_PER_MS;
 }
@@ -720,8 +714,7 @@ static int write_rows(struct toolrack *host, const struct batch *batch,
     uint32_t days = host->config.log_days != 0 ? host->config.log_days : RECORDER_DAYS_DEFAULT;
     uint32_t megabytes = host->config.log_megabytes != 0 ? host->config.log_megabytes
                                                          : RECORDER_MEGABYTES_DEFAULT;
-    const struct store_calls_limits limits = {.since_ms = now_ns() / CLOCK_NS_PER_MS -
-                                                          days * MS_PER_DAY,
+    const struct store_calls_limits limits = {.since_ms = clock_wall_ms() - days * MS_PER_DAY,
                                               .bytes = megabytes * BYTES_PER_MB};
     if (batch->no_memory) {
         return error_oom(err);
@@ -791,7 +784,7 @@ static void note_health(struct toolrack *host, const struct batch *batch) {
 /* One batch. Caller holds write_lock. */
 static int write_batch(struct toolrack *host, bool *ret_more, struct toolrack_error *err) {
     CLEANUP(batch_finish)
-    struct batch batch = {.since_ns = now_ns() - (int64_t)clock_now_ns()};
+    struct batch batch = {.since_ns = clock_wall_ns() - (int64_t)clock_now_ns()};
     *ret_more = false;
     batch.calls = malloc(RECORDER_BATCH_MAX * sizeof *batch.calls);
     if (batch.calls == NULL) {
@@ -829,7 +822,7 @@ int recorder_flush(struct toolrack *host, struct toolrack_error *err) {
 void recorder_read(struct toolrack *host,
                    void (*visit)(void *user, const struct store_usage *usage), void *user) {
     CLEANUP(batch_finish)
-    struct batch batch = {.since_ns = now_ns() - (int64_t)clock_now_ns()};
+    struct batch batch = {.since_ns = clock_wall_ns() - (int64_t)clock_now_ns()};
     (void)pthread_mutex_lock(&host->recorder.write_lock);
     take_usage(&host->recorder, &batch);
     for (size_t i = 0; i < batch.usage_count; i++) {

@@ -13,6 +13,7 @@
 #include "api/content.h"
 #include "api/host.h"
 #include "api/retire.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "files/folder.h"
 #include "store/loading.h"
@@ -363,9 +364,7 @@ static bool serves_already(const struct reload *reload) {
 
 /* A change within the time that a file system's clock stands still may not show in the identity. */
 static bool has_settled(const struct file_identity *identity) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return identity_time_ns(now) - identity->ctime_ns > SCAN_SETTLE_NS;
+    return clock_wall_ns() - identity->ctime_ns > SCAN_SETTLE_NS;
 }
 
 /* Read and check the copy. False: there is nothing in it that could serve. */

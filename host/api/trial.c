@@ -233,9 +233,8 @@ static int load(struct trial *trial, struct toolrack_error *err) {
 static int try_marked(struct trial *trial, struct toolrack_error *err) {
     struct toolrack *host = trial->host;
     uint64_t mark = 0;
-    bool marked =
-            !trial->plugin->isolated && store_loading_begin(host->store, trial->plugin->path,
-                                                            (int64_t)time(NULL), &mark, NULL) == 0;
+    bool marked = !trial->plugin->isolated && store_loading_begin(host->store, trial->plugin->path,
+                                                                  clock_wall_s(), &mark, NULL) == 0;
     int code = try_tools(trial, err);
     if (marked) {
         (void)store_loading_end(host->store, mark, NULL);

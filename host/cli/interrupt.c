@@ -52,10 +52,8 @@ void interrupt_wait(uint32_t ms_max) {
         (void)sem_wait(&wake);
         return;
     }
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)(ms_max % 1000 * CLOCK_NS_PER_MS);
-    until.tv_sec += ms_max / 1000 + until.tv_nsec / (long)CLOCK_NS_PER_S;
-    until.tv_nsec %= (long)CLOCK_NS_PER_S;
+    /* The semaphore's clock is the wall clock. */
+    struct timespec until =
+            clock_timespec((uint64_t)clock_wall_ns() + (uint64_t)ms_max * CLOCK_NS_PER_MS);
     (void)sem_timedwait(&wake, &until);
 }

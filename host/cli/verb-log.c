@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -54,7 +55,7 @@ static int read_since(const char *text, int64_t *ret_ms, struct toolrack_error *
                          "2026-01-31 or 2026-01-31T18:00, not \"%s\"",
                          text);
     }
-    *ret_ms = ((int64_t)time(NULL) - seconds) * MS_PER_S;
+    *ret_ms = (clock_wall_s() - seconds) * MS_PER_S;
     return 0;
 }
 

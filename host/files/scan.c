@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "files/cache.h"
@@ -519,12 +520,7 @@ static void save_cache(struct scanner *scanner, uint32_t tag) {
 static int scanner_init(struct scanner *scanner, const struct scan_options *options,
                         struct toolrack_error *err) {
     *scanner = (struct scanner){.options = options};
-    int64_t now_ns = options->time_ns;
-    if (now_ns == 0) {
-        struct timespec now;
-        (void)clock_gettime(CLOCK_REALTIME, &now);
-        now_ns = identity_time_ns(now);
-    }
+    int64_t now_ns = options->time_ns != 0 ? options->time_ns : clock_wall_ns();
     scanner->settled_ns = now_ns - SCAN_SETTLE_NS;
     scanner->scan = calloc(1, sizeof *scanner->scan);
     scanner->listed =

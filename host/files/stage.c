@@ -28,6 +28,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "plugin/descriptor.h"
 
@@ -604,9 +605,7 @@ static bool is_unchanged(const struct copying *copying) {
 }
 
 static bool is_young(const struct file_identity *identity) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return identity_time_ns(now) - identity->ctime_ns < STAGE_YOUNG_NS;
+    return clock_wall_ns() - identity->ctime_ns < STAGE_YOUNG_NS;
 }
 
 static int copy_bytes(struct copying *copying, uint8_t ret_hash[STAGE_HASH_SIZE],

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "worker/crash.h"
 
@@ -74,12 +74,8 @@ static void add_hex(struct buf *out, const char *name, const unsigned char *byte
 }
 
 static void add_time(struct buf *out, int64_t time_s) {
-    char text[64];
-    struct tm parts;
-    time_t time = (time_t)time_s;
-    bool known = gmtime_r(&time, &parts) != NULL &&
-                 strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) > 0;
-    add_member(out, "time", known ? text : NULL);
+    char text[CLOCK_TEXT_ROOM];
+    add_member(out, "time", clock_wall_text(time_s, text)[0] != '\0' ? text : NULL);
 }
 
 static void add_end(struct buf *out, const struct crash_bundle *bundle) {

@@ -30,12 +30,15 @@
 /* Seconds since 1970 as the host sees them. */
 static _Atomic time_t now_s = 1000000;
 
-time_t __wrap_time(time_t *ret);
-time_t __wrap_time(time_t *ret) {
-    if (ret != NULL) {
-        *ret = atomic_load(&now_s);
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret) {
+    if (clock == CLOCK_REALTIME) {
+        *ret = (struct timespec){.tv_sec = atomic_load(&now_s)};
+        return 0;
     }
-    return atomic_load(&now_s);
+    return __real_clock_gettime(clock, ret);
 }
 
 /* ------------------------------------------------------------------- tools */

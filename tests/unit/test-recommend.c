@@ -12,6 +12,7 @@
 
 #include "api/health.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "choose/health.h"
 #include "choose/match.h"
 #include "choose/recommend.h"
@@ -395,7 +396,7 @@ static void note_frail(int code, int64_t ago_ms) {
     const struct health_outcome outcome = {.tool = "frail",
                                            .version = "1.0.0",
                                            .code = code,
-                                           .ended_ms = healths_now_ms() - ago_ms};
+                                           .ended_ms = clock_wall_ms() - ago_ms};
     healths_note(host, &outcome, 1);
 }
 

@@ -204,7 +204,7 @@ static void read_retry_after(CURL *easy, struct http_response *response) {
     struct curl_header *header = NULL;
     if (curl.easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
         response->has_retry_after =
-                retry_after(header->value, time(NULL), &response->retry_after_ms);
+                retry_after(header->value, (time_t)clock_wall_s(), &response->retry_after_ms);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 struct transcript {
@@ -22,7 +23,7 @@ struct transcript {
 };
 
 void transcript_id(char ret[TRANSCRIPT_ID_ROOM]) {
-    time_t now = time(NULL);
+    time_t now = (time_t)clock_wall_s();
     struct tm parts;
     (void)gmtime_r(&now, &parts);
     uint64_t number = (uint64_t)getpid();
@@ -134,13 +135,10 @@ const char *transcript_path(const struct transcript *transcript) {
 /* ------------------------------------------------------------------- lines */
 
 static void add_time(struct buf *line) {
-    struct timespec now;
-    struct tm parts;
-    char text[32];
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)gmtime_r(&now.tv_sec, &parts);
-    (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-    buf_printf(line, "\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+    char text[CLOCK_TEXT_ROOM];
+    int64_t now_ms = clock_wall_ms();
+    size_t seconds = strcspn(clock_wall_text(now_ms / 1000, text), "Z");
+    buf_printf(line, "\"time\":\"%.*s.%03dZ\"", (int)seconds, text, (int)(now_ms % 1000));
 }
 
 /* Text of JSON on one line: a line end in it can only be white space between its parts. */
