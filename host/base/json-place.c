@@ -5,6 +5,7 @@
 #include <string.h>
 #include <yyjson.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -160,7 +161,7 @@ static bool enter_member(struct walk *walk, const char *token, size_t token_leng
 static bool enter_item(struct walk *walk, const char *token, size_t token_length) {
     char number[24];
     char *end = NULL;
-    if (token_length == 0 || token_length >= sizeof number || token[0] < '0' || token[0] > '9') {
+    if (token_length == 0 || token_length >= sizeof number || !ascii_is_digit(token[0])) {
         return false;
     }
     memcpy(number, token, token_length);

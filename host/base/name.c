@@ -1,19 +1,15 @@
 #include "base/name.h"
 
-#include <ctype.h>
 #include <string.h>
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+#include "base/ascii.h"
 
 bool name_valid(const char *name) {
-    if (!is_letter(name[0])) {
+    if (!ascii_is_word_start(name[0])) {
         return false;
     }
     for (size_t i = 1; name[i] != '\0'; i++) {
-        bool allowed = is_letter(name[i]) || (name[i] >= '0' && name[i] <= '9') || name[i] == '-';
-        if (!allowed || i == NAME_LENGTH_MAX) {
+        if ((!ascii_is_word(name[i]) && name[i] != '-') || i == NAME_LENGTH_MAX) {
             return false;
         }
     }
@@ -25,14 +21,18 @@ static unsigned min_of(unsigned a, unsigned b) {
 }
 
 static bool same_letter(char a, char b) {
-    return tolower((unsigned char)a) == tolower((unsigned char)b);
+    return ascii_lower(a) == ascii_lower(b);
 }
 
-/* Optimal string alignment over three rows: the last two and the one being filled. */
-unsigned name_distance(const char *a, const char *b, unsigned max) {
+/* How many edits lead from `a` to `b`; `max` + 1 when more than `max`. Optimal string alignment
+ * over three rows: the last two and the one being filled. */
+static unsigned distance(const char *a, const char *b, unsigned max) {
     size_t a_length = strnlen(a, NAME_LENGTH_MAX);
     size_t b_length = strnlen(b, NAME_LENGTH_MAX);
     unsigned rows[3][NAME_LENGTH_MAX + 1];
+    if (a_length > b_length + max || b_length > a_length + max) {
+        return max + 1;
+    }
     for (size_t j = 0; j <= b_length; j++) {
         rows[0][j] = (unsigned)j;
     }
@@ -51,4 +51,29 @@ unsigned name_distance(const char *a, const char *b, unsigned max) {
         }
     }
     return min_of(rows[a_length % 3][b_length], max + 1);
+}
+
+struct nearest nearest_to(const char *typed) {
+    size_t length = strlen(typed);
+    return (struct nearest){.typed = typed, .edits_end = length < 4 ? 2 : length < 8 ? 3 : 4};
+}
+
+bool nearest_try(struct nearest *nearest, const char *candidate) {
+    if (nearest->edits_end == 0) {
+        return false;
+    }
+    size_t length = strlen(nearest->typed);
+    size_t same = 0;
+    while (same < length && same_letter(nearest->typed[same], candidate[same])) {
+        same++;
+    }
+    bool first_word = same == length && (candidate[same] == '_' || candidate[same] == '-');
+    unsigned edits = first_word ? 1 : distance(nearest->typed, candidate, nearest->edits_end - 1);
+    /* As many edits as characters turn anything into anything. */
+    if (edits >= nearest->edits_end || edits >= length || edits >= strlen(candidate)) {
+        return false;
+    }
+    nearest->name = candidate;
+    nearest->edits_end = edits;
+    return true;
 }

@@ -36,6 +36,23 @@ static inline uint32_t name_hash(const char *name, size_t length) {
     return (uint32_t)name_mix(hash, rest);
 }
 
-/** How many single-character edits (insert, delete, replace, swap of neighbours) lead from `a` to
- * `b`, case aside; `max` + 1 when more than `max`. Only the first NAME_LENGTH_MAX bytes count. */
-unsigned name_distance(const char *a, const char *b, unsigned max);
+/** The search for the name that a mistyped one was probably meant to be:
+ *
+ *     struct nearest nearest = nearest_to(typed);
+ *     nearest_try(&nearest, candidate);               of each candidate
+ *     if (nearest.name != NULL) ...                   "did you mean"
+ *
+ * A candidate is near when about one character in three is wrong at most (inserted, deleted,
+ * replaced or swapped with its neighbour; case does not count), or when the typed name is its first
+ * word ("memory" of "memory_mb"), which counts as one. Of equally near candidates the first wins.
+ * Only the first NAME_LENGTH_MAX bytes count. */
+struct nearest {
+    const char *typed;  /**< borrowed */
+    const char *name;   /**< the nearest candidate so far, borrowed; NULL: none is near */
+    unsigned edits_end; /**< a better candidate has fewer edits than this */
+};
+
+struct nearest nearest_to(const char *typed);
+
+/** Returns whether the candidate is the nearest so far. */
+bool nearest_try(struct nearest *nearest, const char *candidate);

@@ -3,17 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_word(char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
-}
+#include "base/ascii.h"
 
 static bool all_digits(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
-        if (!is_digit(text[i])) {
+        if (!ascii_is_digit(text[i])) {
             return false;
         }
     }
@@ -23,7 +17,7 @@ static bool all_digits(const char *text, size_t length) {
 /* Step over one number without leading zeros. */
 static bool skip_number(const char **at) {
     const char *start = *at;
-    while (is_digit(**at)) {
+    while (ascii_is_digit(**at)) {
         (*at)++;
     }
     return *at > start && (*at - start == 1 || *start != '0');
@@ -33,7 +27,7 @@ static bool skip_number(const char **at) {
 static bool skip_words(const char **at, bool strict_numbers) {
     for (;;) {
         const char *start = *at;
-        while (is_word(**at)) {
+        while (ascii_is_alnum(**at) || **at == '-') {
             (*at)++;
         }
         size_t length = (size_t)(*at - start);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -25,17 +26,9 @@ struct word {
     size_t length;
 };
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool is_upper(char c) {
-    return c >= 'A' && c <= 'Z';
-}
-
 /* Bytes of other characters than ASCII are parts of words. */
 static bool is_part(char c) {
-    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || (c & 0x80) != 0;
+    return ascii_is_alnum(c) || (c & 0x80) != 0;
 }
 
 /* "files" is "file"; "class" and "gas" stay as they are. */
@@ -54,11 +47,11 @@ static bool next_word(const char **text, struct word *ret) {
     }
     ret->length = 0;
     for (const char *start = at; is_part(*at); at++) {
-        if (at > start && is_upper(*at) && !is_upper(at[-1])) {
+        if (at > start && ascii_is_upper(*at) && !ascii_is_upper(at[-1])) {
             break;
         }
         if (ret->length < sizeof ret->text) {
-            ret->text[ret->length++] = lower(*at);
+            ret->text[ret->length++] = ascii_lower(*at);
         }
     }
     *text = at;

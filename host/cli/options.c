@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/name.h"
-
-/* A wrong name this many edits away or fewer is taken for a slip. */
-#define SLIP_EDITS_MAX 2u
 
 #define MEMBER(member) offsetof(struct options, member)
 
@@ -48,30 +46,14 @@ static const struct option_spec *find_in(const struct option_spec *table, const 
     return NULL;
 }
 
-/* The candidate nearest to what was typed, as far as a slip may lead. */
-struct nearest {
-    const char *typed;
-    const char *best;
-    unsigned edits;
-};
-
-static void nearest_try(struct nearest *nearest, const char *candidate) {
-    unsigned edits = name_distance(nearest->typed, candidate, SLIP_EDITS_MAX);
-    if (edits <= SLIP_EDITS_MAX && edits < strlen(candidate) &&
-        (nearest->best == NULL || edits < nearest->edits)) {
-        nearest->best = candidate;
-        nearest->edits = edits;
-    }
-}
-
 int options_unknown_verb(const struct verb *verbs, const char *name, struct toolrack_error *err) {
-    struct nearest nearest = {.typed = name};
+    struct nearest nearest = nearest_to(name);
     for (const struct verb *verb = verbs; verb->name != NULL; verb++) {
-        nearest_try(&nearest, verb->name);
+        (void)nearest_try(&nearest, verb->name);
     }
-    if (nearest.best != NULL) {
+    if (nearest.name != NULL) {
         return error_set(err, TOOLRACK_E_INVALID, "there is no verb \"%s\"; did you mean \"%s\"?",
-                         name, nearest.best);
+                         name, nearest.name);
     }
     return error_set(err, TOOLRACK_E_INVALID,
                      "there is no verb \"%s\"; 'toolrack help' lists the verbs", name);
@@ -83,17 +65,17 @@ static int unknown_option(const struct verb *verb, const char *name, size_t leng
     size_t typed_length = length < NAME_LENGTH_MAX ? length : NAME_LENGTH_MAX;
     memcpy(typed, name, typed_length);
     typed[typed_length] = '\0';
-    struct nearest nearest = {.typed = typed};
+    struct nearest nearest = nearest_to(typed);
     const struct option_spec *tables[] = {options_global, verb != NULL ? verb->options : NULL};
     for (size_t i = 0; i < 2; i++) {
         for (const struct option_spec *o = tables[i]; o != NULL && o->name != NULL; o++) {
-            nearest_try(&nearest, o->name);
+            (void)nearest_try(&nearest, o->name);
         }
     }
     const char *where = verb != NULL ? verb->name : "toolrack before the verb";
-    if (nearest.best != NULL) {
+    if (nearest.name != NULL) {
         return error_set(err, TOOLRACK_E_INVALID, "%s has no option --%s; did you mean --%s?",
-                         where, typed, nearest.best);
+                         where, typed, nearest.name);
     }
     return error_set(err, TOOLRACK_E_INVALID,
                      "%s has no option --%s; 'toolrack help%s%s' lists them", where, typed,
@@ -102,7 +84,7 @@ static int unknown_option(const struct verb *verb, const char *name, size_t leng
 
 bool options_number(const char *text, long long min, long long max, long long *ret) {
     const char *digits = text + (text[0] == '-' || text[0] == '+');
-    if (digits[0] < '0' || digits[0] > '9') {
+    if (!ascii_is_digit(digits[0])) {
         return false;
     }
     char *end = NULL;
@@ -246,8 +228,7 @@ static bool is_option(const char *word) {
 
 /* -x for any x but a digit: there are no short options but -h, and "-" and -5 are words. */
 static bool is_short(const char *word) {
-    return word[0] == '-' && word[1] != '\0' && word[1] != '-' &&
-           !(word[1] >= '0' && word[1] <= '9');
+    return word[0] == '-' && word[1] != '\0' && word[1] != '-' && !ascii_is_digit(word[1]);
 }
 
 static int read_all(const struct verb *verbs, struct reader *reader, struct options *options,

@@ -179,16 +179,11 @@ static int read_trust(const struct reading *reading, size_t at, yyjson_val *valu
 
 /* The one of the known keys that was probably meant, or NULL. */
 static const char *nearest_of(const char *const *known, const char *key) {
-    const char *nearest = NULL;
-    unsigned best = 4;
+    struct nearest nearest = nearest_to(key);
     for (; *known != NULL; known++) {
-        unsigned distance = name_distance(key, *known, best);
-        if (distance < best) {
-            best = distance;
-            nearest = *known;
-        }
+        (void)nearest_try(&nearest, *known);
     }
-    return nearest;
+    return nearest.name;
 }
 
 static bool is_known(const char *const *known, const char *key) {

@@ -71,17 +71,12 @@ static void no_memory(const struct reader *reader) {
 }
 
 /* The known key that was probably meant, or NULL. */
-static const char *nearest(const char *key, const struct member *members, size_t count) {
-    const char *found = NULL;
-    unsigned best = 4;
+static const char *nearest_member(const char *key, const struct member *members, size_t count) {
+    struct nearest nearest = nearest_to(key);
     for (size_t i = 0; i < count; i++) {
-        unsigned distance = name_distance(key, members[i].key, best - 1);
-        if (distance < best) {
-            best = distance;
-            found = members[i].key;
-        }
+        (void)nearest_try(&nearest, members[i].key);
     }
-    return found;
+    return nearest.name;
 }
 
 static void say_unknown(const struct reader *reader, const char *parent, const char *key,
@@ -466,9 +461,9 @@ static void check_implementation_keys(const struct reader *reader, const struct 
         const char *text = yyjson_get_str(key);
         if (is_first(reader, "/implementation", value, key, member) && kind->members != NULL &&
             strcmp(text, "type") != 0 && strcmp(text, kind->members) != 0) {
-            say_unknown(
-                    reader, "/implementation", text,
-                    nearest(text, implementation_members, ARRAY_LENGTH(implementation_members)));
+            say_unknown(reader, "/implementation", text,
+                        nearest_member(text, implementation_members,
+                                       ARRAY_LENGTH(implementation_members)));
         }
     }
 }
@@ -615,7 +610,7 @@ static void read_member(struct reader *reader, yyjson_val *key, yyjson_val *valu
             return;
         }
     }
-    say_unknown(reader, "", text, nearest(text, members, ARRAY_LENGTH(members)));
+    say_unknown(reader, "", text, nearest_member(text, members, ARRAY_LENGTH(members)));
 }
 
 static bool has_type(yyjson_val *value, const char *type) {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "format/provider.h"
 
 #define HASH_BYTES  6u
@@ -19,17 +20,8 @@
 /* Of the cleaned name, in front of "_" and the hash. */
 #define KEPT_MAX    (FORMAT_NAME_MAX - HASH_DIGITS - 1)
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 static bool is_taken(const struct provider *provider, char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' ||
-           (c != '\0' && strchr(provider->name_extra, c) != NULL);
-}
-
-static bool is_hash_digit(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    return ascii_is_word(c) || c == '-' || (c != '\0' && strchr(provider->name_extra, c) != NULL);
 }
 
 static bool looks_made(const char *name, size_t length) {
@@ -37,7 +29,7 @@ static bool looks_made(const char *name, size_t length) {
         return false;
     }
     for (size_t i = length - HASH_DIGITS; i < length; i++) {
-        if (!is_hash_digit(name[i])) {
+        if (ascii_hex_value(name[i]) < 0 || ascii_is_upper(name[i])) {
             return false;
         }
     }
@@ -46,7 +38,7 @@ static bool looks_made(const char *name, size_t length) {
 
 static bool will_do(const struct provider *provider, const char *name, size_t length) {
     if (length == 0 || length > FORMAT_NAME_MAX || looks_made(name, length) ||
-        (provider->name_letter_first && !is_letter(name[0]))) {
+        (provider->name_letter_first && !ascii_is_word_start(name[0]))) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
@@ -69,7 +61,7 @@ static size_t clean(const struct provider *provider, const char *name, size_t le
             kept[count++] = taken ? name[i - 1] : '_';
         }
     }
-    if (count == 0 || (provider->name_letter_first && !is_letter(kept[count - 1]))) {
+    if (count == 0 || (provider->name_letter_first && !ascii_is_word_start(kept[count - 1]))) {
         count -= count == KEPT_MAX;
         kept[count++] = '_';
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "format/schema-keyword.h"
 
@@ -226,18 +227,14 @@ static void mend_required(struct rewrite *rewrite, const struct place *place, yy
 
 /* ------------------------------------------------------------------- names */
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 static bool key_will_do(enum provider_keys keys, const char *key, size_t length) {
     if (length == 0 || length > PROVIDER_KEY_MAX ||
-        (keys == KEYS_IDENTIFIER && !is_letter(key[0]))) {
+        (keys == KEYS_IDENTIFIER && !ascii_is_word_start(key[0]))) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
         bool extra = keys == KEYS_ANTHROPIC && (key[i] == '.' || key[i] == '-');
-        if (!is_letter(key[i]) && !(key[i] >= '0' && key[i] <= '9') && !extra) {
+        if (!ascii_is_word(key[i]) && !extra) {
             return false;
         }
     }

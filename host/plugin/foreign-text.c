@@ -22,9 +22,6 @@
 /* Longest JSON Pointer that is made here: "/arguments/127/items/exclusiveMinimum". */
 #define POINTER_MAX 64u
 
-/* Edits between a member and the one that was meant. */
-#define NEAR_EDITS_MAX 3u
-
 /* ------------------------------------------------------------------- types */
 
 enum place { PLACE_ARGUMENT = 1 << 0, PLACE_ITEM = 1 << 1, PLACE_RESULT = 1 << 2 };
@@ -145,24 +142,11 @@ static int wrong(const struct parsing *parsing, const char *member, const char *
     return code;
 }
 
-struct nearest {
-    const char *key;
-    unsigned edits;
-};
-
-static void consider(struct nearest *nearest, const char *key, yyjson_val *said) {
-    unsigned edits = name_distance(yyjson_get_str(said), key, NEAR_EDITS_MAX);
-    if (edits <= NEAR_EDITS_MAX && (nearest->key == NULL || edits < nearest->edits)) {
-        *nearest = (struct nearest){key, edits};
-    }
-}
-
-static int unknown_member(const struct parsing *parsing, yyjson_val *key,
-                          const struct nearest *nearest) {
-    const char *meant = nearest->key;
-    return wrong(parsing, NULL, "unknown member \"%.*s\"%s%s%s", FINDING_SHOWN_MAX,
-                 yyjson_get_str(key), meant != NULL ? "; did you mean \"" : "",
-                 meant != NULL ? meant : "", meant != NULL ? "\"?" : "");
+static int unknown_member(const struct parsing *parsing, const struct nearest *nearest) {
+    const char *meant = nearest->name;
+    return wrong(parsing, NULL, "unknown member \"%.*s\"%s%s%s", FINDING_SHOWN_MAX, nearest->typed,
+                 meant != NULL ? "; did you mean \"" : "", meant != NULL ? meant : "",
+                 meant != NULL ? "\"?" : "");
 }
 
 /* A copy, which a zero inside would cut. */
@@ -220,7 +204,7 @@ static int read_field(const struct parsing *parsing, const struct member *member
 
 static int read_member(const struct parsing *parsing, yyjson_val *key, yyjson_val *value,
                        enum place place, struct tr_param *param, struct tr_type *type) {
-    struct nearest nearest = {0};
+    struct nearest nearest = nearest_to(yyjson_get_str(key));
     for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
         if ((members[i].places & place) == 0) {
             continue;
@@ -228,9 +212,9 @@ static int read_member(const struct parsing *parsing, yyjson_val *key, yyjson_va
         if (yyjson_equals_str(key, members[i].key)) {
             return read_field(parsing, &members[i], value, param, type);
         }
-        consider(&nearest, members[i].key, key);
+        (void)nearest_try(&nearest, members[i].key);
     }
-    return unknown_member(parsing, key, &nearest);
+    return unknown_member(parsing, &nearest);
 }
 
 static int wrong_type_name(const struct parsing *parsing, yyjson_val *name, enum place place) {
@@ -430,14 +414,14 @@ static int check_members(const struct parsing *parsing, yyjson_val *value) {
     yyjson_val *key;
     yyjson_val *member;
     yyjson_obj_foreach (value, index, count, key, member) {
-        struct nearest nearest = {0};
+        struct nearest nearest = nearest_to(yyjson_get_str(key));
         bool known = false;
         for (size_t i = 0; i < ARRAY_LENGTH(top_members); i++) {
             known = known || yyjson_equals_str(key, top_members[i]);
-            consider(&nearest, top_members[i], key);
+            (void)nearest_try(&nearest, top_members[i]);
         }
         if (!known) {
-            return unknown_member(parsing, key, &nearest);
+            return unknown_member(parsing, &nearest);
         }
     }
     yyjson_val *format = yyjson_obj_get(value, "format");

@@ -5,6 +5,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -17,7 +18,7 @@ static void elsewhere(void) {
 static bool is_symbol(const char *text) {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
     return length > 0 && length <= FOREIGN_SYMBOL_MAX && text[length] == '\0' &&
-           (text[0] < '0' || text[0] > '9');
+           !ascii_is_digit(text[0]);
 }
 
 /* A name with a slash that does not begin with one would be looked for in the folder that the

@@ -6,6 +6,7 @@
  * a model does. */
 #include <string.h>
 
+#include "base/ascii.h"
 #include "plugin/reader.h"
 
 /* Schemas below this depth are not looked at. */
@@ -15,8 +16,7 @@
 static bool is_portable_name(const char *name, size_t length) {
     for (size_t i = 0; i < length; i++) {
         char c = name[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && (i == 0 || c < '0' || c > '9')) {
+        if (!ascii_is_word(c) || (i == 0 && ascii_is_digit(c))) {
             return false;
         }
     }

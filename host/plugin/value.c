@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/name.h"
 #include "base/utf8.h"
 #include "plugin/reader.h"
@@ -133,9 +134,7 @@ static bool is_base64(const char *text, size_t length) {
     }
     for (size_t i = 0; i < length - padding; i++) {
         char c = text[i];
-        bool digit = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                     c == '+' || c == '/';
-        if (!digit) {
+        if (!ascii_is_alnum(c) && c != '+' && c != '/') {
             return false;
         }
     }

@@ -1113,29 +1113,14 @@ struct toolrack_text *registry_definitions(struct registry *registry, enum toolr
     return text;
 }
 
-/* A name is near when about one character in three is off, at most. */
-static unsigned distance_allowed(const char *name) {
-    size_t length = strlen(name);
-    return length < 4 ? 1 : length < 8 ? 2 : 3;
-}
-
 char *registry_suggest(struct registry *registry, const char *name) {
-    unsigned best = distance_allowed(name) + 1;
-    char *found = NULL;
+    struct nearest nearest = nearest_to(name);
     rcu_read_begin();
     const struct snapshot *snapshot = read_current(registry);
-    const char *nearest = NULL;
     for (size_t i = 0; i < snapshot->count; i++) {
-        const char *candidate = toolrack_tool_name(snapshot->by_name[i]);
-        unsigned distance = name_distance(name, candidate, best);
-        if (distance < best) {
-            best = distance;
-            nearest = candidate;
-        }
+        (void)nearest_try(&nearest, toolrack_tool_name(snapshot->by_name[i]));
     }
-    if (nearest != NULL) {
-        found = strdup(nearest);
-    }
+    char *found = nearest.name != NULL ? strdup(nearest.name) : NULL;
     rcu_read_end();
     return found;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "schema/regex.h"
@@ -63,27 +64,11 @@ static void put_code_point(struct ecma *e, uint32_t c) {
     buf_printf(&e->out, "\\x{%x}", c);
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static int hex_digit(char c) {
-    if (is_digit(c)) {
-        return c - '0';
-    }
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Exactly `count` hexadecimal digits. */
 static bool take_hex(struct ecma *e, int count, uint32_t *ret) {
     uint32_t value = 0;
     for (int i = 0; i < count; i++) {
-        int digit = e->at + i < e->end ? hex_digit(e->at[i]) : -1;
+        int digit = e->at + i < e->end ? ascii_hex_value(e->at[i]) : -1;
         if (digit < 0) {
             return false;
         }
@@ -97,8 +82,8 @@ static bool take_hex(struct ecma *e, int count, uint32_t *ret) {
 static bool take_braced_hex(struct ecma *e, uint32_t *ret) {
     uint32_t value = 0;
     const char *start = e->at;
-    while (e->at < e->end && hex_digit(*e->at) >= 0 && value <= CODE_POINT_MAX) {
-        value = value * 16 + (uint32_t)hex_digit(*e->at++);
+    while (e->at < e->end && ascii_hex_value(*e->at) >= 0 && value <= CODE_POINT_MAX) {
+        value = value * 16 + (uint32_t)ascii_hex_value(*e->at++);
     }
     *ret = value;
     return e->at > start && value <= CODE_POINT_MAX && take(e, "}");
@@ -146,16 +131,17 @@ static bool take_character_escape(struct ecma *e, uint32_t *ret, bool *ret_known
     case 'u': return take_unicode_escape(e, ret);
     case '0':
         *ret = 0;
-        return e->at == e->end || !is_digit(*e->at) || refuse(e, "octal escapes are not allowed");
+        return e->at == e->end || !ascii_is_digit(*e->at) ||
+               refuse(e, "octal escapes are not allowed");
     case 'c':
-        if (e->at == e->end || !is_letter(*e->at)) {
+        if (e->at == e->end || !ascii_is_letter(*e->at)) {
             return refuse(e, "\\c needs a letter");
         }
         *ret = (uint32_t)*e->at++ & 31;
         return true;
     default: break;
     }
-    if ((unsigned char)c < 0x80 && !is_letter(c) && !is_digit(c)) {
+    if ((unsigned char)c < 0x80 && !ascii_is_alnum(c)) {
         *ret = (unsigned char)c;
         return true;
     }
@@ -243,8 +229,7 @@ static bool translate_property(struct ecma *e, bool negated) {
         return refuse(e, "\\p needs a name in braces");
     }
     const char *name = e->at;
-    while (e->at < e->end &&
-           (is_letter(*e->at) || is_digit(*e->at) || *e->at == '_' || *e->at == '=')) {
+    while (e->at < e->end && (ascii_is_word(*e->at) || *e->at == '=')) {
         e->at++;
     }
     size_t length = (size_t)(e->at - name);
@@ -285,7 +270,7 @@ static void put_outside_class(struct ecma *e, uint32_t c) {
 }
 
 static bool is_name_character(char c, bool first) {
-    return is_letter(c) || c == '_' || (!first && is_digit(c));
+    return first ? ascii_is_word_start(c) : ascii_is_word(c);
 }
 
 /* `<name>`; copied as it is. pcre2 takes ASCII names only, and so does this. */
@@ -306,7 +291,7 @@ static bool translate_group_name(struct ecma *e) {
 
 static bool translate_back_reference(struct ecma *e) {
     unsigned number = 0;
-    while (e->at < e->end && is_digit(*e->at) && number < REPEAT_MAX) {
+    while (e->at < e->end && ascii_is_digit(*e->at) && number < REPEAT_MAX) {
         number = number * 10 + (unsigned)(*e->at++ - '0');
     }
     e->max_number = number > e->max_number ? number : e->max_number;
@@ -324,7 +309,7 @@ static bool translate_escape(struct ecma *e) {
         e->can_repeat = false;
         return true;
     }
-    if (*e->at >= '1' && *e->at <= '9') {
+    if (ascii_is_digit(*e->at) && *e->at != '0') {
         return translate_back_reference(e);
     }
     if (take(e, "k<")) {
@@ -472,7 +457,7 @@ static bool translate_class(struct ecma *e) {
 static bool take_number(struct ecma *e, unsigned *ret) {
     const char *start = e->at;
     unsigned value = 0;
-    while (e->at < e->end && is_digit(*e->at)) {
+    while (e->at < e->end && ascii_is_digit(*e->at)) {
         value = value > REPEAT_MAX ? value : value * 10 + (unsigned)(*e->at - '0');
         e->at++;
     }
@@ -567,7 +552,7 @@ static bool translate_group_end(struct ecma *e) {
 
 static void translate_literal(struct ecma *e) {
     e->can_repeat = true;
-    if ((unsigned char)*e->at < 0x80 && !is_letter(*e->at) && !is_digit(*e->at)) {
+    if ((unsigned char)*e->at < 0x80 && !ascii_is_alnum(*e->at)) {
         put_code_point(e, (unsigned char)*e->at++);
     } else {
         buf_add_char(&e->out, *e->at++); /* a byte of UTF-8 passes through */

@@ -22,9 +22,6 @@
 /* Properties named when an unknown one is like none of them. */
 #define KNOWN_SHOWN_MAX 8u
 
-/* Edits that still look like a slip: one in short names, more in long ones. */
-#define SLIP_MAX 3u
-
 /* Properties that an unknown one is compared with; each comparison takes microseconds. */
 #define NEAREST_TRIED_MAX 512u
 
@@ -290,24 +287,6 @@ bool explain_missing(struct run *run, yyjson_val *name, yyjson_val *trigger_key)
 
 /* ----------------------------------------------------------------------------- unknown property */
 
-static const struct property *nearest(const struct object_rules *rules, const char *name) {
-    const struct property *best = NULL;
-    size_t length = strlen(name);
-    unsigned max = length <= 3 ? 1 : length <= 6 ? 2 : SLIP_MAX;
-    for (uint32_t i = 0; i < rules->listed && i < NEAREST_TRIED_MAX; i++) {
-        unsigned distance = name_distance(name, rules->properties[i].name, max);
-        /* As many edits as letters would turn it into anything. */
-        if (distance <= max && distance < length && !rules->properties[i].node->never) {
-            best = &rules->properties[i];
-            max = distance == 0 ? 0 : distance - 1;
-            if (distance == 0) {
-                break;
-            }
-        }
-    }
-    return best;
-}
-
 static void add_known(struct text *reason, const struct object_rules *rules) {
     if (rules->listed == 0) {
         text_printf(reason, "; it takes no properties");
@@ -333,10 +312,15 @@ bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_v
     text_add_key(&field, unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key));
     text_printf(&reason, "unknown property ");
     text_add_value(&reason, key);
-    const struct property *meant = nearest(rules, unsafe_yyjson_get_str(key));
-    if (meant != NULL) {
+    struct nearest nearest = nearest_to(unsafe_yyjson_get_str(key));
+    for (uint32_t i = 0; i < rules->listed && i < NEAREST_TRIED_MAX; i++) {
+        if (!rules->properties[i].node->never) {
+            (void)nearest_try(&nearest, rules->properties[i].name);
+        }
+    }
+    if (nearest.name != NULL) {
         text_printf(&reason, "; did you mean ");
-        text_add_quoted(&reason, meant->name, meant->length);
+        text_add_quoted(&reason, nearest.name, strlen(nearest.name));
         text_printf(&reason, "?");
     } else if (rules->pattern_count == 0) {
         add_known(&reason, rules);

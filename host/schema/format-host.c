@@ -1,22 +1,19 @@
 /* Host names (RFC 1123). */
 #include <string.h>
 
+#include "base/ascii.h"
 #include "schema/format.h"
 
 #define LABEL_LENGTH_MAX 63u
 #define HOST_LENGTH_MAX  253u
 
-static bool is_alphanumeric(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 static bool is_label(const char *text, size_t length) {
-    if (length == 0 || length > LABEL_LENGTH_MAX || !is_alphanumeric(text[0]) ||
-        !is_alphanumeric(text[length - 1])) {
+    if (length == 0 || length > LABEL_LENGTH_MAX || !ascii_is_alnum(text[0]) ||
+        !ascii_is_alnum(text[length - 1])) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
-        if (!is_alphanumeric(text[i]) && text[i] != '-') {
+        if (!ascii_is_alnum(text[i]) && text[i] != '-') {
             return false;
         }
     }

@@ -2,20 +2,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "schema/format.h"
 #include "schema/uri.h"
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_hex(char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 
 static bool is_in(char c, const char *set) {
     return c != '\0' && strchr(set, c) != NULL;
@@ -23,11 +12,12 @@ static bool is_in(char c, const char *set) {
 
 /* unreserved and sub-delims */
 static bool is_plain(char c) {
-    return is_letter(c) || is_digit(c) || is_in(c, "-._~!$&'()*+,;=");
+    return ascii_is_alnum(c) || is_in(c, "-._~!$&'()*+,;=");
 }
 
 static bool is_escape(const char *text, size_t left) {
-    return left >= 3 && text[0] == '%' && is_hex(text[1]) && is_hex(text[2]);
+    return left >= 3 && text[0] == '%' && ascii_hex_value(text[1]) >= 0 &&
+           ascii_hex_value(text[2]) >= 0;
 }
 
 /* One character beyond ASCII of well-formed UTF-8. */
@@ -78,7 +68,7 @@ static bool consists_of(struct uri_part part, const char *more, bool iri, bool p
 /* "v", a version in hex, a dot, and anything. */
 static bool is_future_address(struct uri_part part) {
     size_t i = 1;
-    while (i < part.length && is_hex(part.data[i])) {
+    while (i < part.length && ascii_hex_value(part.data[i]) >= 0) {
         i++;
     }
     bool version = i > 1 && i + 1 < part.length && part.data[i] == '.';
@@ -95,7 +85,7 @@ static bool is_future_address(struct uri_part part) {
 
 static bool is_port(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
-        if (!is_digit(text[i])) {
+        if (!ascii_is_digit(text[i])) {
             return false;
         }
     }
@@ -179,7 +169,7 @@ static size_t variable_length(const char *text, size_t length) {
     size_t i = 0;
     bool word = false;
     while (i < length) {
-        if (is_letter(text[i]) || is_digit(text[i]) || text[i] == '_') {
+        if (ascii_is_word(text[i])) {
             i++;
             word = true;
         } else if (is_escape(text + i, length - i)) {
@@ -204,7 +194,7 @@ static size_t modifier_length(const char *text, size_t length) {
         return 0;
     }
     size_t i = 2;
-    while (i < length && i < 5 && is_digit(text[i])) {
+    while (i < length && i < 5 && ascii_is_digit(text[i])) {
         i++;
     }
     return i;

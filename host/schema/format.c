@@ -5,20 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "schema/regex.h"
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_hex(char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 
 /* A text that is being read. */
 struct reader {
@@ -40,7 +29,7 @@ static bool take_either(struct reader *r, char a, char b) {
 static bool take_digits(struct reader *r, int count, unsigned *ret) {
     unsigned value = 0;
     for (int i = 0; i < count; i++) {
-        if (r->at == r->end || !is_digit(*r->at)) {
+        if (r->at == r->end || !ascii_is_digit(*r->at)) {
             return false;
         }
         value = value * 10 + (unsigned)(*r->at++ - '0');
@@ -75,7 +64,7 @@ static bool take_fraction(struct reader *r) {
         return true;
     }
     const char *start = r->at;
-    while (r->at < r->end && is_digit(*r->at)) {
+    while (r->at < r->end && ascii_is_digit(*r->at)) {
         r->at++;
     }
     return r->at > start;
@@ -133,8 +122,8 @@ static bool is_date_time(const char *text, size_t length) {
 static int take_components(struct reader *r, const char *units) {
     int count = 0;
     int last = -1;
-    while (r->at < r->end && is_digit(*r->at)) {
-        while (r->at < r->end && is_digit(*r->at)) {
+    while (r->at < r->end && ascii_is_digit(*r->at)) {
+        while (r->at < r->end && ascii_is_digit(*r->at)) {
             r->at++;
         }
         const char *unit = r->at < r->end ? memchr(units, *r->at, strlen(units)) : NULL;
@@ -171,7 +160,7 @@ bool format_is_ipv4(const char *text, size_t length) {
     for (int part = 0; part < 4; part++) {
         const char *start = r.at;
         unsigned value = 0;
-        while (r.at < r.end && is_digit(*r.at) && r.at - start < 3) {
+        while (r.at < r.end && ascii_is_digit(*r.at) && r.at - start < 3) {
             value = value * 10 + (unsigned)(*r.at++ - '0');
         }
         bool padded = r.at - start > 1 && *start == '0';
@@ -195,7 +184,7 @@ bool format_is_ipv6(const char *text, size_t length) {
     }
     while (r.at < r.end) {
         const char *start = r.at;
-        while (r.at < r.end && is_hex(*r.at)) {
+        while (r.at < r.end && ascii_hex_value(*r.at) >= 0) {
             r.at++;
         }
         if (r.at < r.end && *r.at == '.') {
@@ -228,7 +217,7 @@ bool format_is_ipv6(const char *text, size_t length) {
 /* --------------------------------------------------------------------------------------- email */
 
 static bool is_atom_character(char c) {
-    return is_letter(c) || is_digit(c) || (c != '\0' && strchr("!#$%&'*+-/=?^_`{|}~", c) != NULL);
+    return ascii_is_alnum(c) || (c != '\0' && strchr("!#$%&'*+-/=?^_`{|}~", c) != NULL);
 }
 
 /* A quoted string up to its closing quote; returns its length, or 0. */
@@ -301,7 +290,7 @@ static bool is_json_pointer(const char *text, size_t length) {
 
 static bool is_relative_json_pointer(const char *text, size_t length) {
     size_t digits = 0;
-    while (digits < length && is_digit(text[digits])) {
+    while (digits < length && ascii_is_digit(text[digits])) {
         digits++;
     }
     if (digits == 0 || (digits > 1 && text[0] == '0')) {
@@ -319,7 +308,7 @@ static bool is_uuid(const char *text, size_t length) {
     }
     for (size_t i = 0; i < length; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? text[i] != '-' : !is_hex(text[i])) {
+        if (dash ? text[i] != '-' : ascii_hex_value(text[i]) < 0) {
             return false;
         }
     }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "schema/number.h"
 #include "schema/schema.h"
@@ -53,8 +54,8 @@ static bool check_anchor(yyjson_val *value, struct text *reason) {
     bool valid = length > 0;
     for (size_t i = 0; i < length; i++) {
         char c = text[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        valid = valid && (letter || (i > 0 && ((c >= '0' && c <= '9') || c == '-' || c == '.')));
+        valid = valid &&
+                (ascii_is_word_start(c) || (i > 0 && (ascii_is_digit(c) || c == '-' || c == '.')));
     }
     if (!valid) {
         text_printf(reason,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "schema/meta.h"
 #include "schema/value.h"
@@ -504,7 +505,7 @@ static int load(struct library *library, const char *uri, yyjson_val *referrer,
 static yyjson_val *array_item(yyjson_val *array, const char *token, size_t length) {
     size_t index = 0;
     for (size_t i = 0; i < length; i++) {
-        if (token[i] < '0' || token[i] > '9' || index > SCHEMA_VALUES_MAX) {
+        if (!ascii_is_digit(token[i]) || index > SCHEMA_VALUES_MAX) {
             return NULL;
         }
         index = index * 10 + (size_t)(token[i] - '0');

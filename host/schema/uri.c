@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
+
 static struct uri_part part(const char *data, size_t length) {
     return (struct uri_part){data, length};
 }
@@ -25,9 +27,8 @@ static bool starts_with(struct uri_part rest, const char *prefix) {
 static bool is_scheme(struct uri_part name) {
     for (size_t i = 0; i < name.length; i++) {
         char c = name.data[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        bool other = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
-        if (!letter && (i == 0 || !other)) {
+        bool other = ascii_is_digit(c) || c == '+' || c == '-' || c == '.';
+        if (!ascii_is_letter(c) && (i == 0 || !other)) {
             return false;
         }
     }
@@ -163,14 +164,6 @@ char *uri_resolve(struct arena *arena, const char *base_text, const struct uri *
     return text;
 }
 
-static int hex_value(char c) {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 char *uri_decode(struct arena *arena, struct uri_part encoded, size_t *ret_length) {
     char *text = arena_copy(arena, encoded.data, encoded.length);
     if (text == NULL) {
@@ -178,8 +171,8 @@ char *uri_decode(struct arena *arena, struct uri_part encoded, size_t *ret_lengt
     }
     size_t out = 0;
     for (size_t i = 0; i < encoded.length; i++) {
-        int high = text[i] == '%' && i + 2 < encoded.length ? hex_value(text[i + 1]) : -1;
-        int low = high >= 0 ? hex_value(text[i + 2]) : -1;
+        int high = text[i] == '%' && i + 2 < encoded.length ? ascii_hex_value(text[i + 1]) : -1;
+        int low = high >= 0 ? ascii_hex_value(text[i + 2]) : -1;
         if (low >= 0) {
             text[out++] = (char)(high * 16 + low);
             i += 2;

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "store/database.h"
 
@@ -195,7 +196,7 @@ struct mark {
 /* The number at the start of a text, and what follows the character behind it. NULL: none. */
 static const char *take_number(const char *text, char behind, uint64_t *ret_number) {
     char *end;
-    if (*text < '0' || *text > '9') {
+    if (!ascii_is_digit(*text)) {
         return NULL;
     }
     *ret_number = strtoull(text, &end, 10);

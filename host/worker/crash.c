@@ -34,6 +34,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "worker/channel.h"
 
@@ -246,7 +247,7 @@ static uint64_t memory_in_use(void) {
     char text[64];
     ssize_t length = crash.statm < 0 ? 0 : pread(crash.statm, text, sizeof text, 0);
     uint64_t pages = 0;
-    for (ssize_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++) {
+    for (ssize_t i = 0; i < length && ascii_is_digit(text[i]); i++) {
         pages = pages * 10 + (uint64_t)(text[i] - '0');
     }
     return pages * crash.page_size;

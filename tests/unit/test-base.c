@@ -272,10 +272,48 @@ static void names(void **state) {
     longest[NAME_LENGTH_MAX] = 'a';
     longest[NAME_LENGTH_MAX + 1] = '\0';
     assert_false(name_valid(longest));
-    assert_int_equal(name_distance("calculator", "calculater", 3), 1);
-    assert_int_equal(name_distance("abc", "ACB", 3), 1);
-    assert_int_equal(name_distance("abc", "wxyz", 2), 3);
-    assert_int_equal(name_distance("", "ab", 5), 2);
+}
+
+/* The one of three candidates that is suggested, or NULL. */
+static const char *suggested(const char *typed, const char *first, const char *second,
+                             const char *third) {
+    struct nearest nearest = nearest_to(typed);
+    (void)nearest_try(&nearest, first);
+    (void)nearest_try(&nearest, second);
+    (void)nearest_try(&nearest, third);
+    return nearest.name != NULL ? nearest.name : "nothing";
+}
+
+static void nearest_names(void **state) {
+    (void)state;
+    /* An edit: another character, one more, one less, two neighbours swapped, or another case. */
+    assert_string_equal(suggested("calculater", "curl", "calculator", "calendar"), "calculator");
+    assert_string_equal(suggested("abc", "acb", "wxyz", "x"), "acb");
+    assert_string_equal(suggested("ABC", "x", "y", "abc"), "abc");
+    assert_string_equal(suggested("weather", "wether", "weathers", "Weather"), "Weather");
+    assert_string_equal(suggested("weathr", "wxathr", "weather", "weathr2"), "wxathr");
+    /* One in up to 3 characters, two in up to 7, else three. */
+    assert_string_equal(suggested("abc", "axx", "abxx", "ab"), "ab");
+    assert_string_equal(suggested("abc", "axx", "abcxx", "a"), "nothing");
+    assert_string_equal(suggested("abcd", "axxd", "y", "z"), "axxd");
+    assert_string_equal(suggested("abcdefg", "xxxdefg", "y", "z"), "nothing");
+    assert_string_equal(suggested("abcdefgh", "xxxdefgh", "y", "z"), "xxxdefgh");
+    assert_string_equal(suggested("abcdefgh", "xxxxefgh", "y", "z"), "nothing");
+    /* As many edits as characters make anything of anything. */
+    assert_string_equal(suggested("a", "b", "ab", ""), "nothing");
+    assert_string_equal(suggested("", "a", "b", ""), "nothing");
+    /* A name that was only begun. */
+    assert_string_equal(suggested("memory", "memory_mb", "timeout_ms", "mb"), "memory_mb");
+    assert_string_equal(suggested("mem", "memory_mb", "timeout_ms", "mb"), "nothing");
+    assert_string_equal(suggested("memory", "memory_mb", "memories", "memore"), "memory_mb");
+    /* What lies beyond the longest name does not count. */
+    char one[NAME_LENGTH_MAX + 3];
+    char other[NAME_LENGTH_MAX + 3];
+    memset(one, 'a', sizeof one);
+    memset(other, 'a', sizeof other);
+    memcpy(one + NAME_LENGTH_MAX, "xx", 3);
+    memcpy(other + NAME_LENGTH_MAX, "yy", 3);
+    assert_string_equal(suggested(one, "b", other, "c"), other);
 }
 
 /* The order of clause 11 of the specification, with its examples. */
@@ -687,6 +725,7 @@ int main(void) {
             cmocka_unit_test(arena_hands_out_aligned_memory),
             cmocka_unit_test(arena_serves_yyjson),
             cmocka_unit_test(names),
+            cmocka_unit_test(nearest_names),
             cmocka_unit_test(semver_orders),
             cmocka_unit_test(semver_takes_what_the_specification_takes),
             cmocka_unit_test(semver_knows_lines_and_prereleases),
