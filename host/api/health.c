@@ -96,11 +96,11 @@ static void tell(struct toolrack *host, const struct group *group) {
     bool off = group->told == HEALTH_RECOVERED;
     log_line(&host->log, off ? LOG_INFO : LOG_WARNING, "recommend", "Tool '%s@%s' is %s: %s",
              call->tool, call->version, off ? "off the blacklist" : "on the blacklist", why);
-    decisions_note(host, &(struct store_decision){.tool = call->tool,
-                                                  .version = call->version,
-                                                  .decision = off ? "unlisted" : "blacklisted",
-                                                  .who = HEALTH_WHO,
-                                                  .why = why});
+    permit_note(host->permit, &(struct store_decision){.tool = call->tool,
+                                                       .version = call->version,
+                                                       .decision = off ? "unlisted" : "blacklisted",
+                                                       .who = HEALTH_WHO,
+                                                       .why = why});
 }
 
 static int change(struct toolrack *host, const struct batch *batch, size_t at, size_t count,

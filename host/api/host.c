@@ -29,8 +29,9 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
                                              .plugin = toolrack_tool_plugin(tool)});
     if (kind == TOOLRACK_EVENT_ADDED) {
         /* Again: it may have been approved between the check before it was listed and now. */
-        pins_check(user, tool->reg);
-        pins_tell(user, tool);
+        struct toolrack *host = user;
+        permit_compare(host->permit, tool->reg);
+        permit_tell_changed(host->permit, tool);
     }
     defaults_tell(user, kind, tool);
 }
@@ -109,8 +110,6 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     files_init(&host->files);
     retire_init(&host->retirement);
     contents_init(&host->contents);
-    consents_init(&host->consents);
-    decisions_init(&host->decisions);
     recorder_init(&host->recorder);
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
@@ -127,13 +126,33 @@ static int read_config(struct toolrack *host, const struct places *places,
                    : config_read(&host->config, places->config_file, places->config_optional, err);
 }
 
+static int host_permit(void *user, struct toolrack_tool *tool,
+                       const struct toolrack_call_options *options, const char *arguments,
+                       size_t length, struct toolrack_error *err) {
+    const struct toolrack *host = user;
+    return permit_check(host->permit, tool, options, arguments, length, err);
+}
+
+static void host_registering(void *user, struct registration *reg) {
+    const struct toolrack *host = user;
+    permit_compare(host->permit, reg);
+}
+
+static void tell_of_permit(struct toolrack *host, const struct toolrack_event *event) {
+    host_tell(host, event);
+}
+
+static int ask_app(struct toolrack *host, const struct toolrack_approval_request *request) {
+    return host->options.approve(host->options.user, request);
+}
+
 static int make_parts(struct toolrack *host, struct toolrack_error *err) {
     uint32_t deadline_ms =
             host->options.deadline_ms != 0 ? host->options.deadline_ms : host->config.deadline_ms;
     host->calls =
             (struct call_host){.log = &host->log,
                                .deadline_ms = deadline_ms != 0 ? deadline_ms : DEADLINE_MS_DEFAULT,
-                               .permit = permission_check,
+                               .permit = host_permit,
                                .event = host_plugin_event,
                                .record = recorder_note,
                                .user = host};
@@ -144,7 +163,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
             .duplicates = host->config.replaces_duplicates ? REGISTRY_REPLACE : REGISTRY_REJECT,
             .log = &host->log,
             .event = host_tool_event,
-            .registering = pins_check,
+            .registering = host_registering,
             .user = host});
     host->pool = pool_create(&host->calls, host->options.threads_max);
     return host->registry == NULL || host->pool == NULL ? error_oom(err) : 0;
@@ -164,13 +183,26 @@ static void take_setting(void *user, const struct store_setting *kept) {
     }
 }
 
+static int make_permit(struct toolrack *host, struct toolrack_error *err) {
+    host->permit = permit_create(
+            &(struct permit_options){.log = &host->log,
+                                     .store = host->store,
+                                     .registry = host->registry,
+                                     .config = &host->config,
+                                     .host = host,
+                                     .event = tell_of_permit,
+                                     .approve = host->options.approve != NULL ? ask_app : NULL});
+    return host->permit != NULL ? 0 : error_oom(err);
+}
+
 /* A host whose store cannot be read serves without the settings in it, and says so. */
 static int open_store(struct toolrack *host, const struct places *places,
                       struct toolrack_error *err) {
     struct toolrack_error reason = {0};
     host->store = store_open(places->state_dir, &reason);
-    if (host->store == NULL) {
-        return error_oom(err);
+    int code = host->store != NULL ? make_permit(host, err) : error_oom(err);
+    if (code < 0) {
+        return code;
     }
     if (reason.code == 0) {
         (void)store_read_settings(host->store, take_setting, host, &reason);
@@ -185,7 +217,7 @@ static int open_store(struct toolrack *host, const struct places *places,
         (void)contents_read(host, &reason);
     }
     if (reason.code == 0) {
-        (void)consents_read(host, &reason);
+        (void)permit_refresh(host->permit, &reason);
     }
     if (reason.code != 0) {
         log_line(&host->log, LOG_ERROR, "store", "settings made earlier are not in effect: %s",
@@ -266,7 +298,6 @@ static void host_free(struct toolrack *host) {
     config_finish(&host->config);
     services_finish(&host->services);
     quarantines_finish(&host->quarantines);
-    consents_finish(&host->consents);
     recorder_finish(&host->recorder);
     files_finish(host);
     retire_finish(&host->retirement);
@@ -293,9 +324,12 @@ void toolrack_close(struct toolrack *host) {
     retire_stop(host);
     generations_end(host, quiet);
     recorder_stop(host); /* what it writes may be decisions */
-    decisions_finish(host);
+    if (host->permit != NULL) {
+        permit_stop(host->permit);
+    }
     atomic_store(&host->closed, true);
     if (quiet) {
+        permit_destroy(host->permit);
         store_close(host->store);
         host_free(host);
     } /* else a plugin that is still being loaded asks it for settings, and tells it things */

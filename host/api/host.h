@@ -20,17 +20,15 @@
  *   report.c    reload and rollback as the app asks for them
  *   watcher.c   the threads that notice changes
  *   retire.c    generations end
- *   permission.h  whether a call may run, and what was decided about that: six files
+ *   permissions.c  grant, revoke, pending calls and decisions, as the permit has them
  *   recorder.c  what was called, on its way to the store
  *   records.c   the log of calls and statistics as the app reads them */
 #pragma once
 
 #include "api/content.h"
-#include "api/decisions.h"
 #include "api/defaults.h"
 #include "api/files.h"
 #include "api/generation.h"
-#include "api/permission.h"
 #include "api/quarantine.h"
 #include "api/recorder.h"
 #include "api/retire.h"
@@ -41,6 +39,7 @@
 #include "config/config.h"
 #include "config/places.h"
 #include "config/services.h"
+#include "permit/permit.h"
 #include "registry/registry.h"
 #include "store/store.h"
 #include "toolrack/toolrack.h"
@@ -79,8 +78,7 @@ struct toolrack {
     struct watcher *watcher; /* NULL: nobody watches */
     atomic_uint rounds;      /* of looking through folders */
     struct quarantines quarantines;
-    struct consents consents;
-    struct decisions decisions;
+    struct permit *permit;
     struct recorder recorder;
 
     atomic_bool closed; /* only calls that were given up look at it: the app hears no more */

@@ -91,13 +91,13 @@ static const char *selector_of(const struct toolrack_tool *tool, const char *nam
 }
 
 static void note_mark(struct toolrack *host, const struct store_mark *mark, bool on) {
-    decisions_note(host, &(struct store_decision){.tool = mark->selector,
-                                                  .decision = !on ? "unlisted"
-                                                              : mark->list == STORE_WHITELIST
-                                                                      ? "whitelisted"
-                                                                      : "blacklisted",
-                                                  .who = mark->who,
-                                                  .why = mark->why});
+    permit_note(host->permit, &(struct store_decision){.tool = mark->selector,
+                                                       .decision = !on ? "unlisted"
+                                                                   : mark->list == STORE_WHITELIST
+                                                                           ? "whitelisted"
+                                                                           : "blacklisted",
+                                                       .who = mark->who,
+                                                       .why = mark->why});
 }
 
 int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *name, bool on,

@@ -240,9 +240,9 @@ int toolrack_release(struct toolrack *host, const char *name, struct toolrack_er
     }
     forget(&host->quarantines, plugin);
     release_crews(host, plugin);
-    decisions_note(host, &(struct store_decision){.plugin = plugin,
-                                                  .decision = "released",
-                                                  .who = "api",
-                                                  .why = "from quarantine"});
+    permit_note(host->permit, &(struct store_decision){.plugin = plugin,
+                                                       .decision = "released",
+                                                       .who = "api",
+                                                       .why = "from quarantine"});
     return 0;
 }

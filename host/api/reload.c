@@ -231,8 +231,8 @@ static void check_pins(const struct reload *reload) {
         CLEANUP(toolrack_tool_unrefp)
         struct toolrack_tool *tool = registry_get(reload->host->registry, selector);
         if (tool != NULL && tool->reg->plugin == reload->new) {
-            pins_check(reload->host, tool->reg);
-            pins_tell(reload->host, tool);
+            permit_compare(reload->host->permit, tool->reg);
+            permit_tell_changed(reload->host->permit, tool);
         }
     }
 }

@@ -227,7 +227,7 @@ static void add_retired(struct toolrack *host, const struct plugin *plugin, yyjs
 
 static void add_change(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *field,
                        const char *approved, const char *now) {
-    if (strcmp(approved, now) != 0) {
+    if (approved != NULL) {
         yyjson_mut_val *change = yyjson_mut_obj_add_obj(doc, object, field);
         document_add_text(doc, change, "approved", approved);
         document_add_text(doc, change, "now", now);
@@ -235,18 +235,18 @@ static void add_change(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *
 }
 
 /* What a tool says otherwise than when it was approved. */
-static void add_changes(struct toolrack *host, const struct registration *reg, yyjson_mut_doc *doc,
-                        yyjson_mut_val *root) {
-    struct store_pin now;
-    pin_make(reg, &now);
-    (void)pthread_mutex_lock(&host->consents.lock);
-    const struct store_pin *pin = consent_find_pin(&host->consents, reg);
-    if (pin != NULL && memcmp(pin->sha256, now.sha256, sizeof now.sha256) != 0) {
+static void add_changes(struct toolrack *host, const struct toolrack_tool *tool,
+                        yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    struct permit_approved approved;
+    CLEANUP(arena_finish) struct arena arena;
+    arena_init(&arena, NULL, 0);
+    if (permit_find_change(host->permit, tool->reg, &arena, &approved)) {
         yyjson_mut_val *changed = yyjson_mut_obj_add_obj(doc, root, "changed");
-        add_change(doc, changed, "description", pin->description, now.description);
-        add_change(doc, changed, "schema", pin->schema, now.schema);
+        const char *description = toolrack_tool_description(tool);
+        add_change(doc, changed, "description", approved.description,
+                   description != NULL ? description : "");
+        add_change(doc, changed, "schema", approved.schema, toolrack_tool_schema(tool));
     }
-    (void)pthread_mutex_unlock(&host->consents.lock);
 }
 
 /* In what it is not compatible with the version before it. */
@@ -285,7 +285,7 @@ static void add_tool(struct toolrack *host, const struct toolrack_tool *tool, yy
     document_add_text(doc, root, "deprecated", toolrack_tool_deprecated(tool));
     defaults_describe(host, tool, doc, root);
     add_succession(tool->reg, doc, root);
-    add_changes(host, tool->reg, doc, root);
+    add_changes(host, tool, doc, root);
 }
 
 /* -------------------------------------------------------------------- why */

@@ -14,11 +14,12 @@
 #include <unistd.h>
 #include <yyjson.h>
 
-#include "api/decisions.h"
-#include "api/permission.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "call/pool.h"
+#include "permit/decisions.h"
+#include "permit/permit.h"
+#include "store/pending.h"
 #include "toolrack/plugin.h"
 #include "toolrack/records.h"
 #include "toolrack/toolrack.h"

@@ -1,11 +1,11 @@
 /* grant, revoke, and what is granted and approved. */
 #include <string.h>
 
-#include "api/host.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "permit/consent.h"
 #include "registry/document.h"
 
 /* Longest validity: a hundred years, beyond which it is meant for ever. */
@@ -20,69 +20,66 @@ struct selected {
     struct arena arena;
     const char *name;
     const char *selector;
-    struct toolrack_tools *tools; /* all versions of the name */
-    struct toolrack_tool **items; /* those selected */
+    struct toolrack_tool **items; /* those selected; a reference on each */
     size_t count;
+    const struct registration *only; /* while they are found; NULL: all versions */
 };
 
 static void selected_finish(struct selected *selected) {
-    toolrack_tools_free(selected->tools);
+    for (size_t i = 0; i < selected->count; i++) {
+        toolrack_tool_unref(selected->items[i]);
+    }
     arena_finish(&selected->arena);
 }
 
-static int list_versions(struct toolrack *host, struct selected *selected,
-                         struct toolrack_error *err) {
-    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
-    filter.all = true;
-    filter.name = selected->name;
-    int code = toolrack_list(host, &filter, &selected->tools, err);
-    if (code < 0) {
-        return code;
+static void take_versions(void *user, const struct snapshot *snapshot) {
+    struct selected *selected = user;
+    const struct name_slot *slot = snapshot_find(snapshot, selected->name, strlen(selected->name));
+    uint32_t count = slot != NULL ? slot->count : 0;
+    selected->items = arena_alloc(&selected->arena, (count + 1) * sizeof(struct toolrack_tool *));
+    for (uint32_t i = 0; selected->items != NULL && i < count; i++) {
+        struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
+        if (selected->only == NULL || selected->only == tool->reg) {
+            selected->items[selected->count++] = toolrack_tool_ref(tool);
+        }
     }
-    size_t room = toolrack_tools_count(selected->tools) + 1;
-    selected->items = arena_alloc(&selected->arena, room * sizeof(struct toolrack_tool *));
-    return selected->items != NULL ? 0 : error_oom(err);
 }
 
 /* What a selector stands for among the tools registered. */
-static int select_tools(struct toolrack *host, const char *text, struct selected *ret,
+static int select_tools(struct permit *permit, const char *selector, struct selected *ret,
                         struct toolrack_error *err) {
-    const char *at = strchr(text, '@');
+    struct registry *registry = permit->options.registry;
+    const char *at = strchr(selector, '@');
     arena_init(&ret->arena, NULL, 0);
-    int code = registry_check_exact(text, err);
+    int code = registry_check_exact(selector, err);
     if (code < 0) {
         return code;
     }
-    ret->name = arena_copy(&ret->arena, text, at != NULL ? (size_t)(at - text) : strlen(text));
-    ret->selector = text;
-    code = ret->name != NULL ? list_versions(host, ret, err) : error_oom(err);
-    if (code < 0) {
-        return code;
-    }
-    if (at == NULL) {
-        for (size_t i = 0; i < toolrack_tools_count(ret->tools); i++) {
-            ret->items[ret->count++] = toolrack_tools_get(ret->tools, i);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
+    ret->selector = selector;
+    ret->name = at == NULL ? selector : arena_copy(&ret->arena, selector, (size_t)(at - selector));
+    if (at != NULL && ret->name != NULL) {
+        tool = registry_get(registry, selector);
+        if (tool == NULL) {
+            return 0;
         }
-        return 0;
+        ret->only = tool->reg;
+        ret->selector = arena_printf(&ret->arena, "%s@%s", ret->name, toolrack_tool_version(tool));
     }
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, text);
-    for (size_t i = 0; tool != NULL && i < toolrack_tools_count(ret->tools); i++) {
-        if (toolrack_tools_get(ret->tools, i)->reg == tool->reg) {
-            ret->items[ret->count++] = toolrack_tools_get(ret->tools, i);
-            ret->selector =
-                    arena_printf(&ret->arena, "%s@%s", ret->name, toolrack_tool_version(tool));
-        }
+    if (ret->name == NULL || ret->selector == NULL) {
+        return error_oom(err);
     }
-    return ret->selector != NULL ? 0 : error_oom(err);
+    registry_look(registry, take_versions, ret);
+    return ret->items != NULL ? 0 : error_oom(err);
 }
 
 /* ------------------------------------------------------------------- grant */
 
-static void note(struct toolrack *host, const struct selected *selected, const char *decision,
+static void note(struct permit *permit, const struct selected *selected, const char *decision,
                  const char *who, const char *why) {
     const char *at = strchr(selected->selector, '@');
     decisions_note(
-            host,
+            &permit->decisions,
             &(struct store_decision){
                     .tool = selected->name,
                     .version = at != NULL ? at + 1 : NULL,
@@ -92,31 +89,32 @@ static void note(struct toolrack *host, const struct selected *selected, const c
                     .why = why});
 }
 
-static void note_granted(struct toolrack *host, const struct selected *selected, uint64_t seconds,
+static void note_granted(struct permit *permit, const struct selected *selected, uint64_t seconds,
                          const char *who) {
     char why[64];
     (void)snprintf(why, sizeof why, "for %llu s", (unsigned long long)seconds);
-    note(host, selected, "granted", who, seconds != 0 ? why : "until it is revoked");
+    note(permit, selected, "granted", who, seconds != 0 ? why : "until it is revoked");
     for (size_t i = 0; i < selected->count; i++) {
         decisions_note(
-                host, &(struct store_decision){.tool = selected->name,
-                                               .version = toolrack_tool_version(selected->items[i]),
-                                               .plugin = toolrack_tool_plugin(selected->items[i]),
-                                               .decision = "pinned",
-                                               .who = who,
-                                               .why = "granted as it is now"});
+                &permit->decisions,
+                &(struct store_decision){.tool = selected->name,
+                                         .version = toolrack_tool_version(selected->items[i]),
+                                         .plugin = toolrack_tool_plugin(selected->items[i]),
+                                         .decision = "pinned",
+                                         .who = who,
+                                         .why = "granted as it is now"});
     }
 }
 
-int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, const char *who,
-                   struct toolrack_error *err) {
+int permit_grant(struct permit *permit, const char *name, uint64_t seconds, const char *who,
+                 struct toolrack_error *err) {
     CLEANUP(selected_finish) struct selected selected = {0};
-    int code = select_tools(host, name, &selected, err);
+    int code = select_tools(permit, name, &selected, err);
     if (code < 0) {
         return code;
     }
     if (selected.count == 0) {
-        return registry_not_found(host->registry, name, err);
+        return registry_not_found(permit->options.registry, name, err);
     }
     if (seconds > GRANT_SECONDS_MAX) {
         return error_set(err, TOOLRACK_E_INVALID,
@@ -128,24 +126,22 @@ int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, co
                                       .expires_s = seconds != 0 ? now_s + (int64_t)seconds : 0,
                                       .who = who_or_api(who),
                                       .granted_s = now_s};
-    code = consent_keep(host, selected.items, selected.count, &grant, NULL, grant.who, err);
+    code = consent_keep(permit, selected.items, selected.count, &grant, NULL, grant.who, err);
     if (code == 0) {
-        pins_check_name(host, selected.name);
-        note_granted(host, &selected, seconds, grant.who);
+        note_granted(permit, &selected, seconds, grant.who);
     }
     return code;
 }
 
-int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
-                    struct toolrack_error *err) {
+int permit_revoke(struct permit *permit, const char *name, const char *who,
+                  struct toolrack_error *err) {
     CLEANUP(selected_finish) struct selected selected = {0};
-    int code = select_tools(host, name, &selected, err);
+    int code = select_tools(permit, name, &selected, err);
     if (code == 0) {
-        code = consent_withdraw(host, selected.selector, err);
+        code = consent_withdraw(permit, selected.selector, selected.name, err);
     }
     if (code == 0) {
-        pins_check_name(host, selected.name);
-        note(host, &selected, "revoked", who_or_api(who), NULL);
+        note(permit, &selected, "revoked", who_or_api(who), NULL);
     }
     return code;
 }
@@ -209,13 +205,13 @@ static void add_configured(const struct listing *listing, const struct config *c
     }
 }
 
-int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
-    struct consents *consents = &host->consents;
+int permit_grants(struct permit *permit, struct toolrack_text **ret, struct toolrack_error *err) {
+    struct consents *consents = &permit->consents;
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
     int64_t now_s = clock_wall_s();
-    add_configured(&listing, &host->config);
-    (void)pthread_mutex_lock(&consents->lock);
+    add_configured(&listing, permit->options.config);
+    lock_take(&consents->lock);
     for (size_t i = 0; i < consents->grant_count; i++) {
         const struct store_grant *grant = &consents->grants[i];
         if (grant->expires_s == 0 || grant->expires_s > now_s) {
@@ -225,6 +221,6 @@ int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct to
     for (size_t i = 0; i < consents->approval_count; i++) {
         add_approval(&listing, &consents->approvals[i]);
     }
-    (void)pthread_mutex_unlock(&consents->lock);
+    lock_release(&consents->lock);
     return document_end(listing.doc, ret, err);
 }

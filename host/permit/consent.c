@@ -6,15 +6,18 @@
  *      (plugin, tool, version), in any order, and the selectors of grants.
  *  (3) A tool's texts are hashed and compared under the lock, which no caller of the app's code
  *      holds. */
+#include "permit/consent.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/object.h"
 #include "base/utf8.h"
+#include "permit/pins.h"
 
 /* ------------------------------------------------------------------- texts */
 
@@ -82,13 +85,40 @@ static bool pin_copy(const struct store_pin *from, struct store_pin *ret) {
 
 /* -------------------------------------------------------------------- life */
 
-void consents_init(struct consents *consents) {
-    *consents = (struct consents){0};
-    (void)pthread_mutex_init(&consents->writer, NULL);
-    (void)pthread_mutex_init(&consents->lock, NULL);
+struct permit *permit_create(const struct permit_options *options) {
+    struct permit *permit = calloc(1, sizeof *permit);
+    if (permit != NULL) {
+        permit->magic = PERMIT_MAGIC;
+        permit->options = *options;
+        lock_init(&permit->consents.writer);
+        lock_init(&permit->consents.lock);
+        decisions_init(&permit->decisions, options->log, options->store);
+    }
+    return permit;
 }
 
-void consents_finish(struct consents *consents) {
+void permit_stop(struct permit *permit) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    decisions_stop(&permit->decisions);
+}
+
+void permit_note(struct permit *permit, const struct store_decision *decision) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    decisions_note(&permit->decisions, decision);
+}
+
+int permit_decisions(struct permit *permit, const struct toolrack_decisions_filter *filter,
+                     struct toolrack_text **ret, struct toolrack_error *err) {
+    return decisions_read(&permit->decisions, filter, ret, err);
+}
+
+void permit_destroy(struct permit *permit) {
+    if (permit == NULL) {
+        return;
+    }
+    permit_stop(permit);
+    OBJECT_WIPE(permit, PERMIT_MAGIC);
+    struct consents *consents = &permit->consents;
     for (size_t i = 0; i < consents->grant_count; i++) {
         grant_finish(&consents->grants[i]);
     }
@@ -101,8 +131,9 @@ void consents_finish(struct consents *consents) {
     free(consents->grants);
     free(consents->approvals);
     free(consents->pins);
-    (void)pthread_mutex_destroy(&consents->writer);
-    (void)pthread_mutex_destroy(&consents->lock);
+    lock_finish(&consents->writer);
+    lock_finish(&consents->lock);
+    free(permit);
 }
 
 /* -------------------------------------------------------------------- find */
@@ -135,46 +166,13 @@ static size_t approval_place(const struct consents *consents, const struct store
     return low;
 }
 
-static bool is_of_tool(const struct store_pin *pin, const struct registration *reg) {
-    return strcmp(pin->tool, reg->spec->tool->name) == 0 &&
-           strcmp(pin->plugin, reg->plugin->desc->plugin->id) == 0;
-}
-
 /* Whether any version of it was approved, of this plugin. Caller holds the lock. */
 static bool is_pinned(const struct consents *consents, const struct registration *reg) {
     bool pinned = false;
     for (size_t i = 0; !pinned && i < consents->pin_count; i++) {
-        pinned = is_of_tool(&consents->pins[i], reg);
+        pinned = pin_is_of(&consents->pins[i], reg);
     }
     return pinned;
-}
-
-const struct store_pin *consent_find_pin(const struct consents *consents,
-                                         const struct registration *reg) {
-    const struct store_pin *found = NULL;
-    struct store_pin now = {0};
-    bool is_made = false;
-    for (size_t i = 0; i < consents->pin_count; i++) {
-        const struct store_pin *pin = &consents->pins[i];
-        if (!is_of_tool(pin, reg)) {
-            continue;
-        }
-        if (strcmp(pin->version, reg->spec->version) == 0) {
-            return pin;
-        }
-        if (!is_made) {
-            pin_make(reg, &now);
-            is_made = true;
-        }
-        bool equals = memcmp(pin->sha256, now.sha256, sizeof now.sha256) == 0;
-        bool found_equals =
-                found != NULL && memcmp(found->sha256, now.sha256, sizeof now.sha256) == 0;
-        if (found == NULL || (equals && !found_equals) ||
-            (equals == found_equals && pin->approved_s > found->approved_s)) {
-            found = pin;
-        }
-    }
-    return found;
 }
 
 /* The pin of just this. Caller holds the lock. */
@@ -207,13 +205,13 @@ static bool selects(const char *selector, const char *tool, const char *version)
             (selector[length] == '@' && strcmp(selector + length + 1, version) == 0));
 }
 
-bool consent_is_granted(struct toolrack *host, const struct toolrack_tool *tool,
+bool consent_is_granted(struct permit *permit, const struct toolrack_tool *tool,
                         char ret_who[CONSENT_WHO_SIZE]) {
-    struct consents *consents = &host->consents;
+    struct consents *consents = &permit->consents;
     const char *name = toolrack_tool_name(tool);
     bool granted = false;
     int64_t now_s = clock_wall_s();
-    (void)pthread_mutex_lock(&consents->lock);
+    lock_take(&consents->lock);
     for (size_t i = 0; !granted && i < consents->grant_count; i++) {
         const struct store_grant *grant = &consents->grants[i];
         granted = selects(grant->selector, name, toolrack_tool_version(tool)) &&
@@ -223,17 +221,17 @@ bool consent_is_granted(struct toolrack *host, const struct toolrack_tool *tool,
             copy_who(grant->who, ret_who);
         }
     }
-    (void)pthread_mutex_unlock(&consents->lock);
+    lock_release(&consents->lock);
     return granted;
 }
 
-bool consent_is_approved(struct toolrack *host, const struct toolrack_tool *tool,
+bool consent_is_approved(struct permit *permit, const struct toolrack_tool *tool,
                          const char *conversation, char ret_who[CONSENT_WHO_SIZE]) {
-    struct consents *consents = &host->consents;
+    struct consents *consents = &permit->consents;
     struct store_approval key = {.tool = toolrack_tool_name(tool),
                                  .version = toolrack_tool_version(tool)};
     bool approved;
-    (void)pthread_mutex_lock(&consents->lock);
+    lock_take(&consents->lock);
     size_t at = approval_place(consents, &key, &approved);
     if (!approved && conversation != NULL) {
         key.conversation = conversation;
@@ -244,15 +242,15 @@ bool consent_is_approved(struct toolrack *host, const struct toolrack_tool *tool
     if (approved) {
         copy_who(consents->approvals[at].who, ret_who);
     }
-    (void)pthread_mutex_unlock(&consents->lock);
+    lock_release(&consents->lock);
     return approved;
 }
 
-bool consent_find_version(struct toolrack *host, const struct toolrack_tool *tool,
+bool consent_find_version(struct permit *permit, const struct toolrack_tool *tool,
                           char ret_version[CONSENT_WHO_SIZE]) {
-    struct consents *consents = &host->consents;
+    struct consents *consents = &permit->consents;
     bool found = false;
-    (void)pthread_mutex_lock(&consents->lock);
+    lock_take(&consents->lock);
     for (size_t i = 0; !found && i < consents->approval_count; i++) {
         const struct store_approval *approval = &consents->approvals[i];
         found = approval->conversation == NULL &&
@@ -261,7 +259,7 @@ bool consent_find_version(struct toolrack *host, const struct toolrack_tool *too
             copy_who(approval->version, ret_version);
         }
     }
-    (void)pthread_mutex_unlock(&consents->lock);
+    lock_release(&consents->lock);
     return found;
 }
 
@@ -376,6 +374,83 @@ static void remove_selected(struct consents *consents, const char *selector) {
     consents->pin_count = kept;
 }
 
+/* -------------------------------------------------------------------- pins */
+
+/* The flags are set under the lock too: who compared last has the last word. */
+void permit_compare(struct permit *permit, struct registration *reg) {
+    enum pin_policy policy = reg->plugin->pin;
+    struct consents *consents = &permit->consents;
+    lock_take(&consents->lock);
+    const struct store_pin *pin =
+            policy != PIN_OFF ? pin_find(consents->pins, consents->pin_count, reg) : NULL;
+    unsigned changed = pin != NULL ? pin_compare(pin, reg) : 0;
+    registration_set_changed(reg, changed, changed != 0 && policy == PIN_ENFORCE);
+    lock_release(&consents->lock);
+}
+
+struct comparing {
+    struct permit *permit;
+    const char *name;
+};
+
+static void compare_versions(void *user, const struct snapshot *snapshot) {
+    const struct comparing *comparing = user;
+    const struct name_slot *slot =
+            snapshot_find(snapshot, comparing->name, strlen(comparing->name));
+    for (uint32_t i = 0; slot != NULL && i < slot->count; i++) {
+        permit_compare(comparing->permit, snapshot->by_name[slot->first + i]->reg);
+    }
+}
+
+/* Compare all registered versions of a name again. */
+static void compare_name(struct permit *permit, const char *name) {
+    struct comparing comparing = {.permit = permit, .name = name};
+    registry_look(permit->options.registry, compare_versions, &comparing);
+}
+
+void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool) {
+    unsigned changed = atomic_load(&tool->reg->changed);
+    if (changed == 0) {
+        return;
+    }
+    bool held = atomic_load(&tool->reg->held);
+    char message[TOOLRACK_ERROR_MESSAGE_MAX];
+    (void)snprintf(message, sizeof message, "Tool '%s' is not what was approved: %s; %s",
+                   toolrack_tool_name(tool), registration_change_words(changed),
+                   held ? "it does not run until it is approved again" : "it runs all the same");
+    log_line(permit->options.log, LOG_WARNING, toolrack_tool_plugin(tool), "%s", message);
+    decisions_note(&permit->decisions,
+                   &(struct store_decision){.tool = toolrack_tool_name(tool),
+                                            .version = toolrack_tool_version(tool),
+                                            .plugin = toolrack_tool_plugin(tool),
+                                            .decision = "changed",
+                                            .who = "pin",
+                                            .why = message});
+    permit->options.event(permit->options.host,
+                          &(struct toolrack_event){.kind = TOOLRACK_EVENT_CHANGED_TEXT,
+                                                   .tool = toolrack_tool_name(tool),
+                                                   .version = toolrack_tool_version(tool),
+                                                   .plugin = toolrack_tool_plugin(tool),
+                                                   .message = message});
+}
+
+bool permit_find_change(struct permit *permit, const struct registration *reg, struct arena *arena,
+                        struct permit_approved *ret) {
+    struct consents *consents = &permit->consents;
+    *ret = (struct permit_approved){0};
+    lock_take(&consents->lock);
+    const struct store_pin *pin = pin_find(consents->pins, consents->pin_count, reg);
+    unsigned changed = pin != NULL ? pin_compare(pin, reg) : 0;
+    if ((changed & REGISTRATION_DESCRIPTION) != 0) {
+        ret->description = arena_copy(arena, pin->description, strlen(pin->description));
+    }
+    if ((changed & REGISTRATION_SCHEMA) != 0) {
+        ret->schema = arena_copy(arena, pin->schema, strlen(pin->schema));
+    }
+    lock_release(&consents->lock);
+    return changed != 0;
+}
+
 /* -------------------------------------------------------------------- keep */
 
 /* What is about to be added, with texts of its own. */
@@ -414,7 +489,7 @@ static bool addition_make(struct addition *addition, struct toolrack_tool *const
 
 /* Into memory; nothing can fail. The texts are taken over. */
 static void addition_apply(struct addition *addition, struct consents *consents) {
-    (void)pthread_mutex_lock(&consents->lock);
+    lock_take(&consents->lock);
     for (size_t i = 0; i < addition->pin_count; i++) {
         put_pin(consents, &addition->pins[i]);
     }
@@ -424,58 +499,91 @@ static void addition_apply(struct addition *addition, struct consents *consents)
     if (addition->approval.tool != NULL) {
         put_approval(consents, &addition->approval);
     }
-    (void)pthread_mutex_unlock(&consents->lock);
+    lock_release(&consents->lock);
     addition->pin_count = 0;
     addition->grant = (struct store_grant){0};
     addition->approval = (struct store_approval){0};
 }
 
 static bool reserve_for(struct consents *consents, const struct addition *addition) {
-    (void)pthread_mutex_lock(&consents->lock);
+    lock_take(&consents->lock);
     bool reserved = reserve(consents, 1, 1, addition->pin_count);
-    (void)pthread_mutex_unlock(&consents->lock);
+    lock_release(&consents->lock);
     return reserved;
 }
 
-static int keep_addition(struct toolrack *host, struct addition *addition,
+static int keep_addition(struct permit *permit, struct addition *addition,
                          struct toolrack_error *err) {
     const struct store_grant *grant = addition->grant.selector != NULL ? &addition->grant : NULL;
     const struct store_approval *approval =
             addition->approval.tool != NULL ? &addition->approval : NULL;
-    if (!reserve_for(&host->consents, addition)) {
+    if (!reserve_for(&permit->consents, addition)) {
         return error_oom(err);
     }
-    int code =
-            store_consent(host->store, addition->pins, addition->pin_count, grant, approval, err);
+    int code = store_consent(permit->options.store, addition->pins, addition->pin_count, grant,
+                             approval, err);
     if (code == 0) {
-        addition_apply(addition, &host->consents);
+        addition_apply(addition, &permit->consents);
     }
     return code;
 }
 
-int consent_keep(struct toolrack *host, struct toolrack_tool *const *tools, size_t count,
+int consent_keep(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
                  const struct store_grant *grant, const struct store_approval *approval,
                  const char *who, struct toolrack_error *err) {
     CLEANUP(addition_finish) struct addition addition = {0};
     if (!addition_make(&addition, tools, count, grant, approval, who)) {
         return error_oom(err);
     }
-    (void)pthread_mutex_lock(&host->consents.writer);
-    int code = keep_addition(host, &addition, err);
-    (void)pthread_mutex_unlock(&host->consents.writer);
+    lock_take(&permit->consents.writer);
+    int code = keep_addition(permit, &addition, err);
+    lock_release(&permit->consents.writer);
+    if (code == 0 && count > 0) {
+        compare_name(permit, toolrack_tool_name(tools[0]));
+    }
     return code;
 }
 
-int consent_withdraw(struct toolrack *host, const char *selector, struct toolrack_error *err) {
-    struct consents *consents = &host->consents;
-    (void)pthread_mutex_lock(&consents->writer);
-    int code = store_withdraw(host->store, selector, clock_wall_s(), err);
-    if (code == 0) {
-        (void)pthread_mutex_lock(&consents->lock);
-        remove_selected(consents, selector);
-        (void)pthread_mutex_unlock(&consents->lock);
+int consent_approve(struct permit *permit, struct toolrack_tool *tool, const char *conversation,
+                    const char *who, struct toolrack_error *err) {
+    const struct store_approval approval = {.tool = toolrack_tool_name(tool),
+                                            .version = toolrack_tool_version(tool),
+                                            .conversation = conversation,
+                                            .who = who,
+                                            .approved_s = clock_wall_s()};
+    int code = consent_keep(permit, &tool, 1, NULL, &approval, who, err);
+    if (code < 0) {
+        return code;
     }
-    (void)pthread_mutex_unlock(&consents->writer);
+    struct store_decision decision = {.tool = approval.tool,
+                                      .version = approval.version,
+                                      .plugin = toolrack_tool_plugin(tool),
+                                      .conversation = conversation,
+                                      .decision = "approved",
+                                      .who = who,
+                                      .why = conversation != NULL ? "for the conversation"
+                                                                  : "always"};
+    decisions_note(&permit->decisions, &decision);
+    decision.decision = "pinned";
+    decision.why = "approved as it is now";
+    decisions_note(&permit->decisions, &decision);
+    return 0;
+}
+
+int consent_withdraw(struct permit *permit, const char *selector, const char *name,
+                     struct toolrack_error *err) {
+    struct consents *consents = &permit->consents;
+    lock_take(&consents->writer);
+    int code = store_withdraw(permit->options.store, selector, clock_wall_s(), err);
+    if (code == 0) {
+        lock_take(&consents->lock);
+        remove_selected(consents, selector);
+        lock_release(&consents->lock);
+    }
+    lock_release(&consents->writer);
+    if (code == 0) {
+        compare_name(permit, name);
+    }
     return code;
 }
 
@@ -519,14 +627,14 @@ static void take_pin(void *user, const struct store_pin *kept) {
     }
 }
 
-int consents_read(struct toolrack *host, struct toolrack_error *err) {
-    struct reading_kept reading = {.consents = &host->consents};
-    int code = store_read_grants(host->store, clock_wall_s(), take_grant, &reading, err);
+int permit_refresh(struct permit *permit, struct toolrack_error *err) {
+    struct reading_kept reading = {.consents = &permit->consents};
+    int code = store_read_grants(permit->options.store, clock_wall_s(), take_grant, &reading, err);
     if (code == 0) {
-        code = store_approvals_read(host->store, take_approval, &reading, err);
+        code = store_approvals_read(permit->options.store, take_approval, &reading, err);
     }
     if (code == 0) {
-        code = store_pins_read(host->store, take_pin, &reading, err);
+        code = store_pins_read(permit->options.store, take_pin, &reading, err);
     }
     return code == 0 && reading.failed ? error_oom(err) : code;
 }

@@ -6,13 +6,12 @@
  *      that order too.
  *  (3) No lock is held while the app's log is called but write_lock, which no caller of
  *      decisions_note() waits for. */
-#include "api/decisions.h"
+#include "permit/decisions.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "api/host.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -20,10 +19,10 @@
 #include "base/thread.h"
 #include "registry/document.h"
 
-void decisions_init(struct decisions *decisions) {
-    *decisions = (struct decisions){0};
-    (void)pthread_mutex_init(&decisions->write_lock, NULL);
-    (void)pthread_mutex_init(&decisions->lock, NULL);
+void decisions_init(struct decisions *decisions, const struct log *log, struct store *store) {
+    *decisions = (struct decisions){.log = log, .store = store};
+    lock_init(&decisions->write_lock);
+    lock_init(&decisions->lock);
     clock_cond_init(&decisions->changed);
 }
 
@@ -79,18 +78,18 @@ struct batch {
 };
 
 static struct batch take_batch(struct decisions *decisions) {
-    (void)pthread_mutex_lock(&decisions->lock);
+    lock_take(&decisions->lock);
     struct batch batch = {
             .rows = decisions->rows, .count = decisions->count, .lost = decisions->lost};
     decisions->rows = NULL;
     decisions->count = 0;
     decisions->lost = 0;
-    (void)pthread_mutex_unlock(&decisions->lock);
+    lock_release(&decisions->lock);
     return batch;
 }
 
 /* In the store they stand side by side. */
-static int write_rows(struct toolrack *host, const struct batch *batch,
+static int write_rows(struct decisions *decisions, const struct batch *batch,
                       struct toolrack_error *err) {
     CLEANUP(freep) struct store_decision *rows = calloc(batch->count, sizeof *rows);
     if (rows == NULL) {
@@ -99,19 +98,19 @@ static int write_rows(struct toolrack *host, const struct batch *batch,
     for (size_t i = 0; i < batch->count; i++) {
         rows[i] = *batch->rows[i];
     }
-    return store_decisions_add(host->store, rows, batch->count, err);
+    return store_decisions_add(decisions->store, rows, batch->count, err);
 }
 
-static void write_batch(struct toolrack *host, struct batch *batch) {
+static void write_batch(struct decisions *decisions, struct batch *batch) {
     struct toolrack_error err;
-    if (batch->count > 0 && write_rows(host, batch, &err) < 0) {
+    if (batch->count > 0 && write_rows(decisions, batch, &err) < 0) {
         const struct store_decision *first = batch->rows[0];
-        log_line(&host->log, LOG_ERROR, "store",
+        log_line(decisions->log, LOG_ERROR, "store",
                  "%zu decisions are not kept, the first of them '%s' on '%s': %s", batch->count,
                  first->decision, first->tool, err.message);
     }
     if (batch->lost > 0) {
-        log_line(&host->log, LOG_ERROR, "store",
+        log_line(decisions->log, LOG_ERROR, "store",
                  "%zu decisions are not kept: they came faster than they could be written",
                  batch->lost);
     }
@@ -121,52 +120,50 @@ static void write_batch(struct toolrack *host, struct batch *batch) {
     free(batch->rows);
 }
 
-void decisions_flush(struct toolrack *host) {
-    struct decisions *decisions = &host->decisions;
-    (void)pthread_mutex_lock(&decisions->write_lock);
+static void flush(struct decisions *decisions) {
+    lock_take(&decisions->write_lock);
     struct batch batch = take_batch(decisions);
-    write_batch(host, &batch);
-    (void)pthread_mutex_unlock(&decisions->write_lock);
+    write_batch(decisions, &batch);
+    lock_release(&decisions->write_lock);
 }
 
 /* Wait until there is something to write, or it is over. Returns whether it goes on. */
 static bool wait_for_rows(struct decisions *decisions) {
-    (void)pthread_mutex_lock(&decisions->lock);
+    lock_take(&decisions->lock);
     while (!decisions->closing && decisions->count < DECISIONS_BATCH) {
         uint64_t until_ns = decisions->first_ns + (uint64_t)DECISIONS_DELAY_MS * CLOCK_NS_PER_MS;
         struct timespec until = clock_timespec(until_ns);
         if (decisions->count == 0) {
-            (void)pthread_cond_wait(&decisions->changed, &decisions->lock);
+            lock_wait(&decisions->lock, &decisions->changed);
         } else if (clock_now_ns() >= until_ns) {
             break;
         } else {
-            (void)pthread_cond_timedwait(&decisions->changed, &decisions->lock, &until);
+            (void)lock_wait_until(&decisions->lock, &decisions->changed, &until);
         }
     }
     bool goes_on = !decisions->closing;
-    (void)pthread_mutex_unlock(&decisions->lock);
+    lock_release(&decisions->lock);
     return goes_on;
 }
 
 static void *writer_main(void *argument) {
-    struct toolrack *host = argument;
-    while (wait_for_rows(&host->decisions)) {
-        decisions_flush(host);
+    struct decisions *decisions = argument;
+    while (wait_for_rows(decisions)) {
+        flush(decisions);
     }
     return NULL;
 }
 
-void decisions_finish(struct toolrack *host) {
-    struct decisions *decisions = &host->decisions;
-    (void)pthread_mutex_lock(&decisions->lock);
+void decisions_stop(struct decisions *decisions) {
+    lock_take(&decisions->lock);
     decisions->closing = true;
     bool started = decisions->started;
     (void)pthread_cond_signal(&decisions->changed);
-    (void)pthread_mutex_unlock(&decisions->lock);
+    lock_release(&decisions->lock);
     if (started) {
         (void)pthread_join(decisions->thread, NULL);
     }
-    decisions_flush(host);
+    flush(decisions);
 }
 
 /* -------------------------------------------------------------------- note */
@@ -178,8 +175,8 @@ static void add_part(struct buf *line, const char *before, const char *text) {
     }
 }
 
-static void log_decision(const struct toolrack *host, const struct store_decision *decision) {
-    if (host->log.write == NULL || LOG_INFO < host->log.level_min) {
+static void log_decision(const struct decisions *decisions, const struct store_decision *decision) {
+    if (decisions->log->write == NULL || LOG_INFO < decisions->log->level_min) {
         return;
     }
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
@@ -191,13 +188,12 @@ static void log_decision(const struct toolrack *host, const struct store_decisio
     add_part(&line, ", through ", decision->channel);
     add_part(&line, ", in ", decision->conversation);
     add_part(&line, ": ", decision->why);
-    log_line(&host->log, LOG_INFO, "permission", "%s",
+    log_line(decisions->log, LOG_INFO, "permission", "%s",
              line.failed ? "a decision, and no memory to say which" : line.data);
 }
 
 /* Takes the row over. Caller holds the lock. */
-static void add_row(struct toolrack *host, struct store_decision *row) {
-    struct decisions *decisions = &host->decisions;
+static void add_row(struct decisions *decisions, struct store_decision *row) {
     if (decisions->rows == NULL) {
         decisions->rows = calloc(DECISIONS_ROWS_MAX, sizeof(struct store_decision *));
     }
@@ -211,21 +207,21 @@ static void add_row(struct toolrack *host, struct store_decision *row) {
     }
     decisions->rows[decisions->count++] = row;
     if (!decisions->started && !decisions->closing) {
-        decisions->started = thread_start(&decisions->thread, writer_main, host) == 0;
+        decisions->started = thread_start(&decisions->thread, writer_main, decisions) == 0;
     }
     if (decisions->count == 1 || decisions->count == DECISIONS_BATCH) {
         (void)pthread_cond_signal(&decisions->changed);
     }
 }
 
-void decisions_note(struct toolrack *host, const struct store_decision *decision) {
-    log_decision(host, decision);
+void decisions_note(struct decisions *decisions, const struct store_decision *decision) {
+    log_decision(decisions, decision);
     struct store_decision timed = *decision;
     timed.time_ms = clock_wall_ms();
     struct store_decision *row = copy_row(&timed);
-    (void)pthread_mutex_lock(&host->decisions.lock);
-    add_row(host, row);
-    (void)pthread_mutex_unlock(&host->decisions.lock);
+    lock_take(&decisions->lock);
+    add_row(decisions, row);
+    lock_release(&decisions->lock);
 }
 
 /* -------------------------------------------------------------------- read */
@@ -250,16 +246,16 @@ static void add_decision(void *user, const struct store_decision *decision) {
     document_add_text(listing->doc, row, "why", decision->why);
 }
 
-int toolrack_decisions(struct toolrack *host, const struct toolrack_decisions_filter *filter,
-                       struct toolrack_text **ret, struct toolrack_error *err) {
+int decisions_read(struct decisions *decisions, const struct toolrack_decisions_filter *filter,
+                   struct toolrack_text **ret, struct toolrack_error *err) {
     struct toolrack_decisions_filter taken = {0};
     if (filter != NULL) {
         memcpy(&taken, filter, filter->size < sizeof taken ? filter->size : sizeof taken);
     }
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
-    decisions_flush(host);
-    int code = store_decisions_read(host->store,
+    flush(decisions);
+    int code = store_decisions_read(decisions->store,
                                     &(struct store_decisions_filter){.tool = taken.tool,
                                                                      .since_ms = taken.since_ms,
                                                                      .limit = taken.limit},

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
+#include "base/lock.h"
+#include "base/log.h"
 #include "store/decisions.h"
 #include "toolrack/toolrack.h"
 
@@ -21,8 +22,10 @@
 #define DECISIONS_ROWS_MAX 4096u
 
 struct decisions {
-    pthread_mutex_t write_lock;   /* held by who writes a batch: they are written in their order */
-    pthread_mutex_t lock;         /* guards what follows; the order is write_lock, then lock */
+    const struct log *log; /* borrowed, as the store */
+    struct store *store;
+    struct lock write_lock;       /* held by who writes a batch: they are written in their order */
+    struct lock lock;             /* guards what follows; the order is write_lock, then lock */
     pthread_cond_t changed;       /* there are rows, or it is over */
     struct store_decision **rows; /* each one block with its texts; NULL before the first */
     size_t count;
@@ -33,12 +36,14 @@ struct decisions {
     pthread_t thread;
 };
 
-void decisions_init(struct decisions *decisions);
-/** Write what waits, and end the thread. */
-void decisions_finish(struct toolrack *host);
+void decisions_init(struct decisions *decisions, const struct log *log, struct store *store);
+/** Write what waits, and end the thread. May be called again. */
+void decisions_stop(struct decisions *decisions);
 
-/** Log a decision. Its time is not read but made; texts are copied. [any-thread] */
-void decisions_note(struct toolrack *host, const struct store_decision *decision);
+/** As permit_note(). [any-thread] */
+void decisions_note(struct decisions *decisions, const struct store_decision *decision);
 
-/** Write what waits now. [any-thread] */
-void decisions_flush(struct toolrack *host);
+/** Read the log as JSON, after what waits was written.
+ * @return 0 with a reference; the store's; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int decisions_read(struct decisions *decisions, const struct toolrack_decisions_filter *filter,
+                   struct toolrack_text **ret, struct toolrack_error *err);

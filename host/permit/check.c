@@ -7,19 +7,20 @@
  *
  * No lock is held while anybody is asked. Each outcome is a decision, with who and why. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "permit/consent.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* A call that is being decided. */
 struct deciding {
-    struct toolrack *host;
+    struct permit *permit;
     struct toolrack_tool *tool;
     const struct toolrack_call_options *options;
     char *arguments; /* in one form, whatever white space the caller used; owned */
@@ -32,7 +33,7 @@ static void note(const struct deciding *deciding, const char *decision, const ch
                  const char *why) {
     const struct toolrack_call_options *options = deciding->options;
     decisions_note(
-            deciding->host,
+            &deciding->permit->decisions,
             &(struct store_decision){.tool = toolrack_tool_name(deciding->tool),
                                      .version = toolrack_tool_version(deciding->tool),
                                      .plugin = toolrack_tool_plugin(deciding->tool),
@@ -68,21 +69,21 @@ static int refuse_changed(const struct deciding *deciding, struct toolrack_error
 
 /* ------------------------------------------------------------------ grants */
 
-bool permission_is_refused(struct toolrack *host, const struct toolrack_tool *tool) {
+bool permit_refuses(struct permit *permit, const struct toolrack_tool *tool) {
     char who[CONSENT_WHO_SIZE];
     return atomic_load(&tool->reg->held) ||
            (toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_DANGEROUS &&
-            !config_grants(&host->config, toolrack_tool_name(tool)) &&
-            !consent_is_granted(host, tool, who));
+            !config_grants(permit->options.config, toolrack_tool_name(tool)) &&
+            !consent_is_granted(permit, tool, who));
 }
 
 /* Whether a grant holds; then `who` is set. */
 static bool is_granted(struct deciding *deciding) {
-    if (config_grants(&deciding->host->config, toolrack_tool_name(deciding->tool))) {
+    if (config_grants(deciding->permit->options.config, toolrack_tool_name(deciding->tool))) {
         (void)snprintf(deciding->who, sizeof deciding->who, "configuration");
         return true;
     }
-    return consent_is_granted(deciding->host, deciding->tool, deciding->who);
+    return consent_is_granted(deciding->permit, deciding->tool, deciding->who);
 }
 
 static int decide_dangerous(struct deciding *deciding, struct toolrack_error *err) {
@@ -105,39 +106,12 @@ static const char *conversation_of(const struct deciding *deciding) {
     return conversation != NULL && conversation[0] != '\0' ? conversation : NULL;
 }
 
-int permission_approve(struct toolrack *host, struct toolrack_tool *tool, const char *conversation,
-                       const char *who, struct toolrack_error *err) {
-    const struct store_approval approval = {.tool = toolrack_tool_name(tool),
-                                            .version = toolrack_tool_version(tool),
-                                            .conversation = conversation,
-                                            .who = who,
-                                            .approved_s = clock_wall_s()};
-    int code = consent_keep(host, &tool, 1, NULL, &approval, who, err);
-    if (code < 0) {
-        return code;
-    }
-    pins_check_name(host, approval.tool);
-    struct store_decision decision = {.tool = approval.tool,
-                                      .version = approval.version,
-                                      .plugin = toolrack_tool_plugin(tool),
-                                      .conversation = conversation,
-                                      .decision = "approved",
-                                      .who = who,
-                                      .why = conversation != NULL ? "for the conversation"
-                                                                  : "always"};
-    decisions_note(host, &decision);
-    decision.decision = "pinned";
-    decision.why = "approved as it is now";
-    decisions_note(host, &decision);
-    return 0;
-}
-
 /* The person has allowed this call in any case: that it cannot be kept is only said. */
 static void keep_answer(const struct deciding *deciding, const char *conversation,
                         const char *who) {
     struct toolrack_error err;
-    if (permission_approve(deciding->host, deciding->tool, conversation, who, &err) < 0) {
-        log_line(&deciding->host->log, LOG_ERROR, "permission",
+    if (consent_approve(deciding->permit, deciding->tool, conversation, who, &err) < 0) {
+        log_line(deciding->permit->options.log, LOG_ERROR, "permission",
                  "the approval of '%s' holds for this call only: %s",
                  toolrack_tool_name(deciding->tool), err.message);
     }
@@ -205,9 +179,10 @@ static struct store_taken take_earlier(const struct deciding *deciding) {
     if (strlen(call.arguments) > STORE_ARGUMENTS_SIZE_MAX) {
         return taken;
     }
-    int code = store_pending_take(deciding->host->store, &call, call.created_s, &taken, &err);
+    int code = store_pending_take(deciding->permit->options.store, &call, call.created_s, &taken,
+                                  &err);
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
-        log_line(&deciding->host->log, LOG_ERROR, "permission",
+        log_line(deciding->permit->options.log, LOG_ERROR, "permission",
                  "an answer to a call of '%s' that may wait cannot be read: %s", call.tool,
                  err.message);
     }
@@ -234,7 +209,7 @@ static int ask_later(const struct deciding *deciding, const char *id, const char
     if (id[0] != '\0') {
         return wait_for_answer(deciding, id, err);
     }
-    int code = store_pending_add(deciding->host->store, &call, new_id, &why);
+    int code = store_pending_add(deciding->permit->options.store, &call, new_id, &why);
     if (code == 0) {
         return wait_for_answer(deciding, new_id, err);
     }
@@ -254,7 +229,7 @@ static void give_reason(const struct deciding *deciding, char *reason, size_t ro
     if (changed != 0) {
         (void)snprintf(reason, room, "%s since it was approved",
                        registration_change_words(changed));
-    } else if (consent_find_version(deciding->host, deciding->tool, version)) {
+    } else if (consent_find_version(deciding->permit, deciding->tool, version)) {
         (void)snprintf(reason, room, "version %s was approved, this is %s", version,
                        toolrack_tool_version(deciding->tool));
     } else {
@@ -265,7 +240,7 @@ static void give_reason(const struct deciding *deciding, char *reason, size_t ro
 }
 
 static int ask_approver(struct deciding *deciding, const char *id, struct toolrack_error *err) {
-    const struct toolrack_options *app = &deciding->host->options;
+    const struct permit_options *app = &deciding->permit->options;
     char reason[TOOLRACK_ERROR_MESSAGE_MAX];
     give_reason(deciding, reason, sizeof reason);
     (void)snprintf(deciding->who, sizeof deciding->who, "approver");
@@ -283,7 +258,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
             .who = deciding->who,
             .who_room = sizeof deciding->who,
             .trace = deciding->options->trace};
-    int answer = app->approve(app->user, &request);
+    int answer = app->approve(app->host, &request);
     deciding->who[sizeof deciding->who - 1] = '\0';
     utf8_make_line(deciding->who);
     switch (answer) {
@@ -315,8 +290,8 @@ static int ask(struct deciding *deciding, struct toolrack_error *err) {
     case STORE_ANSWER_DENY: return deny(deciding, taken.who, err);
     case STORE_ANSWER_NONE: break;
     }
-    return deciding->host->options.approve != NULL ? ask_approver(deciding, taken.id, err)
-                                                   : ask_nobody(deciding, taken.id, err);
+    return deciding->permit->options.approve != NULL ? ask_approver(deciding, taken.id, err)
+                                                     : ask_nobody(deciding, taken.id, err);
 }
 
 static int decide_confirm(struct deciding *deciding, const char *arguments, size_t length,
@@ -329,7 +304,7 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
     if (is_granted(deciding)) {
         return allow(deciding, deciding->who, "granted");
     }
-    if (consent_is_approved(deciding->host, deciding->tool, conversation_of(deciding),
+    if (consent_is_approved(deciding->permit, deciding->tool, conversation_of(deciding),
                             deciding->who)) {
         return allow(deciding, deciding->who, "approved before");
     }
@@ -337,10 +312,10 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
     return code < 0 ? code : ask(deciding, err);
 }
 
-int permission_check(void *user, struct toolrack_tool *tool,
-                     const struct toolrack_call_options *options, const char *arguments,
-                     size_t length, struct toolrack_error *err) {
-    struct deciding deciding = {.host = user, .tool = tool, .options = options};
+int permit_check(struct permit *permit, struct toolrack_tool *tool,
+                 const struct toolrack_call_options *options, const char *arguments, size_t length,
+                 struct toolrack_error *err) {
+    struct deciding deciding = {.permit = permit, .tool = tool, .options = options};
     int code;
     if (atomic_load(&tool->reg->held)) {
         return refuse_changed(&deciding, err);

@@ -1,10 +1,10 @@
 /* Calls that nobody at hand could confirm, and wait for somebody's answer. */
 #include <string.h>
 
-#include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "permit/consent.h"
 #include "registry/document.h"
 
 /* -------------------------------------------------------------------- list */
@@ -42,11 +42,11 @@ static void add_pending(void *user, const struct store_pending *pending) {
     (void)yyjson_mut_obj_add_sint(doc, row, "expires_s", pending->expires_s);
 }
 
-int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
-                     struct toolrack_error *err) {
+int permit_pending(struct permit *permit, struct toolrack_text **ret, struct toolrack_error *err) {
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
-    int code = store_pending_read(host->store, clock_wall_s(), add_pending, &listing, err);
+    int code =
+            store_pending_read(permit->options.store, clock_wall_s(), add_pending, &listing, err);
     if (code < 0) {
         yyjson_mut_doc_free(listing.doc);
         return code;
@@ -94,39 +94,40 @@ static void find_waiting(void *user, const struct store_pending *pending) {
 }
 
 /* That version of the tool, or NULL. */
-static struct toolrack_tool *get_version(struct toolrack *host, const struct waiting *waiting) {
+static struct toolrack_tool *get_version(struct permit *permit, const struct waiting *waiting) {
     CLEANUP(buf_finish) struct buf selector = BUF_INIT;
     if (waiting->tool == NULL || waiting->version == NULL) {
         return NULL;
     }
     buf_printf(&selector, "%s@%s", waiting->tool, waiting->version);
-    return selector.failed ? NULL : registry_get(host->registry, selector.data);
+    return selector.failed ? NULL : registry_get(permit->options.registry, selector.data);
 }
 
 static bool is_lasting(enum store_answer answer) {
     return answer == STORE_ANSWER_ALLOW_ALWAYS || answer == STORE_ANSWER_ALLOW_CONVERSATION;
 }
 
-static int resolve(struct toolrack *host, struct waiting *waiting, enum store_answer answer,
+static int resolve(struct permit *permit, struct waiting *waiting, enum store_answer answer,
                    const char *who, struct toolrack_error *err) {
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_version(host, waiting);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_version(permit, waiting);
     if (waiting->tool != NULL && tool == NULL && is_lasting(answer)) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
                          "'%s@%s' is not here any more; allow the call once, or deny it",
                          waiting->tool, waiting->version != NULL ? waiting->version : "");
     }
-    int code = store_pending_resolve(host->store, waiting->id, answer, who, clock_wall_s(), err);
+    int code = store_pending_resolve(permit->options.store, waiting->id, answer, who,
+                                     clock_wall_s(), err);
     if (code == 0 && is_lasting(answer) && tool != NULL) {
         /* What holds for more than the one call is an approval of the tool as it is now. */
-        code = permission_approve(
-                host, tool, answer == STORE_ANSWER_ALLOW_ALWAYS ? NULL : waiting->conversation, who,
-                err);
+        code = consent_approve(permit, tool,
+                               answer == STORE_ANSWER_ALLOW_ALWAYS ? NULL : waiting->conversation,
+                               who, err);
     }
     return code;
 }
 
-int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approval approval,
-                     const char *who, struct toolrack_error *err) {
+int permit_resolve(struct permit *permit, const char *id, enum toolrack_approval approval,
+                   const char *who, struct toolrack_error *err) {
     CLEANUP(waiting_finish) struct waiting waiting = {.id = id};
     arena_init(&waiting.arena, NULL, 0);
     enum store_answer answer;
@@ -135,19 +136,20 @@ int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approv
                          "an approval is resolved by allowing or denying the call");
     }
     who = who != NULL && who[0] != '\0' ? who : "api";
-    int code = store_pending_read(host->store, clock_wall_s(), find_waiting, &waiting, err);
+    int code =
+            store_pending_read(permit->options.store, clock_wall_s(), find_waiting, &waiting, err);
     if (code == 0) {
-        code = resolve(host, &waiting, answer, who, err);
+        code = resolve(permit, &waiting, answer, who, err);
     }
     if (code == 0 && !is_lasting(answer)) {
-        decisions_note(host, &(struct store_decision){.tool = waiting.tool,
-                                                      .version = waiting.version,
-                                                      .conversation = waiting.conversation,
-                                                      .decision = answer == STORE_ANSWER_DENY
-                                                                          ? "denied"
-                                                                          : "approved",
-                                                      .who = who,
-                                                      .why = "the call that waited"});
+        decisions_note(&permit->decisions,
+                       &(struct store_decision){
+                               .tool = waiting.tool,
+                               .version = waiting.version,
+                               .conversation = waiting.conversation,
+                               .decision = answer == STORE_ANSWER_DENY ? "denied" : "approved",
+                               .who = who,
+                               .why = "the call that waited"});
     }
     return code;
 }
