@@ -1,11 +1,10 @@
-/* A cache file is a struct header, then the records and the texts of one image.
+/* A cache file is a struct header, then one pack.
  *
  * Invariants of struct cache:
  *
- *  (1) It is one block of memory, which the records, texts and descriptors of its
- *      image lie in.
- *  (2) It lives as long as `refs` is above 0: one reference is held by who
- *      loaded it, and one by each descriptor that has references itself.
+ *  (1) It is one block of memory, in which the pack and so all its descriptors lie.
+ *  (2) It lives as long as `refs` is above 0: the loader holds one reference, and each
+ *      descriptor that has references itself holds one.
  *  (3) After cache_load() nothing of it changes but the counts of references. */
 #include "files/cache.h"
 
@@ -22,49 +21,36 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/object.h"
 #include "plugin/build_id.h"
 
 #define LOG_SOURCE "plugin"
 
 static const char cache_magic[8] = {'T', 'R', 'C', 'A', 'C', 'H', 'E', '\n'};
 
-/* To be raised when the meaning of the bytes changes without a change of any size below. */
-#define CACHE_FORMAT 1u
-
 struct header {
     char magic[8];
-    uint32_t format;
-    uint32_t options_tag;
-    uint16_t abi_major;
-    uint16_t abi_minor;
-    uint16_t pointer_size;
-    uint16_t reserved;
-    uint16_t struct_sizes[IMAGE_STRUCTS_MAX];
-    unsigned char build[BUILD_ID_MAX];
-    struct image_sizes sizes;
+    unsigned char build[BUILD_ID_MAX]; /* stands for the shape of all structs, too */
+    uint64_t options_tag;
+    uint64_t records_size;
     uint64_t checksum; /* of this header with 0 here, and of all that follows */
 };
 static_assert(sizeof(struct header) % alignof(uint64_t) == 0, "no padding");
 
 struct cache {
+    uint32_t magic; /* CACHE_MAGIC */
     atomic_size_t refs;
     size_t size; /* of the block */
     const struct cache_index *index;
-    alignas(max_align_t) char image[];
+    alignas(max_align_t) char pack[];
 };
-
-/* ------------------------------------------------------------ header, checksum */
+#define CACHE_MAGIC 0x68636163u
 
 /* False when this build cannot be told from another one. */
 static bool header_fill(struct header *header, uint32_t options_tag) {
     memset(header, 0, sizeof *header);
     memcpy(header->magic, cache_magic, sizeof header->magic);
-    header->format = CACHE_FORMAT;
     header->options_tag = options_tag;
-    header->abi_major = TR_ABI_MAJOR;
-    header->abi_minor = TR_ABI_MINOR;
-    header->pointer_size = sizeof(void *);
-    image_struct_sizes(header->struct_sizes);
     return build_id_get(header->build) > 0;
 }
 
@@ -77,13 +63,20 @@ static inline uint64_t checksum_step(uint64_t sum, uint64_t word) {
     return (sum << CHECKSUM_TURN | sum >> (64 - CHECKSUM_TURN)) * CHECKSUM_FACTOR;
 }
 
-/* Four sums side by side, since each step has to wait for the one before. */
-static uint64_t checksum(uint64_t start, const char *bytes, size_t size) {
-    uint64_t a = start;
-    uint64_t b = start + 1;
-    uint64_t c = start + 2;
-    uint64_t d = start + 3;
+/* Four sums side by side, since each step has to wait for the one before. `header->checksum` is not
+ * part of it. */
+static uint64_t checksum(const struct header *header, const char *bytes, size_t size) {
+    struct header plain = *header;
+    plain.checksum = 0;
     uint64_t words[4];
+    uint64_t a = 0;
+    for (size_t i = 0; i < sizeof plain; i += sizeof words[0]) {
+        memcpy(words, (const char *)&plain + i, sizeof words[0]);
+        a = checksum_step(a, words[0]);
+    }
+    uint64_t b = a + 1;
+    uint64_t c = a + 2;
+    uint64_t d = a + 3;
     size_t left = size;
     for (; left >= sizeof words; bytes += sizeof words, left -= sizeof words) {
         memcpy(words, bytes, sizeof words);
@@ -100,17 +93,7 @@ static uint64_t checksum(uint64_t start, const char *bytes, size_t size) {
     return checksum_step(checksum_step(d, words[3]), c);
 }
 
-static uint64_t header_checksum(struct header header) {
-    header.checksum = 0;
-    return checksum(0, (const char *)&header, sizeof header);
-}
-
 /* ----------------------------------------------------------------- reading */
-
-static struct cache *useless(const char *path, const char *why, const struct log *log) {
-    log_line(log, LOG_INFO, LOG_SOURCE, "plugin cache %s is made anew: %s", path, why);
-    return NULL;
-}
 
 static bool read_exactly(int fd, void *bytes, size_t size) {
     char *at = bytes;
@@ -127,97 +110,60 @@ static bool read_exactly(int fd, void *bytes, size_t size) {
     return true;
 }
 
-/* Pages taken all at once cost half of what pages touched one by one do. */
-static struct cache *cache_create(size_t image_size) {
-    size_t size = sizeof(struct cache) + image_size;
+static void release_descriptor(struct descriptor *desc) {
+    cache_unref(pack_owner(desc));
+}
+
+/* The cache in an open file; NULL with the reason why it is of no use. */
+static struct cache *load_from(int fd, uint32_t options_tag, const char **ret_why) {
+    struct stat st;
+    if (fstat(fd, &st) < 0) {
+        *ret_why = strerror(errno);
+        return NULL;
+    }
+    struct header header;
+    struct header expected;
+    size_t pack_size = (size_t)st.st_size - sizeof header;
+    if (!S_ISREG(st.st_mode)) {
+        *ret_why = "it is not a regular file";
+    } else if (st.st_uid != geteuid() && st.st_uid != 0) {
+        /* One that came with the system is as good as our own. */
+        *ret_why = "it belongs to another user";
+    } else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        *ret_why = "others may write to it";
+    } else if ((uint64_t)st.st_size < sizeof header || pack_size > PACK_SIZE_MAX) {
+        *ret_why = "its size cannot be right";
+    } else if (!read_exactly(fd, &header, sizeof header)) {
+        *ret_why = "it cannot be read";
+    } else if (!header_fill(&expected, options_tag)) {
+        *ret_why = "this build of the host has no build id";
+    } else if (memcmp(&header, &expected, offsetof(struct header, records_size)) != 0) {
+        *ret_why = "another build of the host, or one with other options, has written it";
+    }
+    if (*ret_why != NULL) {
+        return NULL;
+    }
+    /* Pages taken all at once cost half of what pages touched one by one do. */
+    size_t size = sizeof(struct cache) + pack_size;
     struct cache *cache = mmap(NULL, size, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (cache == MAP_FAILED) {
+        *ret_why = "out of memory";
         return NULL;
     }
+    cache->magic = CACHE_MAGIC;
     atomic_init(&cache->refs, 1);
     cache->size = size;
-    return cache;
-}
-
-static void cache_destroy(struct cache *cache) {
-    (void)munmap(cache, cache->size);
-}
-
-static void release_descriptor(struct descriptor *desc) {
-    cache_unref(image_owner(desc));
-}
-
-static bool cache_fix(struct cache *cache, const struct image_sizes *sizes) {
-    cache->index = image_fix(cache->image, sizes, release_descriptor, cache);
-    return cache->index != NULL;
-}
-
-/* Why the file must not even be read, or NULL. */
-static const char *stat_trouble(const struct stat *st) {
-    if (!S_ISREG(st->st_mode)) {
-        return "it is not a regular file";
+    if (!read_exactly(fd, cache->pack, pack_size)) {
+        *ret_why = "it cannot be read";
+    } else if (checksum(&header, cache->pack, pack_size) != header.checksum ||
+               (cache->index = pack_open(cache->pack, pack_size, header.records_size,
+                                         release_descriptor, cache)) == NULL) {
+        *ret_why = "it is damaged";
     }
-    /* One that came with the system is as good as our own. */
-    if (st->st_uid != geteuid() && st->st_uid != 0) {
-        return "it belongs to another user";
-    }
-    if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        return "others may write to it";
-    }
-    if ((uint64_t)st->st_size < sizeof(struct header) ||
-        (uint64_t)st->st_size > sizeof(struct header) + IMAGE_SIZE_MAX) {
-        return "its size cannot be right";
-    }
-    return NULL;
-}
-
-/* Why it is not a cache of this build, or NULL. */
-static const char *header_trouble(const struct header *header, const struct header *expected,
-                                  size_t image_size) {
-    if (memcmp(header, expected, offsetof(struct header, sizes)) != 0) {
-        return "another build of the host, or one with other options, has written it";
-    }
-    const struct image_sizes *sizes = &header->sizes;
-    if (sizes->records > image_size || sizes->types > image_size - sizes->records ||
-        sizes->texts != image_size - sizes->records - sizes->types) {
-        return "it is damaged";
-    }
-    return NULL;
-}
-
-static struct cache *load_from(int fd, const char *path, uint32_t options_tag,
-                               const struct log *log) {
-    struct stat st;
-    struct header header;
-    struct header expected;
-    const char *trouble = fstat(fd, &st) < 0 ? strerror(errno) : stat_trouble(&st);
-    if (trouble != NULL) {
-        return useless(path, trouble, log);
-    }
-    size_t image_size = (size_t)st.st_size - sizeof header;
-    if (!read_exactly(fd, &header, sizeof header)) {
-        return useless(path, "it cannot be read", log);
-    }
-    if (!header_fill(&expected, options_tag)) {
-        return useless(path, "this build of the host has no build id", log);
-    }
-    trouble = header_trouble(&header, &expected, image_size);
-    if (trouble != NULL) {
-        return useless(path, trouble, log);
-    }
-    struct cache *cache = cache_create(image_size);
-    if (cache == NULL) {
-        return useless(path, "out of memory", log);
-    }
-    if (!read_exactly(fd, cache->image, image_size)) {
-        cache_destroy(cache);
-        return useless(path, "it cannot be read", log);
-    }
-    if (checksum(header_checksum(header), cache->image, image_size) != header.checksum ||
-        !cache_fix(cache, &header.sizes)) {
-        cache_destroy(cache);
-        return useless(path, "it is damaged", log);
+    if (*ret_why != NULL) {
+        cache_unref(cache);
+        return NULL;
     }
     return cache;
 }
@@ -226,23 +172,31 @@ struct cache *cache_load(const char *path, uint32_t options_tag, const struct lo
                          bool *ret_stale) {
     *ret_stale = false;
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) {
-        if (errno != ENOENT) {
-            *ret_stale = true;
-            return useless(path, strerror(errno), log);
-        }
+    if (fd < 0 && errno == ENOENT) {
         return NULL;
     }
-    struct cache *cache = load_from(fd, path, options_tag, log);
-    *ret_stale = cache == NULL;
+    const char *why = NULL;
+    struct cache *cache = NULL;
+    if (fd < 0) {
+        why = strerror(errno);
+    } else {
+        cache = load_from(fd, options_tag, &why);
+    }
+    if (cache == NULL) {
+        *ret_stale = true;
+        log_line(log, LOG_INFO, LOG_SOURCE, "plugin cache %s is not used and written again: %s",
+                 path, why);
+    }
     return cache;
 }
 
 const struct cache_index *cache_index(const struct cache *cache) {
+    OBJECT_CHECK(cache, CACHE_MAGIC);
     return cache->index;
 }
 
 struct descriptor *cache_take(struct cache *cache, const struct cache_file *file) {
+    OBJECT_CHECK(cache, CACHE_MAGIC);
     if (file->descriptor == NULL) {
         return NULL;
     }
@@ -253,8 +207,13 @@ struct descriptor *cache_take(struct cache *cache, const struct cache_file *file
 }
 
 void cache_unref(struct cache *cache) {
-    if (cache != NULL && atomic_fetch_sub(&cache->refs, 1) == 1) {
-        cache_destroy(cache);
+    if (cache == NULL) {
+        return;
+    }
+    OBJECT_CHECK(cache, CACHE_MAGIC);
+    if (atomic_fetch_sub(&cache->refs, 1) == 1) {
+        OBJECT_WIPE(cache, CACHE_MAGIC);
+        (void)munmap(cache, cache->size);
     }
 }
 
@@ -286,30 +245,29 @@ static void make_folder(const char *path) {
     }
 }
 
-/* A new file beside `path`, mode 0600, of a name nobody else has; its name is put in `ret_name`. */
-static int open_beside(const char *path, char ret_name[PATH_MAX]) {
-    for (int attempt = 0; attempt < 2; attempt++) {
-        int length = snprintf(ret_name, PATH_MAX, "%s.XXXXXX", path);
-        if (length < 0 || length >= PATH_MAX) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        int fd = mkostemp(ret_name, O_CLOEXEC);
-        if (fd >= 0 || errno != ENOENT) {
-            return fd;
-        }
-        make_folder(path);
-    }
-    return -1;
-}
-
-static bool write_file(const char *path, const struct header *header, const struct buf *image) {
+/* By way of a new file beside `path`, mode 0600, of a name nobody else has. */
+static bool write_file(const char *path, const struct header *header, const struct buf *pack) {
     char name[PATH_MAX];
-    CLEANUP(closep) int fd = open_beside(path, name);
+    CLEANUP(closep) int fd = -1;
+    for (int attempt = 0; fd < 0 && attempt < 2; attempt++) {
+        int length = snprintf(name, sizeof name, "%s.XXXXXX", path);
+        if (length < 0 || (size_t)length >= sizeof name) {
+            errno = ENAMETOOLONG;
+            return false;
+        }
+        fd = mkostemp(name, O_CLOEXEC);
+        if (fd < 0 && errno != ENOENT) {
+            return false;
+        }
+        if (fd < 0) {
+            make_folder(path);
+        }
+    }
     if (fd < 0) {
+        errno = ENOENT;
         return false;
     }
-    if (write_all(fd, header, sizeof *header) && write_all(fd, image->data, image->length) &&
+    if (write_all(fd, header, sizeof *header) && write_all(fd, pack->data, pack->length) &&
         rename(name, path) == 0) {
         return true;
     }
@@ -324,18 +282,19 @@ void cache_save(const char *path, uint32_t options_tag, const struct cache_index
     struct header header;
     if (!header_fill(&header, options_tag)) {
         log_line(log, LOG_WARNING, LOG_SOURCE,
-                 "no plugin cache: link the host with -Wl,--build-id, so that builds can be told "
-                 "apart");
+                 "no plugin cache: the builds of a host without a build id cannot be told apart; "
+                 "link it with -Wl,--build-id");
         return;
     }
-    CLEANUP(buf_finish) struct buf image = BUF_INIT;
-    if (!image_write(index, &image, &header.sizes)) {
+    CLEANUP(buf_finish) struct buf pack = BUF_INIT;
+    header.records_size = pack_write(index, &pack);
+    if (header.records_size == 0) {
         log_line(log, LOG_WARNING, LOG_SOURCE, "plugin cache %s is not written: out of memory",
                  path);
         return;
     }
-    header.checksum = checksum(header_checksum(header), image.data, image.length);
-    if (!write_file(path, &header, &image)) {
+    header.checksum = checksum(&header, pack.data, pack.length);
+    if (!write_file(path, &header, &pack)) {
         log_line(log, LOG_WARNING, LOG_SOURCE, "plugin cache %s is not written: %s", path,
                  strerror(errno));
     }

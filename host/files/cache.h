@@ -2,16 +2,16 @@
  *
  * One file, read in one piece, written in one piece under another name and
  * renamed: readers see the old one or the new one. It is only ever a copy of
- * what the plugin files say; whatever is wrong with it, it is made anew.
+ * what the plugin files say; whatever is wrong with it, it is written again.
  *
  * It is bound to the build of the host that wrote it, because another build may
  * judge the same plugin otherwise. A checksum guards against damage. Against
- * malice guard the permissions of the file: a cache of somebody else's is not
- * read. Still no bytes in it lead outside of it (image.h). */
+ * malice guard the permissions of the file: a cache that another user owns is
+ * not read. Still no bytes in it lead outside of it (pack.h). */
 #pragma once
 
 #include "base/log.h"
-#include "files/image.h"
+#include "files/pack.h"
 
 struct cache;
 
@@ -19,7 +19,7 @@ struct cache;
  *
  * @param options_tag  what the descriptors depend on besides files and build; another one than it
  *                     was written with makes it unusable
- * @param ret_stale    set when there was a file, but not a usable one: to be written anew
+ * @param ret_stale    set when there was a file, but not a usable one: to be written again
  * @return to be given up with cache_unref(). [any-thread] */
 struct cache *cache_load(const char *path, uint32_t options_tag, const struct log *log,
                          bool *ret_stale);

@@ -55,7 +55,7 @@ void plugin_unref(struct plugin *plugin) {
     struct image *image = atomic_load(&plugin->image);
     if (plugin->services != NULL) {
         plugin->services->release(plugin->services_user, plugin, image);
-    } else {
+    } else if (image != NULL) { /* most plugins of a list were never loaded */
         (void)image_unload(image);
     }
     descriptor_unref(plugin->desc);

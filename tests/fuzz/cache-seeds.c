@@ -1,4 +1,4 @@
-/* Writes a seed for fuzz-cache: an image of what is said by the plugins of a folder.
+/* Writes a seed for fuzz-cache: a pack of what the plugins of a folder say.
  *
  *     cache-seeds FOLDER SEED */
 #include <stdio.h>
@@ -6,18 +6,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "files/image.h"
+#include "files/pack.h"
 
 static bool write_seed(const char *path, const struct cache_index *index) {
-    CLEANUP(buf_finish) struct buf image = BUF_INIT;
-    struct image_sizes sizes;
-    if (!image_write(index, &image, &sizes)) {
+    CLEANUP(buf_finish) struct buf pack = BUF_INIT;
+    const uint32_t records_size = (uint32_t)pack_write(index, &pack);
+    if (records_size == 0) {
         return false;
     }
-    const uint32_t parts[] = {(uint32_t)sizes.records, (uint32_t)sizes.types};
     FILE *file = fopen(path, "wbe");
-    return file != NULL && fwrite(parts, sizeof parts, 1, file) == 1 &&
-           fwrite(image.data, image.length, 1, file) == 1 && fclose(file) == 0;
+    return file != NULL && fwrite(&records_size, sizeof records_size, 1, file) == 1 &&
+           fwrite(pack.data, pack.length, 1, file) == 1 && fclose(file) == 0;
 }
 
 int main(int argc, char **argv) {

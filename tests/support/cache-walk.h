@@ -2,7 +2,7 @@
  */
 #pragma once
 
-#include "files/image.h"
+#include "files/pack.h"
 
 /** Follow every pointer, read every text to its end. Aborts where something that every reader
  * relies on is missing. @return a number that depends on all of it. */

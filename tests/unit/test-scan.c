@@ -594,9 +594,8 @@ static void young_files_are_read_again(void **state) {
     assert_true(cached->files[0].cached);
 }
 
-/* The image of one scan's descriptors, to compare what was read with what came from the cache. */
-static void image_of(const struct scan *scan, struct buf *image) {
-    struct image_sizes sizes;
+/* The pack of one scan's descriptors, to compare what was read with what came from the cache. */
+static void pack_of(const struct scan *scan, struct buf *pack) {
     struct cache_file *files = calloc(scan->file_count + 1, sizeof *files);
     assert_non_null(files);
     for (size_t i = 0; i < scan->file_count; i++) {
@@ -605,7 +604,7 @@ static void image_of(const struct scan *scan, struct buf *image) {
     }
     const struct cache_folder folder = {"x", files, scan->file_count};
     const struct cache_index index = {&folder, 1};
-    assert_true(image_write(&index, image, &sizes));
+    assert_true(pack_write(&index, pack) > 0);
     free(files);
 }
 
@@ -623,17 +622,17 @@ static void put_many_kinds(struct place *place) {
 
 static void what_comes_back_is_what_was_read(void **state) {
     struct place *place = *state;
-    CLEANUP(buf_finish) struct buf read_image = BUF_INIT;
-    CLEANUP(buf_finish) struct buf cached_image = BUF_INIT;
+    CLEANUP(buf_finish) struct buf read_pack = BUF_INIT;
+    CLEANUP(buf_finish) struct buf cached_pack = BUF_INIT;
     put_many_kinds(place);
     AUTO_SCAN first = run(place);
     AUTO_SCAN second = run(place);
     assert_int_equal(count_cached(first), 0);
     assert_int_equal(count_cached(second), second->file_count);
-    image_of(first, &read_image);
-    image_of(second, &cached_image);
-    assert_int_equal(read_image.length, cached_image.length);
-    assert_memory_equal(read_image.data, cached_image.data, read_image.length);
+    pack_of(first, &read_pack);
+    pack_of(second, &cached_pack);
+    assert_int_equal(read_pack.length, cached_pack.length);
+    assert_memory_equal(read_pack.data, cached_pack.data, read_pack.length);
     const struct tr_param *param = get(second, "good.so")->descriptor->tools[0].tool->params;
     assert_string_equal(param[0].description, "first addend");
     assert_int_equal(param[0].type->kind, TR_KIND_F64);
@@ -799,10 +798,9 @@ static void release_nothing(struct descriptor *desc) {
 
 /* Without the checksum in the way: every byte in turn, with several values. What is still accepted
  * must be sound; the sanitizers watch. */
-static void an_image_with_any_wrong_byte_is_sound_or_refused(void **state) {
+static void a_pack_with_any_wrong_byte_is_sound_or_refused(void **state) {
     struct place *place = *state;
-    CLEANUP(buf_finish) struct buf image = BUF_INIT;
-    struct image_sizes sizes;
+    CLEANUP(buf_finish) struct buf pack = BUF_INIT;
     put_plugin(place, "good.so", "good");
     put_plugin(place, "newer.so", "newer");
     put(place, "text.so", "no plugin");
@@ -810,15 +808,17 @@ static void an_image_with_any_wrong_byte_is_sound_or_refused(void **state) {
     bool stale;
     CLEANUP(cache_unrefp) struct cache *cache = cache_load(place->cache, 0, NULL, &stale);
     assert_non_null(cache);
-    assert_true(image_write(cache_index(cache), &image, &sizes));
+    size_t records_size = pack_write(cache_index(cache), &pack);
+    assert_true(records_size > 0);
     unsigned refused = 0;
     static const unsigned char values[] = {0x00, 0x01, 0x08, 0x7f, 0xff};
-    for (size_t i = 0; i < image.length * ARRAY_LENGTH(values); i++) {
-        char *copy = malloc(image.length);
+    for (size_t i = 0; i < pack.length * ARRAY_LENGTH(values); i++) {
+        char *copy = malloc(pack.length);
         assert_non_null(copy);
-        memcpy(copy, image.data, image.length);
+        memcpy(copy, pack.data, pack.length);
         copy[i / ARRAY_LENGTH(values)] = (char)values[i % ARRAY_LENGTH(values)];
-        const struct cache_index *index = image_fix(copy, &sizes, release_nothing, NULL);
+        const struct cache_index *index =
+                pack_open(copy, pack.length, records_size, release_nothing, NULL);
         if (index != NULL) {
             (void)cache_walk(index);
         }
@@ -928,10 +928,11 @@ static void what_is_too_large_is_read_each_time(void **state) {
                                        {.name = "b.so", .descriptor = &small}};
     const struct cache_folder folder = {"x", files, 2};
     const struct cache_index index = {&folder, 1};
-    CLEANUP(buf_finish) struct buf image = BUF_INIT;
-    struct image_sizes sizes;
-    assert_true(image_write(&index, &image, &sizes));
-    const struct cache_index *fixed = image_fix(image.data, &sizes, release_nothing, NULL);
+    CLEANUP(buf_finish) struct buf pack = BUF_INIT;
+    size_t records_size = pack_write(&index, &pack);
+    assert_true(records_size > 0);
+    const struct cache_index *fixed =
+            pack_open(pack.data, pack.length, records_size, release_nothing, NULL);
     assert_non_null(fixed);
     assert_null(fixed->folders[0].files[0].descriptor);
     assert_string_equal(fixed->folders[0].files[1].descriptor->plugin->id, "large");
@@ -1053,7 +1054,7 @@ int main(void) {
             PLACE_TEST(other_options_make_the_cache_anew),
             PLACE_TEST(a_cut_cache_is_made_anew),
             PLACE_TEST(a_cache_with_one_wrong_bit_is_made_anew),
-            PLACE_TEST(an_image_with_any_wrong_byte_is_sound_or_refused),
+            PLACE_TEST(a_pack_with_any_wrong_byte_is_sound_or_refused),
             PLACE_TEST(what_is_no_cache_file_is_not_read),
             PLACE_TEST(a_cache_that_cannot_be_written_is_a_log_line),
             PLACE_TEST(the_folder_of_the_cache_is_made),
