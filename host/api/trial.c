@@ -8,8 +8,8 @@
 #include "api/host.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json-equal.h"
 #include "base/thread.h"
-#include "schema/value.h"
 #include "store/loading.h"
 
 /* Two threads have a trial: the one that waits for its outcome, and the one that runs it. The last
@@ -79,7 +79,7 @@ static bool same_value(const char *wanted, const char *is, size_t length) {
     yyjson_doc *b = yyjson_read(is, length, 0);
     struct budget budget = {.steps = COMPARE_STEPS_MAX};
     bool same = a != NULL && b != NULL &&
-                value_equal(yyjson_doc_get_root(a), yyjson_doc_get_root(b), &budget);
+                json_equal(yyjson_doc_get_root(a), yyjson_doc_get_root(b), &budget);
     yyjson_doc_free(a);
     yyjson_doc_free(b);
     return same;

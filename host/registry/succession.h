@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/semver.h"
-#include "plugin/compatibility.h"
 #include "registry/tool.h"
+#include "schema/compatibility.h"
 
 struct succession {
     char older[SEMVER_LENGTH_MAX + 1];

@@ -343,8 +343,8 @@ void explain_limit(const struct run *run, struct schema_failure *failure) {
                     SCHEMA_RECURSION_MAX);
         break;
     case LIMIT_COMPARE:
-        text_printf(&reason, "values to compare are nested deeper than SCHEMA_DEPTH_MAX (%d)",
-                    SCHEMA_DEPTH_MAX);
+        text_printf(&reason, "values to compare are nested deeper than JSON_EQUAL_DEPTH_MAX (%d)",
+                    JSON_EQUAL_DEPTH_MAX);
         break;
     case LIMIT_MATCH:
         text_printf(&reason, "a regular expression took more than SCHEMA_MATCH_MAX (%d) backtracks",

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "schema/graph.h"
 #include "schema/run.h"
+#include "schema/value.h"
 
 /* Nodes that may apply to one value. */
 #define FILL_NODES_MAX 24u

@@ -4,7 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
-#include "schema/number.h"
+#include "base/number.h"
 #include "schema/schema.h"
 
 const struct keyword_row keyword_rows[KEYWORD_COUNT] = {

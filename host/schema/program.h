@@ -18,7 +18,7 @@
 #include <yyjson.h>
 
 #include "base/arena.h"
-#include "schema/number.h"
+#include "base/number.h"
 #include "schema/schema.h"
 
 struct format;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "schema/value.h"
+#include "base/json-equal.h"
 
 struct matcher;
 struct regex;

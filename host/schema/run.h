@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <yyjson.h>
 
+#include "base/json-equal.h"
 #include "schema/program.h"
 #include "schema/text.h"
-#include "schema/value.h"
 
 #define LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -67,9 +67,6 @@ const struct property *run_find_property(const struct object_rules *rules, const
 bool schema_check_node(const struct schema *schema, const struct node *node, yyjson_val *value,
                        yyjson_val **slots, size_t slot_count, int64_t *steps,
                        struct schema_failure *failure);
-
-/** `uniqueItems` (unique.c). */
-bool run_check_unique(struct run *run, yyjson_val *array);
 
 /** `unevaluatedItems` and `unevaluatedProperties` (unevaluated.c). */
 bool run_check_unevaluated(struct run *run, const struct node *node, yyjson_val *value);

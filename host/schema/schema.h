@@ -30,7 +30,7 @@ enum schema_dialect { SCHEMA_2020_12, SCHEMA_DRAFT_7 };
 /* Limits while compiling. */
 #define SCHEMA_VALUES_MAX    1000000 /**< JSON values in all documents together */
 #define SCHEMA_NODES_MAX     100000  /**< subschemas */
-#define SCHEMA_DEPTH_MAX     128     /**< nesting of the schema document, and of values compared */
+#define SCHEMA_DEPTH_MAX     128     /**< nesting of the schema document */
 #define SCHEMA_DOCUMENTS_MAX 256     /**< documents that references lead to */
 #define SCHEMA_RESOURCES_MAX 1024    /**< schemas with an `$id` of their own */
 #define SCHEMA_ANCHORS_MAX   4096    /**< anchors in all documents together */

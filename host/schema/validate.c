@@ -76,15 +76,12 @@ static bool check_enum(struct run *run, const struct choices *choices, yyjson_va
                 same_bytes(unsafe_yyjson_get_str(choice), unsafe_yyjson_get_str(value), length)) {
                 return true;
             }
-        } else if (value_equal(choice, value, &run->budget)) {
+        } else if (json_equal(choice, value, &run->budget)) {
             return true;
         }
     }
-    if (UNLIKELY(run->budget.steps < 0)) {
-        return run_stop(run, LIMIT_STEPS);
-    }
-    if (UNLIKELY(run->budget.too_deep)) {
-        return run_stop(run, LIMIT_COMPARE);
+    if (UNLIKELY(budget_ended(&run->budget))) {
+        return run_stop(run, run->budget.steps < 0 ? LIMIT_STEPS : LIMIT_COMPARE);
     }
     return explain_choice(run, choices);
 }
@@ -297,6 +294,20 @@ static bool check_contains(struct run *run, const struct array_rules *rules, yyj
     return true;
 }
 
+static bool check_unique(struct run *run, yyjson_val *array) {
+    size_t first = 0;
+    size_t second = 0;
+    switch (json_check_unique(array, &run->budget, &first, &second)) {
+    case JSON_UNIQUE: return true;
+    case JSON_REPEATED:
+        return explain(run, "uniqueItems", "must not repeat a value: items %zu and %zu are equal",
+                       first, second);
+    case JSON_UNIQUE_NO_MEMORY: return run_stop(run, LIMIT_MEMORY);
+    case JSON_UNIQUE_ENDED: break;
+    }
+    return run_stop(run, run->budget.steps < 0 ? LIMIT_STEPS : LIMIT_COMPARE);
+}
+
 static bool check_array(struct run *run, const struct array_rules *rules, yyjson_val *array) {
     size_t count = unsafe_yyjson_get_len(array);
     if (count < rules->count_min) {
@@ -310,7 +321,7 @@ static bool check_array(struct run *run, const struct array_rules *rules, yyjson
     }
     bool valid = check_items(run, rules, array) &&
                  (rules->contains == NULL || check_contains(run, rules, array)) &&
-                 (!rules->unique || run_check_unique(run, array));
+                 (!rules->unique || check_unique(run, array));
     run->depth--;
     return valid;
 }

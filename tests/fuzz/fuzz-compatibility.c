@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/compatibility.h"
+#include "schema/compatibility.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 

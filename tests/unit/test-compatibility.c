@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "plugin/compatibility.h"
+#include "schema/compatibility.h"
 
 /* As "rule field text; ...". */
 static const char *told(const struct compatibility *found) {

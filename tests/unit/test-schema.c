@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "failing-malloc.h"
-#include "schema/number.h"
+#include "base/number.h"
 #include "schema/regex.h"
 #include "schema/schema.h"
 #include "schema/uri.h"
@@ -474,7 +474,7 @@ static void hostile_input_meets_named_limits(void **state) {
         }
     }
     buf_add_text(&deep, "]");
-    expect_limit(compile("{\"uniqueItems\":true}"), parse(deep.data), "SCHEMA_DEPTH_MAX (128)");
+    expect_limit(compile("{\"uniqueItems\":true}"), parse(deep.data), "JSON_EQUAL_DEPTH_MAX (128)");
     struct schema_options options = {.steps_max = 50};
     struct schema *schema = NULL;
     assert_int_equal(compile_with("{\"items\":{\"type\":\"array\"}}", &options, &schema, NULL), 0);

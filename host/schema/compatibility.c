@@ -1,4 +1,4 @@
-#include "plugin/compatibility.h"
+#include "schema/compatibility.h"
 
 #include <stdarg.h>
 #include <stdio.h>

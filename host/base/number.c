@@ -1,4 +1,4 @@
-#include "schema/number.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -11,14 +11,11 @@ struct number number_of(yyjson_val *value) {
         return (struct number){.is_integer = true, .integer = yyjson_get_sint(value)};
     }
     double real = yyjson_get_real(value);
-    if (fabs(real) <= NUMBER_INTEGER_MAX && trunc(real) == real) {
+    /* By a cast, without trunc(): no program loads the mathematics library for this. */
+    if (fabs(real) <= NUMBER_INTEGER_MAX && (double)(int128)real == real) {
         return (struct number){.is_integer = true, .integer = (int128)real};
     }
     return (struct number){.real = real};
-}
-
-static int sign_of_order(bool less, bool greater) {
-    return greater - less;
 }
 
 /* `real` has a fraction, and then its floor fits easily, or is beyond every integer. */
@@ -26,12 +23,13 @@ static int compare_integer_to_real(int128 integer, double real) {
     if (fabs(real) > NUMBER_INTEGER_MAX) {
         return real > 0 ? -1 : 1;
     }
-    return integer <= (int128)floor(real) ? -1 : 1;
+    int128 whole = (int128)real; /* towards zero: below zero the floor is one less */
+    return integer <= whole - (real < 0) ? -1 : 1;
 }
 
 int number_compare(struct number a, struct number b) {
     if (a.is_integer && b.is_integer) {
-        return sign_of_order(a.integer<b.integer, a.integer> b.integer);
+        return a.integer < b.integer ? -1 : a.integer > b.integer;
     }
     if (a.is_integer) {
         return compare_integer_to_real(a.integer, b.real);
@@ -39,7 +37,7 @@ int number_compare(struct number a, struct number b) {
     if (b.is_integer) {
         return -compare_integer_to_real(b.integer, a.real);
     }
-    return sign_of_order(a.real<b.real, a.real> b.real);
+    return a.real < b.real ? -1 : a.real > b.real;
 }
 
 bool number_is_whole(yyjson_val *value) {
@@ -47,7 +45,7 @@ bool number_is_whole(yyjson_val *value) {
         return true;
     }
     double real = yyjson_get_real(value);
-    return isfinite(real) && trunc(real) == real;
+    return fabs(real) < 0x1p53 ? (double)(int64_t)real == real : isfinite(real) != 0;
 }
 
 struct decimal {
