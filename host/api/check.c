@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/semver.h"
 #include "config/definition.h"
-#include "schema/schema.h"
 
 struct toolrack_findings {
     struct descriptor *desc; /* of a plugin, whose texts are its own */
@@ -107,7 +106,8 @@ static int check_definition(struct checking *checking, size_t at, yyjson_val *va
                             struct sound *known, struct toolrack_error *err) {
     char pointer[JSON_POINTER_MAX] = "/tools";
     json_pointer_add_index(pointer, at);
-    const struct definition_context context = {.arena = &checking->config.arena,
+    const struct definition_context context = {.validator = checking->config.validator,
+                                               .arena = &checking->config.arena,
                                                .problems = &checking->problems,
                                                .builtins = builtins,
                                                .builtin_count = builtin_count,
@@ -149,38 +149,10 @@ static int check_definitions(struct checking *checking, struct toolrack_error *e
     return code;
 }
 
-/* What the schema has to say where nothing else was found. It is the same for editors. */
-static int check_schema(struct checking *checking, struct toolrack_error *err) {
-    struct schema *schema = NULL;
-    struct schema_failure failure;
-    yyjson_doc *doc = yyjson_read(config_schema, strlen(config_schema), 0);
-    int code = doc == NULL ? error_oom(err)
-                           : schema_compile(yyjson_doc_get_root(doc), NULL, &schema, err);
-    yyjson_doc_free(doc);
-    bool takes = code < 0 ||
-                 schema_validate(schema, yyjson_doc_get_root(checking->config.doc), &failure);
-    schema_destroy(schema);
-    if (!takes && failure.code == TOOLRACK_E_NO_MEMORY) {
-        return error_oom(err);
-    }
-    if (!takes) {
-        problems_add(&checking->problems,
-                     &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
-                                       .rule = "config-schema",
-                                       .pointer = failure.field,
-                                       .fix = "see toolrack.schema.json"},
-                     "%s %s", failure.field, failure.reason);
-    }
-    return code;
-}
-
 static int check_text(struct checking *checking, const char *file, struct toolrack_error *err) {
     int code = config_read_text(&checking->config, file, &checking->problems, err);
     if (code == 0) {
         code = check_definitions(checking, err);
-    }
-    if (code == 0 && checking->config.doc != NULL && checking->problems.errors == 0) {
-        code = check_schema(checking, err);
     }
     problems_end(&checking->problems);
     return code == 0 && checking->problems.failed ? error_oom(err) : code;

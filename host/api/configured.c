@@ -122,7 +122,8 @@ static int add(struct toolrack *host, size_t index, yyjson_val *value, struct pr
                struct batch *batch, struct toolrack_error *err) {
     char pointer[JSON_POINTER_MAX] = "/tools";
     json_pointer_add_index(pointer, index);
-    const struct definition_context context = {.arena = &host->config.arena,
+    const struct definition_context context = {.validator = host->config.validator,
+                                               .arena = &host->config.arena,
                                                .problems = problems,
                                                .services = &host->services,
                                                .builtins = builtins,

@@ -7,9 +7,6 @@
 #include "base/error.h"
 #include "base/json.h"
 
-_Static_assert(CONFIG_BACKOFF_MS_MAX <= CREW_BACKOFF_MS_MAX, "a crew takes what a policy asks for");
-_Static_assert(CONFIG_CRASHES_MAX <= CREW_CRASHES_KEPT, "a crew remembers as many crashes");
-
 const char *policy_capability_name(uint32_t kind) {
     switch (kind) {
     case TR_CAP_READ: return "read";

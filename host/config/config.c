@@ -1,16 +1,16 @@
-#include "config/config-reading.h"
+#include "config/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/name.h"
+#include "config/validate.h"
 
 /* -------------------------------------------------------------------- file */
 
@@ -52,19 +52,15 @@ int config_read_file(const char *path, struct buf *out, struct toolrack_error *e
 #define CONFIG_READ_FLAGS \
     (YYJSON_READ_ALLOW_COMMENTS | YYJSON_READ_ALLOW_TRAILING_COMMAS | YYJSON_READ_BIGNUM_AS_RAW)
 
-static int parse(const struct reading *reading) {
-    struct config *config = reading->config;
-    const struct buf *text = &config->text;
+static int parse(struct config *config, struct problems *problems, struct toolrack_error *err) {
     yyjson_read_err why;
-    config->doc = yyjson_read_opts(text->data, text->length, CONFIG_READ_FLAGS, NULL, &why);
-    if (config->doc != NULL) {
-        return 0;
+    config->doc =
+            yyjson_read_opts(config->text.data, config->text.length, CONFIG_READ_FLAGS, NULL, &why);
+    if (config->doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(err);
     }
-    if (why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        return error_oom(reading->err);
-    }
-    if (reading->problems != NULL) {
-        problems_add(reading->problems,
+    if (config->doc == NULL) {
+        problems_add(problems,
                      &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
                                        .rule = "config-syntax",
                                        .position = why.pos,
@@ -72,357 +68,119 @@ static int parse(const struct reading *reading) {
                      "%s", why.msg);
         return 0;
     }
-    size_t line;
-    size_t column;
-    json_place_line(text->data, text->length, why.pos, &line, &column);
-    return error_set(reading->err, TOOLRACK_E_INVALID, "%s, line %zu, column %zu: %s",
-                     reading->path, line, column, why.msg);
-}
-
-/* ----------------------------------------------------------------- members */
-
-/* The error of one thing that is wrong; or one of the problems, and it goes on. */
-static int tell(const struct reading *reading, const struct problem *what) {
-    if (reading->problems != NULL) {
-        problems_add(reading->problems, what, "%s", what->cause);
-        return 0;
-    }
-    size_t line = 0;
-    size_t column = 0;
-    const struct buf *text = &reading->config->text;
-    problem_line(what, text->data, text->length, &line, &column);
-    return error_set_field(reading->err, TOOLRACK_E_INVALID, what->pointer,
-                           "%s, line %zu, column %zu: %s", reading->path, line, column,
-                           what->cause);
-}
-
-int config_wrong_at(const struct reading *reading, const char *reason, const char *pointer, ...) {
-    char place[JSON_POINTER_MAX];
-    va_list args;
-    va_start(args, pointer);
-    (void)vsnprintf(place, sizeof place, pointer, args);
-    va_end(args);
-    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
-    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    buf_printf(&cause, "%s %s", place[0] != '\0' ? place : "the file", reason);
-    buf_printf(&fix, "write for example %s",
-               reading->example != NULL ? reading->example : "{\"folders\": [\"/opt/tools\"]}");
-    if (cause.failed || fix.failed) {
-        return error_oom(reading->err);
-    }
-    return tell(reading, &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
-                                           .rule = "config-value",
-                                           .pointer = place,
-                                           .cause = cause.data,
-                                           .fix = fix.data});
-}
-
-int config_wrong(const struct reading *reading, const char *pointer, const char *reason) {
-    return config_wrong_at(reading, reason, "%s", pointer);
-}
-
-int config_unknown(const struct reading *reading, const char *parent, const char *key,
-                   const char *nearest) {
-    char place[JSON_POINTER_MAX] = "";
-    strncat(place, parent, sizeof place - 1);
-    json_pointer_add(place, key);
-    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
-    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    buf_printf(&cause, "unknown key \"%s\"", key);
-    buf_printf(&fix, nearest != NULL ? "did you mean \"%s\"?" : "remove it", nearest);
-    if (cause.failed || fix.failed) {
-        return error_oom(reading->err);
-    }
-    if (reading->problems == NULL && nearest != NULL) {
-        buf_printf(&cause, "; did you mean \"%s\"?", nearest);
-    }
-    return tell(reading, &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
-                                           .rule = "config-key",
-                                           .pointer = place,
-                                           .at = JSON_PLACE_KEY,
-                                           .cause = cause.failed ? "unknown key" : cause.data,
-                                           .fix = fix.data});
-}
-
-static int twice(const struct reading *reading, const char *key) {
-    char place[JSON_POINTER_MAX] = "";
-    json_pointer_add(place, key);
-    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
-    buf_printf(&cause, "the key \"%s\" is given twice", key);
-    return cause.failed ? error_oom(reading->err)
-                        : tell(reading, &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
-                                                          .rule = "config-key",
-                                                          .pointer = place,
-                                                          .at = JSON_PLACE_LAST_KEY,
-                                                          .cause = cause.data,
-                                                          .fix = "put both into one"});
-}
-
-static int read_trust(const struct reading *reading, size_t at, yyjson_val *value,
-                      enum trust *ret) {
-    if (value == NULL) {
-        *ret = TRUST_COMMUNITY;
-        return 0;
-    }
-    if (yyjson_equals_str(value, "community")) {
-        *ret = TRUST_COMMUNITY;
-    } else if (yyjson_equals_str(value, "official")) {
-        *ret = TRUST_OFFICIAL;
-    } else if (yyjson_equals_str(value, "builtin")) {
-        *ret = TRUST_BUILTIN;
-    } else {
-        return config_wrong_at(reading, "must be \"community\", \"official\" or \"builtin\"",
-                               "/folders/%zu/trust", at);
-    }
-    return 0;
-}
-
-/* The one of the known keys that was probably meant, or NULL. */
-static const char *nearest_of(const char *const *known, const char *key) {
-    struct nearest nearest = nearest_to(key);
-    for (; *known != NULL; known++) {
-        (void)nearest_try(&nearest, *known);
-    }
-    return nearest.name;
-}
-
-static bool is_known(const char *const *known, const char *key) {
-    while (*known != NULL && strcmp(*known, key) != 0) {
-        known++;
-    }
-    return *known != NULL;
-}
-
-int config_check_keys(const struct reading *reading, const char *parent, yyjson_val *value,
-                      const char *const *known) {
-    size_t at;
-    size_t count;
-    yyjson_val *key;
-    yyjson_val *member;
-    int code = 0;
-    yyjson_obj_foreach (value, at, count, key, member) {
-        const char *text = yyjson_get_str(key);
-        if (code == 0 && !is_known(known, text)) {
-            code = config_unknown(reading, parent, text, nearest_of(known, text));
-        }
+    int code = validator_create(&config->validator, err);
+    if (code == 0) {
+        validator_check_file(config->validator, yyjson_doc_get_root(config->doc), problems);
     }
     return code;
 }
 
-static const char *const folder_keys[] = {"path", "trust", "isolation", "pin", NULL};
+/* ----------------------------------------------------------------- members */
 
-static int read_folder(const struct reading *reading, size_t at, yyjson_val *value,
-                       struct scan_folder *ret) {
-    char place[JSON_POINTER_MAX];
-    (void)snprintf(place, sizeof place, "/folders/%zu", at);
-    yyjson_val *path = yyjson_is_obj(value) ? yyjson_obj_get(value, "path") : value;
-    if (!yyjson_is_str(path) || yyjson_get_len(path) == 0) {
-        return config_wrong_at(reading, "must be a path, or an object with \"path\" and \"trust\"",
-                               "%s", place);
+/* Which of the names a value is, counted from 1, for enumerations that begin with "not stated"; 0
+ * where it is absent. */
+static unsigned which(yyjson_val *object, const char *key, const char *const *names) {
+    yyjson_val *value = yyjson_obj_get(object, key);
+    unsigned at = 0;
+    while (value != NULL && names[at] != NULL) {
+        if (yyjson_equals_str(value, names[at++])) {
+            return at;
+        }
     }
-    ret->path = yyjson_get_str(path);
-    ret->optional = false;
-    int code = config_check_keys(reading, place, value, folder_keys);
-    if (code == 0) {
-        code = read_trust(reading, at, yyjson_obj_get(value, "trust"), &ret->trust);
-    }
-    if (code == 0) {
-        code = config_read_isolation(reading, place, yyjson_obj_get(value, "isolation"),
-                                     &ret->isolation);
-    }
-    return code < 0 ? code
-                    : config_read_pin(reading, place, yyjson_obj_get(value, "pin"), &ret->pin);
+    return 0;
 }
 
-static int read_folders(const struct reading *reading, yyjson_val *value) {
-    struct config *config = reading->config;
-    if (!yyjson_is_arr(value)) {
-        return config_wrong(reading, "/folders", "must be an array");
-    }
-    config->folders =
-            arena_zalloc(&config->arena, yyjson_arr_size(value) * sizeof *config->folders);
-    if (config->folders == NULL) {
-        return error_oom(reading->err);
-    }
+static enum isolation isolation_in(yyjson_val *object) {
+    static const char *const names[] = {
+            [ISOLATION_PROCESS - 1] = "process", [ISOLATION_NONE - 1] = "none", NULL};
+    return (enum isolation)which(object, "isolation", names);
+}
+
+static enum pin_policy pin_in(yyjson_val *object) {
+    static const char *const names[] = {
+            [PIN_OFF - 1] = "off", [PIN_WARN - 1] = "warn", [PIN_ENFORCE - 1] = "enforce", NULL};
+    return (enum pin_policy)which(object, "pin", names);
+}
+
+static enum trust trust_in(yyjson_val *object) {
+    static const char *const names[] = {
+            [TRUST_COMMUNITY] = "community", [TRUST_OFFICIAL] = "official", "builtin", NULL};
+    unsigned found = which(object, "trust", names);
+    return found == 0 ? TRUST_COMMUNITY : (enum trust)(found - 1);
+}
+
+static uint32_t number_in(yyjson_val *object, const char *key) {
+    return (uint32_t)yyjson_get_uint(yyjson_obj_get(object, key));
+}
+
+/* The root has been found sound. */
+static int take(struct config *config, yyjson_val *root, struct toolrack_error *err) {
+    yyjson_val *folders = yyjson_obj_get(root, "folders");
+    yyjson_val *log = yyjson_obj_get(root, "log");
     size_t at;
     size_t count;
     yyjson_val *folder;
-    yyjson_arr_foreach (value, at, count, folder) {
-        int code = read_folder(reading, at, folder, &config->folders[at]);
-        if (code < 0) {
-            return code;
-        }
-        config->folder_count++;
+    config->folders =
+            arena_zalloc(&config->arena, yyjson_arr_size(folders) * sizeof *config->folders + 1);
+    if (config->folders == NULL) {
+        return error_oom(err);
     }
+    yyjson_arr_foreach (folders, at, count, folder) {
+        yyjson_val *path = yyjson_is_obj(folder) ? yyjson_obj_get(folder, "path") : folder;
+        config->folders[config->folder_count++] =
+                (struct scan_folder){.path = yyjson_get_str(path),
+                                     .trust = trust_in(folder),
+                                     .isolation = isolation_in(folder),
+                                     .pin = pin_in(folder)};
+    }
+    config->deadline_ms = number_in(root, "deadline_ms");
+    config->replaces_duplicates = yyjson_equals_str(yyjson_obj_get(root, "duplicates"), "replace");
+    config->isolation = isolation_in(root);
+    config->pin = pin_in(root);
+    config->require_sandbox = yyjson_is_true(yyjson_obj_get(root, "require_sandbox"));
+    config->log_days = number_in(log, "days");
+    config->log_megabytes = number_in(log, "megabytes");
+    config->grants = yyjson_obj_get(root, "grants");
+    config->plugins = yyjson_obj_get(root, "plugins");
+    config->paths = yyjson_obj_get(root, "paths");
+    config->policies = yyjson_obj_get(root, "policies");
+    config->tools = yyjson_obj_get(root, "tools");
     return 0;
 }
 
-static int read_deadline(const struct reading *reading, yyjson_val *value) {
-    if (!yyjson_is_uint(value) || yyjson_get_uint(value) == 0 ||
-        yyjson_get_uint(value) >= UINT32_MAX) {
-        return config_wrong(reading, "/deadline_ms", "must be a positive number of milliseconds");
-    }
-    reading->config->deadline_ms = (uint32_t)yyjson_get_uint(value);
-    return 0;
-}
-
-static int read_duplicates(const struct reading *reading, yyjson_val *value) {
-    if (yyjson_equals_str(value, "reject")) {
-        reading->config->replaces_duplicates = false;
-    } else if (yyjson_equals_str(value, "replace")) {
-        reading->config->replaces_duplicates = true;
-    } else {
-        return config_wrong(reading, "/duplicates", "must be \"reject\" or \"replace\"");
-    }
-    return 0;
-}
-
-static int read_grants(const struct reading *reading, yyjson_val *value) {
-    size_t at;
-    size_t count;
-    yyjson_val *name;
-    if (!yyjson_is_arr(value)) {
-        return config_wrong(reading, "/grants", "must be an array of tool names");
-    }
-    yyjson_arr_foreach (value, at, count, name) {
-        if (!yyjson_is_str(name)) {
-            return config_wrong_at(reading, "must be the name of a tool", "/grants/%zu", at);
-        }
-    }
-    reading->config->grants = value;
-    return 0;
-}
-
-static int read_limit(const struct reading *reading, yyjson_val *value, uint32_t max,
-                      const char *pointer, uint32_t *ret) {
-    if (value != NULL &&
-        (!yyjson_is_uint(value) || yyjson_get_uint(value) == 0 || yyjson_get_uint(value) > max)) {
-        char reason[64];
-        (void)snprintf(reason, sizeof reason, "must be a whole number from 1 to %u", max);
-        return config_wrong(reading, pointer, reason);
-    }
-    *ret = (uint32_t)yyjson_get_uint(value);
-    return 0;
-}
-
-static int read_log(const struct reading *reading, yyjson_val *value) {
-    yyjson_val *days = yyjson_obj_get(value, "days");
-    yyjson_val *megabytes = yyjson_obj_get(value, "megabytes");
-    if (!yyjson_is_obj(value) ||
-        yyjson_obj_size(value) != (size_t)(days != NULL) + (size_t)(megabytes != NULL)) {
-        return config_wrong(reading, "/log", "must be an object of \"days\" and \"megabytes\"");
-    }
-    int code =
-            read_limit(reading, days, CONFIG_LOG_DAYS_MAX, "/log/days", &reading->config->log_days);
-    return code < 0 ? code
-                    : read_limit(reading, megabytes, CONFIG_LOG_MEGABYTES_MAX, "/log/megabytes",
-                                 &reading->config->log_megabytes);
-}
-
-static int read_plugins(const struct reading *reading, yyjson_val *value) {
-    size_t at;
-    size_t count;
-    yyjson_val *id;
-    yyjson_val *settings;
-    if (!yyjson_is_obj(value)) {
-        return config_wrong(reading, "/plugins", "must be an object of plugin ids");
-    }
-    yyjson_obj_foreach (value, at, count, id, settings) {
-        if (!yyjson_is_obj(settings)) {
-            char place[JSON_POINTER_MAX] = "/plugins";
-            json_pointer_add(place, yyjson_get_str(id));
-            return config_wrong_at(reading, "must be an object of settings", "%s", place);
-        }
-    }
-    reading->config->plugins = value;
-    return 0;
-}
-
-/* What is wrong with one of them is no reason not to start: see configured.c. */
-static int read_tools(const struct reading *reading, yyjson_val *value) {
-    if (!yyjson_is_arr(value)) {
-        return config_wrong(reading, "/tools", "must be an array of definitions");
-    }
-    reading->config->tools = value;
-    return 0;
-}
-
-/* For editors. */
-static int read_schema(const struct reading *reading, yyjson_val *value) {
-    return yyjson_is_str(value) ? 0 : config_wrong(reading, "/$schema", "must be a text");
-}
-
-static const struct member {
-    const char *key;
-    int (*read)(const struct reading *reading, yyjson_val *value);
-    const char *example; /* for who wrote it otherwise */
-} members[] = {
-        {"$schema", read_schema, "\"$schema\": \"/usr/share/toolrack/toolrack.schema.json\""},
-        {"folders", read_folders,
-         "\"folders\": [{\"path\": \"/srv/ours\", \"trust\": \"official\"}]"},
-        {"deadline_ms", read_deadline, "\"deadline_ms\": 30000"},
-        {"duplicates", read_duplicates, "\"duplicates\": \"reject\""},
-        {"grants", read_grants, "\"grants\": [\"wipe_disk\"]"},
-        {"plugins", read_plugins,
-         "\"plugins\": {\"currency\": {\"rates_file\": \"/srv/rates.xml\"}}"},
-        {"isolation", config_read_isolation_member, "\"isolation\": \"process\""},
-        {"log", read_log, "\"log\": {\"days\": 30, \"megabytes\": 256}"},
-        {"require_sandbox", config_read_require_sandbox, "\"require_sandbox\": false"},
-        {"pin", config_read_pin_member, "\"pin\": \"warn\""},
-        {"paths", config_read_paths, "\"paths\": {\"workspace\": \"/srv/work\"}"},
-        {"policies", config_read_policies,
-         "\"policies\": {\"currency\": {\"allow\": [\"read\"], \"workers\": 4}}"},
-        {"tools", read_tools, "\"tools\": [{\"name\": \"weather\", ...}]"},
-};
-
-static int read_member(struct reading *reading, yyjson_val *key, yyjson_val *value) {
-    const char *text = yyjson_get_str(key);
-    const char *known[ARRAY_LENGTH(members) + 1] = {NULL};
-    for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
-        if (yyjson_equals_str(key, members[i].key)) {
-            reading->example = members[i].example;
-            return members[i].read(reading, value);
-        }
-        known[i] = members[i].key;
-    }
-    return config_unknown(reading, "", text, nearest_of(known, text));
-}
-
-/* More members are not looked at one by one: each of them takes a look at all others. */
-#define MEMBERS_MAX 64u
-_Static_assert(MEMBERS_MAX >= ARRAY_LENGTH(members), "a file may have all of them");
-
-static int read_members(struct reading *reading) {
-    yyjson_val *root = yyjson_doc_get_root(reading->config->doc);
-    if (!yyjson_is_obj(root)) {
-        return config_wrong(reading, "", "must be one JSON object");
-    }
-    if (yyjson_obj_size(root) > MEMBERS_MAX) {
-        return config_wrong(reading, "", "has more members than any configuration");
-    }
-    size_t at;
-    size_t count;
-    yyjson_val *key;
-    yyjson_val *value;
-    yyjson_obj_foreach (root, at, count, key, value) {
-        int code = yyjson_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key)) != value
-                           ? twice(reading, yyjson_get_str(key))
-                           : read_member(reading, key, value);
-        if (code < 0) {
-            return code;
-        }
-    }
-    return 0;
+/* The first problem as an error. */
+static int refuse(const struct config *config, const char *path, const struct problem *problem,
+                  struct toolrack_error *err) {
+    size_t line = 0;
+    size_t column = 0;
+    problem_line(problem, config->text.data, config->text.length, &line, &column);
+    return error_set_field(err, TOOLRACK_E_INVALID, problem->pointer,
+                           "%s, line %zu, column %zu: %s; %s", path, line, column, problem->cause,
+                           problem->fix);
 }
 
 int config_read_text(struct config *config, const char *path, struct problems *problems,
                      struct toolrack_error *err) {
-    struct reading reading = {.config = config, .path = path, .problems = problems, .err = err};
-    int code = parse(&reading);
-    if (code == 0 && config->doc != NULL) {
-        code = read_members(&reading);
+    struct problems own = {.arena = &config->arena};
+    struct problems *list = problems != NULL ? problems : &own;
+    int code = parse(config, list, err);
+    if (code == 0 && list->failed) {
+        code = error_oom(err);
     }
-    return code == 0 && problems != NULL && problems->failed ? error_oom(err) : code;
+    if (code < 0) {
+        return code;
+    }
+    yyjson_val *root = yyjson_doc_get_root(config->doc);
+    if (list->errors == 0) {
+        return take(config, root, err);
+    }
+    if (problems == NULL) {
+        return refuse(config, path, &own.items[0], err);
+    }
+    /* Definitions are checked whatever is wrong beside them. */
+    config->replaces_duplicates = yyjson_equals_str(yyjson_obj_get(root, "duplicates"), "replace");
+    config->tools = yyjson_obj_get(root, "tools");
+    return 0;
 }
 
 void config_init(struct config *config) {
@@ -448,13 +206,14 @@ int config_read(struct config *config, const char *path, bool optional,
 }
 
 void config_finish(struct config *config) {
+    validator_destroy(config->validator);
     yyjson_doc_free(config->doc);
     buf_finish(&config->text);
     arena_finish(&config->arena);
     *config = (struct config){0};
 }
 
-/* --------------------------------------------------------------- questions */
+/* ----------------------------------------------------------------- getters */
 
 bool config_grants(const struct config *config, const char *tool) {
     size_t at;
@@ -472,4 +231,48 @@ const char *config_plugin_setting(struct config *config, const char *plugin_id, 
     yyjson_val *settings = yyjson_obj_get(config->plugins, plugin_id);
     yyjson_alc alc = arena_alc(&config->arena);
     return json_setting(settings, path, &alc);
+}
+
+/* Where the numbers of a policy go. */
+static const struct {
+    const char *key;
+    size_t offset;
+} policy_numbers[] = {
+        {"workers", offsetof(struct config_policy, workers)},
+        {"queue", offsetof(struct config_policy, queue)},
+        {"start_ms", offsetof(struct config_policy, start_ms)},
+        {"idle_ms", offsetof(struct config_policy, idle_ms)},
+        {"grace_ms", offsetof(struct config_policy, grace_ms)},
+        {"backoff_ms", offsetof(struct config_policy, backoff_ms)},
+        {"backoff_max_ms", offsetof(struct config_policy, backoff_max_ms)},
+        {"crashes", offsetof(struct config_policy, crashes)},
+        {"crashes_window_ms", offsetof(struct config_policy, crashes_window_ms)},
+        {"memory_mb", offsetof(struct config_policy, memory_mb)},
+        {"file_mb", offsetof(struct config_policy, file_mb)},
+        {"cpu_s", offsetof(struct config_policy, cpu_s)},
+        {"files", offsetof(struct config_policy, files)},
+        {"processes", offsetof(struct config_policy, processes)},
+};
+
+void config_policy(const struct config *config, const char *plugin_id, struct config_policy *ret) {
+    yyjson_val *policy = yyjson_obj_get(config->policies, plugin_id);
+    *ret = (struct config_policy){
+            .isolation = isolation_in(policy),
+            .pin = pin_in(policy),
+            .allow = yyjson_obj_get(policy, "allow"),
+            .network_namespace = yyjson_is_true(yyjson_obj_get(policy, "network_namespace"))};
+    for (size_t i = 0; i < ARRAY_LENGTH(policy_numbers); i++) {
+        uint32_t *number = (uint32_t *)(void *)((char *)ret + policy_numbers[i].offset);
+        *number = number_in(policy, policy_numbers[i].key);
+    }
+}
+
+const char *config_placeholder(const struct config *config, const char *name, size_t length) {
+    yyjson_val *path = yyjson_obj_getn(config->paths, name, length);
+    if (path != NULL) {
+        return yyjson_get_str(path);
+    }
+    const char *home = getenv("HOME");
+    bool is_home = length == strlen("home") && memcmp(name, "home", length) == 0;
+    return is_home && home != NULL && home[0] == '/' ? home : NULL;
 }

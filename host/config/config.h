@@ -28,8 +28,8 @@
  *         "tools": [{"name": "weather", ...}]  // see definition.h
  *     }
  *
- * The file toolrack.schema.json says the same as a JSON Schema, for editors; a test holds the two
- * together. */
+ * toolrack.schema.json is the description of the file, and what it is checked with (validate.h)
+ * before anything is read. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,19 +42,12 @@
 /* Largest configuration file. */
 #define CONFIG_SIZE_MAX (4u * 1024 * 1024)
 
-/* Longest and largest log of calls that it may ask for. */
-#define CONFIG_LOG_DAYS_MAX      36500u
-#define CONFIG_LOG_MEGABYTES_MAX 1048576u
+struct validator;
 
-/* Most that a policy may ask for: no more than a crew takes. */
-#define CONFIG_BACKOFF_MS_MAX 60000u
-#define CONFIG_CRASHES_MAX    16u
-
-/** The JSON Schema of configurations, toolrack.schema.json, as it is installed. */
-extern const char config_schema[];
-
+/* What a file says that was found sound; all zero without one. */
 struct config {
-    yyjson_doc *doc; /* NULL without a file */
+    yyjson_doc *doc; /* NULL without a file, like what follows */
+    struct validator *validator;
     struct buf text; /* of which it was made, to tell lines */
     struct arena arena;
     struct scan_folder *folders; /* in the arena */
@@ -83,8 +76,8 @@ void config_finish(struct config *config);
 
 /** The parts of it: an empty configuration; a file's text, of at most CONFIG_SIZE_MAX bytes; and
  * reading config->text.
- * @param problems  NULL: the first error ends it, with its message. Otherwise all errors are added
- *                  to them and are no failure, and what is wrong is left out. */
+ * @param problems  NULL: the first error is the failure. Otherwise all errors are added to them and
+ *                  are no failure; then nothing is taken over but `tools` and `duplicates`. */
 void config_init(struct config *config);
 int config_read_file(const char *path, struct buf *out, struct toolrack_error *err);
 int config_read_text(struct config *config, const char *path, struct problems *problems,

@@ -33,6 +33,7 @@
 
 struct toolrack;
 struct services;
+struct validator;
 
 /* A function of the host itself, which a definition may name as its handler. */
 struct builtin {
@@ -42,6 +43,7 @@ struct builtin {
 
 /* What reading a definition needs. */
 struct definition_context {
+    struct validator *validator;
     struct arena *arena; /* for what the definition points to */
     struct problems *problems;
     const struct services *services; /* NULL: nobody can say which services there will be */

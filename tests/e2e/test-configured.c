@@ -159,8 +159,8 @@ static void check_explains_each_error_by_line(void **state) {
                                "}\n");
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1,
            "toolrack.json: configuration, 0 tools\n"
-           "  error config-value: line 2, column 20: /deadline_ms must be a positive number of "
-           "milliseconds\n"
+           "  error config-value: line 2, column 20: /deadline_ms must be an integer, not "
+           "a string\n"
            "    fix: write for example \"deadline_ms\": 30000\n"
            "  error config-key: line 4, column 5: unknown key \"polices\"\n"
            "    fix: did you mean \"policies\"?\n"

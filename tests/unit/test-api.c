@@ -67,7 +67,7 @@ static void a_wrong_configuration_is_refused(void **state) {
     (void)state;
     is_refused("", "line 1");
     is_refused("{\"folders\": [\n", "line 2");
-    is_refused("[]", "one JSON object");
+    is_refused("[]", "the file must be an object");
     is_refused("{\"folder\": []}", "did you mean \"folders\"?");
     is_refused("{\"folders\": \"/a\"}", "/folders");
     is_refused("{\"folders\": [3]}", "/folders");

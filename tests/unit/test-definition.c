@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "config/problem.h"
+#include "config/validate.h"
 #include "failing-malloc.h"
 #include "plugin/foreign.h"
 #include "schema/schema.h"
@@ -328,12 +329,13 @@ static const struct {
     const char *reason;
     const char *fix;
 } wrong[] = {
-        {"5", "<unnamed>", "definition-value", "/tools/0: a definition must be an object", "{"},
+        {"5", "<unnamed>", "definition-value",
+         "/tools/0: the definition must be an object, not an integer", "{"},
         {"{}", "<unnamed>", "definition-missing", "no \"name\"", "\"weather\""},
         {"{}", "<unnamed>", "definition-missing", "no \"implementation\"", "mock"},
         {"{}", "<unnamed>", "definition-missing", "no \"parameters\"", "object"},
-        {MOCK("9lives", "1"), "<unnamed>", "definition-value", "\"name\" must be 1 to 64", ""},
-        {MOCK("a\\u0000b", "1"), "<unnamed>", "definition-value", "\"name\"", ""},
+        {MOCK("9lives", "1"), "<unnamed>", "definition-value", "/name must be 1 to 64", ""},
+        {MOCK("a\\u0000b", "1"), "<unnamed>", "definition-value", "/name must", ""},
         {TOOL("t", "\"type\": \"function\",", "\"type\": \"mock\", \"mock_response\": 1"), "t",
          "definition-key", "given twice", ""},
         {TOOL("t", "", "\"type\": \"mock\", \"mock_response\": 1, \"mock_response\": 2"), "t",
@@ -343,52 +345,55 @@ static const struct {
               "\"symbol\": \"cos\""),
          "t", "definition-key", "\"library\" is given twice", ""},
         {TOOL("t", "\"permision\": \"safe\",", "\"type\": \"mock\", \"mock_response\": 1"), "t",
-         "definition-key", "no \"permision\"", "did you mean \"permission\"?"},
+         "definition-key", "unknown key \"permision\"", "did you mean \"permission\"?"},
         {TOOL("t", "\"permission\": \"maybe\",", "\"type\": \"mock\", \"mock_response\": 1"), "t",
-         "definition-value", "\"safe\", \"confirm\" or \"dangerous\"", ""},
+         "definition-value", "/permission must be one of \"safe\", \"confirm\", \"dangerous\"",
+         "\"permission\": \"safe\""},
         {TOOL("t", "\"version\": \"1.0\",", "\"type\": \"mock\", \"mock_response\": 1"), "t",
-         "tool-version", "1.0", ""},
+         "definition-value", "/version must be a Semantic Version", "1.0.0"},
         {TOOL("t", "\"priority\": 1.5,", "\"type\": \"mock\", \"mock_response\": 1"), "t",
-         "definition-value", "\"priority\"", ""},
+         "definition-value", "/priority must be", "\"priority\": 60"},
         {TOOL("t", "\"priority\": 2147483648,", "\"type\": \"mock\", \"mock_response\": 1"), "t",
-         "definition-value", "\"priority\"", ""},
+         "definition-value", "/priority must be", "\"priority\": 60"},
         {TOOL("t", "\"deadline_ms\": 0,", "\"type\": \"mock\", \"mock_response\": 1"), "t",
-         "definition-value", "\"deadline_ms\"", ""},
+         "definition-value", "/deadline_ms must be", "\"deadline_ms\": 500"},
         {TOOL("t", "\"tags\": [\"a,b\"],", "\"type\": \"mock\", \"mock_response\": 1"), "t",
-         "definition-value", "\"tags\"", ""},
+         "definition-value", "/tags/0 must be a string that is not empty and has no comma", ""},
         {TOOL("t", "\"title\": 3,", "\"type\": \"mock\", \"mock_response\": 1"), "t",
-         "definition-value", "\"title\" must be a text", ""},
-        {TOOL("t", "", "\"type\": \"mock\""), "t", "definition-missing", "\"mock_response\"", ""},
+         "definition-value", "/title must be a string, not an integer", "Weather"},
+        {TOOL("t", "", "\"type\": \"mock\""), "t", "definition-missing",
+         "/implementation has no \"mock_response\"", "sunny"},
         {TOOL("t", "", "\"type\": \"mock\", \"mock_response\": 1e999"), "t", "definition-value",
          "too large", ""},
         {TOOL("t", "", "\"type\": \"mock\", \"mock_response\": 1, \"handler\": \"echo\""), "t",
          "definition-key", "\"handler\"", ""},
         {TOOL("t", "", "\"type\": \"builtin\""), "t", "definition-missing", "\"handler\"", ""},
         {TOOL("t", "", "\"type\": \"builtin\", \"handler\": 3"), "t", "definition-value",
-         "\"handler\"", ""},
+         "/implementation/handler must be a string", ""},
         {TOOL("t", "", "\"type\": \"builtin\", \"handler\": \"ech\""), "t", "definition-handler",
          "unknown handler 'ech'; there are: echo, current_time, list_tools", ""},
         {TOOL("t", "\"handler\": \"echo\",", "\"type\": \"builtin\", \"handler\": \"x\""), "t",
          "definition-handler", "two handlers, 'echo' and 'x'", ""},
         {TOOL("t", "", "\"type\": \"internal\""), "t", "definition-missing", "\"handler\"", ""},
-        {TOOL("t", "", "\"type\": \"grpc\""), "t", "definition-type",
-         "there are: mock, builtin, internal, native", ""},
-        {TOOL("t", "", "\"type\": \"native\", \"symbol\": \"cos\""), "t", "definition-native",
-         "library", ""},
+        {TOOL("t", "", "\"type\": \"grpc\""), "t", "definition-value",
+         "/implementation/type must be one of \"mock\", \"builtin\", \"internal\", \"native\"", ""},
+        {TOOL("t", "", "\"type\": \"native\", \"symbol\": \"cos\""), "t", "definition-missing",
+         "/implementation has no \"library\"", "libm.so.6"},
         {TOOL("t", "",
               "\"type\": \"native\", \"library\": \"libm.so.6\", \"symbol\": \"cos\", "
               "\"arguments\": [{\"name\": \"x\", \"type\": \"float63\"}]"),
          "t", "definition-native", "float63", "libm.so.6"},
-        {TOOL("t", "", "\"mock_response\": 1"), "t", "definition-value", "\"implementation\"", ""},
+        {TOOL("t", "", "\"mock_response\": 1"), "t", "definition-missing",
+         "/implementation has no \"type\"", ""},
         {"{\"name\": \"t\", \"description\": \"d\", \"type\": \"tool\", \"parameters\": "
          "{\"type\": \"object\"}, \"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",
-         "t", "definition-value", "\"type\" must be \"function\"", ""},
+         "t", "definition-value", "/type must be \"function\"", ""},
         {"{\"name\": \"t\", \"description\": \"\", \"type\": \"function\", \"parameters\": "
          "{\"type\": \"object\"}, \"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",
-         "t", "definition-value", "\"description\"", ""},
+         "t", "definition-value", "/description must", ""},
         {"{\"name\": \"t\", \"description\": \"d\", \"type\": \"function\", \"parameters\": "
          "{\"type\": \"array\"}, \"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",
-         "t", "definition-value", "\"parameters\"", ""},
+         "t", "definition-value", "/parameters/type must be \"object\"", ""},
         {"{\"name\": \"t\", \"description\": \"d\", \"type\": \"function\", \"parameters\": "
          "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"strng\"}}}, "
          "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",

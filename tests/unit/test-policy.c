@@ -170,16 +170,41 @@ static void is_refused(const char *text, const char *reason) {
 
 static void a_wrong_policy_is_refused(void **state) {
     (void)state;
-    is_refused("{\"isolation\": \"thread\"}", "\"process\" or \"none\"");
+    is_refused("{\"isolation\": \"thread\"}", "must be one of \"process\", \"none\"");
     is_refused("{\"pin\": \"always\"}", "\"enforce\"");
-    is_refused("{\"require_sandbox\": 1}", "true or false");
+    is_refused("{\"require_sandbox\": 1}", "must be a boolean");
     is_refused("{\"paths\": {\"workspace\": \"work\"}}", "absolute");
-    is_refused("{\"policies\": []}", "plugin ids");
+    is_refused("{\"policies\": []}", "by plugin id");
     is_refused("{\"policies\": {\"a\": {\"allow\": [\"reads\"]}}}", "\"read\"");
     is_refused("{\"policies\": {\"a\": {\"memory_mb\": 0}}}", "/policies/a/memory_mb");
     is_refused("{\"policies\": {\"a\": {\"memory\": 5}}}",
                "unknown key \"memory\"; did you mean \"memory_mb\"?");
     is_refused("{\"folders\": [{\"path\": \"/a\", \"isolation\": 1}]}", "\"process\"");
+}
+
+/* What the schema of configurations allows, a crew takes. */
+static void a_policy_asks_for_no_more_than_a_crew_takes(void **state) {
+    (void)state;
+    static const struct {
+        const char *key;
+        unsigned max;
+    } limits[] = {{"crashes", CREW_CRASHES_KEPT},
+                  {"backoff_ms", CREW_BACKOFF_MS_MAX},
+                  {"backoff_max_ms", CREW_BACKOFF_MS_MAX}};
+    for (size_t i = 0; i < ARRAY_LENGTH(limits); i++) {
+        char text[128];
+        struct subject subject;
+        (void)snprintf(text, sizeof text, "{\"policies\": {\"subject\": {\"%s\": %u}}}",
+                       limits[i].key, limits[i].max);
+        make(&subject, text, TRUST_COMMUNITY, ISOLATION_UNSTATED, ISOLATION_UNSTATED);
+        const struct crew_limits *taken = &subject.policy.limits;
+        assert_int_equal(taken->crashes_max + taken->backoff_ms + taken->backoff_ms_max,
+                         limits[i].max);
+        finish(&subject);
+        (void)snprintf(text, sizeof text, "{\"policies\": {\"subject\": {\"%s\": %u}}}",
+                       limits[i].key, limits[i].max + 1);
+        is_refused(text, limits[i].key);
+    }
 }
 
 int main(void) {
@@ -190,6 +215,7 @@ int main(void) {
             cmocka_unit_test(everything_can_be_allowed),
             cmocka_unit_test(who_says_more_exactly_decides_on_isolation),
             cmocka_unit_test(a_wrong_policy_is_refused),
+            cmocka_unit_test(a_policy_asks_for_no_more_than_a_crew_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,343 @@
+/* The schema is walked beside the value, so that all problems of a file are found and each has the
+ * place and the example of its own part of the schema. The keywords that lead to parts of a value
+ * (properties, items, ...) are followed here; all others of a node are compiled by schema/ and
+ * checked by it. What it compiled is kept: a file has many definitions. */
+#include "config/validate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/name.h"
+#include "schema/schema.h"
+
+/* Nodes of the schema that say something of a value itself. There are some sixty. */
+#define NODES_MAX 256u
+
+/* Most members of an object whose keys are known; there is none with so many. More are not looked
+ * at one by one: each of them takes a look at all others. */
+#define MEMBERS_MAX 64u
+
+struct node {
+    yyjson_val *at;        /* in the document of the schema */
+    struct schema *schema; /* NULL: it says nothing of the value itself */
+};
+
+struct validator {
+    yyjson_doc *doc;
+    struct node nodes[NODES_MAX];
+    size_t count;
+};
+
+/* A walk through one value. */
+struct walk {
+    struct validator *validator;
+    struct problems *problems;
+    const char *tool;
+    bool is_definition;
+    size_t base; /* length of the pointer of the definition, which causes leave out */
+    char pointer[JSON_POINTER_MAX];
+    const char *key;     /* of the last member on the way that has an example; NULL: an item */
+    yyjson_val *example; /* NULL: there was none */
+};
+
+int validator_create(struct validator **ret, struct toolrack_error *err) {
+    struct validator *validator = calloc(1, sizeof *validator);
+    if (validator == NULL) {
+        return error_oom(err);
+    }
+    validator->doc = yyjson_read(config_schema, strlen(config_schema), 0);
+    if (validator->doc == NULL) {
+        free(validator);
+        return error_oom(err);
+    }
+    *ret = validator;
+    return 0;
+}
+
+void validator_destroy(struct validator *validator) {
+    if (validator != NULL) {
+        for (size_t i = 0; i < validator->count; i++) {
+            schema_destroy(validator->nodes[i].schema);
+        }
+        yyjson_doc_free(validator->doc);
+        free(validator);
+    }
+}
+
+/* ------------------------------------------------------------------- nodes */
+
+/* Whether a keyword is followed by the walk, or says nothing of values. */
+static bool is_followed(const char *keyword) {
+    static const char *const followed[] = {
+            "$schema", "title",        "description", "examples", "$defs",
+            "$ref",    "errorMessage", "properties",  "required", "items",
+            "allOf",   "if",           "then",        "else",     "additionalProperties"};
+    for (size_t i = 0; i < ARRAY_LENGTH(followed); i++) {
+        if (strcmp(followed[i], keyword) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* What a node says of the value itself, or all that it says. False: no memory. */
+static bool compile(yyjson_val *at, bool whole, struct schema **ret) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *made = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_mut_obj(made);
+    yyjson_mut_doc_set_root(made, root);
+    size_t index;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_obj_foreach (at, index, count, key, value) {
+        if (whole || !is_followed(yyjson_get_str(key))) {
+            (void)yyjson_mut_obj_add_val(made, root, yyjson_get_str(key),
+                                         yyjson_val_mut_copy(made, value));
+        }
+    }
+    *ret = NULL;
+    if (root != NULL && yyjson_mut_obj_size(root) == 0) {
+        return true;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_mut_doc_imut_copy(made, NULL);
+    struct toolrack_error err;
+    return doc != NULL && schema_compile(yyjson_doc_get_root(doc), NULL, ret, &err) == 0;
+}
+
+/* Whether a value is what a node says of it; `failure` tells why not. Without memory nothing is
+ * found wrong, and the problems say so. */
+static bool fits(struct walk *walk, yyjson_val *at, bool whole, yyjson_val *value,
+                 struct schema_failure *failure) {
+    struct validator *validator = walk->validator;
+    struct node *node = validator->nodes;
+    while (node < validator->nodes + validator->count && node->at != at) {
+        node++;
+    }
+    if (node == validator->nodes + validator->count) {
+        if (validator->count == NODES_MAX || !compile(at, whole, &node->schema)) {
+            walk->problems->failed = true;
+            return true;
+        }
+        node->at = at;
+        validator->count++;
+    }
+    if (node->schema == NULL || schema_validate(node->schema, value, failure)) {
+        return true;
+    }
+    walk->problems->failed = walk->problems->failed || failure->code == TOOLRACK_E_NO_MEMORY;
+    return failure->code == TOOLRACK_E_NO_MEMORY;
+}
+
+/* The node that a reference leads to; all of them are of the form "#/$defs/name". */
+static yyjson_val *follow(const struct walk *walk, yyjson_val *node) {
+    const char *reference = yyjson_get_str(yyjson_obj_get(node, "$ref"));
+    return reference != NULL ? yyjson_doc_ptr_get(walk->validator->doc, reference + 1) : node;
+}
+
+/* ---------------------------------------------------------------- problems */
+
+/* The place as a cause names it. */
+static const char *place_of(const struct walk *walk) {
+    const char *place = walk->pointer + walk->base;
+    return place[0] != '\0' ? place : walk->is_definition ? "the definition" : "the file";
+}
+
+#define RULE(walk, id) ((walk)->is_definition ? "definition-" id : "config-" id)
+
+static void add(struct walk *walk, const char *rule, enum json_place_at at, const struct buf *cause,
+                const struct buf *fix) {
+    walk->problems->failed = walk->problems->failed || cause->failed || fix->failed;
+    if (walk->problems->failed) {
+        return;
+    }
+    problems_add(walk->problems,
+                 &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                                   .rule = rule,
+                                   .pointer = walk->pointer,
+                                   .at = at,
+                                   .tool = walk->tool,
+                                   .fix = fix->data},
+                 "%s", cause->data);
+}
+
+static void add_example(struct buf *fix, const char *verb, const char *key, yyjson_val *example) {
+    CLEANUP(freep) char *text = example != NULL ? yyjson_val_write(example, 0, NULL) : NULL;
+    if (text == NULL) {
+        buf_add_text(fix, "see toolrack.schema.json");
+    } else if (key != NULL) {
+        buf_printf(fix, "%s for example \"%s\": %s", verb, key, text);
+    } else {
+        buf_printf(fix, "%s for example %s", verb, text);
+    }
+}
+
+static void tell_wrong(struct walk *walk, const char *reason) {
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    buf_printf(&cause, "%s %s", place_of(walk), reason);
+    add_example(&fix, "write", walk->key, walk->example);
+    add(walk, RULE(walk, "value"), JSON_PLACE_VALUE, &cause, &fix);
+}
+
+static yyjson_val *example_of(const struct walk *walk, yyjson_val *node) {
+    yyjson_val *own = yyjson_arr_get_first(yyjson_obj_get(node, "examples"));
+    return own != NULL ? own : yyjson_arr_get_first(yyjson_obj_get(follow(walk, node), "examples"));
+}
+
+static void tell_missing(struct walk *walk, yyjson_val *node, const char *key) {
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    buf_printf(&cause, "%s has no \"%s\"", place_of(walk), key);
+    add_example(&fix, "add", key,
+                example_of(walk, yyjson_obj_get(yyjson_obj_get(node, "properties"), key)));
+    add(walk, RULE(walk, "missing"), JSON_PLACE_VALUE, &cause, &fix);
+}
+
+/* The walk is at the key. */
+static void tell_unknown(struct walk *walk, yyjson_val *properties, const char *unknown) {
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    struct nearest meant = nearest_to(unknown);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *node;
+    yyjson_obj_foreach (properties, at, count, key, node) {
+        (void)nearest_try(&meant, yyjson_get_str(key));
+    }
+    buf_printf(&cause, "unknown key \"%s\"", unknown);
+    buf_printf(&fix, meant.name != NULL ? "did you mean \"%s\"?" : "remove it", meant.name);
+    add(walk, RULE(walk, "key"), JSON_PLACE_KEY, &cause, &fix);
+}
+
+static void tell_twice(struct walk *walk, const char *key) {
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    buf_printf(&cause, "the key \"%s\" is given twice", key);
+    buf_add_text(&fix, "remove one of them, or put both into one");
+    add(walk, RULE(walk, "key"), JSON_PLACE_LAST_KEY, &cause, &fix);
+}
+
+/* -------------------------------------------------------------------- walk */
+
+static void check(struct walk *walk, yyjson_val *node, const char *key, yyjson_val *value);
+
+/* A part of the value at the end of the pointer. */
+static void check_part(struct walk *walk, yyjson_val *node, const char *key, yyjson_val *value) {
+    const char *outer_key = walk->key;
+    yyjson_val *outer_example = walk->example;
+    check(walk, node, key, value);
+    walk->key = outer_key;
+    walk->example = outer_example;
+}
+
+static void check_object(struct walk *walk, yyjson_val *node, yyjson_val *object) {
+    yyjson_val *properties = yyjson_obj_get(node, "properties");
+    yyjson_val *others = yyjson_obj_get(node, "additionalProperties");
+    size_t length = strlen(walk->pointer);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (yyjson_is_false(others) && yyjson_obj_size(object) > MEMBERS_MAX) {
+        char reason[64];
+        (void)snprintf(reason, sizeof reason, "has %zu members, and there are not so many keys",
+                       yyjson_obj_size(object));
+        tell_wrong(walk, reason);
+        return;
+    }
+    yyjson_obj_foreach (object, at, count, key, value) {
+        const char *text = yyjson_get_str(key);
+        yyjson_val *part = yyjson_obj_getn(properties, text, yyjson_get_len(key));
+        json_pointer_add(walk->pointer, text);
+        if (yyjson_is_false(others) &&
+            yyjson_obj_getn(object, text, yyjson_get_len(key)) != value) {
+            tell_twice(walk, text);
+        } else if (part != NULL) {
+            check_part(walk, part, text, value);
+        } else if (yyjson_is_false(others)) {
+            tell_unknown(walk, properties, text);
+        } else if (others != NULL) {
+            check_part(walk, others, text, value);
+        }
+        walk->pointer[length] = '\0';
+    }
+    yyjson_arr_foreach (yyjson_obj_get(node, "required"), at, count, key) {
+        if (yyjson_obj_get(object, yyjson_get_str(key)) == NULL) {
+            tell_missing(walk, node, yyjson_get_str(key));
+        }
+    }
+}
+
+static void check_items(struct walk *walk, yyjson_val *node, yyjson_val *array) {
+    yyjson_val *items = yyjson_obj_get(node, "items");
+    size_t length = strlen(walk->pointer);
+    size_t at;
+    size_t count;
+    yyjson_val *value;
+    yyjson_arr_foreach (array, at, count, value) {
+        json_pointer_add_index(walk->pointer, at);
+        check_part(walk, items, NULL, value);
+        walk->pointer[length] = '\0';
+    }
+}
+
+static void check(struct walk *walk, yyjson_val *node, const char *key, yyjson_val *value) {
+    struct schema_failure failure;
+    yyjson_val *example = example_of(walk, node);
+    if (example != NULL) {
+        walk->key = key;
+        walk->example = example;
+    }
+    node = follow(walk, node);
+    if (!yyjson_is_obj(node)) {
+        return; /* true: anything */
+    }
+    if (!fits(walk, node, false, value, &failure)) {
+        const char *words = yyjson_get_str(yyjson_obj_get(node, "errorMessage"));
+        tell_wrong(walk, words != NULL ? words : failure.reason);
+        return;
+    }
+    if (yyjson_is_str(value) && strlen(yyjson_get_str(value)) != yyjson_get_len(value)) {
+        tell_wrong(walk, "must not have the character U+0000");
+    } else if (yyjson_is_obj(value)) {
+        check_object(walk, node, value);
+    } else if (yyjson_is_arr(value) && yyjson_obj_get(node, "items") != NULL &&
+               (walk->is_definition || strcmp(walk->pointer, "/tools") != 0)) {
+        check_items(walk, node, value);
+    }
+    size_t at;
+    size_t count;
+    yyjson_val *one;
+    yyjson_arr_foreach (yyjson_obj_get(node, "allOf"), at, count, one) {
+        check(walk, one, key, value);
+    }
+    yyjson_val *condition = yyjson_obj_get(node, "if");
+    if (condition != NULL) {
+        bool holds = fits(walk, condition, true, value, &failure);
+        check(walk, yyjson_obj_get(node, holds ? "then" : "else"), key, value);
+    }
+}
+
+void validator_check_file(struct validator *validator, yyjson_val *root,
+                          struct problems *problems) {
+    struct walk walk = {.validator = validator, .problems = problems};
+    check(&walk, yyjson_doc_get_root(validator->doc), NULL, root);
+}
+
+void validator_check_definition(struct validator *validator, yyjson_val *definition,
+                                const char *pointer, const char *tool, struct problems *problems) {
+    struct walk walk = {.validator = validator,
+                        .problems = problems,
+                        .tool = tool,
+                        .is_definition = true,
+                        .base = strlen(pointer)};
+    strncat(walk.pointer, pointer, sizeof walk.pointer - 1);
+    check(&walk, yyjson_doc_ptr_get(validator->doc, "/$defs/definition"), NULL, definition);
+}
