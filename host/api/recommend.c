@@ -12,6 +12,7 @@
 #include "choose/health.h"
 #include "choose/match.h"
 #include "registry/document.h"
+#include "registry/selector.h"
 #include "store/feedback.h"
 #include "store/marks.h"
 #include "store/usage.h"
@@ -138,9 +139,8 @@ static void take_opinions(void *user, const struct store_opinions *opinions) {
 }
 
 static void take_mark(void *user, const struct store_mark *mark) {
-    const char *at = strchr(mark->selector, '@');
-    size_t length = at != NULL ? (size_t)(at - mark->selector) : strlen(mark->selector);
-    struct candidate *candidate = find(user, mark->selector, length, at != NULL ? at + 1 : NULL);
+    const struct selector of = selector_parse(mark->selector);
+    struct candidate *candidate = find(user, of.name, of.name_length, of.version);
     if (candidate != NULL && mark->list == STORE_WHITELIST) {
         candidate->known.first = true;
     } else if (candidate != NULL) {

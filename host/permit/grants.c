@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "permit/consent.h"
 #include "registry/document.h"
+#include "registry/selector.h"
 
 /* Longest validity: a hundred years, beyond which it is meant for ever. */
 #define GRANT_SECONDS_MAX (UINT64_C(100) * 366 * 86400)
@@ -49,7 +50,7 @@ static void take_versions(void *user, const struct snapshot *snapshot) {
 static int select_tools(struct permit *permit, const char *selector, struct selected *ret,
                         struct toolrack_error *err) {
     struct registry *registry = permit->options.registry;
-    const char *at = strchr(selector, '@');
+    const struct selector parsed = selector_parse(selector);
     arena_init(&ret->arena, NULL, 0);
     int code = registry_check_exact(selector, err);
     if (code < 0) {
@@ -57,8 +58,8 @@ static int select_tools(struct permit *permit, const char *selector, struct sele
     }
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
     ret->selector = selector;
-    ret->name = at == NULL ? selector : arena_copy(&ret->arena, selector, (size_t)(at - selector));
-    if (at != NULL && ret->name != NULL) {
+    ret->name = arena_copy(&ret->arena, parsed.name, parsed.name_length);
+    if (parsed.version != NULL && ret->name != NULL) {
         tool = registry_get(registry, selector);
         if (tool == NULL) {
             return 0;
@@ -77,12 +78,11 @@ static int select_tools(struct permit *permit, const char *selector, struct sele
 
 static void note(struct permit *permit, const struct selected *selected, const char *decision,
                  const char *who, const char *why) {
-    const char *at = strchr(selected->selector, '@');
     decisions_note(
             &permit->decisions,
             &(struct store_decision){
                     .tool = selected->name,
-                    .version = at != NULL ? at + 1 : NULL,
+                    .version = selector_parse(selected->selector).version,
                     .plugin = selected->count > 0 ? toolrack_tool_plugin(selected->items[0]) : NULL,
                     .decision = decision,
                     .who = who,
@@ -172,10 +172,8 @@ static void add_moment(const struct listing *listing, yyjson_mut_val *row, const
 }
 
 static void add_grant(const struct listing *listing, const struct store_grant *grant) {
-    const char *at = strchr(grant->selector, '@');
-    size_t length = at != NULL ? (size_t)(at - grant->selector) : strlen(grant->selector);
-    yyjson_mut_val *row =
-            add_row(listing, "grant", grant->selector, length, at != NULL ? at + 1 : NULL);
+    const struct selector of = selector_parse(grant->selector);
+    yyjson_mut_val *row = add_row(listing, "grant", of.name, of.name_length, of.version);
     document_add_text(listing->doc, row, "conversation", NULL);
     document_add_text(listing->doc, row, "who", grant->who);
     add_moment(listing, row, "since_s", grant->granted_s);

@@ -9,6 +9,7 @@
 #include "base/semver.h"
 #include "registry/rcu.h"
 #include "registry/refusal.h"
+#include "registry/selector.h"
 #include "registry/succession.h"
 
 /* Invariants:
@@ -101,24 +102,9 @@ static struct snapshot *read_current(struct registry *registry) {
 
 /* -------------------------------------------------------------- selectors */
 
-/* "name", "name@version" or "name@range", split without a copy. */
-struct selector {
-    const char *name;
-    size_t name_length;
-    const char *version; /* or range; NULL when not given */
-};
-
-static struct selector selector_of(const char *text) {
-    const char *at = strchr(text, '@');
-    return (struct selector){.name = text,
-                             .name_length = at != NULL ? (size_t)(at - text) : strlen(text),
-                             .version = at != NULL ? at + 1 : NULL};
-}
-
 static bool selects(const struct selector *selector, const struct toolrack_tool *tool) {
     const struct registration *reg = tool->reg;
-    return reg->name_length == selector->name_length &&
-           memcmp(reg->spec->tool->name, selector->name, selector->name_length) == 0 &&
+    return selector_has_name(selector, reg->spec->tool->name, reg->name_length) &&
            (selector->version == NULL ||
             (semver_valid(selector->version) &&
              semver_compare(reg->spec->version, selector->version) == 0));
@@ -145,7 +131,7 @@ static struct toolrack_tool *find_in_range(struct toolrack_tool *const *versions
 }
 
 static struct toolrack_tool *find(const struct snapshot *snapshot, const char *text) {
-    struct selector selector = selector_of(text);
+    struct selector selector = selector_parse(text);
     const struct name_slot *slot = snapshot_find(snapshot, selector.name, selector.name_length);
     if (slot == NULL || selector.version == NULL) {
         return slot != NULL ? slot->call : NULL;
@@ -163,17 +149,13 @@ static struct toolrack_tool *find(const struct snapshot *snapshot, const char *t
 }
 
 int registry_check_exact(const char *text, struct toolrack_error *err) {
-    struct selector selector = selector_of(text);
-    struct semver_range range;
-    if (selector.version == NULL || semver_valid(selector.version) ||
-        !semver_range_parse(selector.version, &range)) {
-        return 0;
-    }
-    return error_set(
-            err, TOOLRACK_E_INVALID,
-            "'%s' is a range of versions, and what is in it changes; name one version, such "
-            "as %.*s@1.2.0, or all of them with the name alone",
-            text, (int)selector.name_length, text);
+    struct selector selector = selector_parse(text);
+    return !selector_is_range(&selector)
+                   ? 0
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "'%s' is a range of versions, and what is in it changes; name one "
+                               "version, such as %.*s@1.2.0, or all of them with the name alone",
+                               text, (int)selector.name_length, text);
 }
 
 /* --------------------------------------------------------------- settings */
@@ -186,7 +168,7 @@ static void effective(const struct registry *registry, const struct registration
     const struct registry_setting *priority = NULL;
     for (size_t i = 0; i < registry->setting_count; i++) {
         const struct registry_setting *setting = &registry->settings[i];
-        struct selector selector = selector_of(setting->selector);
+        struct selector selector = selector_parse(setting->selector);
         if (!selects(&selector, &probe)) {
             continue;
         }
@@ -222,12 +204,11 @@ static struct registry_setting *find_setting(struct registry *registry, const ch
 
 /* What is set for all versions goes for each of them: earlier settings of single ones give way. */
 static void clear_versions(struct registry *registry, const struct registry_setting *setting) {
-    struct selector all = selector_of(setting->selector);
+    struct selector all = selector_parse(setting->selector);
     for (size_t i = 0; all.version == NULL && i < registry->setting_count; i++) {
         struct registry_setting *known = &registry->settings[i];
-        struct selector one = selector_of(known->selector);
-        if (one.version != NULL && one.name_length == all.name_length &&
-            memcmp(one.name, all.name, all.name_length) == 0) {
+        struct selector one = selector_parse(known->selector);
+        if (one.version != NULL && selector_has_name(&one, all.name, all.name_length)) {
             known->has_enabled = known->has_enabled && !setting->has_enabled;
             known->has_priority = known->has_priority && !setting->has_priority;
         }
@@ -364,7 +345,7 @@ static void restore_settings(struct registry *registry, const struct settings_co
 /* Make the views that follow from what was set for a selector. The change has begun. */
 static bool change_views(struct registry *registry, const char *text, struct change *change) {
     const struct snapshot *old = read_current(registry);
-    struct selector selector = selector_of(text);
+    struct selector selector = selector_parse(text);
     for (size_t i = 0; i < old->count; i++) {
         struct toolrack_tool *tool = old->by_name[i];
         struct toolrack_tool *view =
@@ -1069,7 +1050,7 @@ int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_err
 
 int registry_remove_name(struct registry *registry, const char *selector,
                          struct toolrack_error *err) {
-    struct selector parsed = selector_of(selector);
+    struct selector parsed = selector_parse(selector);
     int code = registry_check_exact(selector, err);
     if (code == 0) {
         code = remove_matching(registry, 0, &parsed, err);
@@ -1168,7 +1149,7 @@ static int name_not_found(struct registry *registry, const char *name, struct to
 }
 
 int registry_not_found(struct registry *registry, const char *text, struct toolrack_error *err) {
-    struct selector selector = selector_of(text);
+    struct selector selector = selector_parse(text);
     int name_length =
             (int)(selector.name_length > NAME_LENGTH_MAX ? NAME_LENGTH_MAX : selector.name_length);
     char name[NAME_LENGTH_MAX + 1];

@@ -1,0 +1,22 @@
+/* selector.h - "name", "name@version" or "name@range": what a command, a setting or a decision is
+ * about. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** A selector, split without a copy. */
+struct selector {
+    const char *name; /* not zero-terminated */
+    size_t name_length;
+    const char *version; /* or range; NULL when none is given */
+};
+
+/** Split a selector; what is in it is not checked. All is borrowed from `text`. [any-thread] */
+struct selector selector_parse(const char *text);
+
+/** Whether a selector is about a name, whatever the version. [any-thread] */
+bool selector_has_name(const struct selector *selector, const char *name, size_t length);
+
+/** Whether it names a range of versions: neither one version nor all of them. [any-thread] */
+bool selector_is_range(const struct selector *selector);
