@@ -165,8 +165,10 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
             .event = host_tool_event,
             .registering = host_registering,
             .user = host});
+    host->writer = store_writer_create();
     host->pool = pool_create(&host->calls, host->options.threads_max);
-    return host->registry == NULL || host->pool == NULL ? error_oom(err) : 0;
+    return host->registry == NULL || host->writer == NULL || host->pool == NULL ? error_oom(err)
+                                                                                : 0;
 }
 
 static void take_setting(void *user, const struct store_setting *kept) {
@@ -323,6 +325,7 @@ void toolrack_close(struct toolrack *host) {
     registry_destroy(host->registry);
     retire_stop(host);
     generations_end(host, quiet);
+    store_writer_stop(host->writer);
     recorder_stop(host); /* what it writes may be decisions */
     if (host->permit != NULL) {
         permit_stop(host->permit);
@@ -330,6 +333,7 @@ void toolrack_close(struct toolrack *host) {
     atomic_store(&host->closed, true);
     if (quiet) {
         permit_destroy(host->permit);
+        store_writer_destroy(host->writer);
         store_close(host->store);
         host_free(host);
     } /* else a plugin that is still being loaded asks it for settings, and tells it things */

@@ -42,6 +42,7 @@
 #include "permit/permit.h"
 #include "registry/registry.h"
 #include "store/store.h"
+#include "store/writer.h"
 #include "toolrack/toolrack.h"
 
 struct toolrack {
@@ -52,6 +53,7 @@ struct toolrack {
     pthread_mutex_t config_lock; /* settings of plugins and definitions are made in config.arena;
                                   * guards the services too */
     struct store *store;         /* never NULL; in memory where there is no state folder */
+    struct store_writer *writer; /* of what calls leave behind */
     struct registry *registry;
     struct call_host calls;
     struct pool *pool;
