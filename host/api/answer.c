@@ -74,7 +74,8 @@ static bool is_not_it(void *user, struct toolrack_tool *tool) {
 }
 
 static bool is_quick(const struct toolrack_tool *tool) {
-    struct toolrack_statistics known = toolrack_tool_statistics(tool);
+    struct toolrack_tool_statistics known = TOOLRACK_TOOL_STATISTICS_INIT;
+    toolrack_tool_statistics(tool, &known);
     /* The longest is left out: it loaded the plugin. */
     return call_is_free(tool) && known.calls >= QUICK_CALLS_MIN &&
            (known.total_ns - known.max_ns) / (known.calls - 1) <= QUICK_NS_MAX;

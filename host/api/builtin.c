@@ -26,37 +26,19 @@ static tr_status run_current_time(struct tr_call *call, void *host) {
     return tr_put_end(call);
 }
 
-static void put_text(struct tr_call *call, const char *key, const char *text) {
-    if (text != NULL) {
-        (void)tr_put_string(call, key, text);
-    }
-}
-
-static void put_tool(struct tr_call *call, const struct toolrack_tool *tool) {
-    (void)tr_put_object(call, NULL);
-    put_text(call, "name", toolrack_tool_name(tool));
-    put_text(call, "version", toolrack_tool_version(tool));
-    put_text(call, "description", toolrack_tool_description(tool));
-    put_text(call, "category", toolrack_tool_category(tool));
-    (void)tr_put_end(call);
-}
-
-/* Those that are enabled, of one category or with one tag where the arguments name it. */
+/* As toolrack_list_info(), of one category or with one tag where the arguments name it. */
 static tr_status run_list_tools(struct tr_call *call, void *host) {
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
-    struct toolrack_tools *tools = NULL;
+    struct toolrack_text *tools = NULL;
     struct toolrack_error err;
     filter.category = tr_get_string(call, "category", NULL);
     filter.tag = tr_get_string(call, "tag", NULL);
-    if (toolrack_list(host, &filter, &tools, &err) < 0) {
+    if (toolrack_list_info(host, &filter, &tools, &err) < 0) {
         return tr_fail(call, TR_FAILED, NULL, "%s", err.message);
     }
-    (void)tr_put_array(call, NULL);
-    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
-        put_tool(call, toolrack_tools_get(tools, i));
-    }
-    toolrack_tools_free(tools);
-    return tr_put_end(call);
+    tr_status status = tr_reply_json(call, toolrack_text_data(tools, NULL));
+    toolrack_text_unref(tools);
+    return status;
 }
 
 const struct builtin builtins[] = {

@@ -278,7 +278,7 @@ static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err
     if (code < 0) {
         return code;
     }
-    char quarantined[TOOLRACK_ERROR_MESSAGE_MAX] = "";
+    char quarantined[ERROR_MESSAGE_MAX] = "";
     bool is_quarantined = quarantines_find(&host->quarantines, plugin, quarantined);
     uint64_t ago_ms[CREW_CRASHES_KEPT];
     uint32_t window_ms = generation->policy.limits.crashes_window_ms;
@@ -513,7 +513,7 @@ static uint32_t calls_max(const struct generation *generation, bool serial) {
 /* A plugin that was put in quarantine by an earlier process says so before anybody calls it.
  * Whether the file is still the one that crashed, its copy shows. */
 static void recall_quarantine(struct toolrack *host, struct plugin *plugin) {
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    char reason[ERROR_MESSAGE_MAX];
     struct toolrack_error err; /* a copy that fails fails again at the first call, which tells it */
     if (plugin->isolated && quarantines_has(&host->quarantines, plugin->desc->plugin->id) &&
         generation_stage(host, plugin, &err) == 0 &&

@@ -23,7 +23,8 @@ void host_tell(const struct toolrack *host, const struct toolrack_event *event) 
 }
 
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool) {
-    host_tell(user, &(struct toolrack_event){.kind = kind,
+    host_tell(user, &(struct toolrack_event){.size = sizeof(struct toolrack_event),
+                                             .kind = kind,
                                              .tool = toolrack_tool_name(tool),
                                              .version = toolrack_tool_version(tool),
                                              .plugin = toolrack_tool_plugin(tool)});
@@ -59,8 +60,10 @@ void host_event(const struct toolrack *host, enum toolrack_event_kind kind, cons
              : kind == TOOLRACK_EVENT_RELEASED  ? "released from quarantine"
              : kind == TOOLRACK_EVENT_RECOVERED ? "the last call that was given up has returned"
                                                 : "");
-    host_tell(host,
-              &(struct toolrack_event){.kind = kind, .plugin = plugin_id, .message = message});
+    host_tell(host, &(struct toolrack_event){.size = sizeof(struct toolrack_event),
+                                             .kind = kind,
+                                             .plugin = plugin_id,
+                                             .message = message});
 }
 
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
@@ -166,7 +169,9 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
             .registering = host_registering,
             .user = host});
     host->writer = store_writer_create();
-    host->pool = pool_create(&host->calls, host->options.threads_max);
+    host->pool = pool_create(&host->calls, host->options.threads_max < UINT32_MAX
+                                                   ? (uint32_t)host->options.threads_max
+                                                   : UINT32_MAX);
     return host->registry == NULL || host->writer == NULL || host->pool == NULL ? error_oom(err)
                                                                                 : 0;
 }

@@ -3,7 +3,11 @@
 #include <strings.h>
 
 #include "api/host.h"
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "registry/document.h"
+
+CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 
 struct toolrack_tools {
     struct toolrack_filter filter; /* while it is filled */
@@ -87,6 +91,35 @@ void toolrack_tools_free(struct toolrack_tools *tools) {
         free(tools->items);
         free(tools);
     }
+}
+
+int toolrack_list_info(struct toolrack *host, const struct toolrack_filter *filter,
+                       struct toolrack_text **ret, struct toolrack_error *err) {
+    struct toolrack_filter all = {0};
+    if (filter != NULL) {
+        memcpy(&all, filter, filter->size < sizeof all ? filter->size : sizeof all);
+    }
+    all.size = sizeof all;
+    all.all = true;
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
+    int code = toolrack_list(host, &all, &tools, err);
+    if (code < 0) {
+        return code;
+    }
+    yyjson_mut_val *list = NULL;
+    yyjson_mut_doc *doc = document_begin_list(&list);
+    for (size_t i = 0; i < tools->count; i++) {
+        const struct toolrack_tool *tool = tools->items[i];
+        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+        document_add_text(doc, row, "id", toolrack_tool_name(tool));
+        document_add_text(doc, row, "name", toolrack_tool_name(tool));
+        document_add_text(doc, row, "version", toolrack_tool_version(tool));
+        document_add_text(doc, row, "description", toolrack_tool_description(tool));
+        document_add_text(doc, row, "category", toolrack_tool_category(tool));
+        (void)yyjson_mut_obj_add_bool(doc, row, "enabled", toolrack_tool_enabled(tool));
+        (void)yyjson_mut_obj_add_int(doc, row, "priority", toolrack_tool_priority(tool));
+    }
+    return document_end(doc, ret, err);
 }
 
 struct toolrack_tool *toolrack_get(struct toolrack *host, const char *name) {

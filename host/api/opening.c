@@ -60,7 +60,7 @@ static void take_mark(void *user, const struct store_unclean *unclean) {
         (void)store_loading_clear(host->store, unclean->path, NULL);
         return;
     }
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    char reason[ERROR_MESSAGE_MAX];
     describe(unclean, plugin->desc->plugin->id, reason, sizeof reason);
     plugin_leave_out(plugin, reason);
     log_line(&host->log, LOG_WARNING, plugin->desc->plugin->id, "%s", reason);

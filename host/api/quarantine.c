@@ -95,14 +95,14 @@ bool quarantines_has(struct quarantines *quarantines, const char *plugin) {
 }
 
 bool quarantines_find(struct quarantines *quarantines, const struct plugin *plugin,
-                      char reason[TOOLRACK_ERROR_MESSAGE_MAX]) {
+                      char reason[ERROR_MESSAGE_MAX]) {
     static const uint8_t unknown[sizeof plugin->sha256];
     (void)pthread_mutex_lock(&quarantines->lock);
     const struct quarantine *kept = find(quarantines, plugin->desc->plugin->id);
     bool found = kept != NULL && (memcmp(kept->sha256, plugin->sha256, sizeof kept->sha256) == 0 ||
                                   memcmp(kept->sha256, unknown, sizeof unknown) == 0);
     if (found) {
-        (void)snprintf(reason, TOOLRACK_ERROR_MESSAGE_MAX, "%s", kept->reason);
+        (void)snprintf(reason, ERROR_MESSAGE_MAX, "%s", kept->reason);
     }
     (void)pthread_mutex_unlock(&quarantines->lock);
     return found;

@@ -31,7 +31,7 @@ int quarantines_read(struct toolrack *host, struct toolrack_error *err);
 bool quarantines_has(struct quarantines *quarantines, const char *plugin);
 /** Why a plugin is in quarantine, copied into `reason`. False: it is not. [any-thread] */
 bool quarantines_find(struct quarantines *quarantines, const struct plugin *plugin,
-                      char reason[TOOLRACK_ERROR_MESSAGE_MAX]);
+                      char reason[ERROR_MESSAGE_MAX]);
 
 /** Put a plugin into quarantine, and keep that. It is in quarantine also when that fails. */
 int quarantines_add(struct toolrack *host, const char *plugin_id, const uint8_t sha256[32],

@@ -371,8 +371,8 @@ static int check_name(struct toolrack *host, const char *name, struct toolrack_e
     return tool != NULL ? 0 : registry_not_found(host->registry, name, err);
 }
 
-int toolrack_usage(struct toolrack *host, const char *name, struct toolrack_text **ret,
-                   struct toolrack_error *err) {
+int toolrack_statistics(struct toolrack *host, const char *name, struct toolrack_text **ret,
+                        struct toolrack_error *err) {
     CLEANUP(selector_finish) struct selector selector;
     CLEANUP(usage_table_finish) struct usage_table table = {.selector = &selector};
     int code = selector_read(&selector, name, err);

@@ -225,7 +225,7 @@ static void clear_marks(const struct reload *reload) {
 static void check_pins(const struct reload *reload) {
     const struct descriptor *desc = reload->old != NULL ? reload->old->desc : NULL;
     for (uint32_t i = 0; desc != NULL && i < desc->tool_count; i++) {
-        char selector[2 * TOOLRACK_ERROR_FIELD_MAX];
+        char selector[2 * ERROR_FIELD_MAX];
         (void)snprintf(selector, sizeof selector, "%s@%s", desc->tools[i].tool->name,
                        desc->tools[i].version);
         CLEANUP(toolrack_tool_unrefp)
@@ -238,7 +238,7 @@ static void check_pins(const struct reload *reload) {
 }
 
 static void tell_reloaded(const struct reload *reload) {
-    char words[TOOLRACK_ERROR_FIELD_MAX];
+    char words[ERROR_FIELD_MAX];
     (void)snprintf(words, sizeof words, "generation %u of content %.16s%s", reload->row->generation,
                    reload->row->sha256,
                    reload->content.is_earlier ? ", to which somebody went back" : "");

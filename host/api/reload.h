@@ -54,7 +54,7 @@ struct reload_row {
     uint32_t generation;     /* that serves now; 0: none */
     uint32_t old;            /* that was exchanged or removed; 0: none */
     char sha256[2 * STAGE_HASH_SIZE + 1];
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    char reason[ERROR_MESSAGE_MAX];
 };
 void reload_row_finish(struct reload_row *row);
 

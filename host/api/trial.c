@@ -28,7 +28,7 @@ struct trial {
     bool given_up;     /* nobody waits any more */
     bool stopped;      /* the host is closing */
     struct call *call; /* that runs, or NULL */
-    char doing[TOOLRACK_ERROR_FIELD_MAX];
+    char doing[ERROR_FIELD_MAX];
     int code;
     struct toolrack_error error;
 };
@@ -140,7 +140,7 @@ static bool call_example(struct trial *trial, struct toolrack_tool *tool, size_t
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     options.channel = "self-test";
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
-    char words[TOOLRACK_ERROR_FIELD_MAX];
+    char words[ERROR_FIELD_MAX];
     struct call call;
     (void)snprintf(words, sizeof words, "example %zu of tool '%s'", index + 1,
                    toolrack_tool_name(tool));

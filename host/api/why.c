@@ -292,11 +292,11 @@ static void add_tool(struct toolrack *host, const struct toolrack_tool *tool, yy
 
 /* The state of the plugin, or of the tool that was asked about. */
 static enum toolrack_tool_state state_of(struct plugin *plugin, const struct toolrack_tool *tool,
-                                         char reason[TOOLRACK_ERROR_MESSAGE_MAX]) {
+                                         char reason[ERROR_MESSAGE_MAX]) {
     enum toolrack_tool_state state = plugin_state(plugin);
-    plugin_reason(plugin, reason, TOOLRACK_ERROR_MESSAGE_MAX);
+    plugin_reason(plugin, reason, ERROR_MESSAGE_MAX);
     if (tool != NULL && toolrack_tool_state(tool) == TOOLRACK_STATE_CHANGED) {
-        toolrack_tool_reason(tool, reason, TOOLRACK_ERROR_MESSAGE_MAX);
+        toolrack_tool_reason(tool, reason, ERROR_MESSAGE_MAX);
         return TOOLRACK_STATE_CHANGED;
     }
     return state;
@@ -310,7 +310,7 @@ int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text *
     }
     const struct tr_plugin *about = plugin->desc->plugin;
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX] = "";
+    char reason[ERROR_MESSAGE_MAX] = "";
     enum toolrack_tool_state state = state_of(plugin, tool, reason);
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = document_begin(&root);

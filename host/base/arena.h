@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <yyjson.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 struct arena_block;
 

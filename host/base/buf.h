@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 struct buf {
     char *data; /**< owned; NULL while nothing was appended */

@@ -8,7 +8,7 @@
 const char *toolrack_code_name(int code) {
     switch (code) {
     case TOOLRACK_OK: return "Ok";
-#define TOOLRACK_CODE(constant, value, name, recoverable, status, exit) \
+#define TOOLRACK_CODE(constant, value, name, recoverable) \
     case TOOLRACK_E_##constant: return name;
         TOOLRACK_CODES(TOOLRACK_CODE)
 #undef TOOLRACK_CODE
@@ -18,33 +18,11 @@ const char *toolrack_code_name(int code) {
 
 bool toolrack_code_is_recoverable(int code) {
     switch (code) {
-#define TOOLRACK_CODE(constant, value, name, recoverable, status, exit) \
+#define TOOLRACK_CODE(constant, value, name, recoverable) \
     case TOOLRACK_E_##constant: return recoverable;
         TOOLRACK_CODES(TOOLRACK_CODE)
 #undef TOOLRACK_CODE
     default: return false;
-    }
-}
-
-int toolrack_code_http_status(int code) {
-    switch (code) {
-    case TOOLRACK_OK: return 200;
-#define TOOLRACK_CODE(constant, value, name, recoverable, status, exit) \
-    case TOOLRACK_E_##constant: return status;
-        TOOLRACK_CODES(TOOLRACK_CODE)
-#undef TOOLRACK_CODE
-    default: return 500;
-    }
-}
-
-int toolrack_code_exit_status(int code) {
-    switch (code) {
-    case TOOLRACK_OK: return 0;
-#define TOOLRACK_CODE(constant, value, name, recoverable, status, exit) \
-    case TOOLRACK_E_##constant: return exit;
-        TOOLRACK_CODES(TOOLRACK_CODE)
-#undef TOOLRACK_CODE
-    default: return 1;
     }
 }
 
@@ -63,7 +41,10 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
     if (err == NULL) {
         return code;
     }
-    *err = (struct toolrack_error){.code = code};
+    err->code = code;
+    err->signal = 0;
+    err->tool[0] = '\0';
+    err->trace[0] = '\0';
     copy_cut(err->field, sizeof err->field, field != NULL ? field : "");
     int length = vsnprintf(err->message, sizeof err->message, format, args);
     if (length >= (int)sizeof err->message) {

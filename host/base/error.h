@@ -1,15 +1,35 @@
-/* error.h - setting a struct toolrack_error.
+/* error.h - struct toolrack_error, and how it is set.
  *
  * The message is set once, where the cause is known, and passed up as it is.
  * Every function here takes a NULL error and returns the code it was given, so
- * that a failing function can end in `return error_set(err, ...)`. */
+ * that a failing function can end in `return error_set(err, ...)`. An embedding
+ * program sees the functions of toolrack/error.h only; inside of the host an
+ * error is a plain value, mostly on the stack, and need not be initialized. */
 #pragma once
 
 #include <stdarg.h>
 
 #include "toolrack/error.h"
 
-/** Set code and message; tool, field and signal are emptied. Returns `code`. [any-thread] */
+/* Longest strings an error carries, with their final zero; what is longer is cut at a character. */
+#define ERROR_TOOL_MAX    65
+#define ERROR_FIELD_MAX   256
+#define ERROR_MESSAGE_MAX 768
+#define ERROR_TRACE_MAX   2048
+
+/** One failure: see the functions of toolrack/error.h for what the members say. It grows at its end
+ * only: the command reads and sets errors that a newer library made. Copy it, keep it, nothing in
+ * it is to be freed. Bytes behind the end of a string have no value. */
+struct toolrack_error {
+    int code;
+    int signal;
+    char tool[ERROR_TOOL_MAX];
+    char field[ERROR_FIELD_MAX];
+    char message[ERROR_MESSAGE_MAX];
+    char trace[ERROR_TRACE_MAX];
+};
+
+/** Set code and message; tool, field, trace and signal are emptied. Returns `code`. [any-thread] */
 int error_set(struct toolrack_error *err, int code, const char *format, ...) TOOLRACK_PRINTF(3, 4);
 
 /** The same for one argument: `field` is its JSON Pointer (borrowed, copied). [any-thread] */

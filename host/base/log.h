@@ -3,7 +3,7 @@
  * The library prints nothing: a line goes to the sink that the embedding app gave, or nowhere. */
 #pragma once
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 

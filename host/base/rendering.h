@@ -4,7 +4,7 @@
 #include <yyjson.h>
 
 #include "base/buf.h"
-#include "toolrack/error.h"
+#include "base/error.h"
 
 /** Append "InvalidArguments: /a: must be a number", without a line end. [any-thread] */
 void error_add_text(struct buf *out, const struct toolrack_error *err);

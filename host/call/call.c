@@ -140,7 +140,7 @@ static int answer_of(int answer) {
     }
 }
 
-/* enum tr_answer; the content by malloc. */
+/* enum tr_answer; the content by toolrack_alloc(), which is malloc(). */
 static int ask_app(struct call *call, const char *message, const char *schema, char **ret_content) {
     if (call->options.ask == NULL) {
         return TR_ANSWER_NOBODY;
@@ -460,7 +460,7 @@ static void note_deprecated(struct call *call) {
     if (instead == NULL || reg->uid == 0 || atomic_exchange(&reg->warned, true)) {
         return;
     }
-    char line[TOOLRACK_ERROR_MESSAGE_MAX];
+    char line[ERROR_MESSAGE_MAX];
     (void)snprintf(line, sizeof line, "Tool '%s' %s is deprecated: %s", reg->spec->tool->name,
                    reg->spec->version, instead);
     log_message(&call->run, LOG_WARNING, line);

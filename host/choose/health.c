@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 bool health_is_failure(int code) {
     return code == TOOLRACK_E_EXECUTION_FAILED || code == TOOLRACK_E_TIMEOUT;

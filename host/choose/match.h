@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 /* Words of a task that are looked at, and bytes of one word; what is more is left out. */
 #define MATCH_WORDS_MAX     64u

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 /** X(constant, name, weight, value of a tool of which it is not known) */
 #define RECOMMEND_FACTORS(X)               \

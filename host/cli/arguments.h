@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
 #include "cli/options.h"
-#include "toolrack/error.h"
 
 /* Deepest `--arg a.b.c=v`. */
 #define ARGUMENTS_DEPTH_MAX 16u

@@ -15,6 +15,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 
+CLEANUP_DEFINE(char, toolrack_free)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
 
@@ -39,7 +40,7 @@ int cli_fail(struct cli *cli, const struct toolrack_error *err) {
         error_add_text(&line, err);
         output_note("%s", line.failed ? err->message : line.data);
     }
-    return toolrack_code_exit_status(err->code);
+    return cli_exit_of(err->code);
 }
 
 int cli_fail_usage(struct cli *cli, const struct toolrack_error *err) {
@@ -112,7 +113,8 @@ static void say_not_found(struct cli *cli, const char *name, struct toolrack_err
         return;
     }
     CLEANUP(freep) char *versions = versions_of(cli, bare);
-    CLEANUP(freep) char *near = versions == NULL ? toolrack_suggest(cli->host, bare) : NULL;
+    CLEANUP(toolrack_freep)
+    char *near = versions == NULL ? toolrack_suggest(cli->host, bare) : NULL;
     if (versions != NULL) {
         say_no_version(bare, name[length] == '@' ? name + length + 1 : "", versions, err);
     } else if (bare[0] == '\0') {

@@ -36,6 +36,9 @@ struct cli {
     int signal;            /**< end of this signal after all is written; 0 is none */
 };
 
+/** The exit code of a failure. */
+enum cli_exit cli_exit_of(int code);
+
 extern const struct verb cli_verbs[];
 
 /* The functions of the verbs. Each returns an exit code. */
@@ -63,7 +66,7 @@ int verb_reload(struct cli *cli);
 int verb_rollback(struct cli *cli);
 int verb_watch(struct cli *cli);
 int verb_log(struct cli *cli);
-int verb_stats(struct cli *cli);
+int verb_statistics(struct cli *cli);
 int verb_check(struct cli *cli);
 int verb_version(struct cli *cli);
 int verb_help(struct cli *cli);

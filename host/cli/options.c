@@ -29,7 +29,8 @@ const struct option_spec options_global[] = {
 
 const struct verb *options_verb(const struct verb *verbs, const char *name) {
     for (const struct verb *verb = verbs; verb->name != NULL; verb++) {
-        if (strcmp(verb->name, name) == 0) {
+        if (strcmp(verb->name, name) == 0 ||
+            (verb->alias != NULL && strcmp(verb->alias, name) == 0)) {
             return verb;
         }
     }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 /* Longest wait that --timeout takes: one day. */
 #define OPTIONS_TIMEOUT_MS_MAX 86400000u
@@ -111,6 +111,7 @@ struct verb {
     unsigned words_max;
     bool host;                   /**< runs with an open host */
     int (*run)(struct cli *cli); /**< @return an exit code */
+    const char *alias;           /**< another name that is understood; or NULL */
 };
 
 /** Options that every verb takes. */

@@ -1,8 +1,10 @@
 #include "cli/person.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/ask.h"
 
@@ -43,9 +45,17 @@ void person_stop(void) {
 }
 
 int person_ask(void *user, const char *message, const char *schema, char **ret_content) {
+    CLEANUP(freep) char *content = NULL;
     (void)pthread_mutex_lock(&one_question);
-    int answer = ask_person(&person, user, message, schema, ret_content);
+    int answer = ask_person(&person, user, message, schema, &content);
     (void)pthread_mutex_unlock(&one_question);
+    if (content != NULL) {
+        *ret_content = toolrack_alloc(strlen(content) + 1);
+        if (*ret_content == NULL) {
+            return TOOLRACK_ANSWER_DISMISSED; /* out of memory: what was filled in is lost */
+        }
+        (void)strcpy(*ret_content, content);
+    }
     return answer;
 }
 

@@ -110,7 +110,7 @@ static int check_file(struct cli *cli, const char *file, yyjson_mut_doc *doc,
         }
         json_add_text(doc, row, "file", file);
         (void)yyjson_mut_obj_add_val(doc, row, "error", error_object(doc, &err, NULL));
-        return toolrack_code_exit_status(err.code);
+        return cli_exit_of(err.code);
     }
     if (cli->options.json) {
         add_json(doc, row, file, findings);

@@ -87,15 +87,15 @@ static void add_deadline(struct buf *out, const struct toolrack_tool *tool) {
     }
 }
 
-/* What is known of all calls of this version, as toolrack_usage() has it; to be released. NULL:
- * nothing, or it cannot be read. */
+/* What is known of all calls of this version, as toolrack_statistics() has it; to be released.
+ * NULL: nothing, or it cannot be read. */
 static yyjson_doc *read_usage(const struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(buf_finish) struct buf name = BUF_INIT;
     struct toolrack_error unheard;
     size_t length = 0;
     buf_printf(&name, "%s@%s", toolrack_tool_name(tool), toolrack_tool_version(tool));
-    if (name.failed || toolrack_usage(cli->host, name.data, &text, &unheard) < 0) {
+    if (name.failed || toolrack_statistics(cli->host, name.data, &text, &unheard) < 0) {
         return NULL;
     }
     const char *json = toolrack_text_data(text, &length);

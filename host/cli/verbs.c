@@ -226,10 +226,10 @@ static const char log_details[] =
         "cut, and what a schema marks as writeOnly or as a password is ***. --follow runs\n"
         "until it is told to end (Ctrl-C, SIGTERM), with --json an object a line.\n";
 
-static const char stats_details[] =
+static const char statistics_details[] =
         "Over all runs: calls, how many succeeded, and how long they took: on average, and\n"
         "half, 95 and 99 of 100 of them at most. With NAME or NAME@VERSION all that is known\n"
-        "of that tool.\n";
+        "of that tool. \"stats\" is the same verb.\n";
 
 const struct verb cli_verbs[] = {
         {"list", "", "list the tools, highest priority first", NULL, list_options, 0, 0, true,
@@ -282,8 +282,8 @@ const struct verb cli_verbs[] = {
          verb_watch},
         {"log", "", "list the calls that were made", log_details, log_options, 0, 0, true,
          verb_log},
-        {"stats", "[NAME[@VERSION]]", "say how the tools did", stats_details, NULL, 0, 1, true,
-         verb_stats},
+        {"statistics", "[NAME[@VERSION]]", "show statistics of the calls", statistics_details, NULL,
+         0, 1, true, verb_statistics, "stats"},
         {"check", "FILE ...", "say what is wrong with a plugin or toolrack.json", check_details,
          NULL, 1, MANY_WORDS, false, verb_check},
         {"version", "", "print the version", NULL, NULL, 0, 0, false, verb_version},

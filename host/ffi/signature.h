@@ -17,7 +17,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "toolrack/error.h"
+#include "base/error.h"
 #include "toolrack/plugin.h"
 
 /* Most parameters, as the descriptor's reader made sure. */

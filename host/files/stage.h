@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "plugin/identity.h"
-#include "toolrack/error.h"
 
 struct stage;
 

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 struct watch;
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "toolrack/error.h"
+#include "base/error.h"
 #include "toolrack/format.h"
 
 /* Longest name that every format takes. */

@@ -6,7 +6,7 @@
 #include <yyjson.h>
 
 #include "base/buf.h"
-#include "toolrack/error.h"
+#include "base/error.h"
 
 #define PLACE_SAME SIZE_MAX
 

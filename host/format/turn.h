@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "toolrack/error.h"
+#include "base/error.h"
 #include "toolrack/format.h"
 
 /* Most calls in one message, and most bytes of it. */

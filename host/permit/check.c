@@ -241,7 +241,7 @@ static void give_reason(const struct deciding *deciding, char *reason, size_t ro
 
 static int ask_approver(struct deciding *deciding, const char *id, struct toolrack_error *err) {
     const struct permit_options *app = &deciding->permit->options;
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    char reason[ERROR_MESSAGE_MAX];
     give_reason(deciding, reason, sizeof reason);
     (void)snprintf(deciding->who, sizeof deciding->who, "approver");
     const struct toolrack_approval_request request = {

@@ -414,7 +414,7 @@ void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool
         return;
     }
     bool held = atomic_load(&tool->reg->held);
-    char message[TOOLRACK_ERROR_MESSAGE_MAX];
+    char message[ERROR_MESSAGE_MAX];
     (void)snprintf(message, sizeof message, "Tool '%s' is not what was approved: %s; %s",
                    toolrack_tool_name(tool), registration_change_words(changed),
                    held ? "it does not run until it is approved again" : "it runs all the same");
@@ -427,7 +427,8 @@ void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool
                                             .who = "pin",
                                             .why = message});
     permit->options.event(permit->options.host,
-                          &(struct toolrack_event){.kind = TOOLRACK_EVENT_CHANGED_TEXT,
+                          &(struct toolrack_event){.size = sizeof(struct toolrack_event),
+                                                   .kind = TOOLRACK_EVENT_CHANGED_TEXT,
                                                    .tool = toolrack_tool_name(tool),
                                                    .version = toolrack_tool_version(tool),
                                                    .plugin = toolrack_tool_plugin(tool),

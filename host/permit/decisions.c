@@ -255,11 +255,13 @@ int decisions_read(struct decisions *decisions, const struct toolrack_decisions_
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
     flush(decisions);
-    int code = store_decisions_read(decisions->store,
-                                    &(struct store_decisions_filter){.tool = taken.tool,
-                                                                     .since_ms = taken.since_ms,
-                                                                     .limit = taken.limit},
-                                    add_decision, &listing, err);
+    int code = store_decisions_read(
+            decisions->store,
+            &(struct store_decisions_filter){
+                    .tool = taken.tool,
+                    .since_ms = taken.since_ms,
+                    .limit = taken.limit < UINT32_MAX ? (uint32_t)taken.limit : UINT32_MAX},
+            add_decision, &listing, err);
     if (code < 0) {
         yyjson_mut_doc_free(listing.doc);
         return code;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "toolrack/error.h"
+#include "base/error.h"
 
 enum finding_severity {
     FINDING_NOTE,    /* worth knowing */

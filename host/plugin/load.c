@@ -34,7 +34,7 @@ struct open_host {
     struct tr_host base; /* first: the plugin holds a pointer to it */
     const struct image_host *host;
     const char *plugin_id;
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    char reason[ERROR_MESSAGE_MAX];
 };
 
 static struct open_host *open_host_of(struct tr_host *base) {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "toolrack/error.h"
+#include "base/error.h"
 
 struct symbols;
 

@@ -100,7 +100,7 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
     }
     int failed = atomic_load(&plugin->failed);
     if (failed != 0) {
-        char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+        char reason[ERROR_MESSAGE_MAX];
         plugin_reason(plugin, reason, sizeof reason);
         return error_set(err, failed, "%s", reason);
     }

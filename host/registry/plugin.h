@@ -81,7 +81,7 @@ struct plugin {
     atomic_int failed; /* code of the failed load, or 0 */
     atomic_int state;  /* enum toolrack_tool_state, but for STUCK, which is counted above */
     pthread_mutex_t reason_lock;
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX]; /* of the state; guarded by reason_lock */
+    char reason[ERROR_MESSAGE_MAX]; /* of the state; guarded by reason_lock */
 };
 
 /** A plugin not loaded yet. `path` and `identity` are NULL for a descriptor of the app.

@@ -436,12 +436,15 @@ void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t
     plugin_reason(tool->reg->plugin, reason, room);
 }
 
-struct toolrack_statistics toolrack_tool_statistics(const struct toolrack_tool *tool) {
+void toolrack_tool_statistics(const struct toolrack_tool *tool,
+                              struct toolrack_tool_statistics *statistics) {
     struct registration *reg = tool->reg;
-    return (struct toolrack_statistics){
+    const struct toolrack_tool_statistics known = {
+            .size = statistics->size,
             .calls = atomic_load_explicit(&reg->calls, memory_order_relaxed),
             .failures = atomic_load_explicit(&reg->failures, memory_order_relaxed),
             .total_ns = atomic_load_explicit(&reg->total_ns, memory_order_relaxed),
             .max_ns = atomic_load_explicit(&reg->max_ns, memory_order_relaxed),
     };
+    memcpy(statistics, &known, known.size < sizeof known ? known.size : sizeof known);
 }

@@ -11,9 +11,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "ffi/signature.h"
 #include "run/writer.h"
-#include "toolrack/error.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 

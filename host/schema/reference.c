@@ -45,8 +45,8 @@ static const struct document *document_of(const struct library *library, yyjson_
 
 static TOOLRACK_PRINTF(4, 0) int failv(const struct library *library, int code, yyjson_val *at,
                                        const char *format, va_list args) {
-    char pointer[TOOLRACK_ERROR_FIELD_MAX];
-    char message[TOOLRACK_ERROR_MESSAGE_MAX];
+    char pointer[ERROR_FIELD_MAX];
+    char message[ERROR_MESSAGE_MAX];
     struct text field = text_in(pointer, sizeof pointer);
     struct text text = text_in(message, sizeof message);
     const struct document *document = document_of(library, at);

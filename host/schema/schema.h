@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <yyjson.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 struct schema;
 

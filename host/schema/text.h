@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <yyjson.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 struct text {
     char *data; /**< borrowed */

@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 struct store;
 

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 /* Changes with every change of what lies in the memory or goes over the socket. */
 #define CHANNEL_VERSION 1u

@@ -140,7 +140,7 @@ struct death {
     bool is_known; /* else somebody took the exit status before us */
     int signal;
     int exit_status; /* -1: a signal */
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    char reason[ERROR_MESSAGE_MAX];
     struct buf backtrace;
 };
 
@@ -272,8 +272,8 @@ struct crew {
     uint32_t crashes_counted;               /* since the last release */
     uint32_t crashes;                       /* ever */
     bool is_quarantined;
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];     /* of the quarantine */
-    char last_death[TOOLRACK_ERROR_MESSAGE_MAX]; /* the last crash */
+    char reason[ERROR_MESSAGE_MAX];     /* of the quarantine */
+    char last_death[ERROR_MESSAGE_MAX]; /* the last crash */
     bool has_started;
     uint32_t layers;
 };

@@ -531,7 +531,7 @@ bool crew_count_crash(struct crew *crew, const char *reason, uint64_t now_ns) {
     if (now_ns - first_ns > (uint64_t)crew->limits.crashes_window_ms * CLOCK_NS_PER_MS) {
         return false;
     }
-    char words[TOOLRACK_ERROR_MESSAGE_MAX];
+    char words[ERROR_MESSAGE_MAX];
     (void)snprintf(words, sizeof words, "%u crashes within %u s; the last: %s", max,
                    (crew->limits.crashes_window_ms + 999) / 1000, reason);
     words[utf8_cut(words, strlen(words))] = '\0';

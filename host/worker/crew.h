@@ -215,6 +215,6 @@ struct crew_status {
     uint32_t layers;  /* of the sandbox, of the worker that started last; 0 before that */
     bool quarantined;
     /* Of the quarantine, or of the last start that failed. */
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    char reason[ERROR_MESSAGE_MAX];
 };
 void crew_status(struct crew *crew, struct crew_status *ret);

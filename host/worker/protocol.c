@@ -465,7 +465,7 @@ bool send_failure(struct channel *channel, enum frame_type type,
 
 static bool is_code(int32_t code) {
     switch (code) {
-#define TOOLRACK_CODE(constant, value, name, recoverable, status, exit) case value:
+#define TOOLRACK_CODE(constant, value, name, recoverable) case value:
         TOOLRACK_CODES(TOOLRACK_CODE)
 #undef TOOLRACK_CODE
         return true;

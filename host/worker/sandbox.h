@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "toolrack/error.h"
+#include "base/error.h"
 
 /* Most paths of one kind, and ports, in one policy. */
 #define SANDBOX_PATHS_MAX 64u

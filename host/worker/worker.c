@@ -446,7 +446,7 @@ struct obituary {
     unsigned crashes;
     bool is_refused;     /* it is a start that failed */
     bool is_quarantined; /* this was one too many */
-    char quarantine[TOOLRACK_ERROR_MESSAGE_MAX];
+    char quarantine[ERROR_MESSAGE_MAX];
 };
 
 /* The call that was inside, of several the first. Caller holds crew->lock. */

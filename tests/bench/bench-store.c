@@ -131,7 +131,7 @@ static uint64_t unlogged_of(struct toolrack *host) {
     struct toolrack_text *text = NULL;
     struct toolrack_error err;
     size_t length = 0;
-    if (toolrack_usage(host, "answer", &text, &err) < 0) {
+    if (toolrack_statistics(host, "answer", &text, &err) < 0) {
         die("usage", &err);
     }
     const char *json = toolrack_text_data(text, &length);

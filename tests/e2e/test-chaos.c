@@ -51,15 +51,15 @@ static void call_one(unsigned number) {
     char expected[64];
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     struct toolrack_result *result = NULL;
-    struct toolrack_error err = {0};
+    struct toolrack_error *err = toolrack_error_create();
     (void)snprintf(arguments, sizeof arguments, "{\"text\": \"call %u\"}", number);
     (void)snprintf(expected, sizeof expected, "\"call %u\"", number);
     options.deadline_ms = DEADLINE_MS;
     uint64_t start_ms = now_ms();
-    int code = toolrack_call(host, "zoo_echo", arguments, &options, &result, &err);
+    int code = toolrack_call(host, "zoo_echo", arguments, &options, &result, err);
     uint64_t took_ms = now_ms() - start_ms;
     if (took_ms > DEADLINE_MS + LATE_MS_MAX) {
-        complain("came late", number, err.message);
+        complain("came late", number, toolrack_error_message(err));
     }
     if (code == 0) {
         atomic_fetch_add(&answered, 1);
@@ -70,12 +70,13 @@ static void call_one(unsigned number) {
         toolrack_result_free(result);
     } else {
         if (atomic_fetch_add(&failed, 1) == 0) {
-            print_message("# the first that failed: %s\n", err.message);
+            print_message("# the first that failed: %s\n", toolrack_error_message(err));
         }
         if (code != TOOLRACK_E_EXECUTION_FAILED) {
-            complain(toolrack_code_name(code), number, err.message);
+            complain(toolrack_code_name(code), number, toolrack_error_message(err));
         }
     }
+    toolrack_error_free(err);
 }
 
 static void *call_again_and_again(void *unused) {
@@ -141,7 +142,7 @@ static void write_config(const char *path) {
 
 static void open_host(const char *dir) {
     char config[256];
-    struct toolrack_error err;
+    struct toolrack_error *err = toolrack_error_create();
     const char *const folders[] = {getenv("E2E_ZOO"), NULL};
     assert_non_null(folders[0]);
     (void)snprintf(config, sizeof config, "%s/toolrack.json", dir);
@@ -150,9 +151,10 @@ static void open_host(const char *dir) {
     options.config_file = config;
     options.state_dir = "";
     options.plugin_dirs = folders;
-    if (toolrack_open(&options, &host, &err) < 0) {
-        fail_msg("%s", err.message);
+    if (toolrack_open(&options, &host, err) < 0) {
+        fail_msg("%s", toolrack_error_message(err));
     }
+    toolrack_error_free(err);
     (void)unlink(config);
 }
 

@@ -143,7 +143,7 @@ static void open_host(const char *granted, const char *members) {
     char path[128];
     char plugins[128];
     char state[128];
-    struct toolrack_error err;
+    struct toolrack_error *err = toolrack_error_create();
     const char *const folders[] = {in_work("plugins", plugins), NULL};
     (void)snprintf(config, sizeof config,
                    "{\"paths\": {\"workspace\": \"%s\"}, \"policies\": {\"granted\": {%s}}%s}",
@@ -156,9 +156,10 @@ static void open_host(const char *granted, const char *members) {
     options.event = when_event;
     options.log = when_logged;
     options.log_level = TOOLRACK_LOG_WARNING;
-    if (toolrack_open(&options, &host, &err) < 0) {
-        fail_msg("%s", err.message);
+    if (toolrack_open(&options, &host, err) < 0) {
+        fail_msg("%s", toolrack_error_message(err));
     }
+    toolrack_error_free(err);
 }
 
 static void reopen_host(const char *granted) {
@@ -171,19 +172,21 @@ static void reopen_host(const char *granted) {
 struct outcome {
     int code;
     int signal;
-    char text[TOOLRACK_ERROR_MESSAGE_MAX]; /* the result's JSON, or the message */
+    char text[768]; /* the result's JSON, or the message */
 };
 
 static struct outcome call_with(const char *tool, const char *arguments,
                                 struct toolrack_call_options options) {
     struct toolrack_result *result = NULL;
-    struct toolrack_error err = {0};
+    struct toolrack_error *err = toolrack_error_create();
     struct outcome outcome;
-    outcome.code = toolrack_call(host, tool, arguments, &options, &result, &err);
-    outcome.signal = err.signal;
+    outcome.code = toolrack_call(host, tool, arguments, &options, &result, err);
+    outcome.signal = toolrack_error_signal(err);
     (void)snprintf(outcome.text, sizeof outcome.text, "%s",
-                   outcome.code == 0 ? toolrack_result_json(result, NULL) : err.message);
+                   outcome.code == 0 ? toolrack_result_json(result, NULL)
+                                     : toolrack_error_message(err));
     toolrack_result_free(result);
+    toolrack_error_free(err);
     return outcome;
 }
 
@@ -335,7 +338,11 @@ static void on_progress(void *user, double done, double total, const char *messa
 static int on_question(void *user, const char *message, const char *schema, char **ret_content) {
     (void)schema;
     assert_string_equal(message, "Go on?");
-    *ret_content = user != NULL ? strdup("{\"yes\": true}") : NULL;
+    if (user != NULL) {
+        static const char yes[] = "{\"yes\": true}";
+        *ret_content = toolrack_alloc(sizeof yes);
+        memcpy(*ret_content, yes, sizeof yes);
+    }
     return user != NULL ? TOOLRACK_ANSWER_ACCEPTED : TOOLRACK_ANSWER_DECLINED;
 }
 
@@ -364,18 +371,19 @@ static void when_done(void *user, struct toolrack_result *result,
     toolrack_result_free(result);
     (void)pthread_mutex_lock(&told.lock);
     told.done++;
-    told.cancelled += err != NULL && err->code == TOOLRACK_E_CANCELLED;
+    told.cancelled += err != NULL && toolrack_error_code(err) == TOOLRACK_E_CANCELLED;
     (void)pthread_cond_broadcast(&told.changed);
     (void)pthread_mutex_unlock(&told.lock);
 }
 
 static void submit(const char *tool, const char *arguments, struct toolrack_call **ret) {
-    struct toolrack_error err;
+    struct toolrack_error *err = toolrack_error_create();
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     options.deadline_ms = 60000;
-    if (toolrack_submit(host, tool, arguments, &options, when_done, NULL, ret, &err) < 0) {
-        fail_msg("%s", err.message);
+    if (toolrack_submit(host, tool, arguments, &options, when_done, NULL, ret, err) < 0) {
+        fail_msg("%s", toolrack_error_message(err));
     }
+    toolrack_error_free(err);
 }
 
 static void cancel(struct toolrack_call **calls, unsigned count) {

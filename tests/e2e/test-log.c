@@ -1,4 +1,4 @@
-/* log, stats: what earlier runs did. */
+/* log, statistics: what earlier runs did. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -40,16 +40,20 @@ static void a_wrong_filter_is_wrong_usage(void **state) {
 
 static void statistics_add_up(void **state) {
     (void)state;
-    EXPECT(RUN("stats"), 0, "", "toolrack: no calls were made yet\n");
+    EXPECT(RUN("statistics"), 0, "", "toolrack: no calls were made yet\n");
     call_some();
     call_some();
-    EXPECT_JSON(RUN("stats", "--json"), 0, "/0/tool", "\"add\"", "/0/calls", "4", "/0/failures",
-                "2", "/0/success_rate", "0.5", "/0/last_error/type", "\"InvalidArguments\"",
-                "/1/tool", "\"greet\"", "/1/calls", "2", "/1/last_error", "null", "/2", "");
-    EXPECT(RUN("stats"), 0, "NAME*VERSION*CALLS*SUCCESS*\nadd*4*50.0 %*\ngreet*100.0 %*\n", "");
-    EXPECT(RUN("stats", "add"), 0, "add *\ncalls        4, 2 of them failed\n*last error*", "");
-    EXPECT_JSON(RUN("stats", "total", "--json"), 0, "", "[]");
-    EXPECT(RUN("stats", "nothing_of_the_kind"), 3, "", "toolrack: NotFound: *");
+    EXPECT_JSON(RUN("statistics", "--json"), 0, "/0/tool", "\"add\"", "/0/calls", "4",
+                "/0/failures", "2", "/0/success_rate", "0.5", "/0/last_error/type",
+                "\"InvalidArguments\"", "/1/tool", "\"greet\"", "/1/calls", "2", "/1/last_error",
+                "null", "/2", "");
+    EXPECT(RUN("statistics"), 0, "NAME*VERSION*CALLS*SUCCESS*\nadd*4*50.0 %*\ngreet*100.0 %*\n",
+           "");
+    EXPECT(RUN("stats"), 0, "NAME*VERSION*CALLS*\nadd*4*50.0 %*", ""); /* its other name */
+    EXPECT(RUN("statistics", "add"), 0, "add *\ncalls        4, 2 of them failed\n*last error*",
+           "");
+    EXPECT_JSON(RUN("statistics", "total", "--json"), 0, "", "[]");
+    EXPECT(RUN("statistics", "nothing_of_the_kind"), 3, "", "toolrack: NotFound: *");
     EXPECT_JSON(RUN("show", "add", "--json"), 0, "/statistics/calls", "4", "/statistics/failures",
                 "2");
 }

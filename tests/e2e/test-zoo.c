@@ -194,8 +194,8 @@ struct outcome {
     int code;
     int signal;
     uint64_t took_ms;
-    char tool[TOOLRACK_ERROR_TOOL_MAX];
-    char text[TOOLRACK_ERROR_MESSAGE_MAX]; /* the message, or the beginning of the result's JSON */
+    char tool[ERROR_TOOL_MAX];
+    char text[ERROR_MESSAGE_MAX]; /* the message, or the beginning of the result's JSON */
 };
 
 static struct outcome call(struct toolrack *host, const char *tool, const char *arguments,

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "failing-malloc.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"

@@ -31,12 +31,12 @@ static void error_message_is_one_line_and_cut_at_a_character(void **state) {
     struct toolrack_error err;
     assert_int_equal(error_set(&err, TOOLRACK_E_IO, "a\nb\tc %d", 5), TOOLRACK_E_IO);
     assert_string_equal(err.message, "a b c 5");
-    char text[TOOLRACK_ERROR_MESSAGE_MAX + 8];
+    char text[ERROR_MESSAGE_MAX + 8];
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = '\0';
-    memcpy(text + TOOLRACK_ERROR_MESSAGE_MAX - 2, "\xc3\xa9", 2); /* straddles the limit */
+    memcpy(text + ERROR_MESSAGE_MAX - 2, "\xc3\xa9", 2); /* straddles the limit */
     (void)error_set(&err, TOOLRACK_E_IO, "%s", text);
-    assert_int_equal(strlen(err.message), TOOLRACK_ERROR_MESSAGE_MAX - 2);
+    assert_int_equal(strlen(err.message), ERROR_MESSAGE_MAX - 2);
     assert_int_equal(error_set(NULL, TOOLRACK_E_IO, "nobody listens"), TOOLRACK_E_IO);
 }
 
@@ -53,12 +53,6 @@ static void codes_tell_what_they_mean(void **state) {
     assert_true(toolrack_code_is_recoverable(TOOLRACK_E_INVALID_ARGUMENTS));
     assert_true(toolrack_code_is_recoverable(TOOLRACK_E_TIMEOUT));
     assert_false(toolrack_code_is_recoverable(-999));
-    assert_int_equal(toolrack_code_http_status(0), 200);
-    assert_int_equal(toolrack_code_http_status(TOOLRACK_E_LIMIT_EXCEEDED), 429);
-    assert_int_equal(toolrack_code_http_status(-999), 500);
-    assert_int_equal(toolrack_code_exit_status(0), 0);
-    assert_int_equal(toolrack_code_exit_status(TOOLRACK_E_EXECUTION_FAILED), 7);
-    assert_int_equal(toolrack_code_exit_status(-999), 1);
 }
 
 /* To be released by free(). */
@@ -97,7 +91,7 @@ static void an_error_renders_alike_everywhere(void **state) {
 
 static void a_long_trace_is_cut_at_a_line(void **state) {
     (void)state;
-    char trace[TOOLRACK_ERROR_TRACE_MAX * 2];
+    char trace[ERROR_TRACE_MAX * 2];
     for (size_t i = 0; i < sizeof trace; i++) {
         trace[i] = i % 100 == 99 ? '\n' : 'x';
     }
@@ -106,7 +100,7 @@ static void a_long_trace_is_cut_at_a_line(void **state) {
     (void)error_set(&err, TOOLRACK_E_EXECUTION_FAILED, "died");
     error_set_trace(&err, trace);
     assert_int_equal(strlen(err.trace) % 100, 99);
-    assert_true(strlen(err.trace) > TOOLRACK_ERROR_TRACE_MAX - 102);
+    assert_true(strlen(err.trace) > ERROR_TRACE_MAX - 102);
 }
 
 static void utf8_accepts_text_and_refuses_the_rest(void **state) {

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/utf8.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
@@ -30,6 +31,19 @@ static int64_t limited(int64_t n) {
     return 2 * n;
 }
 TR_TOOL(limited, "Doubles", TR_I64, (TR_I64, n, "number", TR_MINIMUM(1), TR_MAXIMUM(10)))
+
+/* Results that are what an argument points to: a string, the items of an array. */
+static const char *last_word(const char *const *words, size_t count) {
+    return words[count - 1];
+}
+TR_TOOL(last_word, "Gives the last word", TR_STRING,
+        (TR_ARRAY(TR_STRING), words, "words", .min_items = 1))
+
+static struct tr_array all_but_first(const char *const *words, size_t count) {
+    return (struct tr_array){.items = words + 1, .count = count - 1};
+}
+TR_TOOL(all_but_first, "Gives all words but the first", TR_ARRAY(TR_STRING),
+        (TR_ARRAY(TR_STRING), words, "words", .min_items = 1))
 
 static const char *picky(struct tr_call *call, const char *word) {
     (void)tr_fail(call, TR_INVALID_ARGUMENTS, "word", "I do not like %s", word);
@@ -300,9 +314,9 @@ static void off(void) {
 }
 TR_TOOL(off, ("Off", .flags = TR_DISABLED), TR_VOID)
 
-TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, picky, greet, echo, several,
-          broken, talkative, bulky, lines, shaped, pieces, silent, replying, put_shaped, sleeper,
-          about, asker, getters, nothing, wipe, off)
+TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, last_word, all_but_first, picky,
+          greet, echo, several, broken, talkative, bulky, lines, shaped, pieces, silent, replying,
+          put_shaped, sleeper, about, asker, getters, nothing, wipe, off)
 
 /* The same sleeper in a plugin that is not thread safe. */
 static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
@@ -461,6 +475,12 @@ static void typed_tools(void **state) {
     fails("limited", "{\"n\":1,\"m\":2}", TOOLRACK_E_INVALID_ARGUMENTS, "/m", "unknown");
     fails("picky", "{\"word\":\"ham\"}", TOOLRACK_E_INVALID_ARGUMENTS, "/word",
           "I do not like ham");
+}
+
+static void a_result_may_be_what_an_argument_points_to(void **state) {
+    (void)state;
+    gives("last_word", "{\"words\":[\"a\",\"some longer word\"]}", "\"some longer word\"");
+    gives("all_but_first", "{\"words\":[\"a\",\"b\",\"c\"]}", "[\"b\",\"c\"]");
 }
 
 static void json_tools(void **state) {
@@ -829,7 +849,8 @@ static void deadline_passes_while_the_tool_runs(void **state) {
     assert_int_equal(state_of("sleeper"), TOOLRACK_STATE_LOADED);
     assert_null(strstr(last_log, "late words")); /* nobody waits: its words lead nowhere */
     struct toolrack_tool *tool = toolrack_get(host, "sleeper");
-    struct toolrack_statistics statistics = toolrack_tool_statistics(tool);
+    struct toolrack_tool_statistics statistics = TOOLRACK_TOOL_STATISTICS_INIT;
+    toolrack_tool_statistics(tool, &statistics);
     assert_int_equal(statistics.calls, 1);
     assert_int_equal(statistics.failures, 1);
     toolrack_tool_unref(tool);
@@ -1253,6 +1274,7 @@ static void closing_waits_for_nothing_that_does_not_end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             IN_HOST(typed_tools),
+            IN_HOST(a_result_may_be_what_an_argument_points_to),
             IN_HOST(json_tools),
             IN_HOST(bad_arguments),
             IN_HOST(broken_replies),

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "cli/arguments.h"
 #include "cli/ask.h"
+#include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -587,8 +588,26 @@ static void approval_takes_a_clear_yes(void **state) {
     assert_non_null(strstr(seen, "xxx\n  and 10 bytes more, which are not shown\nLet it run?"));
 }
 
+/* ------------------------------------------------------------------- exit codes */
+
+static void each_failure_has_its_exit_code(void **state) {
+    (void)state;
+    assert_int_equal(cli_exit_of(TOOLRACK_OK), CLI_OK);
+    assert_int_equal(cli_exit_of(TOOLRACK_E_NOT_FOUND), CLI_NOT_FOUND);
+    assert_int_equal(cli_exit_of(TOOLRACK_E_INVALID_ARGUMENTS), CLI_ARGUMENTS);
+    assert_int_equal(cli_exit_of(TOOLRACK_E_DISABLED), CLI_DENIED);
+    assert_int_equal(cli_exit_of(TOOLRACK_E_PERMISSION_DENIED), CLI_DENIED);
+    assert_int_equal(cli_exit_of(TOOLRACK_E_CONFIRMATION_REQUIRED), CLI_DENIED);
+    assert_int_equal(cli_exit_of(TOOLRACK_E_TIMEOUT), CLI_TIMEOUT);
+    assert_int_equal(cli_exit_of(TOOLRACK_E_EXECUTION_FAILED), CLI_TOOL);
+    assert_int_equal(cli_exit_of(TOOLRACK_E_CANCELLED), CLI_FAILED);
+    assert_int_equal(cli_exit_of(TOOLRACK_E_IO), CLI_FAILED);
+    assert_int_equal(cli_exit_of(-999), CLI_FAILED);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(each_failure_has_its_exit_code),
             cmocka_unit_test(text_shows_what_a_terminal_would_obey),
             cmocka_unit_test(text_of_one_line_has_single_spaces),
             cmocka_unit_test(text_is_cut_between_characters),

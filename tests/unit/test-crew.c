@@ -66,7 +66,7 @@ static struct {
     pthread_cond_t changed;
     unsigned started, died, crashed, quarantined, refused, gone;
     struct crew_death death; /* the last one; without its texts */
-    char reason[TOOLRACK_ERROR_MESSAGE_MAX];
+    char reason[ERROR_MESSAGE_MAX];
     char backtrace[4096];
     char arguments[200];
     char last_line[200];

@@ -25,6 +25,7 @@
 
 CLEANUP_DEFINE(struct toolrack, toolrack_close)
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
 CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
@@ -191,8 +192,15 @@ static void builtin_functions_run(void **state) {
     gives(host, "repeat", "{\"a\":[1,2]}", "{\"a\":[1,2]}");
     gives(host, "again", NULL, "{}");
     gives(host, "tools", "{\"category\": \"meta\"}",
-          "[{\"name\":\"tools\",\"version\":\"1.0.0\",\"description\":\"Do it\","
-          "\"category\":\"meta\"}]");
+          "[{\"id\":\"tools\",\"name\":\"tools\",\"version\":\"1.0.0\","
+          "\"description\":\"Do it\",\"category\":\"meta\",\"enabled\":true,"
+          "\"priority\":50}]");
+    /* Disabled tools are told as such. */
+    assert_int_equal(toolrack_set_enabled(host, "again", false, NULL), 0);
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *info = NULL;
+    assert_int_equal(toolrack_list_info(host, NULL, &info, NULL), 0);
+    assert_non_null(strstr(toolrack_text_data(info, NULL), "\"enabled\":false"));
+    gives(host, "tools", NULL, toolrack_text_data(info, NULL));
     gives(host, "tools", "{\"tag\": \"none\"}", "[]");
     CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
     assert_int_equal(toolrack_call(host, "now", NULL, NULL, &result, NULL), 0);

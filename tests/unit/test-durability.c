@@ -679,7 +679,7 @@ static int read_only_folder(void) {
     code = code == 0 ? calls_go_on_unlogged("may write to the file and its folder") : code;
     /* They are counted as long as the host lives. */
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *usage = NULL;
-    if (code == 0 && (toolrack_usage(host, "twice", &usage, &err) < 0 ||
+    if (code == 0 && (toolrack_statistics(host, "twice", &usage, &err) < 0 ||
                       strstr(toolrack_text_data(usage, NULL), "\"calls\":4,") == NULL)) {
         code = 5;
     }

@@ -164,7 +164,7 @@ static char plugin_dir[128];
 static char config_file[128];
 
 static int changed_events;
-static char changed_message[TOOLRACK_ERROR_MESSAGE_MAX];
+static char changed_message[ERROR_MESSAGE_MAX];
 static char logged[4096];
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -308,7 +308,7 @@ struct outcome {
     pthread_cond_t changed;
     int count;
     int code;
-    char message[TOOLRACK_ERROR_MESSAGE_MAX];
+    char message[ERROR_MESSAGE_MAX];
 };
 #define OUTCOME_INIT \
     { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER }

@@ -359,7 +359,7 @@ static void no_range_is_marked_or_counted(void **state) {
                                        "ann", &err),
                          TOOLRACK_E_INVALID);
     }
-    assert_int_equal(toolrack_usage(host, filter.tool, &text, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(toolrack_statistics(host, filter.tool, &text, &err), TOOLRACK_E_INVALID);
     assert_int_equal(toolrack_log(host, &filter, &text, &err), TOOLRACK_E_INVALID);
     assert_non_null(strstr(err.message, "'add@^1' is a range of versions"));
 }

@@ -174,7 +174,7 @@ static yyjson_val *read_log(const struct toolrack_log_filter *filter) {
 
 static yyjson_val *read_usage(const char *name) {
     struct toolrack_text *text = NULL;
-    assert_int_equal(toolrack_usage(host, name, &text, &err), 0);
+    assert_int_equal(toolrack_statistics(host, name, &text, &err), 0);
     return take(text);
 }
 
@@ -240,7 +240,7 @@ static void the_statistics_outlive_the_host(void **state) {
     assert_int_equal(yyjson_arr_size(read_usage("echo@1.2.0")), 1);
     assert_int_equal(yyjson_arr_size(read_usage("hang")), 0);
     struct toolrack_text *text = NULL;
-    assert_int_equal(toolrack_usage(host, "ehco", &text, &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_statistics(host, "ehco", &text, &err), TOOLRACK_E_NOT_FOUND);
 }
 
 static void the_log_is_filtered(void **state) {

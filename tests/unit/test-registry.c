@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <yyjson.h>
 
+#include "base/error.h"
 #include "toolrack/format.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
@@ -510,6 +511,28 @@ static void changes_are_told(void **state) {
     assert_string_equal(events, "+tool@1.0.0 *tool@1.0.0 *tool@1.0.0 -tool@1.0.0 ");
 }
 
+static void the_list_for_people_has_disabled_tools_too(void **state) {
+    (void)state;
+    register_one("p", "low", NULL, 1);
+    register_one("q", "high", "2.0.0", 0);
+    assert_int_equal(toolrack_set_enabled(host, "low", false, NULL), 0);
+    struct toolrack_text *info = NULL;
+    assert_int_equal(toolrack_list_info(host, NULL, &info, NULL), 0);
+    assert_string_equal(toolrack_text_data(info, NULL),
+                        "[{\"id\":\"high\",\"name\":\"high\",\"version\":\"2.0.0\","
+                        "\"description\":\"Made by a test\",\"category\":null,\"enabled\":true,"
+                        "\"priority\":100},"
+                        "{\"id\":\"low\",\"name\":\"low\",\"version\":\"1.0.0\","
+                        "\"description\":\"Made by a test\",\"category\":null,\"enabled\":false,"
+                        "\"priority\":1}]");
+    toolrack_text_unref(info);
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    filter.name = "nothing";
+    assert_int_equal(toolrack_list_info(host, &filter, &info, NULL), 0);
+    assert_string_equal(toolrack_text_data(info, NULL), "[]");
+    toolrack_text_unref(info);
+}
+
 static void a_list_is_of_one_moment(void **state) {
     (void)state;
     register_one("p", "tool", NULL, 0);
@@ -956,6 +979,7 @@ int main(void) {
             IN_HOST(order_is_priority_name_version),
             IN_HOST(a_name_means_its_highest_enabled_version),
             IN_HOST(filters),
+            IN_HOST(the_list_for_people_has_disabled_tools_too),
             IN_HOST(the_second_of_a_name_and_version_is_refused),
             IN_HOST(unsound_descriptors_are_refused),
             IN_HOST(numbers_are_never_used_again),

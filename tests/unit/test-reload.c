@@ -71,7 +71,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t came;
     unsigned counts[TOOLRACK_EVENT_UNLOADED + 1];
-    char last[TOOLRACK_EVENT_UNLOADED + 1][TOOLRACK_ERROR_MESSAGE_MAX]; /* message or tool */
+    char last[TOOLRACK_EVENT_UNLOADED + 1][ERROR_MESSAGE_MAX]; /* message or tool */
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER};
 
 static void on_event(void *user, const struct toolrack_event *event) {
@@ -109,7 +109,7 @@ static bool comes(enum toolrack_event_kind kind, unsigned before) {
 }
 
 static const char *last_of(enum toolrack_event_kind kind) {
-    static char text[TOOLRACK_ERROR_MESSAGE_MAX];
+    static char text[ERROR_MESSAGE_MAX];
     (void)pthread_mutex_lock(&events.lock);
     memcpy(text, events.last[kind], sizeof text);
     (void)pthread_mutex_unlock(&events.lock);
@@ -1143,7 +1143,7 @@ struct load {
     atomic_ulong failed;
     atomic_ulong stale;
     pthread_mutex_t lock;
-    char first[TOOLRACK_ERROR_MESSAGE_MAX];
+    char first[ERROR_MESSAGE_MAX];
 };
 
 static void note_failure(struct load *load, const char *text) {

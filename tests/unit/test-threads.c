@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "toolrack/error.h"
+#include "base/error.h"
 
 /* How long it may take to reach a provider, and how long one may be silent: a model that thinks
  * sends nothing for minutes. */

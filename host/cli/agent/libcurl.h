@@ -6,7 +6,7 @@
 
 #include <curl/curl.h>
 
-#include "toolrack/error.h"
+#include "base/error.h"
 
 /** X(name), of curl_<name>. */
 #define CURL_FUNCTIONS(X)  \

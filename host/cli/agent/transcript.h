@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
 #include "cli/agent/keys.h"
-#include "toolrack/error.h"
 
 /* Room for "20260131-235959-0123456789abcdef" and its final zero. */
 #define TRANSCRIPT_ID_ROOM 40u

@@ -52,7 +52,7 @@ _toolrack() {
         --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --why | --endpoint | --model | --max-steps | --system) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log statistics check version help
             --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
         return
     fi
@@ -80,9 +80,9 @@ _toolrack() {
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.@(so|json)' -- "$cur")
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
-            show | call | enable | disable | priority | default | grant | revoke | feedback | why | release | reload | rollback | stats) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            show | call | enable | disable | priority | default | grant | revoke | feedback | why | release | reload | rollback | statistics) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log statistics check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

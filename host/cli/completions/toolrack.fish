@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version help
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -56,7 +56,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins as their files change'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin or a configuration would be accepted'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls that were made'
-complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a stats -d 'Say how the tools did'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a statistics -d 'Show statistics of the calls'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Say whether a plugin would be accepted'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print a summary of the verbs'
@@ -85,7 +85,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from agent' -l format -x -a 'ope
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-steps -x -d 'Ask the model so often at most'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l system -x -d 'What the model is told beforehand'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l transcript -r -F -d 'Keep the transcript there'
-complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority default grant revoke feedback blacklist whitelist why release reload rollback stats' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority default grant revoke feedback blacklist whitelist why release reload rollback statistics' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'For whom'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l allow -x -d 'Only these tools'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l limit -x -d 'At most so many tools'
@@ -106,4 +106,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log stats check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log statistics check version'

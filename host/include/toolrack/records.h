@@ -30,10 +30,10 @@ struct toolrack_text;
 struct toolrack_log_filter {
     size_t size;       /**< sizeof(struct toolrack_log_filter) */
     const char *tool;  /**< "name" or "name@version"; NULL is all */
-    bool errors;       /**< only calls that failed */
     int64_t since_ms;  /**< not older than this, in milliseconds since 1970 */
     uint64_t after_id; /**< only newer than this call */
     uint32_t limit;    /**< at most so many, the newest; 0 is 1000 */
+    uint32_t errors;   /**< not 0: only calls that failed */
 };
 #define TOOLRACK_LOG_FILTER_INIT \
     { .size = sizeof(struct toolrack_log_filter) }
@@ -57,8 +57,8 @@ TOOLRACK_API int toolrack_log(struct toolrack *host, const struct toolrack_log_f
  * @param name  "name", "name@version" or NULL for all
  * @return as above; TOOLRACK_E_NOT_FOUND for a name that is neither registered nor known from
  *         before. */
-TOOLRACK_API int toolrack_usage(struct toolrack *host, const char *name, struct toolrack_text **ret,
-                                struct toolrack_error *err);
+TOOLRACK_API int toolrack_statistics(struct toolrack *host, const char *name,
+                                     struct toolrack_text **ret, struct toolrack_error *err);
 
 /** Write what waits to be written, now. @return 0; TOOLRACK_E_IO. */
 TOOLRACK_API int toolrack_flush(struct toolrack *host, struct toolrack_error *err);
@@ -100,7 +100,7 @@ TOOLRACK_API int toolrack_marked(struct toolrack *host, enum toolrack_mark mark,
 struct toolrack_recommend_options {
     size_t size;      /**< sizeof(struct toolrack_recommend_options) */
     const char *task; /**< what is to be done, in words; NULL is anything */
-    uint32_t limit;   /**< at most so many; 0 is 10 */
+    uint64_t limit;   /**< at most so many; 0 is 10 */
 };
 #define TOOLRACK_RECOMMEND_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_recommend_options) }

@@ -5,14 +5,17 @@
  * process; what can fail returns a code and fills an error.
  *
  *     struct toolrack *host = NULL;
- *     struct toolrack_error err;
- *     if (toolrack_open(NULL, &host, &err) < 0) { fprintf(stderr, "%s\n", err.message); ... }
  *     struct toolrack_result *result = NULL;
- *     if (toolrack_call(host, "calculator", "{\"expression\":\"6*7\"}", NULL, &result, &err) == 0)
- * { puts(toolrack_result_json(result, NULL));
+ *     struct toolrack_error *err = toolrack_error_create();
+ *     if (toolrack_open(NULL, &host, err) == 0 &&
+ *         toolrack_call(host, "calculator", "{\"expression\":\"6*7\"}", NULL, &result, err) == 0) {
+ *         puts(toolrack_result_json(result, NULL));
+ *     } else {
+ *         fprintf(stderr, "%s\n", toolrack_error_message(err));
  *     }
  *     toolrack_result_free(result);
  *     toolrack_close(host);
+ *     toolrack_error_free(err);
  *
  * Ownership. What a function gives back through a pointer to a pointer is the
  * caller's, to be released as its comment says; what it returns directly is
@@ -27,8 +30,24 @@
  * no lock of the registry and never wait for a writer (register, enable ...);
  * writers wait for each other. Callbacks run on the thread that their comment names.
  *
- * Options structs begin with their own size: start from the _INIT macro, and
- * members added later read as zero. */
+ * Growth. Within one soversion nothing is taken away and nothing changes its
+ * meaning; a program that was built with an older header works with a newer
+ * library.
+ *  - A struct that the program fills or allocates begins with its own size:
+ *    start from the _INIT macro. It grows at its end; members that the program
+ *    does not know read as zero, and the library writes none behind the size
+ *    that it was given. Such a struct has no padding that a new member could
+ *    take, so its size tells its members: a yes or no is a number, not 0 or 0.
+ *  - A struct that the library fills and lends (events, requests, refusals,
+ *    findings) grows at its end as well. An event and a request state the size
+ *    that the library knows; lists are read through their _get() function, never
+ *    by pointer arithmetic.
+ *  - Enumerations and codes get new values at their end: treat a value that you
+ *    do not know like its neighbours of least consequence (an event is skipped, a
+ *    code is a failure).
+ *  - JSON that the library gives: objects may get new members, and a member
+ *    never goes or changes its type. Readers ignore members that they do not
+ *    know, and values of a "kind" or "state" that they do not know. */
 #pragma once
 
 #include <stdbool.h>
@@ -55,6 +74,11 @@ struct toolrack_findings; /* what is wrong with a file */
 
 /** The version of the library, such as "0.1.0". */
 TOOLRACK_API const char *toolrack_version(void);
+
+/** Memory that passes between the library and the program: both must not use malloc() and free()
+ * for it, which need not be the same ones. toolrack_alloc() gives NULL when out of memory. */
+TOOLRACK_API void *toolrack_alloc(size_t size);
+TOOLRACK_API void toolrack_free(void *memory);
 
 /* ------------------------------------------------------------- open, close */
 
@@ -86,8 +110,9 @@ enum toolrack_event_kind {
                               * "resident: CAUSE" (its image stays in this process) */
 };
 
-/** Something that happened. Its texts end with the callback. */
+/** Something that happened. Its strings end with the callback. */
 struct toolrack_event {
+    size_t size; /**< of this struct as the host knows it */
     enum toolrack_event_kind kind;
     const char *tool;    /**< its name, or NULL when the event is about a plugin */
     const char *version; /**< the tool's, or NULL */
@@ -153,35 +178,37 @@ struct toolrack_options {
      * configuration, of TOOLRACK_PLUGIN_PATH, $XDG_DATA_HOME/toolrack/plugins and the installed
      * one. */
     const char *const *plugin_dirs;
-    /** Do not scan at all: only tools that the app registers or the configuration defines. */
-    bool no_scan;
+    /** Not 0: do not scan at all: only tools that the app registers or the configuration defines.
+     */
+    uint32_t no_scan;
     /** How long a call may take when neither its caller nor the tool says; 0 is 30000. */
     uint32_t deadline_ms;
     /** Threads that run calls with a deadline, at most; 0 is 64. Given-up ones do not count. */
-    uint32_t threads_max;
+    uint64_t threads_max;
 
     /** Passed to the callbacks. */
     void *user;
     /** One log line; `source` is a module or a plugin id. On any thread; must not call back. */
     void (*log)(void *user, enum toolrack_log_level level, const char *source, const char *line);
     enum toolrack_log_level log_level; /**< least level passed on */
+    enum toolrack_isolation isolation;
     /** An event, after it took effect. On the thread that caused it; may call back, but not
      * toolrack_close(). */
     void (*event)(void *user, const struct toolrack_event *event);
 
-    enum toolrack_isolation isolation;
-    /** Rather fail a call than run it without a layer of the sandbox that its policy wants. */
-    bool require_sandbox;
     /** The program that runs plugins. NULL is that of TOOLRACK_WORKER, or the installed one. */
     const char *worker_program;
+    /** Not 0: rather fail a call than run it without a layer of the sandbox that its policy wants.
+     */
+    uint32_t require_sandbox;
+    /** Not 0: only plugins of the installed folder, whatever else is said, and no tools of the
+     * configuration: to start at all, and look. */
+    uint32_t safe_mode;
 
-    /** Watch the folders, and reload plugins when their files change. */
-    bool watch;
+    /** Not 0: watch the folders, and reload plugins when their files change. */
+    uint32_t watch;
     /** How long nothing must have happened to a file before it is looked at; 0 is 100. */
     uint32_t watch_debounce_ms;
-    /** Only plugins of the installed folder, whatever else is said, and no tools of the
-     * configuration: to start at all, and look. */
-    bool safe_mode;
     /** Whether a call of a `confirm` tool may run that nothing allows yet; NULL: it may not. It may
      * wait for a person: the call's time begins with the answer, and other calls go on. On the
      * thread of toolrack_call() and toolrack_tool_call(), for a submitted call on one of the host;
@@ -216,12 +243,12 @@ TOOLRACK_API void toolrack_close(struct toolrack *host);
 /** Which tools to list. All given conditions hold together. */
 struct toolrack_filter {
     size_t size;          /**< sizeof(struct toolrack_filter) */
-    bool all;             /**< disabled ones too */
     const char *name;     /**< only versions of this name */
     const char *tag;      /**< only with this tag */
     const char *category; /**< only of this category */
     const char *purpose;  /**< only with this in its purpose, whatever the case of its letters */
     const char *scenario; /**< only for this scenario */
+    uint64_t all;         /**< not 0: disabled ones too */
 };
 #define TOOLRACK_FILTER_INIT \
     { .size = sizeof(struct toolrack_filter) }
@@ -239,6 +266,15 @@ TOOLRACK_API struct toolrack_tool *toolrack_tools_get(const struct toolrack_tool
                                                       size_t index);
 TOOLRACK_API void toolrack_tools_free(struct toolrack_tools *tools);
 
+/** What there is, for people and models, as a JSON array in registry order, disabled tools too: id
+ * (the name by which it is called), name, version, description, category (or null), enabled,
+ * priority.
+ *
+ * @param filter  as above, but that disabled tools are always listed; NULL is all tools
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_list_info(struct toolrack *host, const struct toolrack_filter *filter,
+                                    struct toolrack_text **ret, struct toolrack_error *err);
+
 /** Find one tool by "name", "name@1.2.0" or "name@RANGE".
  *
  * By name alone it is its default: the version that toolrack_set_default() names, as long as that
@@ -254,7 +290,7 @@ TOOLRACK_API struct toolrack_tool *toolrack_tool_ref(struct toolrack_tool *tool)
 TOOLRACK_API void toolrack_tool_unref(struct toolrack_tool *tool);
 
 /** The registered name nearest to `name`, when one is near enough to be what was meant; else NULL.
- * To be released by free(). */
+ * To be released by toolrack_free(). */
 TOOLRACK_API char *toolrack_suggest(struct toolrack *host, const char *name);
 
 /* The priority that tools have by the origin of their plugin, when nothing else is stated. */
@@ -336,13 +372,19 @@ TOOLRACK_API const char *toolrack_tool_state_name(const struct toolrack_tool *to
 TOOLRACK_API void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t room);
 
 /** What was measured of one registration's calls since it was registered. */
-struct toolrack_statistics {
+struct toolrack_tool_statistics {
+    size_t size;       /**< sizeof(struct toolrack_tool_statistics) */
     uint64_t calls;    /**< finished ones */
     uint64_t failures; /**< those of them that did not give a result */
     uint64_t total_ns; /**< time in all of them together */
     uint64_t max_ns;   /**< the longest */
 };
-TOOLRACK_API struct toolrack_statistics toolrack_tool_statistics(const struct toolrack_tool *tool);
+#define TOOLRACK_TOOL_STATISTICS_INIT \
+    { .size = sizeof(struct toolrack_tool_statistics) }
+
+/** @param statistics  with its size; receives the rest */
+TOOLRACK_API void toolrack_tool_statistics(const struct toolrack_tool *tool,
+                                           struct toolrack_tool_statistics *statistics);
 
 /** Enable or disable a tool, by "name" (all its versions, those that come later too) or
  * "name@version"; not by a range, which would come to mean another version. Kept in the state
@@ -543,7 +585,7 @@ struct toolrack_decisions_filter {
     size_t size;      /**< sizeof(struct toolrack_decisions_filter) */
     const char *tool; /**< only about this tool */
     int64_t since_ms; /**< not older than this, in milliseconds since 1970 */
-    uint32_t limit;   /**< at most so many, the newest; 0 is all that are kept */
+    uint64_t limit;   /**< at most so many, the newest; 0 is all that are kept */
 };
 #define TOOLRACK_DECISIONS_FILTER_INIT \
     { .size = sizeof(struct toolrack_decisions_filter) }
@@ -578,7 +620,7 @@ enum toolrack_answer {
 struct toolrack_call_options {
     size_t size;          /**< sizeof(struct toolrack_call_options) */
     uint32_t deadline_ms; /**< 0 is the tool's own, or the host's default */
-    bool confirmed;       /**< a person agreed to this call: `confirm` tools run */
+    uint32_t confirmed;   /**< not 0: a person agreed to this call: `confirm` tools run */
     const char *caller;   /**< who calls; for the tool and the log. This and the next may be NULL */
     const char *channel;  /**< through what; NULL is "api" */
     const char *conversation; /**< NULL outside a conversation */
@@ -593,8 +635,8 @@ struct toolrack_call_options {
      * returns, and submitted calls that are overdue may have to wait as well: who waits for a
      * person stops waiting at the deadline and when the call is cancelled.
      *
-     * @param ret_content  on TOOLRACK_ANSWER_ACCEPTED, a JSON object from malloc(), which the host
-     * frees; left NULL it is {}
+     * @param ret_content  on TOOLRACK_ANSWER_ACCEPTED, a JSON object from toolrack_alloc(), which
+     * the host frees; left NULL it is {}
      * @return enum toolrack_answer */
     int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
 };

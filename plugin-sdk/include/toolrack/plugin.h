@@ -113,7 +113,8 @@ enum tr_kind {
  *   by pointer              ARRAY are pointers already: their data pointer is NULL
  *
  * Arguments live until the result was copied, which the host does right after the tool returns. A
- * result must live as long: constant data, memory from tr_alloc(), or a part of the arguments. */
+ * result must live as long: constant data, memory from tr_alloc(), or what an argument points to (a
+ * string, the items of an array, a struct that was passed by pointer). */
 
 /** Bytes in memory. [borrowed] */
 struct tr_bytes {

@@ -11,14 +11,16 @@ TR_PLUGIN("app", "1.0.0", answer)
 
 static int print(struct toolrack *host, const char *name, const char *arguments) {
     struct toolrack_result *result = NULL;
-    struct toolrack_error err;
-    if (toolrack_call(host, name, arguments, NULL, &result, &err) < 0) {
-        printf("%s: %s\n", toolrack_code_name(err.code), err.message);
-        return 1;
+    struct toolrack_error *err = toolrack_error_create();
+    int code = toolrack_call(host, name, arguments, NULL, &result, err);
+    if (code < 0) {
+        printf("%s: %s\n", toolrack_code_name(code), toolrack_error_message(err));
+    } else {
+        printf("%s\n", toolrack_result_json(result, NULL));
     }
-    printf("%s\n", toolrack_result_json(result, NULL));
     toolrack_result_free(result);
-    return 0;
+    toolrack_error_free(err);
+    return code < 0;
 }
 
 int main(int argc, char **argv) {
@@ -27,13 +29,14 @@ int main(int argc, char **argv) {
     options.config_file = options.state_dir = "";
     options.plugin_dirs = folders;
     struct toolrack *host = NULL;
-    struct toolrack_error err;
-    if (toolrack_open(&options, &host, &err) < 0 ||
-        toolrack_register(host, &toolrack_plugin, NULL, &err) < 0) {
-        printf("%s\n", err.message);
+    struct toolrack_error *err = toolrack_error_create();
+    if (toolrack_open(&options, &host, err) < 0 ||
+        toolrack_register(host, &toolrack_plugin, NULL, err) < 0) {
+        printf("%s\n", toolrack_error_message(err));
         return 1;
     }
     int failures = print(host, "answer", NULL) + print(host, "add", "{\"a\":40,\"b\":2}");
     toolrack_close(host);
+    toolrack_error_free(err);
     return failures;
 }

@@ -1,4 +1,4 @@
-/* stats: how the tools did, over all runs. */
+/* statistics: how the tools did, over all runs. */
 #include <string.h>
 
 #include "cli/json.h"
@@ -122,12 +122,12 @@ static void print_each(struct cli *cli, yyjson_val *rows) {
     }
 }
 
-int verb_stats(struct cli *cli) {
+int verb_statistics(struct cli *cli) {
     const struct options *options = &cli->options;
     const char *name = options->words.count > 0 ? options->words.items[0] : NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     struct toolrack_error err;
-    if (toolrack_usage(cli->host, name, &text, &err) < 0) {
+    if (toolrack_statistics(cli->host, name, &text, &err) < 0) {
         return cli_fail(cli, &err);
     }
     if (options->json || name == NULL) {

@@ -1,0 +1,59 @@
+/* Errors and memory as an embedding program has them. They are made here and not in base/, of which
+ * the command has a copy of its own: the library alone knows how large its errors are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "toolrack/toolrack.h"
+
+void *toolrack_alloc(size_t size) {
+    return malloc(size > 0 ? size : 1);
+}
+
+void toolrack_free(void *memory) {
+    free(memory);
+}
+
+struct toolrack_error *toolrack_error_create(void) {
+    return calloc(1, sizeof(struct toolrack_error));
+}
+
+void toolrack_error_free(struct toolrack_error *err) {
+    free(err);
+}
+
+void toolrack_error_copy(struct toolrack_error *to, const struct toolrack_error *from) {
+    if (to == NULL || from == NULL || to == from) {
+        return;
+    }
+    to->code = from->code;
+    to->signal = from->signal;
+    (void)strcpy(to->tool, from->tool);
+    (void)strcpy(to->field, from->field);
+    (void)strcpy(to->message, from->message);
+    (void)strcpy(to->trace, from->trace);
+}
+
+int toolrack_error_code(const struct toolrack_error *err) {
+    return err != NULL ? err->code : TOOLRACK_E_NO_MEMORY;
+}
+
+const char *toolrack_error_message(const struct toolrack_error *err) {
+    return err != NULL ? err->message : "out of memory";
+}
+
+const char *toolrack_error_tool(const struct toolrack_error *err) {
+    return err != NULL ? err->tool : "";
+}
+
+const char *toolrack_error_field(const struct toolrack_error *err) {
+    return err != NULL ? err->field : "";
+}
+
+const char *toolrack_error_trace(const struct toolrack_error *err) {
+    return err != NULL ? err->trace : "";
+}
+
+int toolrack_error_signal(const struct toolrack_error *err) {
+    return err != NULL ? err->signal : 0;
+}

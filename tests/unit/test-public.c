@@ -1,0 +1,148 @@
+/* The public headers as an embedding program has them: errors, structs that grow, constants. */
+#include <assert.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+/* What a program allocates ends with its last member: a size tells the members, and a new one does
+ * not hide in what was padding. */
+#define ENDS_WITH(type, member)                                                      \
+    static_assert(offsetof(struct type, size) == 0, #type " begins with its size");  \
+    static_assert(offsetof(struct type, member) + sizeof((struct type){0}.member) == \
+                          sizeof(struct type),                                       \
+                  #type " ends with " #member)
+ENDS_WITH(toolrack_options, service_count);
+ENDS_WITH(toolrack_filter, all);
+ENDS_WITH(toolrack_tool_statistics, max_ns);
+ENDS_WITH(toolrack_decisions_filter, limit);
+ENDS_WITH(toolrack_call_options, ask);
+ENDS_WITH(toolrack_export_options, budget);
+ENDS_WITH(toolrack_log_filter, errors);
+ENDS_WITH(toolrack_recommend_options, limit);
+
+static_assert(TOOLRACK_PRIORITY_BUILTIN == TR_PRIORITY_BUILTIN &&
+                      TOOLRACK_PRIORITY_OFFICIAL == TR_PRIORITY_OFFICIAL &&
+                      TOOLRACK_PRIORITY_COMMUNITY == TR_PRIORITY_COMMUNITY,
+              "both headers state the same priorities");
+
+static int32_t answer(struct tr_call *call, int32_t n) {
+    if (n < 0) {
+        (void)tr_fail(call, TR_INVALID_ARGUMENTS, "n", "must not be negative");
+    }
+    return n;
+}
+TR_TOOL(answer, "Give a number back", TR_I32, TR_CALL, (TR_I32, n, "number"))
+TR_PLUGIN("public", "1.0.0", answer)
+
+static struct toolrack *host;
+
+static int open_host(void **state) {
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = options.state_dir = "";
+    options.no_scan = 1;
+    return toolrack_open(&options, &host, NULL) < 0
+                   ? -1
+                   : toolrack_register(host, &toolrack_plugin, NULL, NULL);
+}
+
+static int close_host(void **state) {
+    (void)state;
+    toolrack_close(host);
+    return 0;
+}
+
+static void an_error_says_what_failed(void **state) {
+    (void)state;
+    struct toolrack_error *err = toolrack_error_create();
+    struct toolrack_error *copy = toolrack_error_create();
+    struct toolrack_result *result = NULL;
+    assert_int_equal(toolrack_error_code(err), TOOLRACK_OK);
+    assert_string_equal(toolrack_error_message(err), "");
+    assert_int_equal(toolrack_call(host, "answer", "{\"n\":-1}", NULL, &result, err),
+                     TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_int_equal(toolrack_error_code(err), TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_string_equal(toolrack_error_message(err), "must not be negative");
+    assert_string_equal(toolrack_error_tool(err), "answer");
+    assert_string_equal(toolrack_error_field(err), "/n");
+    assert_string_equal(toolrack_error_trace(err), "");
+    assert_int_equal(toolrack_error_signal(err), 0);
+    toolrack_error_copy(copy, err);
+    /* Each failure replaces the one before it, all of it. */
+    assert_int_equal(toolrack_release(host, "no such", err), TOOLRACK_E_NOT_FOUND);
+    assert_string_equal(toolrack_error_field(err), "");
+    assert_string_equal(toolrack_error_field(copy), "/n");
+    assert_string_equal(toolrack_error_message(copy), "must not be negative");
+    toolrack_error_copy(copy, NULL);
+    toolrack_error_copy(NULL, copy);
+    assert_int_equal(toolrack_error_code(copy), TOOLRACK_E_INVALID_ARGUMENTS);
+    toolrack_error_free(copy);
+    toolrack_error_free(err);
+}
+
+static void no_error_says_that_memory_ran_out(void **state) {
+    (void)state;
+    assert_int_equal(toolrack_error_code(NULL), TOOLRACK_E_NO_MEMORY);
+    assert_string_equal(toolrack_error_message(NULL), "out of memory");
+    assert_string_equal(toolrack_error_tool(NULL), "");
+    assert_string_equal(toolrack_error_field(NULL), "");
+    assert_string_equal(toolrack_error_trace(NULL), "");
+    assert_int_equal(toolrack_error_signal(NULL), 0);
+    toolrack_error_free(NULL);
+    toolrack_free(NULL);
+}
+
+/* A program with an older header has a smaller struct: nothing behind it is written. */
+static void statistics_fill_what_the_program_knows(void **state) {
+    (void)state;
+    struct toolrack_result *result = NULL;
+    struct toolrack_tool *tool = toolrack_get(host, "answer");
+    assert_int_equal(toolrack_call(host, "answer", "{\"n\":1}", NULL, &result, NULL), 0);
+    toolrack_result_free(result);
+    struct toolrack_tool_statistics whole = TOOLRACK_TOOL_STATISTICS_INIT;
+    toolrack_tool_statistics(tool, &whole);
+    assert_int_equal(whole.size, sizeof whole);
+    assert_int_equal(whole.calls, 1);
+    assert_int_equal(whole.failures, 0);
+    assert_true(whole.max_ns > 0 && whole.max_ns == whole.total_ns);
+    struct toolrack_tool_statistics part;
+    memset(&part, 0xaa, sizeof part);
+    part.size = offsetof(struct toolrack_tool_statistics, failures);
+    toolrack_tool_statistics(tool, &part);
+    assert_int_equal(part.calls, 1);
+    assert_int_equal(part.failures, UINT64_C(0xaaaaaaaaaaaaaaaa));
+    assert_int_equal(part.max_ns, UINT64_C(0xaaaaaaaaaaaaaaaa));
+    toolrack_tool_unref(tool);
+}
+
+static void a_suggestion_is_released_by_the_library(void **state) {
+    (void)state;
+    char *near = toolrack_suggest(host, "anwser");
+    assert_string_equal(near, "answer");
+    toolrack_free(near);
+    assert_null(toolrack_suggest(host, "nothing_like_it"));
+    void *memory = toolrack_alloc(0);
+    assert_non_null(memory);
+    toolrack_free(memory);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            cmocka_unit_test_setup_teardown(an_error_says_what_failed, open_host, close_host),
+            cmocka_unit_test(no_error_says_that_memory_ran_out),
+            cmocka_unit_test_setup_teardown(statistics_fill_what_the_program_knows, open_host,
+                                            close_host),
+            cmocka_unit_test_setup_teardown(a_suggestion_is_released_by_the_library, open_host,
+                                            close_host),
+    };
+    return cmocka_run_group_tests_name("public", tests, NULL, NULL);
+}
