@@ -5,6 +5,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "registry/text.h"
+#include "schema/arguments.h"
 
 /* On the caller's own thread: nothing to hand over, no memory but the result's. */
 static int call_here(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
@@ -118,4 +120,23 @@ void toolrack_call_unref(struct toolrack_call *call) {
 
 void toolrack_cancel_conversation(struct toolrack *host, const char *conversation) {
     pool_cancel_conversation(host->pool, conversation);
+}
+
+int toolrack_arguments(const struct toolrack_tool *tool, const char *json,
+                       const char *const *values, size_t count, struct toolrack_text **ret,
+                       struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    int code = arguments_build(toolrack_tool_schema(tool), json, values, count, &out, err);
+    if (code < 0) {
+        if (code == TOOLRACK_E_INVALID_ARGUMENTS) {
+            error_set_tool(err, toolrack_tool_name(tool));
+        }
+        return code;
+    }
+    struct toolrack_text *text = text_create(&out);
+    if (text == NULL) {
+        return error_oom(err);
+    }
+    *ret = text;
+    return 0;
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cli/arguments.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -13,6 +12,7 @@
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_call, toolrack_call_unref)
 CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 #define READ_ROOM 65536u
@@ -66,11 +66,24 @@ static int given_json(struct cli *cli, struct buf *text, struct toolrack_error *
 static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, char **ret,
                           struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    const struct texts *args = &cli->options.args;
     int code = given_json(cli, &text, err);
-    if (code == 0 && cli->options.args.count > 0) {
-        code = arguments_build(toolrack_tool_schema(tool), text.data, &cli->options.args, ret, err);
-    } else if (code == 0) {
-        /* As it is, wrong or not: the host says what is wrong with it. */
+    for (size_t i = 0; code == 0 && i < args->count; i++) {
+        const char *equals = strchr(args->items[i], '=');
+        if (equals == NULL || equals == args->items[i]) {
+            code = error_set(err, TOOLRACK_E_INVALID, "--arg takes name=value, not \"%s\"",
+                             args->items[i]);
+        }
+    }
+    if (code == 0 && args->count > 0) {
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *built = NULL;
+        code = toolrack_arguments(tool, text.data, args->items, args->count, &built, err);
+        buf_clear(&text);
+        buf_add_text(&text, code == 0 ? toolrack_text_data(built, NULL) : "");
+    }
+    if (code == 0) {
+        /* Without --arg it is as it was given, wrong or not: the host says what is wrong with it.
+         */
         *ret = buf_steal(&text);
         code = *ret != NULL ? 0 : error_oom(err);
     }

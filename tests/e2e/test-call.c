@@ -48,7 +48,7 @@ static void wrong_arguments_exit_4(void **state) {
     EXPECT(RUN("call", "add", "{\"a\":", "--arg", "b=1"), 4, "",
            "toolrack: InvalidArguments: the arguments are not JSON: *\n");
     EXPECT(RUN("call", "add", "--arg", "a=1", "--arg", "a=2"), 4, "",
-           "toolrack: InvalidArguments: /a: --arg gives it twice, and it is no array\n");
+           "toolrack: InvalidArguments: /a: is given twice, and is not an array\n");
     EXPECT(RUN("call", "picky"), 4, "", "toolrack: InvalidArguments: *amount: must be a prime\n");
     EXPECT(RUN_WITH(HOW(.input = "{}\0{}", .input_length = 5), "call", "nothing", "-"), 4, "",
            "toolrack: InvalidArguments: *zero byte\n");

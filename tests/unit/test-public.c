@@ -135,11 +135,38 @@ static void a_suggestion_is_released_by_the_library(void **state) {
     toolrack_free(memory);
 }
 
+static void arguments_have_the_types_of_the_schema(void **state) {
+    (void)state;
+    struct toolrack_tool *tool = toolrack_get(host, "answer");
+    struct toolrack_error *err = toolrack_error_create();
+    struct toolrack_text *text = NULL;
+    assert_int_equal(
+            toolrack_arguments(tool, "{\"n\":1}", (const char *const[]){"n=7"}, 1, &text, err), 0);
+    assert_string_equal(toolrack_text_data(text, NULL), "{\"n\":7}");
+    toolrack_text_unref(text);
+    assert_int_equal(toolrack_arguments(tool, NULL, NULL, 0, &text, err), 0);
+    assert_string_equal(toolrack_text_data(text, NULL), "{}");
+    toolrack_text_unref(text);
+    assert_int_equal(
+            toolrack_arguments(tool, NULL, (const char *const[]){"n=7", "n=8"}, 2, &text, err),
+            TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_string_equal(toolrack_error_field(err), "/n");
+    assert_string_equal(toolrack_error_tool(err), "answer");
+    assert_string_equal(toolrack_error_message(err), "is given twice, and is not an array");
+    assert_int_equal(toolrack_arguments(tool, NULL, (const char *const[]){"n"}, 1, &text, err),
+                     TOOLRACK_E_INVALID);
+    assert_string_equal(toolrack_error_message(err), "an argument is name=value, not \"n\"");
+    toolrack_error_free(err);
+    toolrack_tool_unref(tool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(an_error_says_what_failed, open_host, close_host),
             cmocka_unit_test(no_error_says_that_memory_ran_out),
             cmocka_unit_test_setup_teardown(statistics_fill_what_the_program_knows, open_host,
+                                            close_host),
+            cmocka_unit_test_setup_teardown(arguments_have_the_types_of_the_schema, open_host,
                                             close_host),
             cmocka_unit_test_setup_teardown(a_suggestion_is_released_by_the_library, open_host,
                                             close_host),

@@ -670,6 +670,25 @@ TOOLRACK_API int toolrack_tool_call(struct toolrack *host, struct toolrack_tool 
                                     const struct toolrack_call_options *options,
                                     struct toolrack_result **ret, struct toolrack_error *err);
 
+/** The arguments of a call from texts such as "amount=5", as a person types them: the tool's schema
+ * gives the types. A string property keeps the text as it is, any other reads it as JSON; what does
+ * not fit stays a string, which the call refuses with its reason.
+ *
+ * "name=value" sets a property, "a.b=value" one inside the object a. Given once more, an array
+ * property gets one more item; a JSON array adds its items.
+ *
+ * @param json    the text of the object to begin with; values take the place of its properties.
+ *                NULL or "" is {}
+ * @param values  `count` of them, borrowed
+ * @param ret     receives a reference, to be released by toolrack_text_unref(): the text of the
+ *                object, for toolrack_call()
+ * @return 0; TOOLRACK_E_INVALID for a value that is not name=value; TOOLRACK_E_INVALID_ARGUMENTS,
+ *         with the field, for one that cannot be set, and for a wrong `json`;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_arguments(const struct toolrack_tool *tool, const char *json,
+                                    const char *const *values, size_t count,
+                                    struct toolrack_text **ret, struct toolrack_error *err);
+
 /** How a submitted call ended: `result` is NULL on failure and is the callback's to release;
  * `err` is NULL on success and ends with the callback. */
 typedef void toolrack_done(void *user, struct toolrack_result *result,

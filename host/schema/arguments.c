@@ -1,4 +1,4 @@
-#include "cli/arguments.h"
+#include "schema/arguments.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 #include <yyjson.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/utf8.h"
@@ -127,7 +126,7 @@ static struct schema schema_items(struct schema schema) {
     return schema_at(schema, yyjson_obj_get(schema.at, "items"));
 }
 
-/* ------------------------------------------------------------- one --arg */
+/* ------------------------------------------------------------- one value */
 
 /* The object under construction. */
 struct build {
@@ -135,7 +134,7 @@ struct build {
     struct toolrack_error *err;
 };
 
-/* One --arg: a path of names and a value, all borrowed from the command line. */
+/* One "path=text", borrowed from the caller. */
 struct arg {
     const char *path;
     size_t path_length;
@@ -144,7 +143,7 @@ struct arg {
     struct schema schema; /* of the property */
 };
 
-/* Where in the object an --arg leads. */
+/* Where in the object a path leads. */
 struct place {
     yyjson_mut_val *object;
     const char *name;
@@ -231,13 +230,13 @@ static bool is_other(const struct arg *arg, unsigned types) {
     return (others & TYPE_STRING) != 0 || (others & type_of_value(yyjson_doc_get_root(doc))) != 0;
 }
 
-/* `again`: an earlier --arg set the same property. */
+/* `again`: an earlier value set the same property. */
 static int set_value(struct build *build, const struct arg *arg, const struct place *place,
                      bool again) {
     unsigned types = schema_types(arg->schema, ARGUMENTS_DEPTH_MAX);
     yyjson_mut_val *before = yyjson_mut_obj_getn(place->object, place->name, place->length);
     if (again && ((types & TYPE_ARRAY) == 0 || !yyjson_mut_is_arr(before))) {
-        return invalid(build, arg, "--arg gives it twice, and it is no array");
+        return invalid(build, arg, "is given twice, and is not an array");
     }
     if (again) {
         return append(build, arg, before);
@@ -264,7 +263,7 @@ static int walk(struct build *build, struct arg *arg, struct place *ret) {
             return 0;
         }
         if (depth == ARGUMENTS_DEPTH_MAX) {
-            return invalid(build, arg, "the name of this --arg has too many dots");
+            return invalid(build, arg, "the name has too many dots");
         }
         arg->schema = schema_property(arg->schema, place.name, head);
         yyjson_mut_val *inner = yyjson_mut_obj_getn(place.object, place.name, head);
@@ -284,12 +283,12 @@ static bool same_path(const char *a, const char *b, size_t length) {
     return strncmp(a, b, length) == 0 && a[length] == '=';
 }
 
-static int set_arg(struct build *build, const struct texts *args, size_t index,
+static int set_arg(struct build *build, const char *const *values, size_t index,
                    struct schema schema) {
-    const char *text = args->items[index];
+    const char *text = values[index];
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text) {
-        return error_set(build->err, TOOLRACK_E_INVALID, "--arg takes name=value, not \"%s\"",
+        return error_set(build->err, TOOLRACK_E_INVALID, "an argument is name=value, not \"%s\"",
                          text);
     }
     struct arg arg = {.path = text,
@@ -302,7 +301,7 @@ static int set_arg(struct build *build, const struct texts *args, size_t index,
     }
     bool again = false;
     for (size_t i = 0; i < index && !again; i++) {
-        again = same_path(args->items[i], arg.path, arg.path_length);
+        again = same_path(values[i], arg.path, arg.path_length);
     }
     struct place place = {0};
     int code = walk(build, &arg, &place);
@@ -336,24 +335,22 @@ static int begin(const char *json, struct build *build) {
     return yyjson_mut_doc_get_root(build->doc) != NULL ? 0 : error_oom(build->err);
 }
 
-int arguments_build(const char *schema, const char *json, const struct texts *args, char **ret,
-                    struct toolrack_error *err) {
+int arguments_build(const char *schema, const char *json, const char *const *values, size_t count,
+                    struct buf *out, struct toolrack_error *err) {
     struct build build = {.err = err};
     int code = begin(json, &build);
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *owned = build.doc;
     size_t schema_length = schema != NULL ? strlen(schema) : 0;
     CLEANUP(yyjson_doc_freep) yyjson_doc *schema_doc = yyjson_read(schema, schema_length, 0);
     yyjson_val *root = yyjson_doc_get_root(schema_doc);
-    for (size_t i = 0; code == 0 && i < args->count; i++) {
-        code = set_arg(&build, args, i, (struct schema){root, root});
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        code = set_arg(&build, values, i, (struct schema){root, root});
     }
     if (code < 0) {
         return code;
     }
-    char *text = yyjson_mut_write(owned, 0, NULL);
-    if (text == NULL) {
-        return error_oom(err);
-    }
-    *ret = text;
-    return 0;
+    size_t length = 0;
+    CLEANUP(freep) char *text = yyjson_mut_write(owned, 0, &length);
+    buf_add(out, text != NULL ? text : "", length);
+    return text == NULL || out->failed ? error_oom(err) : 0;
 }
