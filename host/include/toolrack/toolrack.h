@@ -37,7 +37,7 @@
  *    start from the _INIT macro. It grows at its end; members that the program
  *    does not know read as zero, and the library writes none behind the size
  *    that it was given. Such a struct has no padding that a new member could
- *    take, so its size tells its members: a yes or no is a number, not 0 or 0.
+ *    take, so its size tells its members: a yes or no is a number, and 0 is no.
  *  - A struct that the library fills and lends (events, requests, refusals,
  *    findings) grows at its end as well. An event and a request state the size
  *    that the library knows; lists are read through their _get() function, never
