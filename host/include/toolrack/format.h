@@ -32,7 +32,8 @@ enum toolrack_format {
 #define TOOLRACK_FORMAT(constant, name, whose) TOOLRACK_FORMAT_##constant,
     TOOLRACK_FORMATS(TOOLRACK_FORMAT)
 #undef TOOLRACK_FORMAT
-            TOOLRACK_FORMAT_COUNT
+            TOOLRACK_FORMAT_COUNT /**< those that this header knows; a newer library may have more
+                                   */
 };
 
 /** The name of a format; NULL for a number that is none. Static text. [any-thread] */
