@@ -13,20 +13,22 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "worker/turn.h"
+#include "base/object.h"
+#include "worker/handover.h"
 
 /* Invariants:
  *
  *  (1) The file has MEMORY_SIZE bytes and can have no other size, so no access of a mapping of it
- * is behind its end. Up to INLINE_END it has its pages from the beginning, in the bulk those of the
- * first `bulk_pages` bytes from the host's first frame of that size on: the host writes nowhere
- * else, and takes a bulk out with pread(), which a page that the worker took away does not disturb.
+ *      is behind its end. Up to INLINE_END it has its pages from the beginning, in the bulk those
+ *      of the first `bulk_pages` bytes from the host's first frame of that size on: the host
+ *      writes nowhere else, and takes a bulk out with pread(), which a page that the worker took
+ *      away does not disturb.
  *  (2) The host reads nothing back that it wrote, and of what the worker wrote the control words
- *      once (turn.h) and the payload once, into `taken`, before anything looks at it.
- *  (3) The bulk belongs to who has the turn. A frame in it has been copied when the turn comes
- *      back, so when the host has taken a frame, nothing in the bulk is needed any more.
- *  (4) Memory at rest: of the bulk's pages, of its mapping and of each `taken`, no more than
- *      CHANNEL_BULK_KEPT_MAX; of the last only after channel_settle(). A worker that writes to the
+ *      once (handover.h) and the payload once, into `taken`, before anything looks at it.
+ *  (3) The bulk belongs to the side that holds the channel. A frame in it has been copied when
+ *      the channel comes back, so when the host has taken a frame, nothing in the bulk is needed
+ * any more. (4) Memory at rest: of the bulk's pages, of its mapping and of each `taken`, no more
+ * than CHANNEL_BULK_KEPT_MAX; of the last only after channel_settle(). A worker that writes to the
  *      bulk without saying so takes the bulk, and no more than that.
  *  (5) A call is known by the number of the hand-over that began it, which is odd and so never 0. A
  *      cancelling names it; one that comes too late names a call that is over. */
@@ -36,8 +38,8 @@
 struct control {
     uint32_t magic;
     uint32_t version;
-    struct turn_side host;
-    struct turn_side worker;
+    struct handover_side host;
+    struct handover_side worker;
     _Alignas(64) atomic_uint cancelled; /* the call that is to end; the host writes it */
 };
 #define CONTROL_MAGIC 0x6c6e6863u
@@ -65,8 +67,9 @@ struct taken {
 #define TAKEN_ROOM_MIN 4096u
 
 struct channel {
-    struct turn turn;
-    struct turn_note note; /* of the frame that has come and is not taken yet */
+    uint32_t magic;
+    struct handover handover;
+    struct handover_note note; /* of the frame that has come and is not taken yet */
     bool is_untaken;
     bool is_host;
     int fd; /* -1 in the worker */
@@ -80,6 +83,7 @@ struct channel {
     atomic_uint call;      /* host: number of the last call sent; worker: received */
     struct taken taken[2]; /* of FRAME_CALL, of other frames */
 };
+#define CHANNEL_MAGIC 0x6e616863u
 
 static struct control *control_of(const struct channel *channel) {
     return (struct control *)(void *)channel->memory;
@@ -91,18 +95,15 @@ static struct control *control_of(const struct channel *channel) {
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
 #endif
 
-/* Making the file larger than the process may make files ends the process with a signal. */
-static bool may_be_made(void) {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur >= MEMORY_SIZE;
-}
-
 static int make_memory(struct toolrack_error *err) {
-    if (!may_be_made()) {
-        (void)error_set(err, TOOLRACK_E_IO,
-                        "memory to share with a worker cannot be made: files of %zu MiB are not "
-                        "allowed in this process; raise the limit (ulimit -f)",
-                        MEMORY_SIZE >> 20);
+    /* Making the file larger than the process may make files ends the process with a signal. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < MEMORY_SIZE) {
+        (void)error_set(
+                err, TOOLRACK_E_IO,
+                "cannot make memory to share with a worker: this process may not make files "
+                "of %zu MiB; raise the limit of file sizes (ulimit -f)",
+                MEMORY_SIZE >> 20);
         return -1;
     }
     CLEANUP(closep)
@@ -111,7 +112,7 @@ static int make_memory(struct toolrack_error *err) {
         fd = memfd_create("toolrack-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     }
     if (fd < 0) {
-        (void)error_set(err, TOOLRACK_E_IO, "memory to share with a worker cannot be made: %s%s",
+        (void)error_set(err, TOOLRACK_E_IO, "cannot make memory to share with a worker: %s%s",
                         strerror(errno),
                         errno == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
         return -1;
@@ -120,7 +121,7 @@ static int make_memory(struct toolrack_error *err) {
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
         (void)error_set(err,
                         errno == ENOSPC || errno == ENOMEM ? TOOLRACK_E_NO_MEMORY : TOOLRACK_E_IO,
-                        "memory to share with a worker cannot be prepared: %s", strerror(errno));
+                        "cannot prepare memory to share with a worker: %s", strerror(errno));
         return -1;
     }
     int made = fd;
@@ -133,13 +134,6 @@ static void *map(int fd, size_t at, size_t size) {
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-static bool map_all(struct channel *channel, int fd) {
-    channel->memory = map(fd, 0, INLINE_END);
-    channel->bulk = map(fd, BULK_AT, BULK_UNIT);
-    channel->bulk_mapped = channel->bulk != NULL ? BULK_UNIT : 0;
-    return channel->memory != NULL && channel->bulk != NULL;
-}
-
 /* `fd` is mapped, not kept. NULL: err is set. */
 static struct channel *make_half(int fd, bool is_host, struct toolrack_error *err) {
     struct channel *channel = calloc(1, sizeof *channel);
@@ -147,19 +141,23 @@ static struct channel *make_half(int fd, bool is_host, struct toolrack_error *er
         (void)error_oom(err);
         return NULL;
     }
+    channel->magic = CHANNEL_MAGIC;
     channel->fd = -1;
     channel->is_host = is_host;
-    if (!map_all(channel, fd)) {
-        (void)error_set(err, TOOLRACK_E_NO_MEMORY,
-                        "memory to share with a worker cannot be mapped: %s", strerror(errno));
+    channel->memory = map(fd, 0, INLINE_END);
+    channel->bulk = map(fd, BULK_AT, BULK_UNIT);
+    channel->bulk_mapped = channel->bulk != NULL ? BULK_UNIT : 0;
+    if (channel->memory == NULL || channel->bulk == NULL) {
+        (void)error_set(err, TOOLRACK_E_NO_MEMORY, "cannot map the memory shared with a worker: %s",
+                        strerror(errno));
         channel_destroy(channel);
         return NULL;
     }
     struct control *control = control_of(channel);
     channel->inbox = channel->memory + (is_host ? TO_HOST_AT : TO_WORKER_AT);
     channel->outbox = channel->memory + (is_host ? TO_WORKER_AT : TO_HOST_AT);
-    turn_init(&channel->turn, is_host ? &control->host : &control->worker,
-              is_host ? &control->worker : &control->host, is_host);
+    handover_init(&channel->handover, is_host ? &control->host : &control->worker,
+                  is_host ? &control->worker : &control->host, is_host);
     return channel;
 }
 
@@ -182,8 +180,8 @@ struct channel *channel_join(int memory_fd, struct toolrack_error *err) {
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size != (off_t)MEMORY_SIZE) {
         (void)error_set(err, TOOLRACK_E_INVALID,
-                        "what the host gave is no channel of this version; install the worker "
-                        "program and the library together");
+                        "the memory that the host gave has not the size of this version's channel; "
+                        "install the worker program and the library together");
         return NULL;
     }
     struct channel *channel = make_half(fd, false, err);
@@ -214,6 +212,7 @@ void channel_destroy(struct channel *channel) {
     for (size_t i = 0; i < ARRAY_LENGTH(channel->taken); i++) {
         free(channel->taken[i].data);
     }
+    OBJECT_WIPE(channel, CHANNEL_MAGIC);
     free(channel);
 }
 
@@ -247,10 +246,6 @@ static bool map_bulk(struct channel *channel, size_t size) {
     return true;
 }
 
-static bool grow_bulk(struct channel *channel, size_t size) {
-    return size <= channel->bulk_mapped || map_bulk(channel, size);
-}
-
 /* What is not kept is not mapped for longer than it is used. */
 static void shrink_bulk(struct channel *channel) {
     if (channel->bulk_mapped > CHANNEL_BULK_KEPT_MAX) {
@@ -258,65 +253,42 @@ static void shrink_bulk(struct channel *channel) {
     }
 }
 
-/* Host: see to it that writing there cannot fail. */
-static bool fill_bulk(struct channel *channel, size_t size) {
-    if (size <= channel->bulk_pages) {
-        return true;
-    }
-    int failed;
-    do {
-        failed = fallocate(channel->fd, 0, BULK_AT, (off_t)size);
-    } while (failed < 0 && errno == EINTR);
-    if (failed < 0) {
-        return false;
-    }
-    channel->bulk_pages = size;
-    return true;
-}
-
-/* Host: a frame of `size` was taken. Its pages, and those of the host's own last one, go. */
-static void empty_bulk(struct channel *channel, size_t size) {
-    size_t used = size > channel->bulk_pages ? size : channel->bulk_pages;
-    if (used <= CHANNEL_BULK_KEPT_MAX) {
-        return;
-    }
-    (void)fallocate(channel->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    (off_t)BULK_AT + CHANNEL_BULK_KEPT_MAX,
-                    (off_t)CHANNEL_PAYLOAD_MAX - CHANNEL_BULK_KEPT_MAX);
-    if (channel->bulk_pages > CHANNEL_BULK_KEPT_MAX) {
-        channel->bulk_pages = CHANNEL_BULK_KEPT_MAX;
-    }
-}
-
 /* ------------------------------------------------------------------- sending */
 
 void *channel_room(struct channel *channel, size_t size) {
-    assert(channel->turn.held);
+    OBJECT_CHECK(channel, CHANNEL_MAGIC);
+    assert(channel->handover.held);
     channel->room_size = size;
     if (size <= CHANNEL_INLINE_MAX) {
         return channel->outbox;
     }
-    bool has_room = size <= CHANNEL_PAYLOAD_MAX && grow_bulk(channel, size) &&
-                    (!channel->is_host || fill_bulk(channel, size));
-    return has_room ? channel->bulk : NULL;
+    if (size > CHANNEL_PAYLOAD_MAX || (size > channel->bulk_mapped && !map_bulk(channel, size))) {
+        return NULL;
+    }
+    if (channel->is_host && size > channel->bulk_pages) { /* writing there must not fail */
+        int failed;
+        do {
+            failed = fallocate(channel->fd, 0, BULK_AT, (off_t)size);
+        } while (failed < 0 && errno == EINTR);
+        if (failed < 0) {
+            return NULL;
+        }
+        channel->bulk_pages = size;
+    }
+    return channel->bulk;
 }
 
 void channel_send(struct channel *channel, enum frame_type type, size_t size) {
     assert(size == 0 || size == channel->room_size);
     if (type == FRAME_CALL) {
-        atomic_store_explicit(&channel->call, turn_next(&channel->turn), memory_order_relaxed);
+        atomic_store_explicit(&channel->call, handover_next(&channel->handover),
+                              memory_order_relaxed);
     }
-    turn_give(&channel->turn, (struct turn_note){(uint32_t)type, (uint32_t)size});
+    handover_give(&channel->handover, (struct handover_note){(uint32_t)type, (uint32_t)size});
     shrink_bulk(channel);
 }
 
 /* ----------------------------------------------------------------- receiving */
-
-static bool is_frame(const struct channel *channel, struct turn_note note) {
-    bool is_known = channel->is_host ? note.type >= FRAME_READY && note.type < FRAME_TYPE_COUNT
-                                     : note.type > FRAME_NONE && note.type < FRAME_READY;
-    return is_known && note.size <= CHANNEL_PAYLOAD_MAX;
-}
 
 static void release(struct taken *taken) {
     free(taken->data);
@@ -340,8 +312,19 @@ static bool make_room(struct taken *taken, size_t size) {
     return taken->data != NULL;
 }
 
-/* The host reads from the file: there what a worker did to the pages is no signal. */
-static bool read_bulk(const struct channel *channel, char *to, size_t size) {
+static bool copy_out(struct channel *channel, char *to, size_t size) {
+    if (size <= CHANNEL_INLINE_MAX) {
+        memcpy(to, channel->inbox, size);
+        return true;
+    }
+    if (!channel->is_host) {
+        if (size > channel->bulk_mapped && !map_bulk(channel, size)) {
+            return false;
+        }
+        memcpy(to, channel->bulk, size);
+        return true;
+    }
+    /* The host reads from the file: there what a worker did to the pages is no signal. */
     size_t done = 0;
     while (done < size) {
         ssize_t got = pread(channel->fd, to + done, size - done, (off_t)(BULK_AT + done));
@@ -353,31 +336,22 @@ static bool read_bulk(const struct channel *channel, char *to, size_t size) {
     return true;
 }
 
-static bool copy_out(struct channel *channel, char *to, size_t size) {
-    if (size <= CHANNEL_INLINE_MAX) {
-        memcpy(to, channel->inbox, size);
-        return true;
-    }
-    if (channel->is_host) {
-        return read_bulk(channel, to, size);
-    }
-    if (!grow_bulk(channel, size)) {
-        return false;
-    }
-    memcpy(to, channel->bulk, size);
-    return true;
-}
-
 static enum channel_wait take(struct channel *channel, struct frame_in *ret) {
-    const struct turn_note note = channel->note;
+    const struct handover_note note = channel->note;
     struct taken *taken = &channel->taken[note.type == FRAME_CALL];
     if (!make_room(taken, note.size) || !copy_out(channel, taken->data, note.size)) {
         return CHANNEL_NO_MEMORY;
     }
     taken->data[note.size] = '\0';
     channel->is_untaken = false;
-    if (channel->is_host) {
-        empty_bulk(channel, note.size);
+    size_t used = note.size > channel->bulk_pages ? note.size : channel->bulk_pages;
+    if (channel->is_host && used > CHANNEL_BULK_KEPT_MAX) {
+        /* The pages of the frame, and those of the host's own last one, go. */
+        (void)fallocate(channel->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                        (off_t)BULK_AT + CHANNEL_BULK_KEPT_MAX,
+                        (off_t)CHANNEL_PAYLOAD_MAX - CHANNEL_BULK_KEPT_MAX);
+        channel->bulk_pages = channel->bulk_pages < CHANNEL_BULK_KEPT_MAX ? channel->bulk_pages
+                                                                          : CHANNEL_BULK_KEPT_MAX;
     }
     shrink_bulk(channel);
     *ret = (struct frame_in){(enum frame_type)note.type, taken->data, note.size};
@@ -386,31 +360,35 @@ static enum channel_wait take(struct channel *channel, struct frame_in *ret) {
 
 enum channel_wait channel_receive(struct channel *channel, uint64_t until_ns,
                                   struct frame_in *ret) {
+    OBJECT_CHECK(channel, CHANNEL_MAGIC);
     if (!channel->is_untaken) {
-        enum channel_wait seen = turn_await(&channel->turn, until_ns, &channel->note);
+        enum channel_wait seen = handover_await(&channel->handover, until_ns, &channel->note);
         if (seen != CHANNEL_FRAME) {
             return seen;
         }
-        if (!is_frame(channel, channel->note)) {
-            turn_break(&channel->turn);
+        uint32_t type = channel->note.type;
+        bool is_frame = channel->is_host ? type >= FRAME_READY && type < FRAME_TYPE_COUNT
+                                         : type > FRAME_NONE && type < FRAME_READY;
+        if (!is_frame || channel->note.size > CHANNEL_PAYLOAD_MAX) {
+            handover_break(&channel->handover);
             return CHANNEL_NONSENSE;
         }
         channel->is_untaken = true;
-        if (channel->note.type == FRAME_CALL) {
-            atomic_store_explicit(&channel->call, channel->turn.number, memory_order_relaxed);
+        if (type == FRAME_CALL) {
+            atomic_store_explicit(&channel->call, channel->handover.number, memory_order_relaxed);
         }
     }
     return take(channel, ret);
 }
 
-bool channel_has_turn(const struct channel *channel) {
-    return turn_has_come(&channel->turn);
+bool channel_is_held(const struct channel *channel) {
+    return handover_has_come(&channel->handover);
 }
 
 /* ------------------------------------------------------- from beside and between */
 
 void channel_settle(struct channel *channel) {
-    turn_forget_interrupts(&channel->turn);
+    handover_forget_interrupts(&channel->handover);
     for (size_t i = 0; i < ARRAY_LENGTH(channel->taken); i++) {
         if (channel->taken[i].room > CHANNEL_BULK_KEPT_MAX) {
             release(&channel->taken[i]);
@@ -419,11 +397,11 @@ void channel_settle(struct channel *channel) {
 }
 
 void channel_interrupt(struct channel *channel) {
-    turn_interrupt(&channel->turn);
+    handover_interrupt(&channel->handover);
 }
 
 void channel_abandon(struct channel *channel) {
-    turn_abandon(&channel->turn);
+    handover_abandon(&channel->handover);
 }
 
 void channel_cancel(struct channel *channel) {

@@ -1,7 +1,7 @@
 /* channel.h - one conversation between the host and one thread of a worker.
  *
- * Shared memory that both map, in which exactly one side has the turn: it may write
- * a frame and hand the turn over, the other side waits. So nothing queues, nothing
+ * Shared memory that both map and exactly one side holds: that side may write a frame and
+ * hand the memory over, the other side waits. So nothing queues, nothing
  * is lost, and a tool that logs without end is slowed to what its reader takes.
  *
  *     host                                  worker
@@ -10,18 +10,18 @@
  *     go on, answer ------------------->
  *                   <-------------------    result or failure
  *
- * Who waits looks for a moment whether the turn comes, where the other side runs on
- * another CPU, and sleeps otherwise; handing over makes a system call only when the
- * other side sleeps (turn.h). Measured, and why nothing else was taken: tests/bench,
+ * A side that waits looks for a moment whether the memory is handed over, where the other side
+ * runs on another CPU, and sleeps otherwise; handing over makes a system call only when the
+ * other side sleeps (handover.h). Measured, and why nothing else was taken: tests/bench,
  * host/README.md.
  *
  * Nothing that lies in the memory is believed by the host: a frame is copied out
  * before it is looked at, the memory is sealed against shrinking, and every size is
  * checked. The memory has room for the largest frame there may be, and takes none before
  * it is written to: a part of it for frames up to CHANNEL_INLINE_MAX each way, which is there
- * from the beginning, and one for larger frames, the bulk, that both use in turns. The host
- * gives back what the bulk took above CHANNEL_BULK_KEPT_MAX as soon as a frame was taken out
- * of it, whether the worker likes it or not. */
+ * from the beginning, and one for larger frames, the bulk, which the side that holds the memory
+ * uses. The host gives back what the bulk took above CHANNEL_BULK_KEPT_MAX as soon as a frame was
+ * taken out of it, whether the worker likes it or not. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "worker/channel-wait.h"
 
 /* Changes with every change of what lies in the memory or goes over the socket. */
 #define CHANNEL_VERSION 1u
@@ -66,9 +67,9 @@ enum frame_type {
 
 struct channel;
 
-/** The host's half, which has the turn. Memory is made and sealed against shrinking and growing;
- * its descriptor is for the worker. NULL: err is set (TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY).
- * [any-thread] */
+/** The host's half, which holds the channel first. Memory is made and sealed against shrinking and
+ * growing; its descriptor is for the worker. NULL: err is set (TOOLRACK_E_IO,
+ * TOOLRACK_E_NO_MEMORY). [any-thread] */
 struct channel *channel_create(struct toolrack_error *err);
 /** The worker's half: maps what it was given, and closes the descriptor in any case: a plugin that
  * closes what it finds open does not reach its channel. NULL with err set when it is none.
@@ -82,10 +83,10 @@ int channel_fd(const struct channel *channel);
 
 /** Where to write a payload of `size` bytes before channel_send(); NULL: it is larger than
  * CHANNEL_PAYLOAD_MAX, or there is no memory. It is the other side's memory too: write it, and do
- * not read there what you wrote. The caller has the turn. */
+ * not read there what you wrote. The caller holds the channel. */
 void *channel_room(struct channel *channel, size_t size);
 
-/** Hand over the turn with a frame whose payload of `size` bytes stands in channel_room(), which
+/** Hand the channel over with a frame whose payload of `size` bytes stands in channel_room(), which
  * was asked for just that size; of size 0, without that. */
 void channel_send(struct channel *channel, enum frame_type type, size_t size);
 
@@ -98,23 +99,14 @@ struct frame_in {
     size_t size;
 };
 
-enum channel_wait {
-    CHANNEL_FRAME,       /* a frame came; the turn is here */
-    CHANNEL_LATE,        /* not by the moment */
-    CHANNEL_INTERRUPTED, /* channel_interrupt() */
-    CHANNEL_GONE,        /* channel_abandon(): the other side is dead */
-    CHANNEL_NONSENSE,    /* what came is no frame: number, size or type out of range. It stays so */
-    CHANNEL_NO_MEMORY    /* to copy the frame to; it can be received again */
-};
-
-/** Wait for the turn and take the frame that came with it. A frame that the other side sent is
- * taken, whatever else happened: late, interrupted or dead.
+/** Wait for the other side's hand-over and take the frame that came with it. A frame that the other
+ * side sent is taken, whatever else happened: late, interrupted or dead.
  * @param until_ns  of the monotonic clock; 0 is for ever
  * [one thread at a time] */
 enum channel_wait channel_receive(struct channel *channel, uint64_t until_ns, struct frame_in *ret);
 
-/** Host: whether the turn has come back, without waiting. [one thread at a time] */
-bool channel_has_turn(const struct channel *channel);
+/** Host: whether the worker has handed the channel over, without waiting. [one thread at a time] */
+bool channel_is_held(const struct channel *channel);
 
 /** Between two calls: forget interrupts that nobody waited for, and give back memory above
  * CHANNEL_BULK_KEPT_MAX, with it the payloads of frames received. [one thread at a time] */

@@ -24,7 +24,7 @@
 
 /* Invariants:
  *
- *  (1) A channel belongs to one thread. That thread has the turn whenever code of the plugin runs
+ *  (1) A channel belongs to one thread. That thread holds it whenever code of the plugin runs
  *      on it, and gives it away only to wait for its return.
  *  (2) What the host says that is no frame, or no frame to be expected, ends the process: there is
  *      nobody to report it to.
@@ -37,7 +37,7 @@ struct ready_tool {
     _Atomic(struct signature *) signature;
     void (*function)(void);
     tr_status (*entry)(struct tr_call *);
-    atomic_uint turn;    /* of its calls */
+    atomic_uint calls;   /* begun */
     atomic_bool is_long; /* its last call took long */
 };
 
@@ -228,15 +228,15 @@ static uint64_t memory_peak(const struct child *child) {
 static int run_measured(struct child *child, uint32_t index, struct run *run, struct meter *meter,
                         struct buf *out, struct toolrack_error *err) {
     struct ready_tool *tool = &child->tools[index];
-    unsigned turn = atomic_fetch_add_explicit(&tool->turn, 1, memory_order_relaxed);
-    bool takes_cpu = turn % METER_CPU_EACH == 0 ||
+    unsigned calls = atomic_fetch_add_explicit(&tool->calls, 1, memory_order_relaxed);
+    bool takes_cpu = calls % METER_CPU_EACH == 0 ||
                      atomic_load_explicit(&tool->is_long, memory_order_relaxed);
     uint64_t start_ns = clock_now_ns();
     uint64_t cpu_from_ns = takes_cpu ? clock_cpu_ns() : 0;
     int code = run_tool(run, tool, out, err);
     uint64_t took_ns = clock_now_ns() - start_ns;
     meter->cpu_ns = takes_cpu ? clock_cpu_ns() - cpu_from_ns : PROTOCOL_UNMEASURED;
-    meter->memory = turn % METER_MEMORY_EACH == 0 || took_ns > METER_MEMORY_LONG_NS
+    meter->memory = calls % METER_MEMORY_EACH == 0 || took_ns > METER_MEMORY_LONG_NS
                             ? memory_peak(child)
                             : PROTOCOL_UNMEASURED;
     atomic_store_explicit(&tool->is_long, took_ns > METER_CPU_LONG_NS, memory_order_relaxed);

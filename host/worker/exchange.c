@@ -352,7 +352,7 @@ static enum lingering answer(struct channel *channel, const struct frame_in *fra
 }
 
 enum lingering exchange_linger(struct lane *lane) {
-    for (unsigned i = 0; i < LINGER_FRAMES_MAX && channel_has_turn(lane->channel); i++) {
+    for (unsigned i = 0; i < LINGER_FRAMES_MAX && channel_is_held(lane->channel); i++) {
         struct frame_in frame;
         enum lingering linger = LINGER_ON;
         switch (channel_receive(lane->channel, 1, &frame)) {

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "worker/crew-parts.h"
 
-/* Most that is read of a stream in one turn, so that a plugin that prints without end leaves time
+/* Most that is read of a stream at a time, so that a plugin that prints without end leaves time
  * for the others; and of a dead process, whose pipes hold less. */
 #define READ_TURN_MAX (64u * 1024)
 #define READ_END_MAX  (1024u * 1024)

@@ -106,8 +106,8 @@ struct frame_answer {
 };
 
 /** Write a frame's payload into the room of the channel and send it. False: it was not sent, for
- * want of memory or because a text is longer than the reader takes; the turn is still here.
- * [who has the turn] */
+ * want of memory or because a text is longer than the reader takes; the channel is still held.
+ * [the side that holds the channel] */
 bool send_start(struct channel *channel, const struct frame_start *start);
 bool send_call(struct channel *channel, const struct frame_call *call);
 bool send_result(struct channel *channel, const struct frame_result *result);

@@ -357,7 +357,7 @@ static bool is_expected(struct worker *worker, bool *ret_starts) {
     bool is = worker->lanes[0].state == LANE_STARTING;
     *ret_starts = worker->state == WORKER_STARTING;
     (void)pthread_mutex_unlock(&worker->crew->lock);
-    return is && channel_has_turn(worker->lanes[0].channel);
+    return is && channel_is_held(worker->lanes[0].channel);
 }
 
 static void stop_hearing(struct worker *worker, bool is_nonsense) {

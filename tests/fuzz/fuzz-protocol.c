@@ -30,7 +30,7 @@ static void set_up(void) {
 static struct channel *sender_of(enum frame_type type) {
     struct channel *sender = type < FRAME_READY ? host : worker;
     struct frame_in frame;
-    if (!channel_has_turn(sender)) {
+    if (!channel_is_held(sender)) {
         struct channel *other = sender == host ? worker : host;
         require(send_plain(other, other == host ? FRAME_GO_ON : FRAME_READY));
         require(channel_receive(sender, 0, &frame) == CHANNEL_FRAME);

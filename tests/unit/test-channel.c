@@ -31,7 +31,7 @@
 #include "base/clock.h"
 #include "failing-malloc.h"
 #include "worker/channel.h"
-#include "worker/turn.h"
+#include "worker/handover.h"
 
 #define ROUNDS       100000u
 #define BULK_CALLS   10000
@@ -47,8 +47,8 @@ CLEANUP_DEFINE(struct channel, channel_destroy)
 struct control {
     uint32_t magic;
     uint32_t version;
-    struct turn_side host;
-    struct turn_side worker;
+    struct handover_side host;
+    struct handover_side worker;
 };
 
 static struct channel *create(void) {
@@ -395,7 +395,7 @@ static void want_of_memory_is_told(void **state) {
 /* ------------------------------------------------------------------------ waiting */
 
 /* Wait, on the words that both see, until a side sleeps. */
-static void await_sleep(struct turn_side *side) {
+static void await_sleep(struct handover_side *side) {
     while (atomic_load(&side->sleeps) == 0) {
         (void)sched_yield();
     }
@@ -406,15 +406,15 @@ static void late_is_not_lost(void **state) {
     CLEANUP(channel_destroyp) struct channel *host = create();
     CLEANUP(channel_destroyp) struct channel *worker = join(host);
     struct frame_in frame;
-    assert_true(channel_has_turn(host));
-    assert_false(channel_has_turn(worker));
+    assert_true(channel_is_held(host));
+    assert_false(channel_is_held(worker));
     channel_send(host, FRAME_CALL, 0);
-    assert_false(channel_has_turn(host));
+    assert_false(channel_is_held(host));
     assert_int_equal(channel_receive(host, LONG_AGO_NS, &frame), CHANNEL_LATE);
     assert_int_equal(channel_receive(host, clock_now_ns() + CLOCK_NS_PER_MS, &frame), CHANNEL_LATE);
     assert_int_equal(channel_receive(worker, LONG_AGO_NS, &frame), CHANNEL_FRAME);
     channel_send(worker, FRAME_RESULT, 0);
-    assert_true(channel_has_turn(host));
+    assert_true(channel_is_held(host));
     assert_int_equal(channel_receive(host, LONG_AGO_NS, &frame), CHANNEL_FRAME);
     assert_int_equal(frame.type, FRAME_RESULT);
 }
@@ -499,7 +499,7 @@ static void an_interrupt_is_kept_for_the_next_wait_or_forgotten(void **state) {
     assert_int_equal(channel_receive(worker, 0, &frame), CHANNEL_FRAME);
     channel_send(worker, FRAME_LOG, 0);
     channel_interrupt(host);
-    assert_true(channel_has_turn(host));
+    assert_true(channel_is_held(host));
     assert_int_equal(channel_receive(host, LONG_AGO_NS, &frame), CHANNEL_FRAME);
     channel_settle(host);
     channel_send(host, FRAME_GO_ON, 0);
@@ -596,7 +596,7 @@ static void every_control_word_may_be_nonsense(void **state) {
         if (got == CHANNEL_NONSENSE) {
             atomic_store(&control->worker.number, 2);
             assert_int_equal(channel_receive(host, LONG_AGO_NS, &frame), CHANNEL_NONSENSE);
-            assert_false(channel_has_turn(host));
+            assert_false(channel_is_held(host));
         } else if (got == CHANNEL_FRAME) {
             assert_int_equal(frame.size, size);
             assert_int_equal(frame.payload[size], 0);

@@ -391,7 +391,7 @@ static void long_and_wrong_messages_become_right_ones(void **state) {
     /* What a program reads is not cut. */
     give_turn();
     assert_false(send_question(worker, &(struct frame_question){.message = "?", .schema = text}));
-    assert_true(channel_has_turn(worker));
+    assert_true(channel_is_held(worker));
     free(text);
 }
 

@@ -1,4 +1,4 @@
-/* turn.h - whose turn it is in memory that two processes share, and waiting for it.
+/* handover.h - which of two processes holds the memory that they share, and waiting for it.
  *
  * Each side has a line of words that it alone writes: the number of its last
  * hand-over, what it handed over, on which CPU it ran, whether it sleeps. Numbers
@@ -9,7 +9,7 @@
  *
  * How to wait. To wake a thread on another CPU takes some 25 us, on the own CPU 2 us;
  * to be seen by one that spins there takes 0.1 us. So who waits spins when the other side
- * last ran on another CPU and spinning paid lately (base/spin.h), for TURN_SPIN_NS_MAX, and
+ * last ran on another CPU and spinning paid lately (base/spin.h), for HANDOVER_SPIN_NS_MAX, and
  * then sleeps on the other's number until it is woken; on one CPU it sleeps at once, where a
  * spin would only keep the other from running. The number of CPUs of this process says
  * nothing here: each side may be bound to one of its own. */
@@ -20,24 +20,24 @@
 #include <stdint.h>
 
 #include "base/spin.h"
-#include "worker/channel.h"
+#include "worker/channel-wait.h"
 
 /* Longest spin: waking the other side, a short call, and some. While a spin were shorter than
  * that, two sides that once began to sleep would never find back: each would give up while it
  * still wakes the other. */
-#define TURN_SPIN_NS_MAX 50000u
+#define HANDOVER_SPIN_NS_MAX 50000u
 
 /* After so long a host that waits looks at its own memory again. A worker that is up to no good
  * can swallow its wake-up (FUTEX_REQUEUE), and delay it by this much. */
-#define TURN_SLICE_MS 1000u
+#define HANDOVER_SLICE_MS 1000u
 
 /* Most times that one wait is ended by a wake-up for nothing, before it counts as nonsense: only
  * a worker that is up to no good does that to keep the host busy. */
-#define TURN_SPURIOUS_MAX 1000u
+#define HANDOVER_SPURIOUS_MAX 1000u
 
 /** What one side says to the other; in shared memory, zero at first. */
-struct turn_side {
-    _Alignas(64) atomic_uint number; /* of its last hand-over; see TURN_BUMP in turn.c */
+struct handover_side {
+    _Alignas(64) atomic_uint number; /* of its last hand-over; see HANDOVER_BUMP in handover.c */
     atomic_uint type;
     atomic_uint size;
     atomic_uint cpu;    /* where it ran when it handed over, and 1; 0 is not known */
@@ -45,19 +45,19 @@ struct turn_side {
 };
 
 /** What was handed over: copied once, not yet checked by anything. */
-struct turn_note {
+struct handover_note {
     uint32_t type;
     uint32_t size;
 };
 
-/** One side's own memory of the turn. */
-struct turn {
-    struct turn_side *mine;
-    struct turn_side *theirs;
+/** What one side keeps of it in its own memory. */
+struct handover {
+    struct handover_side *mine;
+    struct handover_side *theirs;
     uint32_t number; /* of the last hand-over, by whom ever */
     uint32_t heard;  /* of the other side's last one */
     uint32_t cpu;    /* as in mine */
-    bool held;       /* the turn is here */
+    bool held;       /* by this side */
     bool sliced;     /* the host: waits in slices */
     bool broken;     /* nonsense came: nothing is believed any more */
     struct spin spin;
@@ -66,26 +66,28 @@ struct turn {
     atomic_bool gone; /* the other side is dead */
 };
 
-/** The host begins with the turn. */
-void turn_init(struct turn *turn, struct turn_side *mine, struct turn_side *theirs, bool is_host);
+/** The host holds it first. */
+void handover_init(struct handover *handover, struct handover_side *mine,
+                   struct handover_side *theirs, bool is_host);
 
 /** The number of the next hand-over; odd when it is the host's. */
-uint32_t turn_next(const struct turn *turn);
+uint32_t handover_next(const struct handover *handover);
 
-/** Hand over, and wake the other side if it sleeps. Who has the turn calls it. */
-void turn_give(struct turn *turn, struct turn_note note);
+/** Hand over what this side holds, and wake the other side if it sleeps. */
+void handover_give(struct handover *handover, struct handover_note note);
 
-/** Wait for the turn, which is not here. CHANNEL_FRAME: it is, `ret` says what came with it.
+/** Wait for the other side's hand-over. CHANNEL_FRAME: it was made, `ret` says what came with it.
  * A hand-over that was made is taken whatever else happened. */
-enum channel_wait turn_await(struct turn *turn, uint64_t until_ns, struct turn_note *ret);
+enum channel_wait handover_await(struct handover *handover, uint64_t until_ns,
+                                 struct handover_note *ret);
 
-/** Whether turn_await() would return CHANNEL_FRAME at once, or the turn is here. */
-bool turn_has_come(const struct turn *turn);
+/** Whether this side holds it, or handover_await() would return CHANNEL_FRAME at once. */
+bool handover_has_come(const struct handover *handover);
 
-/** What came is no frame: every turn_await() from now on says so. */
-void turn_break(struct turn *turn);
+/** What came is no frame: every handover_await() from now on says so. */
+void handover_break(struct handover *handover);
 
 /** See channel.h. [any-thread] but for the last, which is for who may wait */
-void turn_interrupt(struct turn *turn);
-void turn_abandon(struct turn *turn);
-void turn_forget_interrupts(struct turn *turn);
+void handover_interrupt(struct handover *handover);
+void handover_abandon(struct handover *handover);
+void handover_forget_interrupts(struct handover *handover);
