@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "run/run.h"
+#include "run/writer.h"
 
 /* Longest message taken from a tool; what is longer is cut. */
 #define MESSAGE_LENGTH_MAX 4096u

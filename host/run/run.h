@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "ffi/signature.h"
-#include "run/writer.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -57,6 +56,16 @@ struct run_context {
     const char *channel;
     const char *conversation;
     const char *trace;
+};
+
+/** A JSON reply that the tool puts together piece by piece (writer.h). */
+struct writer {
+    struct buf text;  /* begun by result_begin(); empty while nothing was put */
+    uint64_t objects; /* bit i is set when level i + 1 is an object, not an array */
+    uint32_t depth;   /* objects and arrays that are open */
+    bool begun;       /* a first piece was put */
+    bool finished;    /* the value is complete: nothing more may come */
+    bool filled;      /* the innermost open one has a piece already */
 };
 
 struct run {

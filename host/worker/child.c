@@ -364,9 +364,7 @@ static void serve(struct child *child, struct channel *channel) {
             break;
         case FRAME_OPEN:
             open_lane(child);
-            if (!send_plain(channel, FRAME_READY)) {
-                give_up();
-            }
+            send_plain(channel, FRAME_READY);
             ring();
             break;
         case FRAME_END: end(child);
@@ -530,9 +528,7 @@ static void start(struct child *child) {
     if (code < 0) {
         refuse(child, &err);
     }
-    if (!send_plain(child->channel, FRAME_READY)) {
-        give_up();
-    }
+    send_plain(child->channel, FRAME_READY);
     ring();
 }
 

@@ -1,10 +1,12 @@
+#include "worker/output.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/utf8.h"
-#include "worker/crew-parts.h"
 
 /* Most that is read of a stream at a time, so that a plugin that prints without end leaves time
  * for the others; and of a dead process, whose pipes hold less. */
@@ -17,7 +19,7 @@ void output_init(struct output *output, const struct log *log, const char *sourc
     for (unsigned i = 0; i < STREAM_COUNT; i++) {
         output->streams[i].fd = -1;
     }
-    (void)pthread_mutex_init(&output->lock, NULL);
+    lock_init(&output->lock);
 }
 
 void output_set_streams(struct output *output, int streams[STREAM_COUNT]) {
@@ -31,13 +33,13 @@ void output_finish(struct output *output) {
     for (unsigned i = 0; i < STREAM_COUNT; i++) {
         closep(&output->streams[i].fd);
     }
-    (void)pthread_mutex_destroy(&output->lock);
+    lock_finish(&output->lock);
 }
 
 /* -------------------------------------------------------------------- lines */
 
 void output_note(struct output *output, const char *line) {
-    (void)pthread_mutex_lock(&output->lock);
+    LOCK_SCOPE(&output->lock);
     char *to = output->last[output->line_count++ % CREW_LAST_LINES];
     size_t length = strlen(line);
     if (length >= LOG_LINE_MAX) {
@@ -46,7 +48,6 @@ void output_note(struct output *output, const char *line) {
     memcpy(to, line, length);
     to[length] = '\0';
     utf8_make_line(to);
-    (void)pthread_mutex_unlock(&output->lock);
 }
 
 size_t output_last_lines(const struct output *output, const char *ret[CREW_LAST_LINES]) {
@@ -74,24 +75,17 @@ void output_tell_dropped(struct output *output, uint64_t now_ns) {
     output->dropped = 0;
 }
 
-/* Whether one more line may be passed on. */
-static bool is_counted(struct output *output, uint64_t now_ns) {
+void output_log(struct output *output, int level, const char *line, uint64_t now_ns) {
+    output_note(output, line);
     if (now_ns - output->window_ns >= CLOCK_NS_PER_S) {
         output_tell_dropped(output, now_ns);
     }
     if (output->passed == CREW_LINES_PER_S_MAX) {
         output->dropped++;
-        return false;
+        return;
     }
     output->passed++;
-    return true;
-}
-
-void output_log(struct output *output, int level, const char *line, uint64_t now_ns) {
-    output_note(output, line);
-    if (is_counted(output, now_ns)) {
-        log_line(output->log, level, output->source, "%s", line);
-    }
+    log_line(output->log, level, output->source, "%s", line);
 }
 
 /* An empty line says nothing to anybody. */

@@ -8,464 +8,349 @@
 #include "base/utf8.h"
 #include "toolrack/toolrack.h"
 
-/* Each kind of payload is told twice, in the same order: by put_x(), which runs once to count the
- * bytes and once to write them, and by read_x(). Of a payload that is accepted, writing what was
- * read gives the same bytes: a number has one form, and there is nothing between or behind.
+/* Each kind of payload is described once, by a code_x() that runs over the frame's struct three
+ * times: to count the bytes, to write them, and on the other side to read them. Of a payload that
+ * is accepted, writing what was read gives the same bytes: a number has one form, and there is
+ * nothing between or behind.
  *
- * A text is its length, its bytes and a zero; one that is not there is LENGTH_NONE alone. */
+ * A string is its length, its bytes and a zero; one that is NULL is LENGTH_NONE alone. */
 #define LENGTH_NONE UINT32_MAX
 
-/* ------------------------------------------------------------------ writing */
-
-struct out {
-    char *at; /* NULL: count only */
-    size_t size;
-    bool is_refused; /* a text is longer than its reader takes */
+struct codec {
+    bool is_reading;
+    bool is_bad;         /* writing: a string is longer than the reader takes; reading: something is
+                          * not as it must be, and what is read from then on stays as it was */
+    char *out;           /* writing: NULL: count only */
+    const char *in;      /* reading */
+    size_t size;         /* written up to now, or left to read */
+    struct arena *arena; /* reading: for arrays */
 };
 
-static void put(struct out *out, const void *bytes, size_t size) {
-    if (out->at != NULL && size > 0) {
-        memcpy(out->at + out->size, bytes, size);
-    }
-    out->size += size;
-}
+/* The frame is changed only by reading. */
+typedef void code_frame(struct codec *codec, void *frame);
 
-static void put_u32(struct out *out, uint32_t number) {
-    put(out, &number, sizeof number);
-}
-
-static void put_u64(struct out *out, uint64_t number) {
-    put(out, &number, sizeof number);
-}
-
-static void put_i32(struct out *out, int32_t number) {
-    put(out, &number, sizeof number);
-}
-
-static void put_i64(struct out *out, int64_t number) {
-    put(out, &number, sizeof number);
-}
-
-static void put_double(struct out *out, double number) {
-    put(out, &number, sizeof number);
-}
-
-static void put_bool(struct out *out, bool is) {
-    put_u32(out, is);
-}
-
-static void put_bytes(struct out *out, const void *bytes, size_t length, size_t length_max) {
-    if (bytes == NULL) {
-        put_u32(out, LENGTH_NONE);
-        return;
-    }
-    if (length > length_max) {
-        out->is_refused = true;
-        return;
-    }
-    put_u32(out, (uint32_t)length);
-    put(out, bytes, length);
-    put(out, "", 1);
-}
-
-/* What a program reads: all of it, or the frame is not sent. */
-static void put_text(struct out *out, const char *text, size_t length_max) {
-    put_bytes(out, text, text != NULL ? strlen(text) : 0, length_max);
-}
-
-/* What a person reads: as much of it as goes, and as text. */
-static void put_message(struct out *out, const char *text) {
-    size_t length = text != NULL ? strlen(text) : 0;
-    if (length > PROTOCOL_TEXT_MAX) {
-        length = utf8_cut(text, PROTOCOL_TEXT_MAX);
-    }
-    put_bytes(out, text, length, PROTOCOL_TEXT_MAX);
-    if (out->at != NULL && text != NULL && !utf8_valid(text, length)) {
-        utf8_make_line(out->at + out->size - length - 1);
-    }
-}
-
-typedef void put_frame(struct out *out, const void *frame);
-
-static bool send_frame(struct channel *channel, enum frame_type type, put_frame *put_it,
+static bool send_frame(struct channel *channel, enum frame_type type, code_frame *code,
                        const void *frame) {
-    struct out count = {0};
-    put_it(&count, frame);
-    char *room = count.is_refused ? NULL : channel_room(channel, count.size);
+    void *source = (void *)(uintptr_t)frame;
+    struct codec codec = {.out = NULL};
+    code(&codec, source);
+    char *room = codec.is_bad ? NULL : channel_room(channel, codec.size);
     if (room == NULL) {
         return false;
     }
-    struct out out = {.at = room};
-    put_it(&out, frame);
-    channel_send(channel, type, out.size);
+    codec = (struct codec){.out = room};
+    code(&codec, source);
+    channel_send(channel, type, codec.size);
     return true;
 }
 
-/* ------------------------------------------------------------------ reading */
-
-struct in {
-    const char *at;
-    size_t left;
-    bool is_bad; /* something was not as it must be; what is read from then on is 0 */
-};
-
-static struct in in_of(const struct frame_in *frame) {
-    return (struct in){.at = frame->payload, .left = frame->size};
+static bool read_frame(const struct frame_in *frame, struct arena *arena, code_frame *code,
+                       void *ret) {
+    struct codec codec = {
+            .is_reading = true, .in = frame->payload, .size = frame->size, .arena = arena};
+    code(&codec, ret);
+    return !codec.is_bad && codec.size == 0;
 }
 
-/* All is read, and all was right. */
-static bool is_all(const struct in *in) {
-    return !in->is_bad && in->left == 0;
-}
+/* ------------------------------------------------------------------- pieces */
 
-static const char *get(struct in *in, size_t size) {
-    if (in->is_bad || size > in->left) {
-        in->is_bad = true;
+/* Reading: where the next `size` bytes lie; NULL: there are not so many. */
+static const char *take(struct codec *codec, size_t size) {
+    if (codec->is_bad || size > codec->size) {
+        codec->is_bad = true;
         return NULL;
     }
-    const char *at = in->at;
-    in->at += size;
-    in->left -= size;
+    const char *at = codec->in;
+    codec->in += size;
+    codec->size -= size;
     return at;
 }
 
-static void get_number(struct in *in, void *ret, size_t size) {
-    const char *at = get(in, size);
+static void put(struct codec *codec, const void *bytes, size_t size) {
+    if (codec->out != NULL && size > 0) {
+        memcpy(codec->out + codec->size, bytes, size);
+    }
+    codec->size += size;
+}
+
+static void code_raw(struct codec *codec, void *bytes, size_t size) {
+    if (!codec->is_reading) {
+        put(codec, bytes, size);
+        return;
+    }
+    const char *at = take(codec, size);
     if (at != NULL) {
-        memcpy(ret, at, size);
+        memcpy(bytes, at, size);
     }
 }
 
-static uint32_t get_u32(struct in *in) {
-    uint32_t number = 0;
-    get_number(in, &number, sizeof number);
-    return number;
-}
+/* An integer of a stated size. */
+#define CODE_NUMBER(codec, number) code_raw((codec), &(number), sizeof(number))
 
-static uint64_t get_u64(struct in *in) {
-    uint64_t number = 0;
-    get_number(in, &number, sizeof number);
-    return number;
-}
-
-static int32_t get_i32(struct in *in) {
-    int32_t number = 0;
-    get_number(in, &number, sizeof number);
-    return number;
-}
-
-static int64_t get_i64(struct in *in) {
-    int64_t number = 0;
-    get_number(in, &number, sizeof number);
-    return number;
-}
-
-static double get_finite(struct in *in) {
-    double number = 0;
-    get_number(in, &number, sizeof number);
-    in->is_bad = in->is_bad || !isfinite(number);
-    return number;
-}
-
-static bool get_bool(struct in *in) {
-    uint32_t number = get_u32(in);
-    in->is_bad = in->is_bad || number > 1;
-    return number == 1;
-}
-
-/* A number of things, `count_max` at most. */
-static size_t get_count(struct in *in, size_t count_max) {
-    uint32_t count = get_u32(in);
-    in->is_bad = in->is_bad || count > count_max;
-    return in->is_bad ? 0 : count;
-}
-
-/* Any bytes with a zero behind them; NULL where there are none, or no right ones. */
-static const char *get_bytes(struct in *in, size_t length_max, size_t *ret_length) {
-    *ret_length = 0;
-    uint32_t length = get_u32(in);
-    if (in->is_bad || length == LENGTH_NONE) {
-        return NULL;
+static void code_bool(struct codec *codec, bool *is) {
+    uint32_t number = *is;
+    CODE_NUMBER(codec, number);
+    if (codec->is_reading) {
+        codec->is_bad = codec->is_bad || number > 1;
+        *is = number == 1;
     }
-    const char *bytes = length <= length_max ? get(in, (size_t)length + 1) : NULL;
-    if (bytes == NULL || bytes[length] != '\0') {
-        in->is_bad = true;
-        return NULL;
-    }
-    *ret_length = length;
-    return bytes;
 }
 
-/* A text by its own length, which may hold zeros. */
-static const char *get_long_text(struct in *in, size_t length_max, size_t *ret_length) {
-    const char *text = get_bytes(in, length_max, ret_length);
-    if (text != NULL && !utf8_valid(text, *ret_length)) {
-        in->is_bad = true;
-        return NULL;
+/* A plugin may compute anything; the reader takes numbers. 0 of a total is "not known". */
+static void code_finite(struct codec *codec, double *number) {
+    double finite = codec->is_reading || isfinite(*number) ? *number : 0;
+    CODE_NUMBER(codec, finite);
+    if (codec->is_reading) {
+        codec->is_bad = codec->is_bad || !isfinite(finite);
+        *number = finite;
     }
-    return text;
 }
 
-/* A text up to its first zero, which is its end: a path, or what a caller ties to its call. */
-static const char *get_path(struct in *in) {
-    size_t length = 0;
-    const char *text = get_bytes(in, PROTOCOL_TEXT_MAX, &length);
-    if (text != NULL && memchr(text, '\0', length) != NULL) {
-        in->is_bad = true;
-        return NULL;
-    }
-    return text;
+/* A number of things, `count_max` at most; 0 where that is wrong. */
+static size_t code_count(struct codec *codec, size_t count, size_t count_max) {
+    uint32_t number = codec->is_reading || count > count_max ? 0 : (uint32_t)count;
+    codec->is_bad = codec->is_bad || (!codec->is_reading && count > count_max);
+    CODE_NUMBER(codec, number);
+    codec->is_bad = codec->is_bad || number > count_max;
+    return codec->is_bad ? 0 : number;
 }
 
-/* The same of UTF-8. */
-static const char *get_text(struct in *in, size_t length_max) {
-    size_t length = 0;
-    const char *text = get_long_text(in, length_max, &length);
-    if (text != NULL && memchr(text, '\0', length) != NULL) {
-        in->is_bad = true;
-        return NULL;
+/* What a string is. */
+enum {
+    STRING_NEEDED = 1 << 0, /* never NULL */
+    STRING_UTF8 = 1 << 1,
+    STRING_WHOLE = 1 << 2, /* it ends at its first zero; others state their length */
+};
+
+/* What a program reads: all of it, or the frame is not sent. `length` is only used without
+ * STRING_WHOLE. */
+static void code_string(struct codec *codec, const char **string, size_t *length, size_t length_max,
+                        unsigned kind) {
+    if (!codec->is_reading) {
+        size_t size = (kind & STRING_WHOLE) == 0 ? *length : *string != NULL ? strlen(*string) : 0;
+        uint32_t stated = *string != NULL ? (uint32_t)size : LENGTH_NONE;
+        if (*string != NULL && size > length_max) {
+            codec->is_bad = true;
+            return;
+        }
+        CODE_NUMBER(codec, stated);
+        if (*string != NULL) {
+            put(codec, *string, size);
+            put(codec, "", 1);
+        }
+        return;
     }
-    return text;
+    uint32_t stated = LENGTH_NONE;
+    CODE_NUMBER(codec, stated);
+    if (codec->is_bad || stated == LENGTH_NONE) {
+        codec->is_bad = codec->is_bad || (kind & STRING_NEEDED) != 0;
+        return;
+    }
+    const char *at = stated <= length_max ? take(codec, (size_t)stated + 1) : NULL;
+    if (at == NULL || at[stated] != '\0' ||
+        ((kind & STRING_UTF8) != 0 && !utf8_valid(at, stated)) ||
+        ((kind & STRING_WHOLE) != 0 && memchr(at, '\0', stated) != NULL)) {
+        codec->is_bad = true;
+        return;
+    }
+    *string = at;
+    if ((kind & STRING_WHOLE) == 0) {
+        *length = stated;
+    }
 }
 
-/* What must be there. */
-static const char *need(struct in *in, const char *text) {
-    in->is_bad = in->is_bad || text == NULL;
-    return text;
+/* A path, or what a caller ties to its call: any bytes. */
+static void code_path(struct codec *codec, const char **path, unsigned kind) {
+    code_string(codec, path, NULL, PROTOCOL_TEXT_MAX, kind | STRING_WHOLE);
+}
+
+static void code_text(struct codec *codec, const char **text, size_t length_max, unsigned kind) {
+    code_string(codec, text, NULL, length_max, kind | STRING_WHOLE | STRING_UTF8);
+}
+
+/* What a person reads: sent as much of it as goes, and as text. */
+static void code_message(struct codec *codec, const char **text, unsigned kind) {
+    if (codec->is_reading || *text == NULL) {
+        code_text(codec, text, PROTOCOL_TEXT_MAX, kind);
+        return;
+    }
+    size_t length = strlen(*text);
+    length = length > PROTOCOL_TEXT_MAX ? utf8_cut(*text, PROTOCOL_TEXT_MAX) : length;
+    code_string(codec, text, &length, PROTOCOL_TEXT_MAX, 0);
+    if (codec->out != NULL && !utf8_valid(*text, length)) {
+        utf8_make_line(codec->out + codec->size - length - 1);
+    }
+}
+
+/* Reading: a copy in the arena, for its alignment. NULL: there is nothing, or no memory. */
+static void *copy_array(struct codec *codec, const void *from, size_t size) {
+    void *copy = from != NULL && size > 0 ? arena_alloc(codec->arena, size) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, from, size);
+    }
+    codec->is_bad = codec->is_bad || (size > 0 && copy == NULL);
+    return copy;
 }
 
 /* -------------------------------------------------------------------- start */
 
-static void put_identity(struct out *out, const struct file_identity *identity) {
-    put_u64(out, identity->device);
-    put_u64(out, identity->inode);
-    put_u64(out, identity->size);
-    put_i64(out, identity->mtime_ns);
-    put_i64(out, identity->ctime_ns);
-}
-
-static void get_identity(struct in *in, struct file_identity *ret) {
-    ret->device = get_u64(in);
-    ret->inode = get_u64(in);
-    ret->size = get_u64(in);
-    ret->mtime_ns = get_i64(in);
-    ret->ctime_ns = get_i64(in);
-}
-
-static void put_limits(struct out *out, const struct sandbox_limits *limits) {
-    put_u64(out, limits->memory_bytes);
-    put_u64(out, limits->file_size_bytes);
-    put_u32(out, limits->cpu_s);
-    put_u32(out, limits->files);
-    put_u32(out, limits->processes);
-}
-
-static void get_limits(struct in *in, struct sandbox_limits *ret) {
-    ret->memory_bytes = get_u64(in);
-    ret->file_size_bytes = get_u64(in);
-    ret->cpu_s = get_u32(in);
-    ret->files = get_u32(in);
-    ret->processes = get_u32(in);
-}
-
-static void put_paths(struct out *out, const char *const *paths, size_t count) {
-    out->is_refused = out->is_refused || count > SANDBOX_PATHS_MAX;
-    put_u32(out, (uint32_t)count);
-    for (size_t i = 0; i < count && !out->is_refused; i++) {
-        put_text(out, paths[i], PROTOCOL_TEXT_MAX);
-    }
-}
-
 /* Nothing is taken from the arena for what is not there: a count says nothing yet. */
-static const char *const *get_paths(struct in *in, struct arena *arena, size_t *ret_count) {
-    const char *paths[SANDBOX_PATHS_MAX];
-    size_t count = get_count(in, SANDBOX_PATHS_MAX);
-    for (size_t i = 0; i < count; i++) {
-        paths[i] = need(in, get_path(in));
+static void code_paths(struct codec *codec, const char *const **paths, size_t *count) {
+    const char *read[SANDBOX_PATHS_MAX] = {NULL};
+    size_t stated = code_count(codec, *count, SANDBOX_PATHS_MAX);
+    for (size_t i = 0; i < stated; i++) {
+        const char *path = codec->is_reading ? NULL : (*paths)[i];
+        code_path(codec, &path, STRING_NEEDED);
+        read[i] = path;
     }
-    *ret_count = 0;
-    if (count == 0 || in->is_bad) {
-        return NULL;
-    }
-    const char **copy = arena_alloc(arena, count * sizeof *copy);
-    if (copy == NULL) {
-        in->is_bad = true;
-        return NULL;
-    }
-    memcpy(copy, paths, count * sizeof *copy);
-    *ret_count = count;
-    return copy;
-}
-
-static void put_ports(struct out *out, const uint16_t *ports, size_t count) {
-    out->is_refused = out->is_refused || count > SANDBOX_PORTS_MAX;
-    put_u32(out, (uint32_t)count);
-    if (!out->is_refused) {
-        put(out, ports, count * sizeof *ports);
+    if (codec->is_reading) {
+        size_t size = codec->is_bad ? 0 : stated * sizeof *read;
+        *paths = copy_array(codec, read, size);
+        *count = *paths != NULL ? stated : 0;
     }
 }
 
-/* A copy in the arena, for its alignment. NULL: there are no bytes, or no memory. */
-static void *get_array(struct in *in, struct arena *arena, const char *from, size_t size) {
-    void *copy = from != NULL && size > 0 ? arena_alloc(arena, size) : NULL;
-    if (copy != NULL) {
-        memcpy(copy, from, size);
+static void code_ports(struct codec *codec, const uint16_t **ports, size_t *count) {
+    size_t stated = code_count(codec, *count, SANDBOX_PORTS_MAX);
+    if (!codec->is_reading) {
+        put(codec, *ports, stated * sizeof **ports);
+        return;
     }
-    in->is_bad = in->is_bad || (size > 0 && copy == NULL);
-    return copy;
+    const char *from = take(codec, stated * sizeof **ports);
+    *count = from != NULL ? stated : 0;
+    *ports = copy_array(codec, from, *count * sizeof **ports);
 }
 
-static const uint16_t *get_ports(struct in *in, struct arena *arena, size_t *ret_count) {
-    size_t count = get_count(in, SANDBOX_PORTS_MAX);
-    const char *from = get(in, count * sizeof(uint16_t));
-    *ret_count = from != NULL ? count : 0;
-    return get_array(in, arena, from, *ret_count * sizeof(uint16_t));
-}
+static void code_start(struct codec *codec, void *frame) {
+    struct frame_start *start = frame;
+    code_text(codec, &start->plugin_id, PROTOCOL_TEXT_MAX, STRING_NEEDED);
+    code_path(codec, &start->path, STRING_NEEDED);
+    code_text(codec, &start->foreign, PROTOCOL_FOREIGN_MAX, 0);
 
-static void put_policy(struct out *out, const struct sandbox_policy *policy) {
-    put_paths(out, policy->read_paths, policy->read_path_count);
-    put_paths(out, policy->write_paths, policy->write_path_count);
-    put_bool(out, policy->network);
-    put_ports(out, policy->ports, policy->port_count);
-    put_bool(out, policy->spawn);
-    put_bool(out, policy->network_namespace);
-    put_limits(out, &policy->limits);
-}
+    CODE_NUMBER(codec, start->identity.device);
+    CODE_NUMBER(codec, start->identity.inode);
+    CODE_NUMBER(codec, start->identity.size);
+    CODE_NUMBER(codec, start->identity.mtime_ns);
+    CODE_NUMBER(codec, start->identity.ctime_ns);
 
-static void get_policy(struct in *in, struct arena *arena, struct sandbox_policy *ret) {
-    ret->read_paths = get_paths(in, arena, &ret->read_path_count);
-    ret->write_paths = get_paths(in, arena, &ret->write_path_count);
-    ret->network = get_bool(in);
-    ret->ports = get_ports(in, arena, &ret->port_count);
-    ret->spawn = get_bool(in);
-    ret->network_namespace = get_bool(in);
-    get_limits(in, &ret->limits);
-}
+    code_text(codec, &start->settings, PROTOCOL_SETTINGS_MAX, STRING_NEEDED);
 
-static void put_start(struct out *out, const void *frame) {
-    const struct frame_start *start = frame;
-    put_text(out, start->plugin_id, PROTOCOL_TEXT_MAX);
-    put_text(out, start->path, PROTOCOL_TEXT_MAX);
-    put_text(out, start->foreign, PROTOCOL_FOREIGN_MAX);
-    put_identity(out, &start->identity);
-    put_text(out, start->settings, PROTOCOL_SETTINGS_MAX);
-    put_policy(out, &start->policy);
-    put_bytes(out, start->filter_size > 0 ? start->filter : "", start->filter_size,
-              PROTOCOL_FILTER_MAX);
-    put_u32(out, start->layers_required);
-    put_i32(out, start->log_level_min);
+    struct sandbox_policy *policy = &start->policy;
+    code_paths(codec, &policy->read_paths, &policy->read_path_count);
+    code_paths(codec, &policy->write_paths, &policy->write_path_count);
+    code_bool(codec, &policy->network);
+    code_ports(codec, &policy->ports, &policy->port_count);
+    code_bool(codec, &policy->spawn);
+    code_bool(codec, &policy->network_namespace);
+    CODE_NUMBER(codec, policy->limits.memory_bytes);
+    CODE_NUMBER(codec, policy->limits.file_size_bytes);
+    CODE_NUMBER(codec, policy->limits.cpu_s);
+    CODE_NUMBER(codec, policy->limits.files);
+    CODE_NUMBER(codec, policy->limits.processes);
+
+    const char *filter = start->filter_size > 0 ? start->filter : "";
+    code_string(codec, &filter, &start->filter_size, PROTOCOL_FILTER_MAX, STRING_NEEDED);
+    if (codec->is_reading) {
+        start->filter = copy_array(codec, filter, start->filter_size);
+    }
+    CODE_NUMBER(codec, start->layers_required);
+    CODE_NUMBER(codec, start->log_level_min);
 }
 
 bool send_start(struct channel *channel, const struct frame_start *start) {
-    return send_frame(channel, FRAME_START, put_start, start);
+    return send_frame(channel, FRAME_START, code_start, start);
 }
 
 bool read_start(const struct frame_in *frame, struct arena *arena, struct frame_start *ret) {
-    struct in in = in_of(frame);
     *ret = (struct frame_start){0};
-    ret->plugin_id = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
-    ret->path = need(&in, get_path(&in));
-    ret->foreign = get_text(&in, PROTOCOL_FOREIGN_MAX);
-    get_identity(&in, &ret->identity);
-    ret->settings = need(&in, get_text(&in, PROTOCOL_SETTINGS_MAX));
-    get_policy(&in, arena, &ret->policy);
-    const char *filter = need(&in, get_bytes(&in, PROTOCOL_FILTER_MAX, &ret->filter_size));
-    ret->filter = get_array(&in, arena, filter, ret->filter_size);
-    ret->layers_required = get_u32(&in);
-    ret->log_level_min = get_i32(&in);
-    return is_all(&in);
+    return read_frame(frame, arena, code_start, ret);
 }
 
 /* --------------------------------------------------------------------- call */
 
-static void put_call(struct out *out, const void *frame) {
-    const struct frame_call *call = frame;
-    put_u32(out, call->tool);
-    put_u64(out, call->deadline_ns);
-    put_bytes(out, call->arguments, call->arguments_length, TOOLRACK_ARGUMENTS_MAX);
-    put_text(out, call->tool_name, PROTOCOL_TEXT_MAX);
-    put_text(out, call->caller, PROTOCOL_TEXT_MAX);
-    put_text(out, call->channel, PROTOCOL_TEXT_MAX);
-    put_text(out, call->conversation, PROTOCOL_TEXT_MAX);
-    put_text(out, call->trace, PROTOCOL_TEXT_MAX);
+static void code_call(struct codec *codec, void *frame) {
+    struct frame_call *call = frame;
+    CODE_NUMBER(codec, call->tool);
+    CODE_NUMBER(codec, call->deadline_ns);
+    /* Not looked at for UTF-8: the parser of the arguments does that. */
+    code_string(codec, &call->arguments, &call->arguments_length, TOOLRACK_ARGUMENTS_MAX,
+                STRING_NEEDED);
+    code_text(codec, &call->tool_name, PROTOCOL_TEXT_MAX, STRING_NEEDED);
+    code_path(codec, &call->caller, 0);
+    code_path(codec, &call->channel, 0);
+    code_path(codec, &call->conversation, 0);
+    code_path(codec, &call->trace, 0);
 }
 
 bool send_call(struct channel *channel, const struct frame_call *call) {
-    return send_frame(channel, FRAME_CALL, put_call, call);
+    return send_frame(channel, FRAME_CALL, code_call, call);
 }
 
-/* The arguments are not looked at for UTF-8: who parses them does that. */
 bool read_call(const struct frame_in *frame, struct frame_call *ret) {
-    struct in in = in_of(frame);
     *ret = (struct frame_call){0};
-    ret->tool = get_u32(&in);
-    ret->deadline_ns = get_u64(&in);
-    ret->arguments = need(&in, get_bytes(&in, TOOLRACK_ARGUMENTS_MAX, &ret->arguments_length));
-    ret->tool_name = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
-    ret->caller = get_path(&in);
-    ret->channel = get_path(&in);
-    ret->conversation = get_path(&in);
-    ret->trace = get_path(&in);
-    return is_all(&in);
+    return read_frame(frame, NULL, code_call, ret);
 }
 
 /* ------------------------------------------------------------ result and failure */
 
-static void put_result(struct out *out, const void *frame) {
-    const struct frame_result *result = frame;
-    put_bytes(out, result->json, result->json_length, TOOLRACK_RESULT_MAX);
-    put_bytes(out, result->text, result->text_length, TOOLRACK_RESULT_MAX);
-    put_bool(out, result->is_content);
-    put_bool(out, result->is_structured);
-    put_u64(out, result->structured_at);
-    put_u64(out, result->structured_length);
-    put_u64(out, result->cpu_ns);
-    put_u64(out, result->memory);
+static void code_result(struct codec *codec, void *frame) {
+    struct frame_result *result = frame;
+    code_string(codec, &result->json, &result->json_length, TOOLRACK_RESULT_MAX,
+                STRING_NEEDED | STRING_UTF8);
+    code_string(codec, &result->text, &result->text_length, TOOLRACK_RESULT_MAX, STRING_UTF8);
+    code_bool(codec, &result->is_content);
+    code_bool(codec, &result->is_structured);
+    uint64_t at = result->structured_at;
+    uint64_t length = result->structured_length;
+    CODE_NUMBER(codec, at);
+    CODE_NUMBER(codec, length);
+    if (codec->is_reading) {
+        result->structured_at = at;
+        result->structured_length = length;
+    }
+    CODE_NUMBER(codec, result->cpu_ns);
+    CODE_NUMBER(codec, result->memory);
 }
 
 bool send_result(struct channel *channel, const struct frame_result *result) {
-    return send_frame(channel, FRAME_RESULT, put_result, result);
-}
-
-static bool is_part(const struct frame_result *result) {
-    if (!result->is_structured) {
-        return result->structured_at == 0 && result->structured_length == 0;
-    }
-    return result->structured_at <= result->json_length &&
-           result->structured_length <= result->json_length - result->structured_at;
+    return send_frame(channel, FRAME_RESULT, code_result, result);
 }
 
 bool read_result(const struct frame_in *frame, struct frame_result *ret) {
-    struct in in = in_of(frame);
     *ret = (struct frame_result){0};
-    ret->json = need(&in, get_long_text(&in, TOOLRACK_RESULT_MAX, &ret->json_length));
-    ret->text = get_long_text(&in, TOOLRACK_RESULT_MAX, &ret->text_length);
-    ret->is_content = get_bool(&in);
-    ret->is_structured = get_bool(&in);
-    ret->structured_at = get_u64(&in);
-    ret->structured_length = get_u64(&in);
-    ret->cpu_ns = get_u64(&in);
-    ret->memory = get_u64(&in);
-    return is_all(&in) && is_part(ret);
+    if (!read_frame(frame, NULL, code_result, ret)) {
+        return false;
+    }
+    return ret->is_structured
+                   ? ret->structured_at <= ret->json_length &&
+                             ret->structured_length <= ret->json_length - ret->structured_at
+                   : ret->structured_at == 0 && ret->structured_length == 0;
 }
 
-static void put_failure(struct out *out, const void *frame) {
-    const struct frame_failure *failure = frame;
-    put_i32(out, failure->code);
-    put_message(out, failure->field != NULL ? failure->field : "");
-    put_message(out, failure->message != NULL ? failure->message : "");
-    put_u64(out, failure->cpu_ns);
-    put_u64(out, failure->memory);
+static void code_failure(struct codec *codec, void *frame) {
+    struct frame_failure *failure = frame;
+    CODE_NUMBER(codec, failure->code);
+    code_message(codec, &failure->field, STRING_NEEDED);
+    code_message(codec, &failure->message, STRING_NEEDED);
+    CODE_NUMBER(codec, failure->cpu_ns);
+    CODE_NUMBER(codec, failure->memory);
 }
 
 bool send_failure(struct channel *channel, enum frame_type type,
                   const struct frame_failure *failure) {
-    return send_frame(channel, type, put_failure, failure);
+    struct frame_failure sent = *failure;
+    sent.field = sent.field != NULL ? sent.field : "";
+    sent.message = sent.message != NULL ? sent.message : "";
+    return send_frame(channel, type, code_failure, &sent);
 }
 
-static bool is_code(int32_t code) {
-    switch (code) {
-#define TOOLRACK_CODE(constant, value, name, recoverable) case value:
+bool read_failure(const struct frame_in *frame, struct frame_failure *ret) {
+    *ret = (struct frame_failure){0};
+    if (!read_frame(frame, NULL, code_failure, ret)) {
+        return false;
+    }
+    switch (ret->code) {
+#define TOOLRACK_CODE(constant, value, ...) case value:
         TOOLRACK_CODES(TOOLRACK_CODE)
 #undef TOOLRACK_CODE
         return true;
@@ -473,123 +358,85 @@ static bool is_code(int32_t code) {
     }
 }
 
-bool read_failure(const struct frame_in *frame, struct frame_failure *ret) {
-    struct in in = in_of(frame);
-    *ret = (struct frame_failure){0};
-    ret->code = get_i32(&in);
-    ret->field = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
-    ret->message = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
-    ret->cpu_ns = get_u64(&in);
-    ret->memory = get_u64(&in);
-    return is_all(&in) && is_code(ret->code);
-}
-
 /* ---------------------------------------------------------- during a call */
 
-static void put_log(struct out *out, const void *frame) {
-    const struct frame_log *log = frame;
-    put_i32(out, log->level);
-    put_message(out, log->message);
+static void code_log(struct codec *codec, void *frame) {
+    struct frame_log *log = frame;
+    CODE_NUMBER(codec, log->level);
+    code_message(codec, &log->message, STRING_NEEDED);
 }
 
 bool send_log(struct channel *channel, const struct frame_log *log) {
-    return send_frame(channel, FRAME_LOG, put_log, log);
+    return send_frame(channel, FRAME_LOG, code_log, log);
 }
 
 bool read_log(const struct frame_in *frame, struct frame_log *ret) {
-    struct in in = in_of(frame);
     *ret = (struct frame_log){0};
-    ret->level = get_i32(&in);
-    ret->message = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
-    return is_all(&in) && ret->level >= LOG_DEBUG && ret->level <= LOG_ERROR;
+    return read_frame(frame, NULL, code_log, ret) && ret->level >= LOG_DEBUG &&
+           ret->level <= LOG_ERROR;
 }
 
-/* A plugin may compute anything; the reader takes numbers. 0 of a total is "not known". */
-static double finite_or_0(double number) {
-    return isfinite(number) ? number : 0;
-}
-
-static void put_progress(struct out *out, const void *frame) {
-    const struct frame_progress *progress = frame;
-    put_double(out, finite_or_0(progress->done));
-    put_double(out, finite_or_0(progress->total));
-    put_message(out, progress->message);
+static void code_progress(struct codec *codec, void *frame) {
+    struct frame_progress *progress = frame;
+    code_finite(codec, &progress->done);
+    code_finite(codec, &progress->total);
+    code_message(codec, &progress->message, 0);
 }
 
 bool send_progress(struct channel *channel, const struct frame_progress *progress) {
-    return send_frame(channel, FRAME_PROGRESS, put_progress, progress);
+    return send_frame(channel, FRAME_PROGRESS, code_progress, progress);
 }
 
 bool read_progress(const struct frame_in *frame, struct frame_progress *ret) {
-    struct in in = in_of(frame);
     *ret = (struct frame_progress){0};
-    ret->done = get_finite(&in);
-    ret->total = get_finite(&in);
-    ret->message = get_text(&in, PROTOCOL_TEXT_MAX);
-    return is_all(&in);
+    return read_frame(frame, NULL, code_progress, ret);
 }
 
-static void put_question(struct out *out, const void *frame) {
-    const struct frame_question *question = frame;
-    put_message(out, question->message);
-    put_text(out, question->schema, PROTOCOL_TEXT_MAX);
+static void code_question(struct codec *codec, void *frame) {
+    struct frame_question *question = frame;
+    code_message(codec, &question->message, STRING_NEEDED);
+    code_text(codec, &question->schema, PROTOCOL_TEXT_MAX, 0);
 }
 
 bool send_question(struct channel *channel, const struct frame_question *question) {
-    return send_frame(channel, FRAME_QUESTION, put_question, question);
+    return send_frame(channel, FRAME_QUESTION, code_question, question);
 }
 
 bool read_question(const struct frame_in *frame, struct frame_question *ret) {
-    struct in in = in_of(frame);
     *ret = (struct frame_question){0};
-    ret->message = need(&in, get_text(&in, PROTOCOL_TEXT_MAX));
-    ret->schema = get_text(&in, PROTOCOL_TEXT_MAX);
-    return is_all(&in);
+    return read_frame(frame, NULL, code_question, ret);
 }
 
-static void put_answer(struct out *out, const void *frame) {
-    const struct frame_answer *answer = frame;
-    put_i32(out, answer->action);
-    put_text(out, answer->content, PROTOCOL_TEXT_MAX);
+static void code_answer(struct codec *codec, void *frame) {
+    struct frame_answer *answer = frame;
+    CODE_NUMBER(codec, answer->action);
+    code_text(codec, &answer->content, PROTOCOL_TEXT_MAX, 0);
 }
 
 bool send_answer(struct channel *channel, const struct frame_answer *answer) {
-    return send_frame(channel, FRAME_ANSWER, put_answer, answer);
+    return send_frame(channel, FRAME_ANSWER, code_answer, answer);
 }
 
 bool read_answer(const struct frame_in *frame, struct frame_answer *ret) {
-    struct in in = in_of(frame);
     *ret = (struct frame_answer){0};
-    ret->action = get_i32(&in);
-    ret->content = get_text(&in, PROTOCOL_TEXT_MAX);
-    return is_all(&in);
+    return read_frame(frame, NULL, code_answer, ret);
 }
 
 /* ----------------------------------------------------------- numbers and nothing */
 
-static void put_plain(struct out *out, const void *frame) {
-    (void)out;
-    (void)frame;
+void send_plain(struct channel *channel, enum frame_type type) {
+    channel_send(channel, type, 0);
 }
 
-bool send_plain(struct channel *channel, enum frame_type type) {
-    return send_frame(channel, type, put_plain, NULL);
-}
-
-bool read_plain(const struct frame_in *frame) {
-    return frame->size == 0;
-}
-
-static void put_one_number(struct out *out, const void *frame) {
-    put_u64(out, *(const uint64_t *)frame);
+static void code_one_number(struct codec *codec, void *number) {
+    code_raw(codec, number, sizeof(uint64_t));
 }
 
 bool send_number(struct channel *channel, enum frame_type type, uint64_t number) {
-    return send_frame(channel, type, put_one_number, &number);
+    return send_frame(channel, type, code_one_number, &number);
 }
 
 bool read_number(const struct frame_in *frame, uint64_t *ret) {
-    struct in in = in_of(frame);
-    *ret = get_u64(&in);
-    return is_all(&in);
+    *ret = 0;
+    return read_frame(frame, NULL, code_one_number, ret);
 }

@@ -118,7 +118,7 @@ bool send_progress(struct channel *channel, const struct frame_progress *progres
 bool send_question(struct channel *channel, const struct frame_question *question);
 bool send_answer(struct channel *channel, const struct frame_answer *answer);
 /** GO_ON, OPEN, END and READY have no payload; DESCRIBE has a number: the layers. */
-bool send_plain(struct channel *channel, enum frame_type type);
+void send_plain(struct channel *channel, enum frame_type type);
 bool send_number(struct channel *channel, enum frame_type type, uint64_t number);
 
 /** Read a payload, of a frame of the right type. False: it is not one of these, and `ret` is not to
@@ -132,8 +132,6 @@ bool read_progress(const struct frame_in *frame, struct frame_progress *ret);
 bool read_question(const struct frame_in *frame, struct frame_question *ret);
 bool read_answer(const struct frame_in *frame, struct frame_answer *ret);
 bool read_number(const struct frame_in *frame, uint64_t *ret);
-/** A frame that says no more than its type. */
-bool read_plain(const struct frame_in *frame);
 
 /** Host: a descriptor over the inherited socket: the memory of a channel. Never blocks: false when
  * the worker does not take what was sent before, or is gone. [any-thread] */

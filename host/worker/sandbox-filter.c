@@ -37,6 +37,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "worker/sandbox-kernel.h"
+#include "worker/sandbox.h"
 
 /* Newer than some headers. */
 #define PRCTL_SET_VMA 0x53564d41u /* names for memory */

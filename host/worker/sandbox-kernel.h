@@ -3,7 +3,11 @@
  * The host asks to say beforehand what can be put into force, the worker to do it. */
 #pragma once
 
-#include "worker/sandbox.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sandbox_policy;
+struct toolrack_error;
 
 /** Which version of Landlock the kernel has, at most SANDBOX_LANDLOCK_NEWEST; 0 where it has none.
  * [any-thread] */

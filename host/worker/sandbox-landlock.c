@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "worker/sandbox-kernel.h"
+#include "worker/sandbox.h"
 
 /* Of the kernel's interface, as its headers may be older than it is. The struct is the newest: an
  * older kernel takes it as long as what it does not know is zero. */

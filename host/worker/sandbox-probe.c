@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "worker/sandbox-kernel.h"
+#include "worker/sandbox.h"
 
 static struct {
     pthread_once_t once;

@@ -53,6 +53,16 @@ const char *const *sandbox_library_paths(void) {
     return library_paths_all;
 }
 
+void sandbox_fill_limits(struct sandbox_limits *limits) {
+    limits->memory_bytes =
+            limits->memory_bytes != 0 ? limits->memory_bytes : SANDBOX_MEMORY_DEFAULT;
+    limits->file_size_bytes =
+            limits->file_size_bytes != 0 ? limits->file_size_bytes : SANDBOX_FILE_SIZE_DEFAULT;
+    limits->cpu_s = limits->cpu_s != 0 ? limits->cpu_s : SANDBOX_CPU_DEFAULT_S;
+    limits->files = limits->files != 0 ? limits->files : SANDBOX_FILES_DEFAULT;
+    limits->processes = limits->processes != 0 ? limits->processes : SANDBOX_PROCESSES_DEFAULT;
+}
+
 /* ------------------------------------------------------------------ layers */
 
 uint32_t sandbox_wanted(const struct sandbox_policy *policy) {
@@ -136,42 +146,29 @@ static int set_limit(const struct application *application, __rlimit_resource_t 
     return 0;
 }
 
-static uint64_t or_default(uint64_t value, uint64_t otherwise) {
-    return value != 0 ? value : otherwise;
-}
-
-/* The kernel compares the limit with all that the user runs, in other programs too. What runs on
- * the whole machine is at least that, so as many more as this can be started, and a fork bomb ends
- * somewhere. */
-static int limit_processes(const struct application *application, uint32_t processes) {
-    struct sysinfo machine;
-    if (sysinfo(&machine) < 0) {
-        return failed(application, "count what runs");
-    }
-    return set_limit(application, RLIMIT_NPROC,
-                     machine.procs + or_default(processes, SANDBOX_PROCESSES_DEFAULT),
-                     "limit the processes");
-}
-
 static int limit(struct application *application) {
-    const struct sandbox_limits *limits = &application->policy->limits;
+    struct sandbox_limits limits = application->policy->limits;
+    sandbox_fill_limits(&limits);
     int code = set_limit(application, RLIMIT_CORE, 0, "forbid cores");
     if (code == 0) {
-        code = set_limit(application, RLIMIT_AS,
-                         or_default(limits->memory_bytes, SANDBOX_MEMORY_DEFAULT),
-                         "limit the memory");
+        code = set_limit(application, RLIMIT_AS, limits.memory_bytes, "limit the memory");
     }
     if (code == 0) {
-        code = set_limit(application, RLIMIT_FSIZE,
-                         or_default(limits->file_size_bytes, SANDBOX_FILE_SIZE_DEFAULT),
+        code = set_limit(application, RLIMIT_FSIZE, limits.file_size_bytes,
                          "limit the size of files");
     }
     if (code == 0) {
-        code = set_limit(application, RLIMIT_NOFILE,
-                         or_default(limits->files, SANDBOX_FILES_DEFAULT), "limit the open files");
+        code = set_limit(application, RLIMIT_NOFILE, limits.files, "limit the open files");
     }
     if (code == 0 && application->policy->spawn) {
-        code = limit_processes(application, limits->processes);
+        /* The kernel compares the limit with all that the user runs, in other programs too. What
+         * runs on the whole machine is at least that, so as many more as this can be started, and a
+         * fork bomb ends somewhere. */
+        struct sysinfo machine;
+        code = sysinfo(&machine) < 0
+                       ? failed(application, "count what runs")
+                       : set_limit(application, RLIMIT_NPROC, machine.procs + limits.processes,
+                                   "limit the processes");
     }
     if (code < 0) {
         return code;

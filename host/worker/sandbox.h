@@ -66,6 +66,9 @@ struct sandbox_limits {
 #define SANDBOX_FILES_DEFAULT     64u
 #define SANDBOX_PROCESSES_DEFAULT 32u
 
+/** Put the defaults in place of 0. [any-thread] */
+void sandbox_fill_limits(struct sandbox_limits *limits);
+
 /** What is granted. All borrowed. Paths are absolute and real, as realpath() gives them when the
  * grant is made: a plugin that may write above a granted path could put a symbolic link in its
  * place, and be granted what that leads to at its next start. One that does not exist grants

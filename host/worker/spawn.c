@@ -1,3 +1,5 @@
+#include "worker/spawn.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -9,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sanitizer.h"
 #include "worker/child.h"
-#include "worker/crew-parts.h"
 
 /* -------------------------------------------------------------- environment */
 

@@ -1,43 +1,39 @@
-#include <string.h>
+#include "worker/tend.h"
 
 #include "base/error.h"
-#include "worker/crew-parts.h"
+#include "worker/exchange.h"
+#include "worker/worker.h"
 
-/* What the supervisor's thread does for a crew. It looks at all there is and does what is due, so
- * that who wants something of it need not say what. */
+/* It looks at all there is and does what is due, so that a caller that wants something of it need
+ * not say what. */
 
 /* Longest pause between two looks at a lane that lingers, whose tool tells nobody that it ended. */
 #define LINGER_PAUSE_NS_MAX (64u * (uint64_t)CLOCK_NS_PER_MS)
 
-static uint64_t after(uint64_t now_ns, uint32_t ms) {
-    return now_ns + (uint64_t)ms * CLOCK_NS_PER_MS;
-}
-
-static void note_due(struct crew *crew, uint64_t due_ns) {
-    if (due_ns != 0 && (crew->due_ns == 0 || due_ns < crew->due_ns)) {
-        crew->due_ns = due_ns;
-    }
-}
-
-/* ------------------------------------------------------------------ lingering */
-
-/* Called with the lock held, which it gives away for a moment: the lane and its worker stay, as
- * this thread alone takes them away. */
+/* Gives the lock away for a moment: the lane and its worker stay, as this thread alone takes them
+ * away. */
 static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns) {
     struct worker *worker = lane->worker;
     if (now_ns < lane->look_ns) {
         return;
     }
-    (void)pthread_mutex_unlock(&crew->lock);
+    lock_release(&crew->lock);
     enum lingering linger = exchange_linger(lane);
-    (void)pthread_mutex_lock(&crew->lock);
-    const char *tool = crew_tool_name(crew, lane->tool);
+    lock_take(&crew->lock);
     if (worker->state != WORKER_READY) {
         return;
     }
     if (linger == LINGER_OVER) {
         crew_offer(crew, lane);
-    } else if (linger == LINGER_NONSENSE) {
+        return;
+    }
+    const char *tool = "a tool";
+    for (uint32_t i = 0; i < crew->desc->tool_count; i++) {
+        if (crew->desc->tools[i].index == lane->tool) {
+            tool = crew->desc->tools[i].tool->name;
+        }
+    }
+    if (linger == LINGER_NONSENSE) {
         worker_kill(worker, END_NONSENSE,
                     "the worker of plugin '%s' sent nonsense instead of the end of '%s', and was "
                     "ended",
@@ -48,23 +44,12 @@ static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns
                     crew->id, tool, crew->limits.grace_ms,
                     lane->was_cancelled ? "it was cancelled" : "its deadline");
     } else {
-        lane->look_ns = now_ns + lane->pause_ns;
-        lane->look_ns = lane->look_ns < lane->until_ns ? lane->look_ns : lane->until_ns;
-        lane->pause_ns *= 2;
-        lane->pause_ns =
-                lane->pause_ns < LINGER_PAUSE_NS_MAX ? lane->pause_ns : LINGER_PAUSE_NS_MAX;
+        uint64_t look_ns = now_ns + lane->pause_ns;
+        uint64_t pause_ns = 2 * lane->pause_ns;
+        lane->look_ns = look_ns < lane->until_ns ? look_ns : lane->until_ns;
+        lane->pause_ns = pause_ns < LINGER_PAUSE_NS_MAX ? pause_ns : LINGER_PAUSE_NS_MAX;
     }
 }
-
-static void tend_lanes(struct crew *crew, struct worker *worker, uint64_t now_ns) {
-    for (unsigned i = 0; i < CREW_LANES_MAX && worker->state == WORKER_READY; i++) {
-        if (worker->lanes[i].state == LANE_LINGERING) {
-            tend_lingering(crew, &worker->lanes[i], now_ns);
-        }
-    }
-}
-
-/* -------------------------------------------------------------------- workers */
 
 /* No call is in it, and none is on its way. */
 static bool is_free(const struct worker *worker) {
@@ -77,24 +62,9 @@ static bool is_free(const struct worker *worker) {
     return true;
 }
 
-static void tend_ready(struct crew *crew, struct worker *worker, uint64_t now_ns) {
-    tend_lanes(crew, worker, now_ns);
-    if (worker->state != WORKER_READY || now_ns < worker->idle_at_ns) {
-        return;
-    }
-    if (worker->is_used || !is_free(worker)) {
-        worker->is_used = false;
-        worker->idle_at_ns = after(now_ns, crew->limits.idle_ms);
-    } else {
-        worker_dismiss(worker, now_ns);
-    }
-}
-
 static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_ns) {
     bool is_late = worker->until_ns != 0 && now_ns >= worker->until_ns;
-    if (worker->state == WORKER_READY) {
-        tend_ready(crew, worker, now_ns);
-    } else if (worker->state == WORKER_STARTING && is_late) {
+    if (worker->state == WORKER_STARTING && is_late) {
         worker_kill(worker, END_KILLED,
                     "plugin '%s' was not loaded and open within %u ms; its worker was ended",
                     crew->id, crew->limits.start_ms);
@@ -103,6 +73,19 @@ static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_n
                     "a worker of plugin '%s' did not end within %u ms of being asked to, and was "
                     "killed",
                     crew->id, crew->limits.close_ms);
+    }
+    for (unsigned i = 0; i < CREW_LANES_MAX && worker->state == WORKER_READY; i++) {
+        if (worker->lanes[i].state == LANE_LINGERING) {
+            tend_lingering(crew, &worker->lanes[i], now_ns);
+        }
+    }
+    if (worker->state == WORKER_READY && now_ns >= worker->idle_at_ns) {
+        if (worker->is_used || !is_free(worker)) {
+            worker->is_used = false;
+            worker->idle_at_ns = now_ns + (uint64_t)crew->limits.idle_ms * CLOCK_NS_PER_MS;
+        } else {
+            worker_dismiss(worker, now_ns);
+        }
     }
     uint64_t output_ns = output_due(&worker->output);
     if (output_ns != 0 && now_ns >= output_ns) {
@@ -143,21 +126,16 @@ static void fail_hopeless(struct crew *crew, uint64_t now_ns) {
     crew_fail_line(crew, &err, ends_before_start);
 }
 
-/* Lanes that are being made, whoever gets them. */
-static uint32_t lanes_begun(const struct crew *crew) {
-    uint32_t count = 0;
+/* For calls in line that no lane is being made for, whoever gets it. */
+static void open_lanes(struct crew *crew) {
+    uint32_t begun = 0;
     for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         if (worker->state == WORKER_STARTING) {
-            count += worker->lanes_max;
+            begun += worker->lanes_max;
         } else if (worker->state == WORKER_READY && worker->lanes[0].state == LANE_STARTING) {
-            count++;
+            begun++;
         }
     }
-    return count;
-}
-
-static void open_lanes(struct crew *crew) {
-    uint32_t begun = lanes_begun(crew);
     for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         if (crew->waiting > begun && worker->state == WORKER_READY &&
             worker->lanes[0].state == LANE_OPENER) {
@@ -167,27 +145,19 @@ static void open_lanes(struct crew *crew) {
     }
 }
 
-/* Whether a worker that failed is still to be buried: only then is it known how long to wait. */
-static bool is_verdict_open(const struct crew *crew) {
-    for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
-        if (worker->end == END_NONSENSE || (worker->end == END_KILLED && worker->was_starting)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* How many workers to start now. */
 static uint32_t count_starts(const struct crew *crew, uint64_t now_ns) {
-    if (is_verdict_open(crew)) {
-        return 0;
+    /* While a worker that failed is still to be buried, it is not known how long to wait. */
+    for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        if (worker->end == END_NONSENSE || (worker->end == END_KILLED && worker->was_starting)) {
+            return 0;
+        }
     }
-    uint32_t lanes = crew->is_shared ? CREW_LANES_MAX : 1;
     uint32_t coming = crew_lanes_coming(crew);
     uint32_t count = 0;
     while (now_ns >= crew->start_after_ns && crew->waiting > coming &&
            crew->live + count < crew->limits.workers_max) {
-        coming += lanes;
+        coming += crew->is_shared ? CREW_LANES_MAX : 1;
         count++;
     }
     return count;
@@ -195,25 +165,23 @@ static uint32_t count_starts(const struct crew *crew, uint64_t now_ns) {
 
 /* ------------------------------------------------------------------------ due */
 
-static void note_worker_due(struct crew *crew, const struct worker *worker) {
-    note_due(crew, output_due(&worker->output));
-    if (worker->state != WORKER_READY) {
-        note_due(crew, worker->until_ns);
-        return;
-    }
-    note_due(crew, worker->idle_at_ns);
-    for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
-        if (worker->lanes[i].state == LANE_LINGERING) {
-            note_due(crew, worker->lanes[i].look_ns);
-        }
+static void note_due(struct crew *crew, uint64_t due_ns) {
+    if (due_ns != 0 && (crew->due_ns == 0 || due_ns < crew->due_ns)) {
+        crew->due_ns = due_ns;
     }
 }
 
-/* Caller holds the lock. */
 static void find_due(struct crew *crew, uint64_t now_ns) {
     crew->due_ns = 0;
     for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
-        note_worker_due(crew, worker);
+        bool is_ready = worker->state == WORKER_READY;
+        note_due(crew, output_due(&worker->output));
+        note_due(crew, is_ready ? worker->idle_at_ns : worker->until_ns);
+        for (unsigned i = 0; is_ready && i < CREW_LANES_MAX; i++) {
+            if (worker->lanes[i].state == LANE_LINGERING) {
+                note_due(crew, worker->lanes[i].look_ns);
+            }
+        }
     }
     if (crew->waiting > 0 && crew->start_after_ns > now_ns) {
         note_due(crew, crew->start_after_ns);
@@ -222,7 +190,7 @@ static void find_due(struct crew *crew, uint64_t now_ns) {
 
 bool crew_tend(struct crew *crew, uint64_t now_ns) {
     uint32_t starts = 0;
-    (void)pthread_mutex_lock(&crew->lock);
+    lock_take(&crew->lock);
     for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         tend_worker(crew, worker, now_ns);
     }
@@ -234,13 +202,12 @@ bool crew_tend(struct crew *crew, uint64_t now_ns) {
         open_lanes(crew);
         starts = count_starts(crew, now_ns);
     }
-    (void)pthread_mutex_unlock(&crew->lock);
+    lock_release(&crew->lock);
     for (; starts > 0; starts--) {
         worker_start(crew, now_ns);
     }
-    (void)pthread_mutex_lock(&crew->lock);
+    LOCK_SCOPE(&crew->lock);
     find_due(crew, now_ns);
-    bool goes_on = !crew->is_left || crew->workers != NULL;
-    (void)pthread_mutex_unlock(&crew->lock);
-    return goes_on;
+    crew_check_locked(crew);
+    return !crew->is_left || crew->workers != NULL;
 }

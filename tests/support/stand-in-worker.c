@@ -136,7 +136,7 @@ static void spawn_forever(struct channel *channel) {
 
 static void send_nonsense(struct channel *channel, const char *which) {
     if (strcmp(which, "frame") == 0) {
-        (void)send_plain(channel, FRAME_READY);
+        send_plain(channel, FRAME_READY);
     } else if (strcmp(which, "json") == 0) {
         reply(channel, "{", NULL);
     } else if (strcmp(which, "lines") == 0) {
@@ -253,7 +253,7 @@ static void open_lane(struct channel *channel) {
         give_up();
     }
     (void)pthread_detach(thread);
-    (void)send_plain(channel, FRAME_READY);
+    send_plain(channel, FRAME_READY);
     ring();
 }
 
@@ -299,7 +299,7 @@ static void begin(struct channel *channel, const char *how) {
         ring();
         receive_type(channel, FRAME_GO_ON);
     }
-    (void)send_plain(channel, FRAME_READY);
+    send_plain(channel, FRAME_READY);
     ring();
 }
 

@@ -667,7 +667,7 @@ static void too_much_cpu_time(void **state) {
 
 static void nonsense(void **state) {
     (void)state;
-    static const char *const kinds[][2] = {{"frame", "a frame that is none of a call's"},
+    static const char *const kinds[][2] = {{"frame", "a frame that is not expected during a call"},
                                            {"json", "a result that is no JSON"},
                                            {"lines", "a result of several lines"},
                                            {"open string", "a result that is no JSON"},

@@ -54,9 +54,9 @@ static struct frame_in arrive(struct channel *at, enum frame_type type) {
 
 /* The turn is the worker's. */
 static void give_turn(void) {
-    assert_true(send_plain(host, FRAME_GO_ON));
+    send_plain(host, FRAME_GO_ON);
     struct frame_in frame = arrive(worker, FRAME_GO_ON);
-    assert_true(read_plain(&frame));
+    assert_int_equal(frame.size, 0);
 }
 
 static bool read_any(const struct frame_in *frame) {
@@ -82,7 +82,7 @@ static bool read_any(const struct frame_in *frame) {
     case FRAME_QUESTION: return read_question(frame, &ret.question);
     case FRAME_ANSWER: return read_answer(frame, &ret.answer);
     case FRAME_DESCRIBE: return read_number(frame, &ret.number);
-    default: return read_plain(frame);
+    default: return frame->size == 0;
     }
 }
 
@@ -460,7 +460,7 @@ static void numbers_and_nothing_there_and_back(void **state) {
     assert_true(number == UINT64_MAX - 1);
     check_every_size(&frame);
     give_turn();
-    assert_true(send_plain(worker, FRAME_READY));
+    send_plain(worker, FRAME_READY);
     frame = arrive(host, FRAME_READY);
     check_every_size(&frame);
 }

@@ -1,0 +1,291 @@
+#include "worker/crew-parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* Invariants, all under crew->lock; crew_check_locked() asserts them:
+ *
+ *  (1) `idle` holds exactly the IDLE lanes, each of a READY worker. Where calls wait in line it is
+ *      empty: a lane that becomes free goes to the first of them.
+ *  (2) A lane is BUSY from the moment it is taken or given to a waiter until crew_run() gives it
+ *      back, and holds a reference on its worker for so long.
+ *  (3) A waiter is in line, or has a lane, or has failed; whoever takes it out of the line sets one
+ *      of the two others. It lives on its caller's stack: nobody touches it after that but for its
+ *      condition, signalled with the lock held.
+ *  (4) call->lane and call->waiter are set only while they may be interrupted.
+ *  (5) A call that can be helped by nothing that happens before its deadline does not wait.
+ *  (6) `live`, `starting`, `waiting` and `busy` are what their lists say. */
+
+bool supervisor_is_stopping(const struct supervisor *supervisor) {
+    return atomic_load_explicit(&supervisor->is_stopping, memory_order_acquire);
+}
+
+void supervisor_wake(struct supervisor *supervisor) {
+    const uint64_t one = 1;
+    ssize_t written = write(supervisor->event_fd, &one, sizeof one);
+    (void)written; /* it fails only when the thread is to be woken anyway */
+}
+
+void crew_attend(struct crew *crew) {
+    LOCK_ASSERT_HELD(&crew->lock);
+    if (crew->supervisor != NULL && !atomic_exchange(&crew->wants_attention, true)) {
+        supervisor_wake(crew->supervisor);
+    }
+}
+
+/* ------------------------------------------------------------------- states */
+
+#define BIT(state) (1u << (state))
+
+void lane_move(struct lane *lane, enum lane_state state) {
+    static const unsigned next[] = {
+            [LANE_NONE] = BIT(LANE_STARTING) | BIT(LANE_IDLE) | BIT(LANE_BUSY),
+            [LANE_STARTING] = BIT(LANE_OPENER) | BIT(LANE_IDLE) | BIT(LANE_BUSY),
+            [LANE_OPENER] = BIT(LANE_STARTING) | BIT(LANE_IDLE) | BIT(LANE_BUSY),
+            [LANE_IDLE] = BIT(LANE_BUSY),
+            [LANE_BUSY] = BIT(LANE_BUSY) | BIT(LANE_IDLE) | BIT(LANE_LINGERING),
+            [LANE_LINGERING] = BIT(LANE_BUSY) | BIT(LANE_IDLE),
+    };
+    assert(state == LANE_NONE || (next[lane->state] & BIT(state)) != 0);
+    (void)next;
+    lane->state = state;
+}
+
+void worker_move(struct worker *worker, enum worker_state state) {
+    static const unsigned next[] = {
+            [WORKER_NEW] = BIT(WORKER_STARTING),
+            [WORKER_STARTING] = BIT(WORKER_READY) | BIT(WORKER_ENDING) | BIT(WORKER_GONE),
+            [WORKER_READY] = BIT(WORKER_ENDING) | BIT(WORKER_GONE),
+            [WORKER_ENDING] = BIT(WORKER_ENDING) | BIT(WORKER_GONE),
+            [WORKER_GONE] = 0,
+    };
+    struct crew *crew = worker->crew;
+    OBJECT_CHECK(worker, WORKER_MAGIC);
+    LOCK_ASSERT_HELD(&crew->lock);
+    assert((next[worker->state] & BIT(state)) != 0);
+    (void)next;
+    crew->starting += state == WORKER_STARTING;
+    crew->starting -= worker->state == WORKER_STARTING;
+    crew->live += state == WORKER_STARTING;
+    crew->live -= state >= WORKER_ENDING && worker->state < WORKER_ENDING;
+    worker->state = state;
+    for (struct lane **at = &crew->idle; state >= WORKER_ENDING && *at != NULL;) {
+        if ((*at)->worker == worker) {
+            lane_move(*at, LANE_NONE);
+            *at = (*at)->next_idle;
+        } else {
+            at = &(*at)->next_idle;
+        }
+    }
+}
+
+/* --------------------------------------------------------------------- lanes */
+
+static void occupy(struct crew *crew, struct lane *lane, struct crew_call *call) {
+    lane_move(lane, LANE_BUSY);
+    lane->call = call;
+    lane->tool = call->tool;
+    lane->worker->is_used = true;
+    lane->worker->refs++;
+    crew->busy++;
+    call->lane = lane;
+}
+
+bool crew_take_idle(struct crew *crew, struct crew_call *call) {
+    struct lane *lane = crew->idle;
+    if (lane == NULL) {
+        return false;
+    }
+    crew->idle = lane->next_idle;
+    occupy(crew, lane, call);
+    return true;
+}
+
+static void leave_line(struct crew *crew, struct waiter *waiter) {
+    *(waiter->prev != NULL ? &waiter->prev->next : &crew->first) = waiter->next;
+    *(waiter->next != NULL ? &waiter->next->prev : &crew->last) = waiter->prev;
+    waiter->call->waiter = NULL;
+    crew->waiting--;
+}
+
+void crew_offer(struct crew *crew, struct lane *lane) {
+    LOCK_ASSERT_HELD(&crew->lock);
+    struct waiter *waiter = crew->first;
+    if (waiter == NULL) {
+        lane_move(lane, LANE_IDLE);
+        lane->next_idle = crew->idle;
+        crew->idle = lane;
+        return;
+    }
+    leave_line(crew, waiter);
+    waiter->lane = lane;
+    occupy(crew, lane, waiter->call);
+    (void)pthread_cond_signal(&waiter->changed);
+}
+
+void crew_fail_line(struct crew *crew, const struct toolrack_error *err,
+                    bool (*is_meant)(const struct crew *crew, const struct crew_call *call)) {
+    LOCK_ASSERT_HELD(&crew->lock);
+    struct waiter *next = NULL;
+    for (struct waiter *waiter = crew->first; waiter != NULL; waiter = next) {
+        next = waiter->next;
+        if (is_meant == NULL || is_meant(crew, waiter->call)) {
+            leave_line(crew, waiter);
+            waiter->is_failed = true;
+            waiter->error = *err;
+            (void)pthread_cond_signal(&waiter->changed);
+        }
+    }
+}
+
+uint32_t crew_lanes_coming(const struct crew *crew) {
+    uint32_t count = 0;
+    for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        enum lane_state first = worker->lanes[0].state;
+        if (worker->state == WORKER_STARTING) {
+            count += worker->lanes_max;
+        } else if (worker->state == WORKER_READY && crew->is_shared &&
+                   (first == LANE_OPENER || first == LANE_STARTING)) {
+            count += worker->lanes_max - worker->lane_count + 1;
+        }
+    }
+    return count;
+}
+
+/* Whether the supervisor could do something for the line. It looks at back-offs as well. */
+static bool is_help_needed(const struct crew *crew) {
+    bool is = crew->live < crew->limits.workers_max && crew->waiting > crew_lanes_coming(crew);
+    for (const struct worker *worker = crew->workers; !is && worker != NULL;
+         worker = worker->next) {
+        is = worker->state == WORKER_READY && worker->lanes[0].state == LANE_OPENER;
+    }
+    return is;
+}
+
+int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack_error *err) {
+    const struct timespec until = clock_timespec(call->deadline_ns);
+    struct waiter waiter = {.call = call, .prev = crew->last};
+    clock_cond_init(&waiter.changed);
+    *(crew->last != NULL ? &crew->last->next : &crew->first) = &waiter;
+    crew->last = &waiter;
+    call->waiter = &waiter;
+    crew->waiting++;
+    if (is_help_needed(crew)) {
+        crew_attend(crew);
+    }
+    bool is_in_time = true;
+    while (waiter.lane == NULL && !waiter.is_failed && is_in_time &&
+           !atomic_load(&call->interrupted)) {
+        if (call->deadline_ns == 0) {
+            lock_wait(&crew->lock, &waiter.changed);
+        } else {
+            is_in_time = lock_wait_until(&crew->lock, &waiter.changed, &until);
+        }
+    }
+    (void)pthread_cond_destroy(&waiter.changed);
+    if (waiter.is_failed) {
+        *err = waiter.error;
+        return err->code;
+    }
+    if (waiter.lane != NULL) {
+        return 0;
+    }
+    leave_line(crew, &waiter);
+    if (atomic_load(&call->interrupted)) {
+        return call_cancelled_error(call, err);
+    }
+    char words[160];
+    if (crew->live == 0) {
+        (void)snprintf(words, sizeof words,
+                       "; it had not begun: no worker of plugin '%s' could be started yet",
+                       crew->id);
+    } else if (crew->live == crew->starting) {
+        (void)snprintf(words, sizeof words,
+                       "; it had not begun: plugin '%s' was still being loaded", crew->id);
+    } else {
+        (void)snprintf(words, sizeof words,
+                       "; it had not begun: all workers of plugin '%s' were busy (%u)", crew->id,
+                       crew->live);
+    }
+    return call_late_error(call, words, err);
+}
+
+/* ------------------------------------------------------------------- errors */
+
+int crew_quarantine_error(const struct crew *crew, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                     "plugin '%s' is in quarantine until it is released: %s", crew->id,
+                     crew->reason);
+}
+
+bool call_is_late(const struct crew_call *call) {
+    return call->deadline_ns != 0 && clock_now_ns() >= call->deadline_ns;
+}
+
+int call_late_error(const struct crew_call *call, const char *why, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_TIMEOUT, "Tool '%s' did not finish within its deadline%s",
+                     call->tool_name, why);
+}
+
+int call_cancelled_error(const struct crew_call *call, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_CANCELLED, "the call of '%s' was cancelled", call->tool_name);
+}
+
+/* ----------------------------------------------------------- memory and checks */
+
+void crew_free(struct crew *crew) {
+    OBJECT_WIPE(crew, CREW_MAGIC);
+    arena_finish(&crew->arena);
+    lock_finish(&crew->lock);
+    free(crew);
+}
+
+void crew_check_locked(struct crew *crew) {
+#ifndef NDEBUG
+    OBJECT_CHECK(crew, CREW_MAGIC);
+    LOCK_ASSERT_HELD(&crew->lock);
+    uint32_t idle = 0;
+    for (const struct lane *lane = crew->idle; lane != NULL; lane = lane->next_idle, idle++) {
+        assert(lane->state == LANE_IDLE && lane->worker->state == WORKER_READY);
+    }
+    assert(idle == 0 || crew->waiting == 0);
+    uint32_t waiting = 0;
+    const struct waiter *last = NULL;
+    for (const struct waiter *waiter = crew->first; waiter != NULL; waiter = waiter->next) {
+        assert(waiter->prev == last && waiter->lane == NULL && !waiter->is_failed);
+        assert(waiter->call->waiter == waiter && waiter->call->lane == NULL);
+        last = waiter;
+        waiting++;
+    }
+    assert(last == crew->last && waiting == crew->waiting);
+    uint32_t live = 0;
+    uint32_t starting = 0;
+    uint32_t busy = 0;
+    for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        assert(worker->magic == WORKER_MAGIC && worker->crew == crew);
+        assert(worker->state != WORKER_NEW && worker->state != WORKER_GONE);
+        assert(worker->lane_count <= worker->lanes_max && worker->lanes_max <= CREW_LANES_MAX);
+        uint32_t busy_here = 0;
+        for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
+            const struct lane *lane = &worker->lanes[i];
+            assert(lane->worker == worker);
+            assert((lane->call != NULL) == (lane->state == LANE_BUSY));
+            assert(lane->call == NULL || lane->call->lane == lane);
+            assert(lane->state != LANE_OPENER || i == 0);
+            idle -= lane->state == LANE_IDLE;
+            busy_here += lane->state == LANE_BUSY;
+        }
+        assert(worker->refs == busy_here + 1);
+        busy += busy_here;
+        starting += worker->state == WORKER_STARTING;
+        live += worker->state < WORKER_ENDING;
+    }
+    assert(idle == 0 && live == crew->live && starting == crew->starting);
+    assert(busy <= crew->busy); /* the others are of workers that are gone */
+#else
+    (void)crew;
+#endif
+}

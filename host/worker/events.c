@@ -1,0 +1,48 @@
+#include "worker/events.h"
+
+#include <sys/epoll.h>
+
+_Static_assert(_Alignof(struct worker) > EVENT_SOURCE_MASK, "the low bits of the address are free");
+_Static_assert(EVENT_STREAM + STREAM_COUNT - 1 <= EVENT_SOURCE_MASK, "a source fits into them");
+
+bool events_add_fd(struct supervisor *supervisor, int fd, uint64_t source) {
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = source};
+    return epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void events_remove_fd(struct supervisor *supervisor, int fd) {
+    if (fd >= 0) {
+        (void)epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    }
+}
+
+bool events_add(struct supervisor *supervisor, struct worker *worker) {
+    uintptr_t name = (uintptr_t)worker;
+    bool done = events_add_fd(supervisor, worker->process.pidfd, name | EVENT_DEATH);
+    for (unsigned i = 0; done && i < STREAM_COUNT; i++) {
+        done = events_add_fd(supervisor, worker->output.streams[i].fd, name | (EVENT_STREAM + i));
+    }
+    if (done) {
+        events_listen(supervisor, worker, true);
+        done = worker->is_listening;
+    }
+    return done;
+}
+
+void events_listen(struct supervisor *supervisor, struct worker *worker, bool listens) {
+    if (listens && !worker->is_listening) {
+        worker->is_listening =
+                events_add_fd(supervisor, worker->process.socket, (uintptr_t)worker | EVENT_SOCKET);
+    } else if (!listens && worker->is_listening) {
+        events_remove_fd(supervisor, worker->process.socket);
+        worker->is_listening = false;
+    }
+}
+
+void events_remove(struct supervisor *supervisor, struct worker *worker) {
+    events_listen(supervisor, worker, false);
+    events_remove_fd(supervisor, worker->process.pidfd);
+    for (unsigned i = 0; i < STREAM_COUNT; i++) {
+        events_remove_fd(supervisor, worker->output.streams[i].fd);
+    }
+}
