@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "failing-malloc.h"
+#include "patience.h"
 #include "worker/channel.h"
 #include "worker/handover.h"
 
@@ -396,9 +397,7 @@ static void want_of_memory_is_told(void **state) {
 
 /* Wait, on the words that both see, until a side sleeps. */
 static void await_sleep(struct handover_side *side) {
-    while (atomic_load(&side->sleeps) == 0) {
-        (void)sched_yield();
-    }
+    AWAIT(atomic_load(&side->sleeps) != 0);
 }
 
 static void late_is_not_lost(void **state) {
@@ -465,9 +464,7 @@ static void each_interrupt_ends_a_wait(void **state) {
             await_sleep(&control->host); /* or at any other moment */
         }
         channel_interrupt(host);
-        while (atomic_load(&waiter.got[CHANNEL_INTERRUPTED]) <= i) {
-            (void)sched_yield();
-        }
+        AWAIT(atomic_load(&waiter.got[CHANNEL_INTERRUPTED]) > i);
     }
     /* A wake-up that was lost would have taken a slice. */
     assert_true(clock_now_ns() - start_ns < INTERRUPT_NS);
@@ -670,10 +667,8 @@ static void a_swallowed_wake_up_delays_no_more_than_a_slice(void **state) {
     channel_send(host, FRAME_CALL, 0);
     assert_int_equal(pthread_create(&thread, NULL, wait_on, &waiter), 0);
     /* Until it is asleep in the kernel, there is nobody to move. */
-    while (syscall(SYS_futex, &control->worker.number, FUTEX_REQUEUE, 0, INT_MAX,
-                   &control->worker.cpu, 0) != 1) {
-        (void)sched_yield();
-    }
+    AWAIT(syscall(SYS_futex, &control->worker.number, FUTEX_REQUEUE, 0, INT_MAX,
+                  &control->worker.cpu, 0) == 1);
     channel_abandon(host);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(atomic_load(&waiter.got[CHANNEL_GONE]), 1);

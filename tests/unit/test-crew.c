@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "failing-malloc.h"
+#include "patience.h"
 #include "run/run.h"
 #include "toolrack/plugin.h"
 #include "worker/channel.h"
@@ -149,18 +150,30 @@ static unsigned read_count(const unsigned *count) {
 
 static void wait_until_told(const unsigned *count, unsigned times) {
     (void)pthread_mutex_lock(&told.lock);
-    while (*count < times) {
-        (void)pthread_cond_wait(&told.changed, &told.lock);
+    const struct timespec end = patience_end();
+    int late = 0;
+    while (*count < times && late == 0) {
+        late = pthread_cond_timedwait(&told.changed, &told.lock, &end);
     }
+    unsigned told_times = *count;
     (void)pthread_mutex_unlock(&told.lock);
+    if (told_times < times) {
+        fail_msg("told %u times of %u within %d s", told_times, times, PATIENCE_S);
+    }
 }
 
 static void wait_until_logged(const char *text) {
     (void)pthread_mutex_lock(&told.lock);
-    while (strstr(told.logged, text) == NULL) {
-        (void)pthread_cond_wait(&told.changed, &told.lock);
+    const struct timespec end = patience_end();
+    int late = 0;
+    while (strstr(told.logged, text) == NULL && late == 0) {
+        late = pthread_cond_timedwait(&told.changed, &told.lock, &end);
     }
+    bool was_logged = strstr(told.logged, text) != NULL;
     (void)pthread_mutex_unlock(&told.lock);
+    if (!was_logged) {
+        fail_msg("'%s' was not logged within %d s", text, PATIENCE_S);
+    }
 }
 
 /* A supervisor with one crew. */
@@ -227,9 +240,8 @@ static void close_stage(struct stage *stage) {
     supervisor_destroy(stage->supervisor);
     assert_int_equal(read_count(&told.gone), 1);
     assert_int_equal(count_entries("/proc/self/fd"), stage->descriptors);
-    while (count_entries("/proc/self/task") != stage->threads) {
-        (void)sched_yield(); /* one that was joined may take a moment to go */
-    }
+    /* A thread that was joined may take a moment to go. */
+    AWAIT(count_entries("/proc/self/task") == stage->threads);
     expect_no_children();
     descriptor_unref(stage->desc);
     (void)rmdir(stage->folder);
@@ -352,18 +364,21 @@ static void expect_works(struct crew *crew) {
 
 static struct crew_status status_of(struct crew *crew) {
     struct crew_status status;
+    crew_check(crew);
     crew_status(crew, &status);
     return status;
 }
 
 /* Wait for what no callback tells. */
 static void wait_for(struct crew *crew, uint32_t workers, uint32_t busy, uint32_t waiting) {
-    for (;;) {
-        struct crew_status status = status_of(crew);
-        if (status.workers == workers && status.busy == busy && status.waiting == waiting) {
-            return;
+    uint64_t since = 0;
+    struct crew_status status = status_of(crew);
+    while (status.workers != workers || status.busy != busy || status.waiting != waiting) {
+        if (!patience_yield(&since)) {
+            fail_msg("%u workers, %u busy, %u waiting; not %u, %u, %u within %d s", status.workers,
+                     status.busy, status.waiting, workers, busy, waiting, PATIENCE_S);
         }
-        (void)sched_yield();
+        status = status_of(crew);
     }
 }
 
@@ -883,9 +898,7 @@ static void expect_children_to_end(void) {
     assert_true(is_alive(pid));
     outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"exit\"}");
     expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "exit status");
-    while (is_alive(pid)) { /* somebody else's to reap; killed it is already */
-        (void)sched_yield();
-    }
+    AWAIT(!is_alive(pid)); /* somebody else's to reap; killed it is already */
     close_stage(&stage);
     assert_int_equal(read_count(&told.crashed), 1);
 }
@@ -918,8 +931,11 @@ static _Noreturn void be_a_host_that_dies(void) {
     if (fork() != 0) {
         _exit(EXIT_SUCCESS);
     }
+    uint64_t since = 0;
     while (getppid() == host) {
-        (void)sched_yield();
+        if (!patience_yield(&since)) {
+            _exit(EXIT_FAILURE);
+        }
     }
     (void)dup2(pair[1], WORKER_SOCKET);
     closefrom(WORKER_SOCKET + 1);
@@ -995,8 +1011,12 @@ static struct {
 static void *call_again_and_again(void *number) {
     unsigned base = (unsigned)(uintptr_t)number * CHAOS_CALLS;
     for (unsigned i = 0; i < CHAOS_CALLS; i++) {
+        uint64_t since = 0;
         while (atomic_load(&chaos.done) >= atomic_load(&chaos.allowed)) {
-            (void)sched_yield();
+            if (!patience_yield(&since)) {
+                atomic_fetch_add(&chaos.wrong, 1);
+                return NULL;
+            }
         }
         char arguments[40];
         (void)snprintf(arguments, sizeof arguments, "{\"n\":%u}", base + i);

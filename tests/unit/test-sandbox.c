@@ -37,6 +37,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "patience.h"
 #include "worker/sandbox-kernel.h"
 #include "worker/sandbox.h"
 
@@ -528,8 +529,8 @@ static void see_signal(int number) {
 }
 
 static void *wait_for_signals(void *gate) {
-    while (signals_seen < 3) {
-        (void)sched_yield();
+    uint64_t since = 0;
+    while (signals_seen < 3 && patience_yield(&since)) {
     }
     return gate;
 }
@@ -540,6 +541,7 @@ ATTEMPT(signal_oneself) {
     MUST(raise(SIGUSR1) == 0 && kill(getpid(), SIGUSR1) == 0);
     MUST(pthread_create(&thread, NULL, wait_for_signals, NULL) == 0);
     MUST(pthread_kill(thread, SIGUSR1) == 0 && pthread_join(thread, NULL) == 0);
+    MUST(signals_seen == 3);
     return 0;
 }
 

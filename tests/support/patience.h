@@ -1,0 +1,40 @@
+/* patience.h - waits in tests, each with a limit: a test that waits for ever says nothing. */
+#pragma once
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* Far more than anything takes on a machine that does much else, and less than a test may take. */
+#define PATIENCE_S 25
+
+/** A moment of CLOCK_REALTIME, for pthread_cond_timedwait(). */
+static inline struct timespec patience_end(void) {
+    struct timespec end;
+    (void)clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += PATIENCE_S;
+    return end;
+}
+
+/** Let others run. False: that was done for PATIENCE_S now; `since` is 0 before the first time. For
+ * threads and processes of a test, which cannot fail by themselves. */
+static inline bool patience_yield(uint64_t *since) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t now_s = (uint64_t)now.tv_sec + 1;
+    *since = *since == 0 ? now_s : *since;
+    (void)sched_yield();
+    return now_s - *since <= PATIENCE_S;
+}
+
+/** Wait until the condition holds; the test fails when it does not. */
+#define AWAIT(condition)                                                         \
+    do {                                                                         \
+        uint64_t awaited_since = 0;                                              \
+        while (!(condition)) {                                                   \
+            if (!patience_yield(&awaited_since)) {                               \
+                fail_msg("%s does not hold after %d s", #condition, PATIENCE_S); \
+            }                                                                    \
+        }                                                                        \
+    } while (0)
