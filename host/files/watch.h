@@ -9,10 +9,10 @@
  * watch_next_ns(), and then calls watch_read().
  *
  * A folder may be missing, or be reached by links: whatever stands on the way to it is watched for
- * being made, removed and exchanged. The same is done for files that are links, and a file with
- * several names (hard links) is watched by itself as well, for it may be written to under another.
- * What is not seen: writing through a mapping after the file was closed, what another machine does
- * on a network file system, and a second name that was given to a file after it was last told. */
+ * being made, removed and exchanged. The same is done for files that are symbolic links: a release
+ * is often switched by exchanging a link, `current`, that lies on the way to them.
+ * What is not seen: writing to a file under another name of it (a hard link), writing through a
+ * mapping after the file was closed, and what another machine does on a network file system. */
 #pragma once
 
 #include <stddef.h>
@@ -35,10 +35,6 @@ struct watch;
 
 /* Files that are changing at one time. With more, their folders are scanned instead. */
 #define WATCH_PENDING_MAX 4096u
-
-/* Links and files with several names that are followed, over all folders; of the rest a change
- * behind their name is not seen. */
-#define WATCH_FOLLOWED_MAX 4096u
 
 /** watch_next_ns(): nothing is waited for. */
 #define WATCH_NEVER UINT64_MAX

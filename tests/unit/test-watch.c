@@ -492,16 +492,6 @@ static void links_in_a_circle_are_borne(void **state) {
     assert_int_equal(watch_next_ns(watch), WATCH_NEVER);
 }
 
-static void writing_under_another_name_is_seen(void **state) {
-    struct place *place = *state;
-    put(at(place, "other"), "text");
-    AUTO_WATCH watch = watch_of(place->plugins);
-    assert_int_equal(link(at(place, "other"), at(place, "plugins/a.so")), 0);
-    assert_settles(place, watch, WATCH_CHANGED, at(place, "plugins/a.so"));
-    write_file(at(place, "other"), 0, "else");
-    assert_settles(place, watch, WATCH_CHANGED, at(place, "plugins/a.so"));
-}
-
 /* -------------------------------------------------------------------- folders */
 
 static void a_missing_folder_is_waited_for(void **state) {
@@ -733,7 +723,6 @@ int main(void) {
             TEST(the_target_of_a_link_is_watched),
             TEST(a_link_on_the_way_to_a_target_is_watched),
             TEST(links_in_a_circle_are_borne),
-            TEST(writing_under_another_name_is_seen),
             TEST(a_missing_folder_is_waited_for),
             TEST(a_folder_may_go_and_come_back),
             TEST(a_folder_that_is_a_link_may_be_swapped),
