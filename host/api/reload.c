@@ -578,7 +578,7 @@ int reload_list_folder(struct toolrack *host, const struct scan_folder *asked,
     arena_init(&arena, NULL, 0);
     int why = folder_init(&folder, asked->path);
     if (why == 0) {
-        why = folder_list(&folder, asked->path, SCAN_FILES_MAX, &arena);
+        why = folder_list(&folder, asked->path, FOLDER_FILES_MAX, &arena);
     }
     int code = visit_listed(host, asked, &folder, round, visit, user, err);
     visit_others(host, asked, round, visit, user);

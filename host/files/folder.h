@@ -7,6 +7,9 @@
 
 #include "base/arena.h"
 
+/* Most files taken from one folder; of more, the first ones by name stay. */
+#define FOLDER_FILES_MAX 65536u
+
 struct folder {
     DIR *dir;
     uint64_t device;
@@ -15,7 +18,7 @@ struct folder {
     size_t count;
     size_t room;
     size_t prefix_length; /* of folder and slash in a path */
-    bool cut;             /* there are more than count_max; those that come last are missing */
+    bool cut;             /* there are more than count_max; the last ones are missing */
 };
 
 /** Open it. Undone by folder_finish(), in every case.

@@ -351,14 +351,14 @@ LAST_MEMBER(struct cache_folder, file_count);
 static void pack_folder(struct pack *pack, void *record) {
     struct cache_folder *folder = record;
     folder->path = needed_string(pack, folder->path);
-    folder->files = run(pack, folder->files, folder->file_count, SCAN_FILES_MAX,
+    folder->files = run(pack, folder->files, folder->file_count, FOLDER_FILES_MAX,
                         sizeof *folder->files, pack_file);
 }
 
 LAST_MEMBER(struct cache_index, folder_count);
 static void pack_index(struct pack *pack, void *record) {
     struct cache_index *index = record;
-    index->folders = run(pack, index->folders, index->folder_count, SCAN_CACHED_FOLDERS_MAX,
+    index->folders = run(pack, index->folders, index->folder_count, CACHE_FOLDERS_MAX,
                          sizeof *index->folders, pack_folder);
 }
 

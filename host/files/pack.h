@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "files/scan.h"
+#include "files/folder.h"
 #include "plugin/descriptor.h"
+#include "plugin/identity.h"
 
 /** What is known of one file. All it leads to is borrowed from its maker. */
 struct cache_file {
@@ -30,6 +31,9 @@ struct cache_index {
     const struct cache_folder *folders; /* the ones used last come first */
     uint64_t folder_count;
 };
+
+/* Most folders in a cache file. */
+#define CACHE_FOLDERS_MAX 64u
 
 /* A descriptor that takes more than this in a pack is left out, and so is each one for which the
  * pack as a whole has no more room. */

@@ -251,7 +251,7 @@ static int folder_is_cut(struct scanner *scanner, const char *path, struct toolr
     const char *reason = arena_printf(arena,
                                       "it holds more than %u plugin files, of which the first by "
                                       "name are used: spread them over several folders",
-                                      SCAN_FILES_MAX);
+                                      FOLDER_FILES_MAX);
     if (copy == NULL || reason == NULL) {
         return error_oom(err);
     }
@@ -322,7 +322,7 @@ static int list_folder(struct scanner *scanner, const struct scan_folder *asked,
     if (listed_before(scanner, &folder)) {
         return 0;
     }
-    why = folder_list(&folder, asked->path, SCAN_FILES_MAX, &scanner->scan->arena);
+    why = folder_list(&folder, asked->path, FOLDER_FILES_MAX, &scanner->scan->arena);
     if (why != 0 && folder_failed(scanner, asked->path, why, err) < 0) {
         return TOOLRACK_E_NO_MEMORY;
     }
@@ -496,7 +496,7 @@ static bool replaced(const struct scanner *scanner, const char *path) {
 }
 
 static void save_cache(struct scanner *scanner, uint32_t tag) {
-    struct cache_folder folders[SCAN_CACHED_FOLDERS_MAX];
+    struct cache_folder folders[CACHE_FOLDERS_MAX];
     struct cache_index index = {.folders = folders};
     for (size_t i = 0; i < scanner->listed_count; i++) {
         const struct listed_folder *listed = &scanner->listed[i];

@@ -13,7 +13,7 @@
  *  - It keeps nothing of what lies outside the file's content: dangling links,
  *    permissions, I/O errors, files that change while they are read.
  *  - A scan replaces the entries of the folders that it has listed; those of gone
- *    files go. Entries of other folders stay, up to SCAN_CACHED_FOLDERS_MAX folders
+ *    files go. Entries of other folders stay, up to CACHE_FOLDERS_MAX folders
  *    in all, the ones listed last first. So several programs may share a cache, and
  *    a folder that is away for a while is remembered.
  *  - It is written only when it would say something new. */
@@ -78,15 +78,9 @@ struct scan_options {
     int64_t time_ns; /* what CLOCK_REALTIME says; 0: the scan asks it (tests look from later) */
 };
 
-/* Most files taken from one folder; more is trouble with a reason, the first ones by name stay. */
-#define SCAN_FILES_MAX 65536u
-
 /* How long a file must have been left alone to be cached; no file system tells times apart that
  * are further from each other. */
 #define SCAN_SETTLE_NS (2 * (int64_t)CLOCK_NS_PER_S)
-
-/* Most folders in a cache file. */
-#define SCAN_CACHED_FOLDERS_MAX 64u
 
 /** Scan. @return 0 with the result, to be released by scan_destroy(); TOOLRACK_E_NO_MEMORY.
  * [any-thread] */

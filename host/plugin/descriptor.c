@@ -17,6 +17,7 @@
 #include "base/name.h"
 #include "base/semver.h"
 #include "base/utf8.h"
+#include "plugin/elf-dynamic.h"
 #include "plugin/reader.h"
 
 #define PLUGIN_SYMBOL "toolrack_plugin"
@@ -407,7 +408,10 @@ static int read_staying(struct descriptor_memory *memory, struct elf *elf) {
 static int read_elf(struct descriptor_memory *memory, struct elf *elf,
                     const struct descriptor_options *options) {
     struct elf_symbol symbol;
-    int code = elf_find_symbol(elf, PLUGIN_SYMBOL, &symbol);
+    int code = elf_read_dynamic(elf);
+    if (code == 0) {
+        code = elf_find_symbol(elf, PLUGIN_SYMBOL, &symbol);
+    }
     if (code == 0) {
         code = elf_order_relocations(elf);
     }

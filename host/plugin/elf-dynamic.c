@@ -1,11 +1,7 @@
-/* The dynamic section: where the tables are, and which symbols there are.
- *
- * Only what the loader itself uses is looked at, so a file without section
- * headers reads like any other. */
+#include "plugin/elf-dynamic.h"
+
 #include <elf.h>
 #include <string.h>
-
-#include "plugin/elf.h"
 
 static int bad_dynamic(struct elf *elf, const char *what) {
     findings_add(elf->findings, FINDING_ELF_DYNAMIC, NULL, "the dynamic section is wrong: %s",
@@ -51,6 +47,7 @@ static void take_entry(struct elf_dynamic *dynamic, struct odd_entries *odd, con
     }
 }
 
+/* What the loader and elf_record() rely on; then remarks on what the file asks for. */
 static int check_entries(struct elf *elf, const struct odd_entries *odd) {
     const struct elf_dynamic *dynamic = &elf->dynamic;
     if (dynamic->strings == 0 || !elf_inside(elf, dynamic->strings, dynamic->strings_size)) {
@@ -80,27 +77,24 @@ static int check_entries(struct elf *elf, const struct odd_entries *odd) {
         return bad_dynamic(elf, "its packed relocations (DT_RELR) are too many, of an unknown "
                                 "size, or not within the file's data");
     }
-    return 0;
-}
-
-static void remark_flags(struct elf *elf, const struct odd_entries *odd) {
-    if ((elf->dynamic.flags_1 & DF_1_PIE) != 0) {
+    if ((dynamic->flags_1 & DF_1_PIE) != 0) {
         findings_add(elf->findings, FINDING_ELF_TYPE, NULL,
                      "the file is a program, not a shared object");
     }
-    if (odd->text_relocations || (elf->dynamic.flags & DF_TEXTREL) != 0) {
+    if (odd->text_relocations || (dynamic->flags & DF_TEXTREL) != 0) {
         findings_add(elf->findings, FINDING_ELF_TEXT_RELOCATION, NULL,
                      "the file has relocations in its code, which would have to be writable");
     }
-    if ((elf->dynamic.flags_1 & DF_1_NODELETE) != 0) {
+    if ((dynamic->flags_1 & DF_1_NODELETE) != 0) {
         findings_add(elf->findings, FINDING_ELF_NODELETE, NULL,
                      "the file is linked with nodelete: it cannot be unloaded from a process");
     }
-    if ((elf->dynamic.flags & DF_STATIC_TLS) != 0) {
+    if ((dynamic->flags & DF_STATIC_TLS) != 0) {
         findings_add(elf->findings, FINDING_ELF_STATIC_TLS, NULL,
                      "the file needs static thread-local storage, of which a running process has "
                      "little left: loading may fail");
     }
+    return 0;
 }
 
 int elf_read_dynamic(struct elf *elf) {
@@ -115,11 +109,7 @@ int elf_read_dynamic(struct elf *elf) {
         memcpy(&one, table + i * sizeof one, sizeof one);
         if (one.d_tag == DT_NULL) {
             dynamic->count = i;
-            int code = check_entries(elf, &odd);
-            if (code == 0) {
-                remark_flags(elf, &odd);
-            }
-            return code;
+            return check_entries(elf, &odd);
         }
         take_entry(dynamic, &odd, &one);
     }
@@ -193,20 +183,15 @@ static bool read_gnu_hash(struct elf *elf, struct gnu_hash *ret) {
     return ret->bucket_count > 0 && elf_inside(elf, ret->buckets, UINT64_C(4) * ret->bucket_count);
 }
 
-static uint32_t gnu_hash_of(const char *name) {
-    uint32_t hash = 5381;
-    for (; *name != '\0'; name++) {
-        hash = hash * 33 + (unsigned char)*name;
-    }
-    return hash;
-}
-
 /* A chain is a run of ascending indexes whose last hash has bit 0 set: it cannot run in circles,
  * and it ends where the segment does. */
 static bool find_by_gnu_hash(struct elf *elf, const char *name, Elf64_Sym *ret) {
     struct gnu_hash table;
-    uint32_t hash = gnu_hash_of(name);
+    uint32_t hash = 5381;
     uint32_t index;
+    for (const char *at = name; *at != '\0'; at++) {
+        hash = hash * 33 + (unsigned char)*at;
+    }
     if (!read_gnu_hash(elf, &table) ||
         !read_words(elf, table.buckets + UINT64_C(4) * (hash % table.bucket_count), &index, 1) ||
         index < table.first || index == 0) {
@@ -226,15 +211,6 @@ static bool find_by_gnu_hash(struct elf *elf, const char *name, Elf64_Sym *ret) 
     }
 }
 
-static uint32_t sysv_hash_of(const char *name) {
-    uint32_t hash = 0;
-    for (; *name != '\0'; name++) {
-        hash = (hash << 4) + (unsigned char)*name;
-        hash = (hash ^ ((hash & 0xf0000000u) >> 24)) & 0x0fffffffu;
-    }
-    return hash;
-}
-
 /* These chains may run in circles, so as many steps as there are symbols must do. */
 static bool find_by_sysv_hash(struct elf *elf, const char *name, Elf64_Sym *ret) {
     uint32_t head[2]; /* buckets, symbols */
@@ -243,7 +219,12 @@ static bool find_by_sysv_hash(struct elf *elf, const char *name, Elf64_Sym *ret)
         !elf_inside(elf, words, UINT64_C(4) * head[0] + UINT64_C(4) * head[1])) {
         return false;
     }
-    uint64_t at = words + UINT64_C(4) * (sysv_hash_of(name) % head[0]);
+    uint32_t hash = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        hash = (hash << 4) + (unsigned char)*c;
+        hash = (hash ^ ((hash & 0xf0000000u) >> 24)) & 0x0fffffffu;
+    }
+    uint64_t at = words + UINT64_C(4) * (hash % head[0]);
     for (uint32_t steps = 0; steps < head[1]; steps++) {
         uint32_t index;
         if (!read_words(elf, at, &index, 1) || index == 0 || index >= head[1]) {
@@ -339,38 +320,26 @@ struct exports {
     char name[FINDING_SHOWN_MAX + 1]; /* of the first of the others */
 };
 
-static void copy_name(struct elf *elf, const Elf64_Sym *symbol, char to[FINDING_SHOWN_MAX + 1]) {
-    const char *name = "";
-    size_t length = 0;
-    if (symbol->st_name < elf->dynamic.strings_size) {
-        (void)elf_text(elf, elf->dynamic.strings + symbol->st_name, ELF_NAME_MAX, &name, &length);
-    }
-    length = length < FINDING_SHOWN_MAX ? length : FINDING_SHOWN_MAX;
-    memcpy(to, name, length);
-    to[length] = '\0';
-}
-
-/* Older linkers export these of every file; nobody asked for them. */
-static bool is_linkers_own(const char *name) {
-    static const char *const own[] = {"_init", "_fini", "_edata", "_end", "__bss_start"};
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-        if (strcmp(name, own[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void look_at_export(struct elf *elf, const Elf64_Sym *symbol, struct exports *exports) {
+    /* Older linkers export these of every file; nobody asked for them. */
+    static const char *const linkers_own[] = {"_init", "_fini", "_edata", "_end", "__bss_start"};
     unsigned binding = ELF64_ST_BIND(symbol->st_info);
     if (symbol->st_shndx == SHN_UNDEF || binding == STB_LOCAL ||
         name_is(elf, symbol, exports->expected)) {
         return;
     }
-    char name[FINDING_SHOWN_MAX + 1];
-    copy_name(elf, symbol, name);
-    if (is_linkers_own(name)) {
-        return;
+    char name[FINDING_SHOWN_MAX + 1] = "";
+    const char *whole;
+    size_t length;
+    if (symbol->st_name < elf->dynamic.strings_size &&
+        elf_text(elf, elf->dynamic.strings + symbol->st_name, ELF_NAME_MAX, &whole, &length) ==
+                ELF_OK) {
+        memcpy(name, whole, length < FINDING_SHOWN_MAX ? length : FINDING_SHOWN_MAX);
+    }
+    for (size_t i = 0; i < sizeof linkers_own / sizeof linkers_own[0]; i++) {
+        if (strcmp(name, linkers_own[i]) == 0) {
+            return;
+        }
     }
     if (exports->others++ == 0) {
         memcpy(exports->name, name, sizeof name);

@@ -9,11 +9,11 @@
  *      loader.
  *  (2) packed[] ascends and does not overlap, so that at most one run speaks of
  *      a word. Linkers write it so; a file with another order is refused. */
+#include "plugin/elf-reloc.h"
+
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "plugin/elf.h"
 
 #define WORD_SIZE sizeof(uint64_t)
 
@@ -71,28 +71,6 @@ static int compare_places(const void *a, const void *b, void *table) {
     return (first > second) - (first < second);
 }
 
-/* Linkers sort most of the table, so there is little to move. */
-static void insertion_sort(const unsigned char *table, uint32_t *order, uint32_t count) {
-    for (uint32_t i = 1; i < count; i++) {
-        uint32_t place = order[i];
-        uint64_t offset = offset_at(table, place);
-        uint32_t j = i;
-        for (; j > 0 && offset_at(table, order[j - 1]) > offset; j--) {
-            order[j] = order[j - 1];
-        }
-        order[j] = place;
-    }
-}
-
-static bool in_order(const unsigned char *table, const uint32_t *order, uint32_t count) {
-    for (uint32_t i = 1; i < count; i++) {
-        if (offset_at(table, order[i - 1]) > offset_at(table, order[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static int order_rela(struct elf *elf) {
     uint32_t count = (uint32_t)(elf->dynamic.rela_size / sizeof(Elf64_Rela));
     elf->order = elf->order_small;
@@ -109,14 +87,28 @@ static int order_rela(struct elf *elf) {
             return elf->failure = TOOLRACK_E_NO_MEMORY;
         }
     }
-    for (uint32_t i = 0; i < count; i++) {
-        elf->order[i] = i;
-    }
     elf->order_count = count;
-    if (count <= ELF_ORDER_SMALL) {
-        insertion_sort(table, elf->order, count);
-    } else if (!in_order(table, elf->order, count)) {
-        qsort_r(elf->order, count, sizeof *elf->order, compare_places, (void *)(uintptr_t)table);
+    uint32_t *order = elf->order;
+    bool in_order = true;
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = i;
+        in_order = in_order && (i == 0 || offset_at(table, i - 1) <= offset_at(table, i));
+    }
+    if (in_order) {
+        return 0;
+    }
+    if (count > ELF_ORDER_SMALL) {
+        qsort_r(order, count, sizeof *order, compare_places, (void *)(uintptr_t)table);
+        return 0;
+    }
+    /* Linkers sort most of the table, so there is little to move. */
+    for (uint32_t i = 1; i < count; i++) {
+        uint64_t offset = offset_at(table, i);
+        uint32_t j = i;
+        for (; j > 0 && offset_at(table, order[j - 1]) > offset; j--) {
+            order[j] = order[j - 1];
+        }
+        order[j] = i;
     }
     return 0;
 }
@@ -130,35 +122,6 @@ static uint64_t packed_entry(const unsigned char *table, uint64_t index) {
 static int bad_packed(struct elf *elf, const char *what) {
     findings_add(elf->findings, FINDING_ELF_RELOCATION, NULL, "the packed relocations %s", what);
     return TOOLRACK_E_REFUSED;
-}
-
-static int add_packed(struct elf *elf, uint64_t address, uint64_t bitmaps) {
-    const struct elf_packed *before =
-            elf->packed_count > 0 ? &elf->packed[elf->packed_count - 1] : NULL;
-    if (address > ELF_EXTENT_MAX || (before != NULL && address < before->end)) {
-        return bad_packed(elf, "do not ascend, or leave the file");
-    }
-    elf->packed[elf->packed_count++] =
-            (struct elf_packed){.address = address, .end = address + WORD_SIZE, .bitmaps = bitmaps};
-    return 0;
-}
-
-static int fill_packed(struct elf *elf, const unsigned char *table, uint64_t count) {
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t entry = packed_entry(table, i);
-        if ((entry & 1) == 0) {
-            int code = add_packed(elf, entry, elf->dynamic.relr + (i + 1) * WORD_SIZE);
-            if (code < 0) {
-                return code;
-            }
-        } else if (elf->packed_count == 0) {
-            return bad_packed(elf, "begin without an address");
-        } else {
-            /* At most ELF_RELOCATIONS_MAX times: no overflow. */
-            elf->packed[elf->packed_count - 1].end += BITMAP_WORDS * WORD_SIZE;
-        }
-    }
-    return 0;
 }
 
 static int order_packed(struct elf *elf) {
@@ -181,25 +144,30 @@ static int order_packed(struct elf *elf) {
             return elf->failure = TOOLRACK_E_NO_MEMORY;
         }
     }
-    return fill_packed(elf, table, count);
+    struct elf_packed *last = NULL;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t entry = packed_entry(table, i);
+        if ((entry & 1) == 0) {
+            if (entry > ELF_EXTENT_MAX || (last != NULL && entry < last->end)) {
+                return bad_packed(elf, "do not ascend, or leave the file");
+            }
+            last = &elf->packed[elf->packed_count++];
+            *last = (struct elf_packed){.address = entry,
+                                        .end = entry + WORD_SIZE,
+                                        .bitmaps = elf->dynamic.relr + (i + 1) * WORD_SIZE};
+        } else if (last == NULL) {
+            return bad_packed(elf, "begin without an address");
+        } else {
+            /* At most ELF_RELOCATIONS_MAX times: no overflow. */
+            last->end += BITMAP_WORDS * WORD_SIZE;
+        }
+    }
+    return 0;
 }
 
 int elf_order_relocations(struct elf *elf) {
     int code = order_rela(elf);
     return code < 0 ? code : order_packed(elf);
-}
-
-void elf_forget_relocations(struct elf *elf) {
-    if (elf->order != elf->order_small) {
-        free(elf->order);
-    }
-    if (elf->packed != elf->packed_small) {
-        free(elf->packed);
-    }
-    elf->order = NULL;
-    elf->packed = NULL;
-    elf->order_count = 0;
-    elf->packed_count = 0;
 }
 
 /* --------------------------------------------------------------- a record */
@@ -219,8 +187,8 @@ static uint32_t first_from(const struct elf *elf, const unsigned char *table, ui
     return low;
 }
 
-/* The run that may speak of this word: the last one that begins at or below it. */
-static const struct elf_packed *packed_run(const struct elf *elf, uint64_t address) {
+static bool packed_has(struct elf *elf, uint64_t address) {
+    /* The run that may speak of this word: the last one that begins at or below it. */
     uint32_t low = 0;
     uint32_t high = elf->packed_count;
     while (low < high) {
@@ -231,12 +199,11 @@ static const struct elf_packed *packed_run(const struct elf *elf, uint64_t addre
             high = middle;
         }
     }
-    return low == 0 ? NULL : &elf->packed[low - 1];
-}
-
-static bool packed_has(struct elf *elf, uint64_t address) {
-    const struct elf_packed *run = packed_run(elf, address);
-    if (run == NULL || address >= run->end || (address - run->address) % WORD_SIZE != 0) {
+    if (low == 0) {
+        return false;
+    }
+    const struct elf_packed *run = &elf->packed[low - 1];
+    if (address >= run->end || (address - run->address) % WORD_SIZE != 0) {
         return false;
     }
     if (address == run->address) {

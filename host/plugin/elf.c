@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/descriptor.h"
+#include "plugin/descriptor-data.h"
 
 #if defined(__x86_64__)
 #define MACHINE_HERE EM_X86_64
@@ -70,52 +70,30 @@ static bool read_range(struct elf *elf, uint64_t offset, uint64_t length) {
     return true;
 }
 
-static bool load_chunk(struct elf *elf, uint64_t chunk) {
-    uint64_t bit = UINT64_C(1) << (chunk % 64);
-    if ((elf->loaded[chunk / 64] & bit) == 0) {
-        uint64_t offset = chunk * ELF_CHUNK_SIZE;
-        uint64_t left = elf->size - offset;
-        if (!read_range(elf, offset, left < ELF_CHUNK_SIZE ? left : ELF_CHUNK_SIZE)) {
-            return false;
-        }
-        elf->loaded[chunk / 64] |= bit;
-    }
-    return true;
-}
-
 const void *elf_bytes(struct elf *elf, uint64_t offset, uint64_t length) {
     if (offset > elf->size || length > elf->size - offset) {
         return NULL;
     }
-    if (elf->loaded != NULL && length > 0) {
-        uint64_t last = (offset + length - 1) / ELF_CHUNK_SIZE;
-        for (uint64_t chunk = offset / ELF_CHUNK_SIZE; chunk <= last; chunk++) {
-            if (!load_chunk(elf, chunk)) {
+    if (elf->loaded == NULL || length == 0) {
+        return elf->bytes + offset;
+    }
+    uint64_t last = (offset + length - 1) / ELF_CHUNK_SIZE;
+    for (uint64_t chunk = offset / ELF_CHUNK_SIZE; chunk <= last; chunk++) {
+        uint64_t bit = UINT64_C(1) << (chunk % 64);
+        if ((elf->loaded[chunk / 64] & bit) == 0) {
+            uint64_t start = chunk * ELF_CHUNK_SIZE;
+            uint64_t left = elf->size - start;
+            if (!read_range(elf, start, left < ELF_CHUNK_SIZE ? left : ELF_CHUNK_SIZE)) {
                 return NULL;
             }
+            elf->loaded[chunk / 64] |= bit;
         }
     }
     return elf->bytes + offset;
 }
 
-static int open_bytes(struct elf *elf) {
-    elf->bytes = elf->size <= ELF_SMALL_MAX ? elf->bytes_small : malloc(elf->size);
-    if (elf->bytes == NULL) {
-        return fail(elf, TOOLRACK_E_NO_MEMORY);
-    }
-    if (elf->size <= ELF_WHOLE_MAX) {
-        if (read_range(elf, 0, elf->size)) {
-            return 0;
-        }
-        return elf->failure != 0 ? elf->failure : TOOLRACK_E_REFUSED;
-    }
-    /* Memory of this size comes from the system a page at a time, as chunks are read into it. */
-    uint64_t chunks = (elf->size + ELF_CHUNK_SIZE - 1) / ELF_CHUNK_SIZE;
-    elf->loaded = calloc((chunks + 63) / 64, sizeof *elf->loaded);
-    return elf->loaded == NULL ? fail(elf, TOOLRACK_E_NO_MEMORY) : 0;
-}
-
-static int check_file(struct elf *elf) {
+/* Is it a file, and not too large? Then make room for its bytes; of a small file, read them. */
+static int open_file(struct elf *elf) {
     struct stat status;
     if (fstat(elf->fd, &status) < 0) {
         return fail(elf, TOOLRACK_E_IO);
@@ -136,7 +114,17 @@ static int check_file(struct elf *elf) {
                      DESCRIPTOR_FILE_SIZE_MAX);
         return TOOLRACK_E_REFUSED;
     }
-    return open_bytes(elf);
+    elf->bytes = elf->size <= ELF_SMALL_MAX ? elf->bytes_small : malloc(elf->size);
+    if (elf->bytes == NULL) {
+        return fail(elf, TOOLRACK_E_NO_MEMORY);
+    }
+    if (elf->size <= ELF_WHOLE_MAX) {
+        return read_range(elf, 0, elf->size) ? 0 : TOOLRACK_E_REFUSED;
+    }
+    /* Memory of this size comes from the system a page at a time, as chunks are read into it. */
+    uint64_t chunks = (elf->size + ELF_CHUNK_SIZE - 1) / ELF_CHUNK_SIZE;
+    elf->loaded = calloc((chunks + 63) / 64, sizeof *elf->loaded);
+    return elf->loaded == NULL ? fail(elf, TOOLRACK_E_NO_MEMORY) : 0;
 }
 
 /* ----------------------------------------------------------- the headers */
@@ -147,7 +135,8 @@ static int bad_header(struct elf *elf, const char *what, uint64_t value) {
     return TOOLRACK_E_REFUSED;
 }
 
-const char *elf_machine_name(uint16_t machine) {
+/* NULL when it has no name here. */
+static const char *machine_name(uint16_t machine) {
     switch (machine) {
     case EM_X86_64: return "x86-64";
     case EM_AARCH64: return "AArch64";
@@ -160,31 +149,28 @@ const char *elf_machine_name(uint16_t machine) {
     }
 }
 
-static int not_elf(struct elf *elf, const unsigned char *start, size_t length) {
-    bool text = true;
-    for (size_t i = 0; i < length; i++) {
-        text = text && (start[i] >= 0x20 || (start[i] >= '\t' && start[i] <= '\r'));
-    }
-    if (text) {
-        findings_add(elf->findings, FINDING_ELF_NOT_ELF, NULL,
-                     "this is a text, not a shared object: it begins with \"%.*s\"", (int)length,
-                     (const char *)start);
-    } else {
-        findings_add(elf->findings, FINDING_ELF_NOT_ELF, NULL,
-                     "this is no shared object: the ELF mark at its start is missing");
-    }
-    return TOOLRACK_E_REFUSED;
-}
-
 /* What kind of file is it? The first sixteen bytes say. */
 static int check_ident(struct elf *elf) {
-    const unsigned char *ident = elf_bytes(elf, 0, elf->size < EI_NIDENT ? elf->size : EI_NIDENT);
+    size_t length = elf->size < EI_NIDENT ? (size_t)elf->size : EI_NIDENT;
+    const unsigned char *ident = elf_bytes(elf, 0, length);
     if (ident == NULL) {
-        return elf->failure != 0 ? elf->failure : TOOLRACK_E_REFUSED;
+        return TOOLRACK_E_REFUSED;
     }
-    size_t known = elf->size < EI_NIDENT ? (size_t)elf->size : EI_NIDENT;
-    if (memcmp(ident, ELFMAG, known < SELFMAG ? known : SELFMAG) != 0) {
-        return not_elf(elf, ident, known);
+    if (memcmp(ident, ELFMAG, length < SELFMAG ? length : SELFMAG) != 0) {
+        bool text = true;
+        for (size_t i = 0; i < length; i++) {
+            text = text && (ident[i] >= 0x20 || (ident[i] >= '\t' && ident[i] <= '\r'));
+        }
+        if (text) {
+            findings_add(elf->findings, FINDING_ELF_NOT_ELF, NULL,
+                         "this is a text file, not a shared object: it begins with \"%.*s\"",
+                         (int)length, (const char *)ident);
+        } else {
+            findings_add(elf->findings, FINDING_ELF_NOT_ELF, NULL,
+                         "this is not a shared object: the ELF magic number at its start is "
+                         "missing");
+        }
+        return TOOLRACK_E_REFUSED;
     }
     if (elf->size < sizeof(Elf64_Ehdr)) {
         return truncated(elf, "the ELF header", sizeof(Elf64_Ehdr));
@@ -197,44 +183,6 @@ static int check_ident(struct elf *elf) {
         return TOOLRACK_E_REFUSED;
     }
     return ident[EI_VERSION] == EV_CURRENT ? 0 : bad_header(elf, "its version", ident[EI_VERSION]);
-}
-
-static int check_machine(struct elf *elf) {
-    if (elf->machine == MACHINE_HERE) {
-        return 0;
-    }
-    const char *name = elf_machine_name(elf->machine);
-    findings_add(elf->findings, FINDING_ELF_MACHINE, NULL,
-                 "the plugin is built for %s (ELF machine %u), this host runs on %s",
-                 name != NULL ? name : "another machine", elf->machine,
-                 elf_machine_name(MACHINE_HERE));
-    /* The two that can be read are read on, so that all that is wrong is said at once. */
-    return elf->machine == EM_X86_64 || elf->machine == EM_AARCH64 ? 0 : TOOLRACK_E_REFUSED;
-}
-
-static int check_type(struct elf *elf, uint16_t type) {
-    if (type == ET_DYN) {
-        return 0;
-    }
-    findings_add(elf->findings, FINDING_ELF_TYPE, NULL, "the file is %s, not a shared object",
-                 type == ET_REL    ? "an object file that was not linked"
-                 : type == ET_EXEC ? "a program"
-                 : type == ET_CORE ? "a core dump"
-                                   : "an ELF file of unknown type");
-    return TOOLRACK_E_REFUSED;
-}
-
-/* The section headers are not used, but being last in most files they show best whether a copy
- * is complete. Files without them say so. */
-static int check_sections(struct elf *elf, const Elf64_Ehdr *header) {
-    uint64_t size = (uint64_t)header->e_shnum * header->e_shentsize;
-    if (header->e_shoff == 0 || size == 0) {
-        return 0;
-    }
-    if (header->e_shoff > elf->size || size > elf->size - header->e_shoff) {
-        return truncated(elf, "its table of sections", header->e_shoff + size);
-    }
-    return 0;
 }
 
 /* --------------------------------------------------------- the segments */
@@ -276,62 +224,6 @@ static int add_segment(struct elf *elf, const Elf64_Phdr *header) {
     return 0;
 }
 
-/* What the headers say beside the segments. */
-struct seen {
-    bool stack;
-    bool stack_executable;
-    bool dynamic;
-    uint64_t dynamic_address;
-    uint64_t dynamic_size;
-};
-
-static int take_header(struct elf *elf, const Elf64_Phdr *header, struct seen *seen) {
-    switch (header->p_type) {
-    case PT_LOAD: return add_segment(elf, header);
-    case PT_GNU_STACK:
-        seen->stack = true;
-        seen->stack_executable = seen->stack_executable || (header->p_flags & PF_X) != 0;
-        return 0;
-    case PT_TLS: elf->thread_locals = true; return 0;
-    case PT_DYNAMIC:
-        seen->dynamic = true;
-        seen->dynamic_address = header->p_vaddr;
-        seen->dynamic_size = header->p_filesz;
-        return 0;
-    default: return 0;
-    }
-}
-
-static int check_seen(struct elf *elf, const struct seen *seen) {
-    if (elf->segment_count == 0) {
-        findings_add(elf->findings, FINDING_ELF_HEADER, NULL, "the file has nothing to load");
-        return TOOLRACK_E_REFUSED;
-    }
-    if (seen->stack_executable) {
-        findings_add(elf->findings, FINDING_ELF_EXEC_STACK, NULL,
-                     "the file demands an executable stack");
-    } else if (!seen->stack) {
-        findings_add(elf->findings, FINDING_ELF_STACK_UNSAID, NULL,
-                     "the file does not say that its stack need not be executable");
-    }
-    if (!seen->dynamic) {
-        findings_add(elf->findings, FINDING_ELF_DYNAMIC, NULL, "the file has no dynamic section");
-        return TOOLRACK_E_REFUSED;
-    }
-    uint64_t count = seen->dynamic_size / sizeof(Elf64_Dyn);
-    if (count == 0 || count > ELF_DYNAMIC_MAX ||
-        !elf_inside(elf, seen->dynamic_address, count * sizeof(Elf64_Dyn))) {
-        findings_add(
-                elf->findings, FINDING_ELF_DYNAMIC, NULL,
-                "the dynamic section is not within the file's data, or has not 1 to %u entries",
-                ELF_DYNAMIC_MAX);
-        return TOOLRACK_E_REFUSED;
-    }
-    elf->dynamic.address = seen->dynamic_address;
-    elf->dynamic.count = count;
-    return 0;
-}
-
 static int read_segments(struct elf *elf, const Elf64_Ehdr *header) {
     if (header->e_phentsize != sizeof(Elf64_Phdr)) {
         return bad_header(elf, "the size of a program header", header->e_phentsize);
@@ -344,64 +236,129 @@ static int read_segments(struct elf *elf, const Elf64_Ehdr *header) {
         return truncated(elf, "its table of program headers", header->e_phoff + size);
     }
     const unsigned char *table = elf_bytes(elf, header->e_phoff, size);
-    struct seen seen = {0};
-    for (uint32_t i = 0; table != NULL && i < header->e_phnum; i++) {
+    if (table == NULL) {
+        return TOOLRACK_E_REFUSED;
+    }
+    bool stack = false;
+    bool stack_executable = false;
+    Elf64_Phdr dynamic = {0};
+    for (uint32_t i = 0; i < header->e_phnum; i++) {
         Elf64_Phdr one;
         memcpy(&one, table + i * sizeof one, sizeof one);
-        int code = take_header(elf, &one, &seen);
+        int code = 0;
+        switch (one.p_type) {
+        case PT_LOAD: code = add_segment(elf, &one); break;
+        case PT_GNU_STACK:
+            stack = true;
+            stack_executable = stack_executable || (one.p_flags & PF_X) != 0;
+            break;
+        case PT_TLS: elf->thread_locals = true; break;
+        case PT_DYNAMIC: dynamic = one; break;
+        default: break;
+        }
         if (code < 0) {
             return code;
         }
     }
-    return table == NULL ? TOOLRACK_E_REFUSED : check_seen(elf, &seen);
+    if (elf->segment_count == 0) {
+        findings_add(elf->findings, FINDING_ELF_HEADER, NULL, "the file has nothing to load");
+        return TOOLRACK_E_REFUSED;
+    }
+    if (stack_executable) {
+        findings_add(elf->findings, FINDING_ELF_EXEC_STACK, NULL,
+                     "the file demands an executable stack");
+    } else if (!stack) {
+        findings_add(elf->findings, FINDING_ELF_STACK_UNSAID, NULL,
+                     "the file does not say that its stack need not be executable");
+    }
+    if (dynamic.p_type != PT_DYNAMIC) {
+        findings_add(elf->findings, FINDING_ELF_DYNAMIC, NULL, "the file has no dynamic section");
+        return TOOLRACK_E_REFUSED;
+    }
+    uint64_t count = dynamic.p_filesz / sizeof(Elf64_Dyn);
+    if (count == 0 || count > ELF_DYNAMIC_MAX ||
+        !elf_inside(elf, dynamic.p_vaddr, count * sizeof(Elf64_Dyn))) {
+        findings_add(elf->findings, FINDING_ELF_DYNAMIC, NULL,
+                     "the dynamic section is not within the file's data, or does not have 1 to %u "
+                     "entries",
+                     ELF_DYNAMIC_MAX);
+        return TOOLRACK_E_REFUSED;
+    }
+    elf->dynamic.address = dynamic.p_vaddr;
+    elf->dynamic.count = count;
+    return 0;
 }
 
 static int read_headers(struct elf *elf) {
     int code = check_ident(elf);
-    if (code < 0) {
-        return code;
-    }
-    const void *start = elf_bytes(elf, 0, sizeof(Elf64_Ehdr));
+    const void *start = code < 0 ? NULL : elf_bytes(elf, 0, sizeof(Elf64_Ehdr));
     if (start == NULL) {
         return TOOLRACK_E_REFUSED;
     }
     Elf64_Ehdr header;
     memcpy(&header, start, sizeof header);
     elf->machine = header.e_machine;
-    code = check_machine(elf);
-    if (code == 0) {
-        code = check_type(elf, header.e_type);
+    if (elf->machine != MACHINE_HERE) {
+        const char *name = machine_name(elf->machine);
+        findings_add(elf->findings, FINDING_ELF_MACHINE, NULL,
+                     "the plugin is built for %s (ELF machine %u), this host runs on %s",
+                     name != NULL ? name : "another machine", elf->machine,
+                     machine_name(MACHINE_HERE));
+        /* The two that can be read are read on, so that all that is wrong is said at once. */
+        if (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64) {
+            return TOOLRACK_E_REFUSED;
+        }
     }
-    if (code == 0 && header.e_version != EV_CURRENT) {
-        code = bad_header(elf, "its version", header.e_version);
+    if (header.e_type != ET_DYN) {
+        findings_add(elf->findings, FINDING_ELF_TYPE, NULL, "the file is %s, not a shared object",
+                     header.e_type == ET_REL    ? "an object file that was not linked"
+                     : header.e_type == ET_EXEC ? "a program"
+                     : header.e_type == ET_CORE ? "a core dump"
+                                                : "an ELF file of unknown type");
+        return TOOLRACK_E_REFUSED;
     }
-    if (code == 0) {
-        code = read_segments(elf, &header);
+    if (header.e_version != EV_CURRENT) {
+        return bad_header(elf, "its version", header.e_version);
     }
-    return code == 0 ? check_sections(elf, &header) : code;
+    code = read_segments(elf, &header);
+    if (code < 0) {
+        return code;
+    }
+    /* The section headers are not used, but being last in most files they show best whether a copy
+     * is complete. Files without them say so. */
+    uint64_t size = (uint64_t)header.e_shnum * header.e_shentsize;
+    if (header.e_shoff != 0 && size != 0 &&
+        (header.e_shoff > elf->size || size > elf->size - header.e_shoff)) {
+        return truncated(elf, "its table of sections", header.e_shoff + size);
+    }
+    return 0;
 }
 
 int elf_init(struct elf *elf, int fd, struct findings *findings) {
     memset(elf, 0, offsetof(struct elf, segments));
     elf->fd = fd;
     elf->findings = findings;
-    int code = check_file(elf);
+    int code = open_file(elf);
     if (code == 0) {
         code = read_headers(elf);
-    }
-    if (code == 0) {
-        code = elf_read_dynamic(elf);
     }
     return elf->failure != 0 ? elf->failure : code;
 }
 
 void elf_finish(struct elf *elf) {
-    elf_forget_relocations(elf);
     free(elf->loaded);
+    if (elf->order != elf->order_small) {
+        free(elf->order);
+    }
+    if (elf->packed != elf->packed_small) {
+        free(elf->packed);
+    }
     if (elf->bytes != elf->bytes_small) {
         free(elf->bytes);
     }
     elf->loaded = NULL;
+    elf->order = NULL;
+    elf->packed = NULL;
     elf->bytes = NULL;
 }
 

@@ -21,9 +21,6 @@
 #define ELF_HEADERS_MAX     64u                 /* program headers */
 #define ELF_DYNAMIC_MAX     1024u               /* entries of the dynamic section */
 #define ELF_RELOCATIONS_MAX 4194304u            /* entries of either relocation table */
-#define ELF_NEEDED_MAX      256u                /* libraries listed */
-#define ELF_NAME_MAX        4096u               /* longest library name */
-#define ELF_EXPORTS_MAX     1024u               /* symbols looked at for the remarks on them */
 #define ELF_EXTENT_MAX      (UINT64_C(1) << 40) /* addresses of a file end below */
 
 /* Relocations up to this number are put in order without allocating. */
@@ -45,7 +42,8 @@ struct elf_packed {
     uint64_t bitmaps; /* address of the first bitmap in the table */
 };
 
-/* What the dynamic section says; addresses and sizes in bytes. */
+/* What the dynamic section says, once elf_read_dynamic() has read it; addresses and sizes in bytes.
+ */
 struct elf_dynamic {
     uint64_t address;
     uint64_t count; /* entries before DT_NULL */
@@ -68,8 +66,9 @@ struct elf {
     int error_number;     /* errno of TOOLRACK_E_IO */
     bool shortened;       /* the file ended before the size it had */
     uint16_t machine;
-    bool thread_locals;                      /* it has a segment of thread-local data */
-    char unique_name[FINDING_SHOWN_MAX + 1]; /* first GNU_UNIQUE symbol; elf_remark_exports() */
+    bool thread_locals; /* it has a segment of thread-local data */
+    char unique_name[FINDING_SHOWN_MAX +
+                     1]; /* first GNU_UNIQUE symbol, once elf_remark_exports() ran */
     struct elf_dynamic dynamic;
     uint32_t segment_count;
     uint32_t *order; /* places in the table at `rela`, by offset; NULL: not made yet */
@@ -84,19 +83,6 @@ struct elf {
     unsigned char bytes_small[ELF_SMALL_MAX];
 };
 
-/** A symbol that this file defines. */
-struct elf_symbol {
-    uint64_t address;
-    uint64_t size; /* 0: not stated */
-};
-
-/* Which words of a record the loader sets: bit n is for the eight bytes at 8 n. */
-struct elf_marks {
-    uint64_t pointers;  /* set to an address of this file */
-    uint64_t elsewhere; /* set to something of another file, or known only at run time */
-};
-#define ELF_RECORD_MAX 512u
-
 enum elf_status {
     ELF_OK,
     ELF_OUTSIDE,    /* not, or not wholly, in the data of the file */
@@ -105,9 +91,9 @@ enum elf_status {
     ELF_FAILED      /* see `failure` and `shortened` */
 };
 
-/** Read the headers and check all that does not depend on what is looked for. What breaks a rule
- * is found; TOOLRACK_E_REFUSED then. The image is to be finished in any case.
- * @param fd  open for reading; borrowed while the image is used; its position is not used
+/** Read the headers and the segments and check them. What breaks a rule is found;
+ * TOOLRACK_E_REFUSED then. To be finished in any case.
+ * @param fd  open for reading; borrowed until elf_finish(); its position is not used
  * @return 0, TOOLRACK_E_REFUSED, TOOLRACK_E_IO (see error_number), TOOLRACK_E_NO_MEMORY. */
 int elf_init(struct elf *elf, int fd, struct findings *findings);
 void elf_finish(struct elf *elf);
@@ -126,31 +112,3 @@ const void *elf_at(struct elf *elf, uint64_t address, uint64_t length);
 /** A zero-terminated text of at most `length_max` bytes, not copied. */
 enum elf_status elf_text(struct elf *elf, uint64_t address, size_t length_max, const char **ret,
                          size_t *ret_length);
-
-/* elf-dynamic.c */
-
-/** Read the dynamic section. 0 or TOOLRACK_E_REFUSED with findings, or `failure`. */
-int elf_read_dynamic(struct elf *elf);
-/** Find a symbol that the file exports, by its hash table, as the loader does. Findings and codes
- * as above when there is none or it cannot be data. */
-int elf_find_symbol(struct elf *elf, const char *name, struct elf_symbol *ret);
-/** How many symbols the loader's table has, as far as its hash table tells; 0 when there is none,
- * it cannot be read, or there are more than `count_max`. */
-uint32_t elf_count_symbols(struct elf *elf, uint32_t count_max);
-/** Remark on what else the file exports. */
-void elf_remark_exports(struct elf *elf, const char *expected);
-/** Name of a library that the file needs, `index` below dynamic.needed_count; NULL when its text
- * is nowhere. Not copied. */
-const char *elf_needed(struct elf *elf, uint32_t index);
-/** "x86-64" and so on; NULL when it has no name here. Static text. */
-const char *elf_machine_name(uint16_t machine);
-
-/* elf-reloc.c */
-
-/** Put the relocations in order; before the first elf_record(). Codes as above. */
-int elf_order_relocations(struct elf *elf);
-void elf_forget_relocations(struct elf *elf);
-/** A copy of `size` bytes, both a multiple of 8 and at most ELF_RECORD_MAX, with the relocations
- * done as the loader does them. */
-enum elf_status elf_record(struct elf *elf, uint64_t address, void *to, size_t size,
-                           struct elf_marks *ret);

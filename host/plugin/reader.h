@@ -9,7 +9,7 @@
 #include <yyjson.h>
 
 #include "base/buf.h"
-#include "plugin/descriptor.h"
+#include "plugin/descriptor-data.h"
 #include "plugin/source.h"
 
 /* Longest chain of names that leads to a field: a parameter and its nested types. */

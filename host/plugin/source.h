@@ -1,7 +1,7 @@
 /* source.h - where a descriptor is read from: the file of a plugin, or this process's memory. */
 #pragma once
 
-#include "plugin/elf.h"
+#include "plugin/elf-reloc.h"
 
 struct source_ops {
     /* A copy of `size` bytes, a multiple of 8 up to ELF_RECORD_MAX, pointers being addresses for

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "plugin/elf.h"
+#include "plugin/elf-dynamic.h"
 
 /* A table of symbols and the names that go with it. */
 struct table {
@@ -157,6 +157,9 @@ int symbols_open(const char *path, struct symbols **ret, struct toolrack_error *
     arena_init(&symbols->arena, NULL, 0);
     findings_init(&symbols->findings, &symbols->arena);
     int code = elf_init(&symbols->elf, symbols->fd, &symbols->findings);
+    if (code == 0) {
+        code = elf_read_dynamic(&symbols->elf);
+    }
     if (code < 0) {
         return failed(symbols, path, code, err);
     }

@@ -699,7 +699,7 @@ static void other_folders_stay_in_the_cache(void **state) {
 static void the_cache_keeps_so_many_folders(void **state) {
     struct place *place = *state;
     char path[PATH_ROOM];
-    for (unsigned i = 0; i <= SCAN_CACHED_FOLDERS_MAX; i++) {
+    for (unsigned i = 0; i <= CACHE_FOLDERS_MAX; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%u", i);
         assert_int_equal(mkdir(path_of(place, name, path), 0755), 0);

@@ -282,7 +282,7 @@ static void other_files_are_refused(void **state) {
     char path[PATH_ROOM];
     CLEANUP(closep) int fd = put("a text", 6, path);
     assert_true(fd >= 0);
-    expect_refused(path, TOOLRACK_E_REFUSED, "this is a text, not a shared object");
+    expect_refused(path, TOOLRACK_E_REFUSED, "this is a text file, not a shared object");
 }
 
 /* The test itself: a program, with a large table. */
