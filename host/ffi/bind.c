@@ -14,6 +14,9 @@
 #define SAID_BYTES_MAX   64u
 #define SAID_CHOICES_MAX 24u
 
+/* Most memory that the check of one default may take. */
+#define DEFAULT_MEMORY_MAX (1024u * 1024u)
+
 static int bind_value(const struct binder *binder, const struct shape *shape,
                       const struct tr_param *limits, yyjson_val *value, void *stored,
                       const struct place *place);
@@ -75,15 +78,37 @@ static yyjson_val *number_of(yyjson_val *value, yyjson_val *room) {
 
 static int wrong_number(const struct binder *binder, const struct place *place, const char *wanted,
                         yyjson_val *value) {
-    if (yyjson_is_raw(value)) {
-        return wrong(binder, place, "must be %s, and %.*s is too large", wanted,
-                     (int)SAID_BYTES_MAX, yyjson_get_raw(value));
-    }
-    return wrong_type(binder, place, wanted, value);
+    return yyjson_is_raw(value) ? wrong(binder, place, "must be %s, and %.*s is too large", wanted,
+                                        (int)SAID_BYTES_MAX, yyjson_get_raw(value))
+                                : wrong_type(binder, place, wanted, value);
 }
 
-static int wrong_range(const struct binder *binder, const struct place *place, int64_t min,
-                       uint64_t max, yyjson_val *number) {
+/* A value that is not simply an unsigned integer of `max` at most. Whole doubles are integers too,
+ * as JSON Schema has it. Not at or below -2^63, though: the reader makes that very double of
+ * -9223372036854775809, and a wrong value is worse than a refusal. */
+static int bind_integer_slowly(const struct binder *binder, int64_t min, uint64_t max,
+                               yyjson_val *value, uint64_t *ret, const struct place *place) {
+    yyjson_val room;
+    yyjson_val *number = number_of(value, &room);
+    if (number == NULL) {
+        return wrong_number(binder, place, "an integer", value);
+    }
+    uint64_t bits = yyjson_get_uint(number); /* two's complement */
+    bool negative = yyjson_is_sint(number) && yyjson_get_sint(number) < 0;
+    bool fits = true;
+    if (yyjson_is_real(number)) {
+        double real = yyjson_get_real(number);
+        if (real != trunc(real)) {
+            return wrong(binder, place, "must be a whole number, not %.17g", real);
+        }
+        negative = real < 0;
+        fits = real < 0x1p64 && real > -0x1p63;
+        bits = !fits ? 0 : negative ? (uint64_t)(int64_t)real : (uint64_t)real;
+    }
+    if (fits && (negative ? (int64_t)bits >= min : bits <= max)) {
+        *ret = bits;
+        return 0;
+    }
     CLEANUP(buf_finish) struct buf said = BUF_INIT;
     if (yyjson_is_real(number)) {
         buf_add_json_double(&said, yyjson_get_real(number));
@@ -96,49 +121,6 @@ static int wrong_range(const struct binder *binder, const struct place *place, i
                  said.failed ? "this" : said.data);
 }
 
-/* A whole number: its two's complement, and whether to read it as a negative one. */
-struct integer {
-    uint64_t bits;
-    bool negative;
-};
-
-enum integer_verdict { INTEGER_OK, INTEGER_FRACTION, INTEGER_RANGE };
-
-/* Whole doubles are integers too, as JSON Schema has it. Not below or at -2^63, though: the reader
- * makes that very double of -9223372036854775809, and a wrong value is worse than a refusal. */
-static enum integer_verdict integer_from_double(double real, struct integer *ret) {
-    if (real != trunc(real)) {
-        return INTEGER_FRACTION;
-    }
-    if (real >= 0x1p64 || real <= -0x1p63) {
-        return INTEGER_RANGE;
-    }
-    ret->negative = real < 0;
-    ret->bits = ret->negative ? (uint64_t)(int64_t)real : (uint64_t)real;
-    return INTEGER_OK;
-}
-
-static int bind_integer_slowly(const struct binder *binder, int64_t min, uint64_t max,
-                               yyjson_val *value, struct integer *ret, const struct place *place) {
-    yyjson_val room;
-    yyjson_val *number = number_of(value, &room);
-    if (number == NULL) {
-        return wrong_number(binder, place, "an integer", value);
-    }
-    enum integer_verdict verdict = INTEGER_OK;
-    if (yyjson_is_real(number)) {
-        verdict = integer_from_double(yyjson_get_real(number), ret);
-    } else {
-        *ret = (struct integer){.bits = yyjson_get_uint(number),
-                                .negative = yyjson_is_sint(number) && yyjson_get_sint(number) < 0};
-    }
-    if (verdict == INTEGER_FRACTION) {
-        return wrong(binder, place, "must be a whole number, not %.17g", yyjson_get_real(number));
-    }
-    bool fits = ret->negative ? (int64_t)ret->bits >= min : ret->bits <= max;
-    return verdict == INTEGER_OK && fits ? 0 : wrong_range(binder, place, min, max, number);
-}
-
 /* An integer of `min` to `max`; what nearly all are comes first. */
 static inline int bind_integer(const struct binder *binder, int64_t min, uint64_t max,
                                yyjson_val *value, uint64_t *ret, const struct place *place) {
@@ -146,10 +128,7 @@ static inline int bind_integer(const struct binder *binder, int64_t min, uint64_
         *ret = yyjson_get_uint(value);
         return 0;
     }
-    struct integer integer = {0};
-    int code = bind_integer_slowly(binder, min, max, value, &integer, place);
-    *ret = integer.bits;
-    return code;
+    return bind_integer_slowly(binder, min, max, value, ret, place);
 }
 
 static int bind_double(const struct binder *binder, yyjson_val *value, double *ret,
@@ -202,17 +181,14 @@ static int bind_string(const struct binder *binder, yyjson_val *value, const cha
     return 0;
 }
 
-static int check_size(const struct binder *binder, const struct tr_param *limits, uint64_t size,
-                      const struct place *place) {
-    if (size < limits->min_length) {
-        return wrong(binder, place, "must have at least %" PRIu64 " bytes, not %" PRIu64,
-                     limits->min_length, size);
+/* Of bytes or of an array; 0 is no maximum. */
+static int check_count(const struct binder *binder, uint64_t min, uint64_t max, uint64_t count,
+                       const char *what, const struct place *place) {
+    if (count >= min && (max == 0 || count <= max)) {
+        return 0;
     }
-    if (limits->max_length != 0 && size > limits->max_length) {
-        return wrong(binder, place, "must have at most %" PRIu64 " bytes, not %" PRIu64,
-                     limits->max_length, size);
-    }
-    return 0;
+    return wrong(binder, place, "must have at %s %" PRIu64 " %s, not %" PRIu64,
+                 count < min ? "least" : "most", count < min ? min : max, what, count);
 }
 
 static int bind_bytes(const struct binder *binder, const struct tr_param *limits, yyjson_val *value,
@@ -231,7 +207,9 @@ static int bind_bytes(const struct binder *binder, const struct tr_param *limits
         return wrong(binder, place, "is not base64: %s", reason);
     }
     *ret = (struct tr_bytes){.data = data, .size = size};
-    return limits == NULL ? 0 : check_size(binder, limits, size, place);
+    return limits == NULL ? 0
+                          : check_count(binder, limits->min_length, limits->max_length, size,
+                                        "bytes", place);
 }
 
 static int bind_json(const struct binder *binder, yyjson_val *value, const char **ret,
@@ -249,8 +227,17 @@ static int bind_json(const struct binder *binder, yyjson_val *value, const char 
 
 /* ------------------------------------------------------------ enumerations */
 
-static int wrong_choice(const struct binder *binder, const struct shape *shape, yyjson_val *value,
-                        const struct place *place) {
+static int bind_enum(const struct binder *binder, const struct shape *shape, yyjson_val *value,
+                     void *stored, const struct place *place) {
+    const char *text = yyjson_get_str(value);
+    size_t length = yyjson_get_len(value);
+    for (uint32_t i = 0; text != NULL && i < shape->choice_count; i++) {
+        const struct shape_choice *choice = &shape->choices[i];
+        if (choice->name_length == length && memcmp(choice->name, text, length) == 0) {
+            memcpy(stored, &choice->value, shape->size); /* the low bytes come first */
+            return 0;
+        }
+    }
     CLEANUP(buf_finish) struct buf list = BUF_INIT;
     uint32_t said = shape->choice_count < SAID_CHOICES_MAX ? shape->choice_count : SAID_CHOICES_MAX;
     for (uint32_t i = 0; i < said; i++) {
@@ -260,46 +247,15 @@ static int wrong_choice(const struct binder *binder, const struct shape *shape, 
         buf_printf(&list, " or %" PRIu32 " others", shape->choice_count - said);
     }
     const char *choices = list.failed ? "its choices" : list.data;
-    if (!yyjson_is_str(value)) {
+    if (text == NULL) {
         return wrong(binder, place, "must be one of %s, not %s", choices, json_words(value));
     }
-    const char *text = yyjson_get_str(value);
-    size_t length = yyjson_get_len(value);
     bool cut = length > SAID_BYTES_MAX;
     return wrong(binder, place, "must be one of %s, not \"%.*s%s\"", choices,
                  (int)(cut ? utf8_cut(text, SAID_BYTES_MAX) : length), text, cut ? "..." : "");
 }
 
-static int bind_enum(const struct binder *binder, const struct shape *shape, yyjson_val *value,
-                     void *stored, const struct place *place) {
-    if (yyjson_is_str(value)) {
-        const char *text = yyjson_get_str(value);
-        size_t length = yyjson_get_len(value);
-        for (uint32_t i = 0; i < shape->choice_count; i++) {
-            const struct shape_choice *choice = &shape->choices[i];
-            if (choice->name_length == length && memcmp(choice->name, text, length) == 0) {
-                memcpy(stored, &choice->value, shape->size); /* the low bytes come first */
-                return 0;
-            }
-        }
-    }
-    return wrong_choice(binder, shape, value, place);
-}
-
 /* ------------------------------------------------------ arrays and structs */
-
-static int check_count(const struct binder *binder, const struct tr_param *limits, uint64_t count,
-                       const struct place *place) {
-    if (count < limits->min_items) {
-        return wrong(binder, place, "must have at least %" PRIu64 " items, not %" PRIu64,
-                     limits->min_items, count);
-    }
-    if (limits->max_items != 0 && count > limits->max_items) {
-        return wrong(binder, place, "must have at most %" PRIu64 " items, not %" PRIu64,
-                     limits->max_items, count);
-    }
-    return 0;
-}
 
 static int bind_array(const struct binder *binder, const struct shape *shape,
                       const struct tr_param *limits, yyjson_val *value, struct tr_array *ret,
@@ -308,7 +264,9 @@ static int bind_array(const struct binder *binder, const struct shape *shape,
         return wrong_type(binder, place, "an array", value);
     }
     size_t count = yyjson_arr_size(value);
-    int code = limits == NULL ? 0 : check_count(binder, limits, count, place);
+    int code = limits == NULL ? 0
+                              : check_count(binder, limits->min_items, limits->max_items, count,
+                                            "items", place);
     if (code < 0) {
         return code;
     }
@@ -334,19 +292,6 @@ static int bind_array(const struct binder *binder, const struct shape *shape,
     return 0;
 }
 
-/* Which of a struct's members were met. */
-struct member_set {
-    uint64_t words[SHAPE_FIELDS_MAX / 64];
-};
-
-/* Whether it was there before. */
-static bool member_set_add(struct member_set *set, uint32_t index) {
-    uint64_t bit = UINT64_C(1) << (index % 64);
-    bool had = (set->words[index / 64] & bit) != 0;
-    set->words[index / 64] |= bit;
-    return had;
-}
-
 /* The member with the name of a key, or NULL. Objects mostly come in the order of the fields, so
  * looking starts after the one found last. */
 static const struct shape_member *find_member(const struct shape *shape, yyjson_val *key,
@@ -370,7 +315,7 @@ static int bind_struct(const struct binder *binder, const struct shape *shape, y
         return wrong_type(binder, place, "an object", value);
     }
     memset(stored, 0, shape->size);
-    struct member_set met = {0};
+    uint64_t met[SHAPE_FIELDS_MAX / 64] = {0}; /* a bit for each member */
     uint32_t next = 0;
     size_t index;
     size_t count;
@@ -382,10 +327,11 @@ static int bind_struct(const struct binder *binder, const struct shape *shape, y
             continue;
         }
         next = (uint32_t)(member - shape->members);
-        if (member_set_add(&met, next)) {
+        if ((met[next / 64] >> (next % 64) & 1) != 0) {
             struct place here = {.up = place, .key = member->param->name};
             return wrong(binder, &here, "is given twice");
         }
+        met[next / 64] |= UINT64_C(1) << (next % 64);
         next++;
         int code = bind_member(binder, member, field, (char *)stored + member->offset, place);
         if (code < 0) {
@@ -394,7 +340,7 @@ static int bind_struct(const struct binder *binder, const struct shape *shape, y
     }
     for (uint32_t i = 0; i < shape->member_count; i++) {
         const struct shape_member *member = &shape->members[i];
-        if (!member_set_add(&met, i)) {
+        if ((met[i / 64] >> (i % 64) & 1) == 0) {
             int code = bind_member(binder, member, NULL, (char *)stored + member->offset, place);
             if (code < 0) {
                 return code;
@@ -406,7 +352,7 @@ static int bind_struct(const struct binder *binder, const struct shape *shape, y
 
 /* -------------------------------------------------------------- any value */
 
-/* Of a nullable or optional type. */
+/* For a nullable or optional type. */
 static void store_null(const struct shape *shape, void *stored) {
     if (shape->kind == TR_KIND_BYTES) {
         *(struct tr_bytes *)stored = (struct tr_bytes){0};
@@ -550,4 +496,40 @@ int bind_member(const struct binder *binder, const struct shape_member *member, 
         return 0;
     }
     return bind_value(binder, shape, member->param, value, stored, &place);
+}
+
+/* ---------------------------------------------------------------- defaults */
+
+int bind_check_defaults(const struct shape *shape, const struct place *place,
+                        struct toolrack_error *err) {
+    int code = 0;
+    if (shape->kind == TR_KIND_ARRAY) {
+        struct place item = {.up = place, .key = "items"};
+        code = bind_check_defaults(shape->item, &item, err);
+    }
+    for (uint32_t i = 0; code == 0 && i < shape->member_count; i++) {
+        struct place here = {.up = place, .key = shape->members[i].param->name};
+        code = bind_check_default(&shape->members[i], &here, err);
+    }
+    return code;
+}
+
+int bind_check_default(const struct shape_member *member, const struct place *place,
+                       struct toolrack_error *err) {
+    int code = bind_check_defaults(member->shape, place, err);
+    if (code < 0 || member->default_value == NULL) {
+        return code;
+    }
+    struct arena scratch;
+    struct toolrack_error bind_err;
+    arena_init(&scratch, NULL, 0);
+    scratch.size_max = DEFAULT_MEMORY_MAX;
+    void *stored = arena_alloc(&scratch, shape_stored_size(member->shape));
+    code = stored == NULL ? error_oom(&bind_err)
+                          : bind_member(&(struct binder){.arena = &scratch, .err = &bind_err},
+                                        member, NULL, stored, NULL);
+    arena_finish(&scratch);
+    return code == 0 ? 0
+                     : shape_refuse(err, place, "its default does not fit: %s %s", bind_err.field,
+                                    bind_err.message);
 }

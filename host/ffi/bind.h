@@ -24,6 +24,19 @@ struct binder {
 int bind_member(const struct binder *binder, const struct shape_member *member, yyjson_val *value,
                 void *stored, const struct place *up);
 
+/** Bind the default of a member once, and those of the fields below it, so that no call can fail
+ * because of one.
+ *
+ * @param place  of the member, for messages
+ * @return 0; TOOLRACK_E_REFUSED when a default is not a value of its type; TOOLRACK_E_NO_MEMORY.
+ * [any-thread] */
+int bind_check_default(const struct shape_member *member, const struct place *place,
+                       struct toolrack_error *err);
+
+/** The same for the fields below a type. */
+int bind_check_defaults(const struct shape *shape, const struct place *place,
+                        struct toolrack_error *err);
+
 /** The error of an allocation that the arena did not make: TOOLRACK_E_LIMIT_EXCEEDED by its limit,
  * else TOOLRACK_E_NO_MEMORY. */
 int bind_no_memory(const struct binder *binder);

@@ -16,27 +16,6 @@ static ffi_type *create_aggregate(struct arena *arena, size_t count) {
     return type;
 }
 
-/* struct tr_bytes and struct tr_array. */
-static int create_pair(struct arena *arena, ffi_type **ret, struct toolrack_error *err) {
-    ffi_type *type = create_aggregate(arena, 2);
-    if (type == NULL) {
-        return error_oom(err);
-    }
-    type->elements[0] = &ffi_type_pointer;
-    type->elements[1] = &ffi_type_uint64;
-    *ret = type;
-    return 0;
-}
-
-static ffi_type *enum_type(uint32_t width, bool is_signed) {
-    switch (width) {
-    case 1: return is_signed ? &ffi_type_sint8 : &ffi_type_uint8;
-    case 2: return is_signed ? &ffi_type_sint16 : &ffi_type_uint16;
-    case 4: return is_signed ? &ffi_type_sint32 : &ffi_type_uint32;
-    default: return is_signed ? &ffi_type_sint64 : &ffi_type_uint64;
-    }
-}
-
 static ffi_type *scalar_type(const struct shape *shape) {
     switch (shape->kind) {
     case TR_KIND_BOOL: return &ffi_type_uint8;
@@ -50,42 +29,15 @@ static ffi_type *scalar_type(const struct shape *shape) {
     case TR_KIND_U64: return &ffi_type_uint64;
     case TR_KIND_F32: return &ffi_type_float;
     case TR_KIND_F64: return &ffi_type_double;
-    case TR_KIND_ENUM: return enum_type(shape->size, shape->is_signed);
+    case TR_KIND_ENUM:
+        switch (shape->size) {
+        case 1: return shape->is_signed ? &ffi_type_sint8 : &ffi_type_uint8;
+        case 2: return shape->is_signed ? &ffi_type_sint16 : &ffi_type_uint16;
+        case 4: return shape->is_signed ? &ffi_type_sint32 : &ffi_type_uint32;
+        default: return shape->is_signed ? &ffi_type_sint64 : &ffi_type_uint64;
+        }
     default: return &ffi_type_pointer; /* STRING, JSON */
     }
-}
-
-/* Fields in the order of their offsets, which need not be the order of their description. */
-static void sort_members(const struct shape *shape, const struct shape_member **sorted) {
-    for (uint32_t i = 0; i < shape->member_count; i++) {
-        uint32_t at = i;
-        for (; at > 0 && sorted[at - 1]->offset > shape->members[i].offset; at--) {
-            sorted[at] = sorted[at - 1];
-        }
-        sorted[at] = &shape->members[i];
-    }
-}
-
-static int check_offsets(const struct shape *shape, const struct shape_member **sorted,
-                         const size_t *offsets, size_t size, const struct place *place,
-                         struct toolrack_error *err) {
-    for (uint32_t i = 0; i < shape->member_count; i++) {
-        if (offsets[i] != sorted[i]->offset) {
-            struct place here = {.up = place, .key = sorted[i]->param->name};
-            return shape_refuse(err, &here,
-                                "the field is at byte %" PRIu32
-                                " of its struct, and at byte %zu by the fields described; describe "
-                                "every member, or pass the struct by pointer",
-                                sorted[i]->offset, offsets[i]);
-        }
-    }
-    if (size != shape->size) {
-        return shape_refuse(err, place,
-                            "the struct has %" PRIu32 " bytes, and %zu by the fields described "
-                            "(the last is %s); describe every member, or pass it by pointer",
-                            shape->size, size, sorted[shape->member_count - 1]->param->name);
-    }
-    return 0;
 }
 
 static int create_struct(struct arena *arena, const struct shape *shape, const struct place *place,
@@ -96,7 +48,14 @@ static int create_struct(struct arena *arena, const struct shape *shape, const s
     if (type == NULL) {
         return error_oom(err);
     }
-    sort_members(shape, sorted);
+    /* Fields in the order of their offsets, which need not be the order of their description. */
+    for (uint32_t i = 0; i < shape->member_count; i++) {
+        uint32_t at = i;
+        for (; at > 0 && sorted[at - 1]->offset > shape->members[i].offset; at--) {
+            sorted[at] = sorted[at - 1];
+        }
+        sorted[at] = &shape->members[i];
+    }
     for (uint32_t i = 0; i < shape->member_count; i++) {
         struct place here = {.up = place, .key = sorted[i]->param->name};
         int code = layout_create(arena, sorted[i]->shape, &here, &type->elements[i], err);
@@ -107,8 +66,24 @@ static int create_struct(struct arena *arena, const struct shape *shape, const s
     if (ffi_get_struct_offsets(FFI_DEFAULT_ABI, type, offsets) != FFI_OK) {
         return shape_refuse(err, place, "libffi cannot pass the struct by value");
     }
+    for (uint32_t i = 0; i < shape->member_count; i++) {
+        if (offsets[i] != sorted[i]->offset) {
+            struct place here = {.up = place, .key = sorted[i]->param->name};
+            return shape_refuse(err, &here,
+                                "the field is at byte %" PRIu32
+                                " of its struct, and at byte %zu by the fields described; describe "
+                                "every member, or pass the struct by pointer",
+                                sorted[i]->offset, offsets[i]);
+        }
+    }
+    if (type->size != shape->size) {
+        return shape_refuse(err, place,
+                            "the struct has %" PRIu32 " bytes, and %zu by the fields described "
+                            "(the last is %s); describe every member, or pass it by pointer",
+                            shape->size, type->size, sorted[shape->member_count - 1]->param->name);
+    }
     *ret = type;
-    return check_offsets(shape, sorted, offsets, type->size, place, err);
+    return 0;
 }
 
 int layout_create(struct arena *arena, const struct shape *shape, const struct place *place,
@@ -119,7 +94,14 @@ int layout_create(struct arena *arena, const struct shape *shape, const struct p
     }
     switch (shape->kind) {
     case TR_KIND_BYTES:
-    case TR_KIND_ARRAY: return create_pair(arena, ret, err);
+    case TR_KIND_ARRAY: /* a pointer and a count */
+        *ret = create_aggregate(arena, 2);
+        if (*ret == NULL) {
+            return error_oom(err);
+        }
+        (*ret)->elements[0] = &ffi_type_pointer;
+        (*ret)->elements[1] = &ffi_type_uint64;
+        return 0;
     case TR_KIND_STRUCT: return create_struct(arena, shape, place, ret, err);
     default: *ret = scalar_type(shape); return 0;
     }

@@ -1,15 +1,5 @@
 #include "ffi/place.h"
 
-static void add_key(struct buf *buf, const char *key) {
-    for (; *key != '\0'; key++) {
-        switch (*key) {
-        case '~': buf_add_text(buf, "~0"); break;
-        case '/': buf_add_text(buf, "~1"); break;
-        default: buf_add_char(buf, *key);
-        }
-    }
-}
-
 /* As deep as types nest, which is bounded. */
 void place_add_pointer(const struct place *place, struct buf *buf) {
     if (place == NULL) {
@@ -18,9 +8,15 @@ void place_add_pointer(const struct place *place, struct buf *buf) {
     }
     place_add_pointer(place->up, buf);
     buf_add_char(buf, '/');
-    if (place->key != NULL) {
-        add_key(buf, place->key);
-    } else {
+    if (place->key == NULL) {
         buf_add_json_uint(buf, place->index);
+        return;
+    }
+    for (const char *key = place->key; *key != '\0'; key++) {
+        switch (*key) {
+        case '~': buf_add_text(buf, "~0"); break;
+        case '/': buf_add_text(buf, "~1"); break;
+        default: buf_add_char(buf, *key);
+        }
     }
 }

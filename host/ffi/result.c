@@ -111,10 +111,6 @@ static int write_bytes(const struct writer *writer, const struct tr_bytes *bytes
     return 0;
 }
 
-static bool is_json_space(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* Valid JSON without the space between its tokens; all else as it is, numbers above all: they may
  * have more digits than a double. */
 static void add_compact(struct buf *out, const char *json, size_t length) {
@@ -124,7 +120,7 @@ static void add_compact(struct buf *out, const char *json, size_t length) {
         if (in_string) {
             in_string = json[i] != '"';
             i += json[i] == '\\'; /* what is escaped may be a quote */
-        } else if (is_json_space(json[i])) {
+        } else if (json[i] == ' ' || json[i] == '\t' || json[i] == '\n' || json[i] == '\r') {
             buf_add(out, json + done, i - done);
             done = i + 1;
         } else {
@@ -156,16 +152,12 @@ static int write_json(const struct writer *writer, const char *json, const struc
 
 /* ------------------------------------------------------------ enumerations */
 
-static int64_t load_enum(const struct shape *shape, const void *from) {
+static int write_enum(const struct writer *writer, const struct shape *shape, const void *from,
+                      const struct place *place) {
     uint64_t bits = 0;
     memcpy(&bits, from, shape->size);
     unsigned unused = 64 - 8 * shape->size;
-    return shape->is_signed ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
-}
-
-static int write_enum(const struct writer *writer, const struct shape *shape, const void *from,
-                      const struct place *place) {
-    int64_t value = load_enum(shape, from);
+    int64_t value = shape->is_signed ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
     for (uint32_t i = 0; i < shape->choice_count; i++) {
         const struct shape_choice *choice = &shape->choices[i];
         if (choice->value == value) {
@@ -173,8 +165,7 @@ static int write_enum(const struct writer *writer, const struct shape *shape, co
             return 0;
         }
     }
-    return wrong(writer, place, "is %" PRId64 ", which is none of its enumeration's choices",
-                 value);
+    return wrong(writer, place, "is %" PRId64 ", which is not a choice of its enumeration", value);
 }
 
 /* ------------------------------------------------------ arrays and structs */
@@ -223,18 +214,14 @@ static bool is_null(const struct shape *shape, const void *stored) {
     }
 }
 
-/* A field that is NULL is left out where that is allowed and null is not. */
-static bool left_out(const struct shape *shape, const void *stored) {
-    return shape->optional && !shape->nullable && is_null(shape, stored);
-}
-
 static int write_struct(const struct writer *writer, const struct shape *shape, const char *from,
                         const struct place *place) {
     char separator = '{';
     for (uint32_t i = 0; i < shape->member_count; i++) {
         const struct shape_member *member = &shape->members[i];
         const void *stored = from + member->offset;
-        if (left_out(member->shape, stored)) {
+        /* A field that is NULL is left out where that is allowed and null is not. */
+        if (member->shape->optional && !member->shape->nullable && is_null(member->shape, stored)) {
             continue;
         }
         struct place here = {.up = place, .key = member->param->name};

@@ -7,10 +7,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "ffi/bind.h"
-
-/* Most memory that the check of one default may take. */
-#define DEFAULT_MEMORY_MAX (1024u * 1024u)
 
 static int create(struct arena *arena, const struct tr_type *type, const struct place *place,
                   unsigned depth, const struct shape **ret, struct toolrack_error *err);
@@ -51,15 +47,6 @@ static uint32_t scalar_size(enum tr_kind kind) {
 
 /* ------------------------------------------------------------ enumerations */
 
-/* Whether an integer of `width` bytes can hold it. */
-static bool choice_fits(int64_t value, uint32_t width, bool is_signed) {
-    if (width == sizeof(int64_t)) {
-        return true;
-    }
-    unsigned bits = width * 8 - (is_signed ? 1 : 0);
-    return value < INT64_C(1) << bits && value >= (is_signed ? -(INT64_C(1) << bits) : 0);
-}
-
 /* The plugin states the width of an enumeration and not its sign: it has one when a choice does. */
 static int create_enum(struct arena *arena, const struct tr_type *type, const struct place *place,
                        struct shape *shape, struct toolrack_error *err) {
@@ -78,8 +65,11 @@ static int create_enum(struct arena *arena, const struct tr_type *type, const st
                 .name = from->name, .name_length = strlen(from->name), .value = from->value};
         shape->is_signed = shape->is_signed || from->value < 0;
     }
-    for (uint32_t i = 0; i < type->choice_count; i++) {
-        if (!choice_fits(choices[i].value, shape->size, shape->is_signed)) {
+    unsigned bits = shape->size * 8 - (shape->is_signed ? 1 : 0);
+    int64_t end = shape->size == sizeof(int64_t) ? 0 : INT64_C(1) << bits; /* 0: all fit */
+    int64_t min = shape->is_signed ? -end : 0;
+    for (uint32_t i = 0; end != 0 && i < type->choice_count; i++) {
+        if (choices[i].value < min || choices[i].value >= end) {
             return shape_refuse(err, place,
                                 "the choice \"%s\" is %" PRId64 ", which an enumeration of %" PRIu32
                                 " bytes cannot hold",
@@ -107,74 +97,23 @@ static int parse_default(struct arena *arena, const struct tr_param *param,
     return 0;
 }
 
-/* Bind the default once, so that no call can fail because of it. */
-static int check_default(const struct shape_member *member, const struct place *place,
-                         struct toolrack_error *err) {
-    struct arena scratch;
-    struct toolrack_error bind_err;
-    arena_init(&scratch, NULL, 0);
-    scratch.size_max = DEFAULT_MEMORY_MAX;
-    void *stored = arena_alloc(&scratch, shape_stored_size(member->shape));
-    int code = stored == NULL ? error_oom(&bind_err)
-                              : bind_member(&(struct binder){.arena = &scratch, .err = &bind_err},
-                                            member, NULL, stored, NULL);
-    arena_finish(&scratch);
-    if (code == 0) {
-        return 0;
-    }
-    return shape_refuse(err, place, "its default does not fit: %s %s", bind_err.field,
-                        bind_err.message);
-}
-
-/* `"name":`, the form in which results need it. */
-static int member_init_name(struct arena *arena, struct shape_member *member,
-                            struct toolrack_error *err) {
-    const char *name = member->param->name;
-    member->key = arena_printf(arena, "\"%s\":", name);
-    if (member->key == NULL) {
-        return error_oom(err);
-    }
-    member->name_length = (uint32_t)strlen(name);
-    member->key_length = member->name_length + 3;
-    return 0;
-}
-
 static int member_init(struct arena *arena, const struct tr_param *param, const struct place *place,
                        unsigned depth, struct shape_member *ret, struct toolrack_error *err) {
-    *ret = (struct shape_member){.param = param, .offset = (uint32_t)param->offset};
-    int code = member_init_name(arena, ret, err);
-    if (code == 0) {
-        code = create(arena, param->type, place, depth, &ret->shape, err);
+    *ret = (struct shape_member){.param = param,
+                                 .key = arena_printf(arena, "\"%s\":", param->name),
+                                 .name_length = (uint32_t)strlen(param->name),
+                                 .offset = (uint32_t)param->offset};
+    ret->key_length = ret->name_length + 3;
+    if (ret->key == NULL) {
+        return error_oom(err);
     }
-    if (code == 0 && param->default_json != NULL) {
-        code = parse_default(arena, param, place, &ret->default_value, err);
-        if (code == 0) {
-            code = check_default(ret, place, err);
-        }
-    }
-    return code;
+    int code = create(arena, param->type, place, depth, &ret->shape, err);
+    return code < 0 || param->default_json == NULL
+                   ? code
+                   : parse_default(arena, param, place, &ret->default_value, err);
 }
 
 /* ----------------------------------------------------------------- structs */
-
-/* The layout is the compiler's. A field that it would have put elsewhere means that the struct is
- * packed or the table wrong; no machine reads such a field without harm. */
-static int check_field(const struct shape *shape, const struct shape_member *member,
-                       const struct place *place, struct toolrack_error *err) {
-    uint32_t align = shape_stored_align(member->shape);
-    uint32_t size = shape_stored_size(member->shape);
-    if (member->param->offset % align != 0) {
-        return shape_refuse(err, place,
-                            "its offset %" PRIu64 " is no multiple of %" PRIu32
-                            "; packed structs cannot be described",
-                            member->param->offset, align);
-    }
-    if (size > shape->size || member->param->offset > shape->size - size) {
-        return shape_refuse(err, place, "it ends behind the %" PRIu32 " bytes of its struct",
-                            shape->size);
-    }
-    return 0;
-}
 
 static int create_struct(struct arena *arena, const struct tr_type *type, const struct place *place,
                          unsigned depth, struct shape *shape, struct toolrack_error *err) {
@@ -191,13 +130,24 @@ static int create_struct(struct arena *arena, const struct tr_type *type, const 
     for (uint32_t i = 0; i < type->field_count; i++) {
         struct place here = {.up = place, .key = type->fields[i].name};
         int code = member_init(arena, &type->fields[i], &here, depth + 1, &members[i], err);
-        if (code == 0) {
-            code = check_field(shape, &members[i], &here, err);
-        }
         if (code < 0) {
             return code;
         }
+        /* The layout is the compiler's. A field that it would have put elsewhere means that the
+         * struct is packed or the table wrong; no machine reads such a field without harm. */
+        uint64_t offset = type->fields[i].offset;
         uint32_t align = shape_stored_align(members[i].shape);
+        uint32_t size = shape_stored_size(members[i].shape);
+        if (offset % align != 0) {
+            return shape_refuse(err, &here,
+                                "its offset %" PRIu64 " is no multiple of %" PRIu32
+                                "; packed structs cannot be described",
+                                offset, align);
+        }
+        if (size > shape->size || offset > shape->size - size) {
+            return shape_refuse(err, &here, "it ends behind the %" PRIu32 " bytes of its struct",
+                                shape->size);
+        }
         shape->align = align > shape->align ? align : shape->align;
     }
     if (shape->size % shape->align != 0) {
@@ -211,31 +161,6 @@ static int create_struct(struct arena *arena, const struct tr_type *type, const 
 
 /* --------------------------------------------------------------- any type */
 
-static int init_value(struct arena *arena, const struct tr_type *type, const struct place *place,
-                      unsigned depth, struct shape *shape, struct toolrack_error *err) {
-    switch (shape->kind) {
-    case TR_KIND_ENUM: return create_enum(arena, type, place, shape, err);
-    case TR_KIND_STRUCT: return create_struct(arena, type, place, depth, shape, err);
-    case TR_KIND_BYTES:
-        shape->size = sizeof(struct tr_bytes);
-        shape->align = _Alignof(struct tr_bytes);
-        return 0;
-    case TR_KIND_ARRAY: {
-        shape->size = sizeof(struct tr_array);
-        shape->align = _Alignof(struct tr_array);
-        struct place item = {.up = place, .key = "items"};
-        return create(arena, type->item, &item, depth + 1, &shape->item, err);
-    }
-    default: shape->size = shape->align = scalar_size(shape->kind); return 0;
-    }
-}
-
-/* These are pointers already, so that null needs no pointer to them. */
-static bool has_pointer(enum tr_kind kind) {
-    return kind == TR_KIND_STRING || kind == TR_KIND_JSON || kind == TR_KIND_BYTES ||
-           kind == TR_KIND_ARRAY;
-}
-
 static int create(struct arena *arena, const struct tr_type *type, const struct place *place,
                   unsigned depth, const struct shape **ret, struct toolrack_error *err) {
     assert(depth <= SHAPE_DEPTH_MAX);
@@ -246,15 +171,30 @@ static int create(struct arena *arena, const struct tr_type *type, const struct 
     shape->kind = (enum tr_kind)type->kind;
     shape->nullable = (type->flags & TR_TYPE_NULLABLE) != 0;
     shape->optional = (type->flags & TR_TYPE_OPTIONAL) != 0;
-    shape->pointed = !has_pointer(shape->kind) &&
+    /* Some kinds are pointers already, so that null needs no pointer to them. */
+    shape->pointed = shape->kind != TR_KIND_STRING && shape->kind != TR_KIND_JSON &&
+                     shape->kind != TR_KIND_BYTES && shape->kind != TR_KIND_ARRAY &&
                      (type->flags & (TR_TYPE_NULLABLE | TR_TYPE_OPTIONAL | TR_TYPE_BY_POINTER));
-    int code = init_value(arena, type, place, depth, shape, err);
-    if (code < 0) {
-        return code;
+    int code = 0;
+    switch (shape->kind) {
+    case TR_KIND_ENUM: code = create_enum(arena, type, place, shape, err); break;
+    case TR_KIND_STRUCT: code = create_struct(arena, type, place, depth, shape, err); break;
+    case TR_KIND_BYTES:
+        shape->size = sizeof(struct tr_bytes);
+        shape->align = _Alignof(struct tr_bytes);
+        break;
+    case TR_KIND_ARRAY: {
+        shape->size = sizeof(struct tr_array);
+        shape->align = _Alignof(struct tr_array);
+        struct place item = {.up = place, .key = "items"};
+        code = create(arena, type->item, &item, depth + 1, &shape->item, err);
+        break;
     }
-    assert(shape->size > 0); /* neither void nor the call */
+    default: shape->size = shape->align = scalar_size(shape->kind);
+    }
+    assert(code < 0 || shape->size > 0); /* neither void nor the call */
     *ret = shape;
-    return 0;
+    return code;
 }
 
 int shape_create(struct arena *arena, const struct tr_type *type, const struct place *place,

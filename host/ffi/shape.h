@@ -1,8 +1,8 @@
 /* shape.h - a type of toolrack/plugin.h, prepared for calls.
  *
  * The plugin's description is walked once, when a signature is made; bind.c and result.c then
- * follow shapes, which hold ready what they would otherwise work out on each call: sizes, text
- * lengths, parsed defaults. Immutable once made; all memory is the arena's. */
+ * follow shapes, which hold ready what they would otherwise work out on each call: sizes, lengths
+ * of strings, parsed defaults. Immutable once made; all memory is the arena's. */
 #pragma once
 
 #include <assert.h>
@@ -77,9 +77,9 @@ static inline uint32_t shape_stored_align(const struct shape *shape) {
 int shape_create(struct arena *arena, const struct tr_type *type, const struct place *place,
                  const struct shape **ret, struct toolrack_error *err);
 
-/** Prepare one parameter, its default included. `ret->offset` is what the description says.
- * Returns as above; also TOOLRACK_E_REFUSED when the default is no value of the type. [any-thread]
- */
+/** Prepare one parameter; its default is parsed, and checked by bind_check_default(). `ret->offset`
+ * is what the description says. Returns as above; also TOOLRACK_E_REFUSED when the default is not
+ * JSON. [any-thread] */
 int shape_member_init(struct arena *arena, const struct tr_param *param, const struct place *place,
                       struct shape_member *ret, struct toolrack_error *err);
 

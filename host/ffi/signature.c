@@ -112,6 +112,9 @@ static int add_members(struct signature *signature, struct plan *plan, const str
         struct place place = {.up = &root, .key = tool->params[i].name};
         int code = shape_member_init(plan->arena, &tool->params[i], &place, member, err);
         if (code == 0) {
+            code = bind_check_default(member, &place, err);
+        }
+        if (code == 0) {
             code = add_member(plan, member, &place, err);
         }
         if (code < 0) {
@@ -119,45 +122,6 @@ static int add_members(struct signature *signature, struct plan *plan, const str
         }
         signature->member_count++;
     }
-    return 0;
-}
-
-/* The result's slot, at the frame's end, and its type. libffi wants room for an ffi_arg even where
- * there is less to return. */
-static int add_result(struct signature *signature, struct plan *plan, const struct tr_type *type,
-                      ffi_type **ret, struct toolrack_error *err) {
-    static const struct place root = {.key = "result"};
-    uint32_t size = 0;
-    if (type == NULL || type->kind == TR_KIND_NONE) {
-        *ret = &ffi_type_void;
-    } else {
-        int code = shape_create(plan->arena, type, &root, &signature->result, err);
-        if (code == 0) {
-            code = layout_create(plan->arena, signature->result, &root, ret, err);
-        }
-        if (code < 0) {
-            return code;
-        }
-        size = shape_stored_size(signature->result);
-    }
-    size = size < sizeof(ffi_arg) ? (uint32_t)sizeof(ffi_arg) : size;
-    return add_slot(plan, size, &signature->result_offset, err);
-}
-
-static int prepare_cif(struct signature *signature, const struct plan *plan, ffi_type *result,
-                       struct toolrack_error *err) {
-    ffi_type **types = arena_alloc(plan->arena, plan->count * sizeof *types);
-    signature->cif = arena_alloc(plan->arena, sizeof *signature->cif);
-    if (types == NULL || signature->cif == NULL) {
-        return error_oom(err);
-    }
-    memcpy(types, plan->types, plan->count * sizeof *types);
-    if (ffi_prep_cif(signature->cif, FFI_DEFAULT_ABI, plan->count, result, types) != FFI_OK) {
-        return error_set(err, TOOLRACK_E_REFUSED, "libffi cannot make this call");
-    }
-    signature->argument_offsets = plan->offsets;
-    signature->argument_count = plan->count;
-    signature->frame_size = plan->frame_size;
     return 0;
 }
 
@@ -178,14 +142,44 @@ static int prepare(struct signature *signature, const struct tr_tool *tool,
         code = add_slot(&plan, sizeof(struct tr_call *), &offset, err);
         add_argument(&plan, &ffi_type_pointer, offset);
     }
-    ffi_type *result = NULL;
     if (code == 0) {
         code = add_members(signature, &plan, tool, err);
     }
-    if (code == 0) {
-        code = add_result(signature, &plan, tool->result, &result, err);
+    ffi_type *result = &ffi_type_void;
+    uint32_t result_size = 0;
+    if (code == 0 && tool->result != NULL && tool->result->kind != TR_KIND_NONE) {
+        static const struct place root = {.key = "result"};
+        code = shape_create(plan.arena, tool->result, &root, &signature->result, err);
+        if (code == 0) {
+            code = bind_check_defaults(signature->result, &root, err);
+        }
+        if (code == 0) {
+            code = layout_create(plan.arena, signature->result, &root, &result, err);
+            result_size = shape_stored_size(signature->result);
+        }
     }
-    return code < 0 ? code : prepare_cif(signature, &plan, result, err);
+    if (code == 0) {
+        /* The frame's end. libffi wants room for an ffi_arg even where there is less to return. */
+        code = add_slot(&plan,
+                        result_size < sizeof(ffi_arg) ? (uint32_t)sizeof(ffi_arg) : result_size,
+                        &signature->result_offset, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    ffi_type **types = arena_alloc(plan.arena, plan.count * sizeof *types);
+    signature->cif = arena_alloc(plan.arena, sizeof *signature->cif);
+    if (types == NULL || signature->cif == NULL) {
+        return error_oom(err);
+    }
+    memcpy(types, plan.types, plan.count * sizeof *types);
+    if (ffi_prep_cif(signature->cif, FFI_DEFAULT_ABI, plan.count, result, types) != FFI_OK) {
+        return error_set(err, TOOLRACK_E_REFUSED, "libffi cannot make this call");
+    }
+    signature->argument_offsets = plan.offsets;
+    signature->argument_count = plan.count;
+    signature->frame_size = plan.frame_size;
+    return 0;
 }
 
 int signature_create(const struct tr_tool *tool, struct signature **ret,

@@ -704,7 +704,7 @@ static void broken_results_are_failures(void **state) {
     breaks(&tr_tool_no_json, "{}", "the result is NULL, and its type does not allow null");
     breaks(&tr_tool_two_values, "{}",
            "the result is not JSON: unexpected content after document at byte 2");
-    breaks(&tr_tool_no_color, "{}", "the result is 9, which is none of its enumeration's choices");
+    breaks(&tr_tool_no_color, "{}", "the result is 9, which is not a choice of its enumeration");
     breaks(&tr_tool_no_items, "{}", "the result has 3 items at NULL");
     breaks(&tr_tool_no_bytes, "{}", "the result has 3 bytes at NULL");
     breaks(&tr_tool_no_bytes_but_null, "{}", "the result has 3 bytes at NULL");
