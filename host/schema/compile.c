@@ -2,15 +2,21 @@
  * one and queues the place, so cycles close by themselves and depth costs no stack. The forms of
  * all keywords have been checked when the library walked the document; what fails here are
  * references, regular expressions and limits. */
-#include "schema/compile.h"
+#include "schema/schema.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/name.h"
 #include "schema/format.h"
+#include "schema/graph.h"
+#include "schema/reference.h"
 #include "schema/regex.h"
-#include "schema/value.h"
+#include "schema/run.h"
+
+CLEANUP_DEFINE(struct schema, schema_destroy)
 
 /* Tables up to here are searched one by one; a hash would cost more. */
 #define LINEAR_PROPERTIES_MAX 8u
@@ -40,6 +46,14 @@ struct subject {
     struct node *node;
     yyjson_val *values[KEYWORD_COUNT];
 };
+
+static bool says_any(const struct subject *s, const enum keyword *keywords, size_t count) {
+    size_t i = 0;
+    while (i < count && s->values[keywords[i]] == NULL) {
+        i++;
+    }
+    return i < count;
+}
 
 /* ------------------------------------------------------------------------------ node requests */
 
@@ -84,42 +98,33 @@ static int nodes_of(struct compiler *c, yyjson_val *array, struct node_list *ret
 
 /* ------------------------------------------------------------------------ type, enum and const */
 
-static uint32_t tags_of_name(yyjson_val *name, bool *integer) {
+static void compile_type(struct subject *s) {
     static const struct {
         const char *name;
         uint32_t tags;
     } types[] = {
-            {"null", TAGS_OF_TYPE(YYJSON_TYPE_NULL)},  {"boolean", TAGS_OF_TYPE(YYJSON_TYPE_BOOL)},
-            {"string", TAGS_OF_TYPE(YYJSON_TYPE_STR)}, {"array", TAGS_OF_TYPE(YYJSON_TYPE_ARR)},
-            {"object", TAGS_OF_TYPE(YYJSON_TYPE_OBJ)}, {"number", TAGS_OF_TYPE(YYJSON_TYPE_NUM)},
+            {"null", TAGS_OF_TYPE(YYJSON_TYPE_NULL)},   {"boolean", TAGS_OF_TYPE(YYJSON_TYPE_BOOL)},
+            {"string", TAGS_OF_TYPE(YYJSON_TYPE_STR)},  {"array", TAGS_OF_TYPE(YYJSON_TYPE_ARR)},
+            {"object", TAGS_OF_TYPE(YYJSON_TYPE_OBJ)},  {"number", TAGS_OF_TYPE(YYJSON_TYPE_NUM)},
+            {"integer", TAGS_OF_TYPE(YYJSON_TYPE_NUM)},
     };
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (yyjson_equals_str(name, types[i].name)) {
-            return types[i].tags;
-        }
-    }
-    *integer = true;
-    return TAGS_OF_TYPE(YYJSON_TYPE_NUM);
-}
-
-static void compile_type(struct subject *s, bool *ret_integer_only) {
     yyjson_val *type = s->values[KEYWORD_TYPE];
-    s->node->tags = TAGS_ALL;
-    *ret_integer_only = false;
     if (type == NULL) {
+        s->node->tags = TAGS_ALL;
         return;
     }
-    uint32_t tags = 0;
+    bool integer = false;
     bool number = false;
     size_t count = yyjson_is_arr(type) ? yyjson_arr_size(type) : 1;
     yyjson_val *name = yyjson_is_arr(type) ? unsafe_yyjson_get_first(type) : type;
     for (size_t i = 0; i < count; i++, name++) {
-        tags |= tags_of_name(name, ret_integer_only);
+        for (size_t k = 0; k < ARRAY_LENGTH(types); k++) {
+            s->node->tags |= yyjson_equals_str(name, types[k].name) ? types[k].tags : 0;
+        }
+        integer = integer || yyjson_equals_str(name, "integer");
         number = number || yyjson_equals_str(name, "number");
     }
-    s->node->tags = tags;
-    s->node->integer_too = *ret_integer_only && !number;
-    *ret_integer_only = s->node->integer_too;
+    s->node->integer_too = integer && !number;
 }
 
 static int make_choices(struct subject *s, const char *keyword, yyjson_val *first, size_t count,
@@ -140,28 +145,17 @@ static int make_choices(struct subject *s, const char *keyword, yyjson_val *firs
     return 0;
 }
 
-static int compile_choices(struct subject *s) {
-    yyjson_val *choices = s->values[KEYWORD_ENUM];
-    yyjson_val *constant = s->values[KEYWORD_CONST];
-    int code = 0;
-    if (choices != NULL) {
-        code = make_choices(s, "enum", unsafe_yyjson_get_first(choices), yyjson_arr_size(choices),
-                            &s->node->choices);
-    }
-    if (code == 0 && constant != NULL) {
-        code = make_choices(s, "const", constant, 1, &s->node->constant);
-    }
-    return code;
-}
-
 /* ------------------------------------------------------------------------------------ numbers */
+
+/* Further from zero than every integer there is. */
+#define BEYOND_INTEGERS ((int128)1 << 101)
 
 static int128 floor_of(struct number number) {
     if (number.is_integer) {
         return number.integer;
     }
-    if (fabs(number.real) > NUMBER_INTEGER_MAX) { /* beyond every integer there is */
-        return number.real > 0 ? (int128)1 << 101 : -((int128)1 << 101);
+    if (fabs(number.real) > NUMBER_INTEGER_MAX) {
+        return number.real > 0 ? BEYOND_INTEGERS : -BEYOND_INTEGERS;
     }
     return (int128)floor(number.real);
 }
@@ -175,24 +169,28 @@ static double double_of(struct number number) {
     return number.is_integer ? (double)number.integer : number.real;
 }
 
-/* Take the stricter of an inclusive and an exclusive bound. */
+/* Take the stricter of an inclusive and an exclusive bound; `value` may be NULL. */
 static void set_low(struct number_rules *rules, yyjson_val *value, bool open) {
+    if (value == NULL) {
+        return;
+    }
     struct number bound = number_of(value);
     int order = rules->has_low ? number_compare(bound, rules->low) : 1;
     if (order < 0 || (order == 0 && !open)) {
         return;
     }
-    int128 below = floor_of(bound);
-    bool whole = bound.is_integer;
     rules->has_low = true;
     rules->low = bound;
     rules->low_open = open;
     rules->low_value = value;
-    rules->integer_low = whole && !open ? below : below + 1;
+    rules->integer_low = floor_of(bound) + (bound.is_integer && !open ? 0 : 1);
     rules->low_real = double_of(bound);
 }
 
 static void set_high(struct number_rules *rules, yyjson_val *value, bool open) {
+    if (value == NULL) {
+        return;
+    }
     struct number bound = number_of(value);
     int order = rules->has_high ? number_compare(bound, rules->high) : -1;
     if (order > 0 || (order == 0 && !open)) {
@@ -206,38 +204,30 @@ static void set_high(struct number_rules *rules, yyjson_val *value, bool open) {
     rules->high_real = double_of(bound);
 }
 
-static int compile_number(struct subject *s, bool integer_only) {
+static int compile_number(struct subject *s) {
+    static const enum keyword keywords[] = {KEYWORD_MINIMUM, KEYWORD_MAXIMUM,
+                                            KEYWORD_EXCLUSIVE_MINIMUM, KEYWORD_EXCLUSIVE_MAXIMUM,
+                                            KEYWORD_MULTIPLE_OF};
     yyjson_val *const *values = s->values;
-    bool any = integer_only || values[KEYWORD_MINIMUM] || values[KEYWORD_MAXIMUM] ||
-               values[KEYWORD_EXCLUSIVE_MINIMUM] || values[KEYWORD_EXCLUSIVE_MAXIMUM] ||
-               values[KEYWORD_MULTIPLE_OF];
-    if (!any) {
+    if (!s->node->integer_too && !says_any(s, keywords, ARRAY_LENGTH(keywords))) {
         return 0;
     }
     struct number_rules *rules = arena_zalloc(s->c->arena, sizeof *rules);
     if (rules == NULL) {
         return error_oom(s->c->library->err);
     }
-    rules->integer_only = integer_only;
-    rules->integer_low = -((int128)1 << 101);
-    rules->integer_high = (int128)1 << 101;
+    rules->integer_only = s->node->integer_too;
+    rules->integer_low = -BEYOND_INTEGERS;
+    rules->integer_high = BEYOND_INTEGERS;
     rules->low_real = -INFINITY;
     rules->high_real = INFINITY;
-    if (values[KEYWORD_MINIMUM]) {
-        set_low(rules, values[KEYWORD_MINIMUM], false);
-    }
-    if (values[KEYWORD_EXCLUSIVE_MINIMUM]) {
-        set_low(rules, values[KEYWORD_EXCLUSIVE_MINIMUM], true);
-    }
-    if (values[KEYWORD_MAXIMUM]) {
-        set_high(rules, values[KEYWORD_MAXIMUM], false);
-    }
-    if (values[KEYWORD_EXCLUSIVE_MAXIMUM]) {
-        set_high(rules, values[KEYWORD_EXCLUSIVE_MAXIMUM], true);
-    }
+    set_low(rules, values[KEYWORD_MINIMUM], false);
+    set_low(rules, values[KEYWORD_EXCLUSIVE_MINIMUM], true);
+    set_high(rules, values[KEYWORD_MAXIMUM], false);
+    set_high(rules, values[KEYWORD_EXCLUSIVE_MAXIMUM], true);
     rules->real_bounds_exact = (!rules->has_low || exact_as_double(rules->low)) &&
                                (!rules->has_high || exact_as_double(rules->high));
-    if (values[KEYWORD_MULTIPLE_OF]) {
+    if (values[KEYWORD_MULTIPLE_OF] != NULL) {
         rules->divisor_value = values[KEYWORD_MULTIPLE_OF];
         rules->divisor = number_divisor(rules->divisor_value);
     }
@@ -271,16 +261,13 @@ static int compile_regex(struct subject *s, yyjson_val *pattern, const struct re
     return 0;
 }
 
-static const struct format *asserted_format(const struct subject *s) {
+static int compile_string(struct subject *s) {
     yyjson_val *name = s->values[KEYWORD_FORMAT];
     bool asserted = s->c->library->options->assert_format ||
                     (s->resource->dialect.vocabularies & VOCABULARY_FORMAT_ASSERTION) != 0;
-    return name != NULL && asserted ? format_find(yyjson_get_str(name), yyjson_get_len(name))
-                                    : NULL;
-}
-
-static int compile_string(struct subject *s) {
-    const struct format *format = asserted_format(s);
+    const struct format *format = name != NULL && asserted
+                                          ? format_find(yyjson_get_str(name), yyjson_get_len(name))
+                                          : NULL;
     yyjson_val *pattern = s->values[KEYWORD_PATTERN];
     yyjson_val *min = s->values[KEYWORD_MIN_LENGTH];
     yyjson_val *max = s->values[KEYWORD_MAX_LENGTH];
@@ -300,28 +287,11 @@ static int compile_string(struct subject *s) {
 
 /* ------------------------------------------------------------------------------------- arrays */
 
-static int compile_items(struct subject *s, struct array_rules *rules) {
-    yyjson_val *old = s->values[KEYWORD_OLD_ITEMS];
-    yyjson_val *prefix = yyjson_is_arr(old) ? old : s->values[KEYWORD_PREFIX_ITEMS];
-    yyjson_val *rest = s->values[KEYWORD_ITEMS];
-    if (yyjson_is_arr(old)) {
-        rest = s->values[KEYWORD_ADDITIONAL_ITEMS];
-    } else if (old != NULL) {
-        rest = old;
-    }
-    int code = nodes_of(s->c, prefix, &rules->prefix);
-    return code < 0 ? code : node_of(s->c, rest, &rules->rest);
-}
-
 static int compile_array(struct subject *s) {
     static const enum keyword keywords[] = {
             KEYWORD_PREFIX_ITEMS, KEYWORD_ITEMS,     KEYWORD_OLD_ITEMS,   KEYWORD_CONTAINS,
             KEYWORD_MIN_ITEMS,    KEYWORD_MAX_ITEMS, KEYWORD_UNIQUE_ITEMS};
-    bool any = false;
-    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++) {
-        any = any || s->values[keywords[i]] != NULL;
-    }
-    if (!any) {
+    if (!says_any(s, keywords, ARRAY_LENGTH(keywords))) {
         return 0;
     }
     struct array_rules *rules = arena_zalloc(s->c->arena, sizeof *rules);
@@ -334,48 +304,32 @@ static int compile_array(struct subject *s) {
     rules->contains_max = count_of(s->values[KEYWORD_MAX_CONTAINS], UINT64_MAX);
     rules->unique = yyjson_is_true(s->values[KEYWORD_UNIQUE_ITEMS]);
     s->node->array = rules;
-    int code = compile_items(s, rules);
+    /* Drafts before 2020-12 have an array in `items` where it has `prefixItems`. */
+    yyjson_val *old = s->values[KEYWORD_OLD_ITEMS];
+    yyjson_val *prefix = yyjson_is_arr(old) ? old : s->values[KEYWORD_PREFIX_ITEMS];
+    yyjson_val *rest = yyjson_is_arr(old) ? s->values[KEYWORD_ADDITIONAL_ITEMS]
+                       : old != NULL      ? old
+                                          : s->values[KEYWORD_ITEMS];
+    int code = nodes_of(s->c, prefix, &rules->prefix);
+    if (code == 0) {
+        code = node_of(s->c, rest, &rules->rest);
+    }
     return code < 0 ? code : node_of(s->c, s->values[KEYWORD_CONTAINS], &rules->contains);
 }
 
 /* ------------------------------------------------------------------------------------ objects */
 
-static struct property *find_property(struct object_rules *rules, yyjson_val *name) {
+static struct property *add_property(struct object_rules *rules, yyjson_val *name) {
     const char *text = yyjson_get_str(name);
     size_t length = yyjson_get_len(name);
-    uint32_t hash = name_hash(text, length);
-    uint32_t i = 0;
+    const struct property *listed = run_find_property(rules, text, length);
+    if (listed != NULL) {
+        return &rules->properties[listed - rules->properties];
+    }
+    struct property *property = &rules->properties[rules->count];
+    *property = (struct property){.name = text, .length = (uint32_t)length};
     if (rules->buckets != NULL) {
-        uint32_t slot = hash & rules->bucket_mask;
-        while (rules->buckets[slot] != 0) {
-            struct property *property = &rules->properties[rules->buckets[slot] - 1];
-            if (property->length == length && memcmp(property->name, text, length) == 0) {
-                return property;
-            }
-            slot = (slot + 1) & rules->bucket_mask;
-        }
-        return NULL;
-    }
-    for (; i < rules->count; i++) {
-        struct property *property = &rules->properties[i];
-        if (property->length == length && memcmp(property->name, text, length) == 0) {
-            return property;
-        }
-    }
-    return NULL;
-}
-
-static struct property *add_property(struct object_rules *rules, yyjson_val *name) {
-    struct property *property = find_property(rules, name);
-    if (property != NULL) {
-        return property;
-    }
-    property = &rules->properties[rules->count];
-    *property = (struct property){.name = yyjson_get_str(name),
-                                  .length = (uint32_t)yyjson_get_len(name),
-                                  .hash = name_hash(yyjson_get_str(name), yyjson_get_len(name))};
-    if (rules->buckets != NULL) {
-        uint32_t slot = property->hash & rules->bucket_mask;
+        uint32_t slot = name_hash(text, length) & rules->bucket_mask;
         while (rules->buckets[slot] != 0) {
             slot = (slot + 1) & rules->bucket_mask;
         }
@@ -385,10 +339,18 @@ static struct property *add_property(struct object_rules *rules, yyjson_val *nam
     return property;
 }
 
-/* Room for all names, and a hash table of twice as many places when they are not few. */
-static int reserve_properties(struct subject *s, struct object_rules *rules, size_t count) {
+/* The names that `properties` and `required` have, with a hash table of twice as many places when
+ * they are not few. */
+static int compile_names(struct subject *s, struct object_rules *rules) {
+    yyjson_val *properties = s->values[KEYWORD_PROPERTIES];
+    yyjson_val *required = s->values[KEYWORD_REQUIRED];
+    size_t required_count = yyjson_arr_size(required);
+    size_t listed = yyjson_obj_size(properties);
+    size_t count = listed + required_count;
     rules->properties = arena_zalloc(s->c->arena, count * sizeof *rules->properties);
-    if (rules->properties == NULL) {
+    rules->required_names =
+            arena_alloc(s->c->arena, required_count * sizeof *rules->required_names);
+    if (rules->properties == NULL || rules->required_names == NULL) {
         return error_oom(s->c->library->err);
     }
     if (count > LINEAR_PROPERTIES_MAX) {
@@ -402,50 +364,25 @@ static int reserve_properties(struct subject *s, struct object_rules *rules, siz
             return error_oom(s->c->library->err);
         }
     }
-    return 0;
-}
-
-static int compile_properties(struct subject *s, struct object_rules *rules) {
-    size_t i = 0;
-    size_t count = 0;
-    yyjson_val *name = NULL;
-    yyjson_val *schema = NULL;
-    yyjson_val *properties = s->values[KEYWORD_PROPERTIES];
-    if (properties == NULL) {
-        return 0; /* the loop would step from a null pointer */
-    }
-    yyjson_obj_foreach (properties, i, count, name, schema) {
-        struct property *property = add_property(rules, name);
-        int code = node_of(s->c, schema, &property->node);
+    yyjson_val *name = listed == 0 ? NULL : unsafe_yyjson_get_first(properties);
+    for (size_t i = 0; i < listed; i++) {
+        int code = node_of(s->c, name + 1, &add_property(rules, name)->node);
         if (code < 0) {
             return code;
         }
+        name = unsafe_yyjson_get_next(name + 1);
     }
     rules->listed = rules->count;
-    return 0;
-}
-
-static int compile_required(struct subject *s, struct object_rules *rules) {
-    yyjson_val *required = s->values[KEYWORD_REQUIRED];
-    size_t count = yyjson_arr_size(required);
-    if (count == 0) {
-        return 0;
-    }
-    rules->required_names = arena_alloc(s->c->arena, count * sizeof *rules->required_names);
-    if (rules->required_names == NULL) {
-        return error_oom(s->c->library->err);
-    }
-    size_t i = 0;
-    yyjson_val *name = NULL;
-    yyjson_arr_foreach (required, i, count, name) {
+    name = yyjson_arr_get_first(required);
+    for (size_t i = 0; i < required_count; i++, name++) { /* names are one cell each */
         rules->required_names[i] = name;
         struct property *property = add_property(rules, name);
-        if (count <= REQUIRED_BITS) {
+        if (required_count <= REQUIRED_BITS) {
             property->required_bit = (uint64_t)1 << i;
             rules->required |= property->required_bit;
         }
     }
-    rules->required_count = (uint32_t)count;
+    rules->required_count = (uint32_t)required_count;
     return 0;
 }
 
@@ -475,34 +412,13 @@ static int compile_patterns(struct subject *s, struct object_rules *rules) {
     return 0;
 }
 
-static int make_dependent(struct subject *s, yyjson_val *trigger, yyjson_val *what,
-                          struct dependent *ret) {
-    *ret = (struct dependent){.trigger = yyjson_get_str(trigger),
-                              .trigger_length = (uint32_t)yyjson_get_len(trigger)};
-    if (!yyjson_is_arr(what)) {
-        return node_of(s->c, what, &ret->node);
-    }
-    size_t count = yyjson_arr_size(what);
-    ret->names = arena_alloc(s->c->arena, count * sizeof *ret->names);
-    if (ret->names == NULL) {
-        return error_oom(s->c->library->err);
-    }
-    ret->name_count = (uint32_t)count;
-    yyjson_val *first = unsafe_yyjson_get_first(what);
-    for (size_t i = 0; i < count; i++) {
-        ret->names[i] = first + i; /* names are one cell each */
-    }
-    return 0;
-}
-
-static const enum keyword dependent_keywords[] = {KEYWORD_DEPENDENT_REQUIRED,
-                                                  KEYWORD_DEPENDENT_SCHEMAS, KEYWORD_DEPENDENCIES};
-#define DEPENDENT_KEYWORDS (sizeof dependent_keywords / sizeof dependent_keywords[0])
-
 static int compile_dependents(struct subject *s, struct object_rules *rules) {
+    yyjson_val *const maps[] = {s->values[KEYWORD_DEPENDENT_REQUIRED],
+                                s->values[KEYWORD_DEPENDENT_SCHEMAS],
+                                s->values[KEYWORD_DEPENDENCIES]};
     size_t total = 0;
-    for (size_t k = 0; k < DEPENDENT_KEYWORDS; k++) {
-        total += yyjson_obj_size(s->values[dependent_keywords[k]]);
+    for (size_t k = 0; k < ARRAY_LENGTH(maps); k++) {
+        total += yyjson_obj_size(maps[k]);
     }
     if (total == 0) {
         return 0;
@@ -511,42 +427,40 @@ static int compile_dependents(struct subject *s, struct object_rules *rules) {
     if (rules->dependents == NULL) {
         return error_oom(s->c->library->err);
     }
-    for (size_t k = 0; k < DEPENDENT_KEYWORDS; k++) {
-        size_t i = 0;
-        size_t count = 0;
-        yyjson_val *trigger = NULL;
-        yyjson_val *what = NULL;
-        yyjson_val *map = s->values[dependent_keywords[k]];
-        if (map == NULL) {
-            continue;
-        }
-        yyjson_obj_foreach (map, i, count, trigger, what) {
-            int code = make_dependent(s, trigger, what, &rules->dependents[rules->dependent_count]);
+    for (size_t k = 0; k < ARRAY_LENGTH(maps); k++) {
+        size_t left = yyjson_obj_size(maps[k]);
+        yyjson_val *trigger = left == 0 ? NULL : unsafe_yyjson_get_first(maps[k]);
+        for (; left > 0; left--) {
+            yyjson_val *what = trigger + 1; /* names, or a schema */
+            struct dependent *dependent = &rules->dependents[rules->dependent_count++];
+            *dependent = (struct dependent){.trigger = yyjson_get_str(trigger),
+                                            .trigger_length = (uint32_t)yyjson_get_len(trigger),
+                                            .name_count = (uint32_t)yyjson_arr_size(what)};
+            dependent->names =
+                    arena_alloc(s->c->arena, dependent->name_count * sizeof *dependent->names);
+            if (dependent->names == NULL) {
+                return error_oom(s->c->library->err);
+            }
+            for (uint32_t i = 0; i < dependent->name_count; i++) {
+                dependent->names[i] = unsafe_yyjson_get_first(what) + i; /* one cell each */
+            }
+            int code = yyjson_is_arr(what) ? 0 : node_of(s->c, what, &dependent->node);
             if (code < 0) {
                 return code;
             }
-            rules->dependent_count++;
+            trigger = unsafe_yyjson_get_next(what);
         }
     }
     return 0;
 }
 
-static bool has_object_rules(const struct subject *s) {
+static int compile_object(struct subject *s) {
     static const enum keyword keywords[] = {
             KEYWORD_PROPERTIES,     KEYWORD_PATTERN_PROPERTIES, KEYWORD_ADDITIONAL_PROPERTIES,
             KEYWORD_PROPERTY_NAMES, KEYWORD_MIN_PROPERTIES,     KEYWORD_MAX_PROPERTIES,
             KEYWORD_REQUIRED,       KEYWORD_DEPENDENT_REQUIRED, KEYWORD_DEPENDENT_SCHEMAS,
             KEYWORD_DEPENDENCIES};
-    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++) {
-        if (s->values[keywords[i]] != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int compile_object(struct subject *s) {
-    if (!has_object_rules(s)) {
+    if (!says_any(s, keywords, ARRAY_LENGTH(keywords))) {
         return 0;
     }
     struct object_rules *rules = arena_zalloc(s->c->arena, sizeof *rules);
@@ -554,19 +468,11 @@ static int compile_object(struct subject *s) {
         return error_oom(s->c->library->err);
     }
     s->node->object = rules;
-    size_t names = yyjson_obj_size(s->values[KEYWORD_PROPERTIES]) +
-                   yyjson_arr_size(s->values[KEYWORD_REQUIRED]);
     yyjson_val *additional = s->values[KEYWORD_ADDITIONAL_PROPERTIES];
     rules->count_min = count_of(s->values[KEYWORD_MIN_PROPERTIES], 0);
     rules->count_max = count_of(s->values[KEYWORD_MAX_PROPERTIES], UINT64_MAX);
     rules->closed = yyjson_is_false(additional);
-    int code = reserve_properties(s, rules, names);
-    if (code == 0) {
-        code = compile_properties(s, rules);
-    }
-    if (code == 0) {
-        code = compile_required(s, rules);
-    }
+    int code = compile_names(s, rules);
     if (code == 0) {
         code = compile_patterns(s, rules);
     }
@@ -611,15 +517,6 @@ static int dynamic_id(struct compiler *c, const struct anchor *anchor, uint32_t 
     return 0;
 }
 
-/* `$recursiveRef` always says "#"; it is dynamic when the resource's root says so. */
-static const struct anchor *recursive_anchor(const struct place *place) {
-    const struct anchor *anchor = place->resource->anchors;
-    while (anchor != NULL && !(anchor->length == 0 && anchor->place == place)) {
-        anchor = anchor->next;
-    }
-    return anchor;
-}
-
 static int compile_references(struct subject *s, struct applicators *apply) {
     struct library *library = s->c->library;
     struct place *place = NULL;
@@ -641,36 +538,14 @@ static int compile_references(struct subject *s, struct applicators *apply) {
         code = node_of_place(s->c, place, &apply->dynamic);
     }
     if (code == 0 && recursive) {
-        anchor = recursive_anchor(place);
+        /* It always says "#", and is dynamic when the resource's root says so. */
+        anchor = place->resource->anchors;
+        while (anchor != NULL && !(anchor->length == 0 && anchor->place == place)) {
+            anchor = anchor->next;
+        }
     }
     if (code == 0 && anchor != NULL && anchor->dynamic) {
         code = dynamic_id(s->c, anchor, &apply->dynamic_name);
-    }
-    return code;
-}
-
-static int compile_subschemas(struct subject *s, struct applicators *apply) {
-    const struct {
-        enum keyword keyword;
-        const struct node **node;
-    } single[] = {{KEYWORD_NOT, &apply->not },
-                  {KEYWORD_IF, &apply->condition},
-                  {KEYWORD_THEN, &apply->then},
-                  {KEYWORD_ELSE, &apply->otherwise},
-                  {KEYWORD_UNEVALUATED_ITEMS, &apply->unevaluated_items},
-                  {KEYWORD_UNEVALUATED_PROPERTIES, &apply->unevaluated_properties}};
-    const struct {
-        enum keyword keyword;
-        struct node_list *list;
-    } lists[] = {{KEYWORD_ALL_OF, &apply->all},
-                 {KEYWORD_ANY_OF, &apply->any},
-                 {KEYWORD_ONE_OF, &apply->one}};
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < sizeof single / sizeof single[0]; i++) {
-        code = node_of(s->c, s->values[single[i].keyword], single[i].node);
-    }
-    for (size_t i = 0; code == 0 && i < sizeof lists / sizeof lists[0]; i++) {
-        code = nodes_of(s->c, s->values[lists[i].keyword], lists[i].list);
     }
     return code;
 }
@@ -686,11 +561,7 @@ static int compile_applicators(struct subject *s) {
                                             KEYWORD_IF,
                                             KEYWORD_UNEVALUATED_ITEMS,
                                             KEYWORD_UNEVALUATED_PROPERTIES};
-    bool any = false;
-    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++) {
-        any = any || s->values[keywords[i]] != NULL;
-    }
-    if (!any) {
+    if (!says_any(s, keywords, ARRAY_LENGTH(keywords))) {
         return 0;
     }
     struct applicators *apply = arena_zalloc(s->c->arena, sizeof *apply);
@@ -699,30 +570,32 @@ static int compile_applicators(struct subject *s) {
     }
     apply->dynamic_name = DYNAMIC_NONE;
     s->node->apply = apply;
+    const struct {
+        enum keyword keyword;
+        const struct node **node;
+    } single[] = {{KEYWORD_NOT, &apply->not },
+                  {KEYWORD_IF, &apply->condition},
+                  {KEYWORD_THEN, &apply->then},
+                  {KEYWORD_ELSE, &apply->otherwise},
+                  {KEYWORD_UNEVALUATED_ITEMS, &apply->unevaluated_items},
+                  {KEYWORD_UNEVALUATED_PROPERTIES, &apply->unevaluated_properties}};
+    const struct {
+        enum keyword keyword;
+        struct node_list *list;
+    } lists[] = {{KEYWORD_ALL_OF, &apply->all},
+                 {KEYWORD_ANY_OF, &apply->any},
+                 {KEYWORD_ONE_OF, &apply->one}};
     int code = compile_references(s, apply);
-    return code < 0 ? code : compile_subschemas(s, apply);
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(single); i++) {
+        code = node_of(s->c, s->values[single[i].keyword], single[i].node);
+    }
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(lists); i++) {
+        code = nodes_of(s->c, s->values[lists[i].keyword], lists[i].list);
+    }
+    return code;
 }
 
 /* -------------------------------------------------------------------------------------- nodes */
-
-static void look_up_keywords(struct subject *s, yyjson_val *schema) {
-    size_t i = 0;
-    size_t count = 0;
-    yyjson_val *key = NULL;
-    yyjson_val *value = NULL;
-    yyjson_obj_foreach (schema, i, count, key, value) {
-        enum keyword keyword = keyword_find(&s->resource->dialect, key);
-        if (keyword != KEYWORD_COUNT) {
-            s->values[keyword] = value;
-        }
-    }
-    /* In draft 7, `$ref` hides all its neighbours. */
-    yyjson_val *reference = s->values[KEYWORD_REF];
-    if (s->resource->dialect.draft == DRAFT_7 && reference != NULL) {
-        memset(s->values, 0, sizeof s->values);
-        s->values[KEYWORD_REF] = reference;
-    }
-}
 
 static int compile_place(struct compiler *c, struct place *place) {
     struct node *node = place->node;
@@ -734,13 +607,35 @@ static int compile_place(struct compiler *c, struct place *place) {
         return 0;
     }
     struct subject subject = {.c = c, .resource = place->resource, .node = node};
-    bool integer_only = false;
-    look_up_keywords(&subject, place->value);
-    node->default_value = subject.values[KEYWORD_DEFAULT];
-    compile_type(&subject, &integer_only);
-    int code = compile_choices(&subject);
+    yyjson_val **values = subject.values;
+    size_t i = 0;
+    size_t count = 0;
+    yyjson_val *key = NULL;
+    yyjson_val *value = NULL;
+    yyjson_obj_foreach (place->value, i, count, key, value) {
+        enum keyword keyword = keyword_find(&subject.resource->dialect, key);
+        if (keyword != KEYWORD_COUNT) {
+            values[keyword] = value;
+        }
+    }
+    /* In draft 7, `$ref` hides all its neighbours. */
+    yyjson_val *reference = values[KEYWORD_REF];
+    if (subject.resource->dialect.draft == DRAFT_7 && reference != NULL) {
+        memset(subject.values, 0, sizeof subject.values);
+        values[KEYWORD_REF] = reference;
+    }
+    node->default_value = values[KEYWORD_DEFAULT];
+    compile_type(&subject);
+    int code = 0;
+    if (values[KEYWORD_ENUM] != NULL) {
+        code = make_choices(&subject, "enum", unsafe_yyjson_get_first(values[KEYWORD_ENUM]),
+                            yyjson_arr_size(values[KEYWORD_ENUM]), &node->choices);
+    }
+    if (code == 0 && values[KEYWORD_CONST] != NULL) {
+        code = make_choices(&subject, "const", values[KEYWORD_CONST], 1, &node->constant);
+    }
     if (code == 0) {
-        code = compile_number(&subject, integer_only);
+        code = compile_number(&subject);
     }
     if (code == 0) {
         code = compile_string(&subject);
@@ -754,30 +649,14 @@ static int compile_place(struct compiler *c, struct place *place) {
     return code < 0 ? code : compile_applicators(&subject);
 }
 
-static int compile_pending(struct compiler *c) {
-    while (c->pending != NULL) {
-        struct place *place = c->pending;
-        c->pending = place->next_pending;
-        int code = compile_place(c, place);
-        if (code < 0) {
-            return code;
-        }
-    }
-    return 0;
-}
-
-/* ---------------------------------------------------------------------------- dynamic anchors */
-
-static bool has_dynamic_anchor(const struct schema_resource *resource, uint32_t id) {
-    const struct dynamic_anchor *anchor = resource->run.anchors;
-    while (anchor != NULL && anchor->name != id) {
-        anchor = anchor->next;
-    }
-    return anchor != NULL;
-}
-
+/* Give a resource the node of a dynamic anchor that somebody looks for, once. */
 static int link_anchor(struct compiler *c, struct schema_resource *resource,
                        const struct anchor *anchor, uint32_t id) {
+    for (const struct dynamic_anchor *a = resource->run.anchors; a != NULL; a = a->next) {
+        if (a->name == id) {
+            return 0;
+        }
+    }
     struct dynamic_anchor *link = arena_alloc(c->arena, sizeof *link);
     if (link == NULL) {
         return error_oom(c->library->err);
@@ -790,15 +669,13 @@ static int link_anchor(struct compiler *c, struct schema_resource *resource,
     return code;
 }
 
-/* Give each resource the nodes of those dynamic anchors that somebody looks for. */
 static int link_anchors(struct compiler *c) {
     for (struct schema_resource *r = c->library->resources; r != NULL; r = r->next) {
         for (const struct dynamic_use *use = c->dynamic_uses; use != NULL; use = use->next) {
             for (const struct anchor *a = r->anchors; a != NULL; a = a->next) {
                 bool wanted = a->dynamic && a->length == use->length &&
                               memcmp(a->name, use->name, use->length) == 0;
-                int code = wanted && !has_dynamic_anchor(r, use->id) ? link_anchor(c, r, a, use->id)
-                                                                     : 0;
+                int code = wanted ? link_anchor(c, r, a, use->id) : 0;
                 if (code < 0) {
                     return code;
                 }
@@ -808,15 +685,122 @@ static int link_anchors(struct compiler *c) {
     return 0;
 }
 
-int compile_program(struct library *library, struct schema *schema, struct place *root) {
+/* Make the node of `root` and of everything that it leads to. */
+static int compile_program(struct library *library, struct schema *schema, struct place *root) {
     struct compiler c = {.library = library, .schema = schema, .arena = &schema->arena};
     int code = node_of_place(&c, root, &schema->root);
-    /* Linking may need new nodes, and those new anchors. */
     while (code == 0 && c.pending != NULL) {
-        code = compile_pending(&c);
+        while (code == 0 && c.pending != NULL) {
+            struct place *place = c.pending;
+            c.pending = place->next_pending;
+            code = compile_place(&c, place);
+        }
         if (code == 0) {
-            code = link_anchors(&c);
+            code = link_anchors(&c); /* may need new nodes, and those new anchors */
         }
     }
     return code;
+}
+
+/* ------------------------------------------------------------------------------------- schema */
+
+/* A tool's arguments are an object, and every protocol wants its schema to say so. */
+static int check_root(const struct library *library, yyjson_val *root) {
+    yyjson_val *type = yyjson_obj_get(root, "type");
+    if (type == NULL) {
+        return library_refuse(library, root,
+                              "a tool's schema must say what its root is; add "
+                              "\"type\": \"object\"");
+    }
+    return yyjson_equals_str(type, "object")
+                   ? 0
+                   : library_refuse(library, type,
+                                    "a tool's arguments are an object; change the root's type to "
+                                    "\"object\"");
+}
+
+/* All defaults together may take what one validation may. */
+static int check_defaults(const struct library *library, const struct schema *schema) {
+    int64_t steps = schema->steps_max;
+    for (size_t i = 0; i < library->place_room; i++) {
+        const struct place *place = library->places[i];
+        yyjson_val *value =
+                place != NULL && place->node != NULL ? place->node->default_value : NULL;
+        struct schema_failure failure;
+        if (value == NULL ||
+            schema_check_node(schema, place->node, value, NULL, 0, &steps, &failure)) {
+            continue;
+        }
+        if (failure.code != TOOLRACK_E_INVALID_ARGUMENTS) { /* says nothing about the default */
+            return library_fail(library, failure.code, value, "%s", failure.reason);
+        }
+        const char *sep = failure.field[0] == '\0' ? "" : " ";
+        return library_refuse(library, value, "does not fit its own schema: %s%s%s", failure.field,
+                              sep, failure.reason);
+    }
+    return 0;
+}
+
+void schema_destroy(struct schema *schema) {
+    if (schema == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT; i++) {
+        matcher_destroy(atomic_load(&schema->matchers[i]));
+    }
+    arena_finish(&schema->arena);
+    free(schema);
+}
+
+int schema_compile(yyjson_val *root, const struct schema_options *options, struct schema **ret,
+                   struct toolrack_error *err) {
+    static const struct schema_options plain = {0};
+    if (root == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "there is no schema");
+    }
+    CLEANUP(schema_destroyp) struct schema *schema = calloc(1, sizeof *schema);
+    if (schema == NULL) {
+        return error_oom(err);
+    }
+    arena_init(&schema->arena, NULL, 0);
+    options = options != NULL ? options : &plain;
+    schema->steps_max = options->steps_max > 0 ? options->steps_max : SCHEMA_STEPS_MAX;
+    struct library library;
+    library_init(&library, &schema->arena, options, err);
+    struct place *place = NULL;
+    int code = library_add(&library, "", root, &place);
+    if (code == 0 && options->root_object) {
+        code = check_root(&library, place->value);
+    }
+    if (code == 0) {
+        code = compile_program(&library, schema, place);
+    }
+    if (code == 0) {
+        code = graph_finish(&library, schema, place);
+    }
+    if (code == 0 && options->check_defaults) {
+        code = check_defaults(&library, schema);
+    }
+    library_finish(&library);
+    if (code == 0) {
+        *ret = STEAL(schema);
+    }
+    return code;
+}
+
+size_t schema_property_count(const struct schema *schema) {
+    return schema->root->object != NULL ? schema->root->object->listed : 0;
+}
+
+const char *schema_property_name(const struct schema *schema, size_t index) {
+    return index < schema_property_count(schema) ? schema->root->object->properties[index].name
+                                                 : NULL;
+}
+
+bool schema_has_defaults(const struct schema *schema) {
+    return schema->has_defaults;
+}
+
+bool schema_knows_format(const char *name) {
+    return format_find(name, strlen(name)) != NULL;
 }

@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/name.h"
 #include "schema/keyword.h"
 
@@ -45,35 +46,20 @@ void explain_leave(struct run *run) {
 
 /* ------------------------------------------------------------------------------------ ranking */
 
-static long weight(enum telling telling, size_t base, size_t depth) {
-    size_t below = depth - base;
-    if (telling == TELLING_TYPE && below == 0) {
-        return 1;
-    }
-    if (telling == TELLING_CHOICE && below <= 1) {
-        return 2;
-    }
-    return 3;
+/* A branch that wants another type here, or another constant up to one level down, was not meant.
+ */
+static long weight(enum telling telling, size_t below) {
+    return telling == TELLING_TYPE && below == 0     ? 1
+           : telling == TELLING_CHOICE && below <= 1 ? 2
+                                                     : 3;
 }
 
 static long rank_of(const struct explain *explain, enum telling telling) {
-    long depth = (long)explain->path_length;
-    if (!explain->alternatives) {
-        return RANK_OUTER * 4;
-    }
-    return weight(telling, explain->outer, explain->path_length) * RANK_OUTER +
-           weight(telling, explain->inner, explain->path_length) * RANK_INNER + depth;
-}
-
-static void write_path(const struct explain *explain, struct text *text) {
-    for (size_t i = 0; i < explain->path_length; i++) {
-        const struct step *step = &explain->path[i];
-        if (step->key != NULL) {
-            text_add_key(text, unsafe_yyjson_get_str(step->key), unsafe_yyjson_get_len(step->key));
-        } else {
-            text_add_index(text, step->index);
-        }
-    }
+    size_t depth = explain->path_length;
+    return !explain->alternatives
+                   ? RANK_OUTER * 4
+                   : weight(telling, depth - explain->outer) * RANK_OUTER +
+                             weight(telling, depth - explain->inner) * RANK_INNER + (long)depth;
 }
 
 /* Begin a reason that is better than the one so far; false when it is not. */
@@ -94,7 +80,14 @@ static bool begin(struct run *run, const char *keyword, enum telling telling, st
     failure->keyword = keyword;
     *field = text_in(failure->field, sizeof failure->field);
     *reason = text_in(failure->reason, sizeof failure->reason);
-    write_path(explain, field);
+    for (size_t i = 0; i < explain->path_length; i++) {
+        const struct step *step = &explain->path[i];
+        if (step->key != NULL) {
+            text_add_key(field, unsafe_yyjson_get_str(step->key), unsafe_yyjson_get_len(step->key));
+        } else {
+            text_add_index(field, step->index);
+        }
+    }
     return true;
 }
 
@@ -106,7 +99,7 @@ static bool merges(const struct run *run, enum telling telling) {
 
 /* --------------------------------------------------------------------------------------- types */
 
-static void add_types(struct text *text, uint32_t tags, bool integer) {
+static void add_type_reason(struct text *reason, uint32_t tags, bool integer, yyjson_val *value) {
     static const struct {
         uint32_t tags;
         const char *name;
@@ -119,50 +112,42 @@ static void add_types(struct text *text, uint32_t tags, bool integer) {
             {TAGS_OF_TYPE(YYJSON_TYPE_NULL), "null"},
     };
     size_t left = 0;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
         left += (tags & types[i].tags) != 0;
     }
-    for (size_t i = 0, done = 0; i < sizeof types / sizeof types[0]; i++) {
-        if ((tags & types[i].tags) == 0) {
-            continue;
-        }
-        bool is_integer = integer && types[i].tags == TAGS_OF_TYPE(YYJSON_TYPE_NUM);
-        const char *before = done == 0 ? "" : done + 1 == left ? " or " : ", ";
-        text_printf(text, "%s%s", before, is_integer ? "an integer" : types[i].name);
-        done++;
-    }
-}
-
-static void add_type_reason(struct text *reason, uint32_t tags, bool integer, yyjson_val *value) {
     text_printf(reason, "must be ");
-    add_types(reason, tags, integer);
+    for (size_t i = 0, done = 0; i < ARRAY_LENGTH(types); i++) {
+        if ((tags & types[i].tags) != 0) {
+            bool is_integer = integer && types[i].tags == TAGS_OF_TYPE(YYJSON_TYPE_NUM);
+            text_printf(reason, "%s%s",
+                        done == 0          ? ""
+                        : done + 1 == left ? " or "
+                                           : ", ",
+                        is_integer ? "an integer" : types[i].name);
+            done++;
+        }
+    }
     text_printf(reason, ", not ");
     if (yyjson_is_real(value) && integer) {
-        text_add_value(reason, value); /* 1.5 says it better than "a number" */
+        text_add_value(reason, value); /* 1.5 says more than "a number" */
     } else {
         text_printf(reason, "%s", keyword_kind(value));
     }
-}
-
-static bool explain_never(struct run *run) {
-    struct text field;
-    struct text reason;
-    if (begin(run, "false schema", TELLING_TYPE, &field, &reason)) {
-        text_printf(&reason, "is not allowed here");
-    }
-    return false;
 }
 
 bool explain_type(struct run *run, const struct node *node, yyjson_val *value) {
     if (run->explain == NULL) {
         return false;
     }
-    if (node->tags == 0) {
-        return explain_never(run);
-    }
     struct explain *explain = run->explain;
     struct text field;
     struct text reason;
+    if (node->tags == 0) {
+        if (begin(run, "false schema", TELLING_TYPE, &field, &reason)) {
+            text_printf(&reason, "is not allowed here");
+        }
+        return false;
+    }
     bool merging = explain->merged_tags != 0 && merges(run, TELLING_TYPE);
     if (merging) {
         bool number_before = (explain->merged_tags & TAGS_OF_TYPE(YYJSON_TYPE_NUM)) != 0;
@@ -182,17 +167,6 @@ bool explain_type(struct run *run, const struct node *node, yyjson_val *value) {
 
 /* ------------------------------------------------------------------------------------- choices */
 
-static void add_choices(struct text *text, const struct choices *choices, unsigned already) {
-    for (uint32_t i = 0; i < choices->count; i++) {
-        if (text->length > text->room * 3 / 4) {
-            text_printf(text, ", and %u more", choices->count - i);
-            return;
-        }
-        text_printf(text, "%s", i + already > 0 ? ", " : "");
-        text_add_value(text, choices->values[i]);
-    }
-}
-
 bool explain_choice(struct run *run, const struct choices *choices) {
     struct explain *explain = run->explain;
     struct text field;
@@ -205,10 +179,16 @@ bool explain_choice(struct run *run, const struct choices *choices) {
         return false;
     }
     unsigned before = merging ? explain->merged_choices : 0;
-    struct text list = text_in(explain->choices + (merging ? strlen(explain->choices) : 0),
-                               merging ? sizeof explain->choices - strlen(explain->choices)
-                                       : sizeof explain->choices);
-    add_choices(&list, choices, before);
+    size_t kept = merging ? strlen(explain->choices) : 0;
+    struct text list = text_in(explain->choices + kept, sizeof explain->choices - kept);
+    for (uint32_t i = 0; i < choices->count; i++) {
+        if (list.length > list.room * 3 / 4) {
+            text_printf(&list, ", and %u more", choices->count - i);
+            break;
+        }
+        text_printf(&list, "%s", i + before > 0 ? ", " : "");
+        text_add_value(&list, choices->values[i]);
+    }
     explain->merged_choices = before + choices->count;
     reason = text_in(explain->failure->reason, sizeof explain->failure->reason);
     text_printf(&reason, explain->merged_choices > 1 ? "must be one of " : "must be ");
@@ -230,27 +210,16 @@ bool explain(struct run *run, const char *keyword, const char *format, ...) {
     return false;
 }
 
-static const char *plural_of(const char *what, uint64_t count) {
-    if (count == 1) {
-        return "";
-    }
-    return strcmp(what, "property") == 0 ? "ies" : "s";
-}
-
-static void add_counted(struct text *text, uint64_t count, const char *what) {
-    size_t stem = strlen(what) - (count != 1 && strcmp(what, "property") == 0);
-    text_printf(text, "%llu %.*s%s", (unsigned long long)count, (int)stem, what,
-                plural_of(what, count));
-}
-
 bool explain_count(struct run *run, const char *keyword, const char *relation, uint64_t bound,
                    const char *what, uint64_t actual) {
     struct text field;
     struct text reason;
     if (begin(run, keyword, TELLING_OTHER, &field, &reason)) {
-        text_printf(&reason, "must have %s ", relation);
-        add_counted(&reason, bound, what);
-        text_printf(&reason, ", not %llu", (unsigned long long)actual);
+        bool is_property = strcmp(what, "property") == 0;
+        const char *plural = bound == 1 ? what : is_property ? "properties" : NULL;
+        text_printf(&reason, "must have %s %llu %s%s, not %llu", relation,
+                    (unsigned long long)bound, plural != NULL ? plural : what,
+                    plural != NULL ? "" : "s", (unsigned long long)actual);
     }
     return false;
 }
@@ -278,30 +247,15 @@ bool explain_missing(struct run *run, yyjson_val *name, yyjson_val *trigger_key)
         text_add_value(&reason, name);
         text_printf(&reason, " is missing");
         if (trigger_key != NULL) {
-            text_printf(&reason, "; it must come with ");
+            text_printf(&reason, "; ");
             text_add_value(&reason, trigger_key);
+            text_printf(&reason, " requires it");
         }
     }
     return false;
 }
 
 /* ----------------------------------------------------------------------------- unknown property */
-
-static void add_known(struct text *reason, const struct object_rules *rules) {
-    if (rules->listed == 0) {
-        text_printf(reason, "; it takes no properties");
-        return;
-    }
-    text_printf(reason, rules->listed == 1 ? "; the only one known is " : "; known are ");
-    for (uint32_t i = 0; i < rules->listed; i++) {
-        if (i == KNOWN_SHOWN_MAX) {
-            text_printf(reason, " and %u more", rules->listed - i);
-            return;
-        }
-        text_printf(reason, "%s", i > 0 ? ", " : "");
-        text_add_quoted(reason, rules->properties[i].name, rules->properties[i].length);
-    }
-}
 
 bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_val *key) {
     struct text field;
@@ -323,7 +277,16 @@ bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_v
         text_add_quoted(&reason, nearest.name, strlen(nearest.name));
         text_printf(&reason, "?");
     } else if (rules->pattern_count == 0) {
-        add_known(&reason, rules);
+        text_printf(&reason, rules->listed == 0   ? "; no properties are allowed here"
+                             : rules->listed == 1 ? "; the only known property is "
+                                                  : "; the known properties are ");
+        for (uint32_t i = 0; i < rules->listed && i < KNOWN_SHOWN_MAX; i++) {
+            text_printf(&reason, "%s", i > 0 ? ", " : "");
+            text_add_quoted(&reason, rules->properties[i].name, rules->properties[i].length);
+        }
+        if (rules->listed > KNOWN_SHOWN_MAX) {
+            text_printf(&reason, " and %u more", rules->listed - KNOWN_SHOWN_MAX);
+        }
     }
     return false;
 }
@@ -356,7 +319,8 @@ void explain_limit(const struct run *run, struct schema_failure *failure) {
         break;
     case LIMIT_STEPS:
     case LIMIT_NONE:
-        text_printf(&reason, "checking took more than SCHEMA_STEPS_MAX (%lld) steps",
+        text_printf(&reason,
+                    "checking took more than SCHEMA_STEPS_MAX (%lld) steps; give less at a time",
                     (long long)run->schema->steps_max);
         break;
     }

@@ -45,7 +45,7 @@ static int refuse_cycle_from(struct library *library, struct frame *stack, struc
             depth--;
         } else if (next != NULL && next->mark == MARK_OPEN) {
             return library_refuse(library, top->node->source,
-                                  "refers to itself without end; a cycle of $ref must lead through "
+                                  "refers to itself endlessly; a cycle of $ref must pass through "
                                   "a property or an item");
         } else if (next != NULL && next->mark == MARK_NEW) {
             next->mark = MARK_OPEN;

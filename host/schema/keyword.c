@@ -41,64 +41,18 @@ const char *keyword_kind(yyjson_val *value) {
 }
 
 static bool must_be(struct text *reason, const char *what, yyjson_val *value) {
-    text_printf(reason, "must be %s, not %s", what, keyword_kind(value));
+    text_printf(reason, "must be %s, not ", what);
+    if (yyjson_is_real(value)) {
+        text_add_value(reason, value); /* 1.5 says more than "a number" */
+    } else {
+        text_printf(reason, "%s", keyword_kind(value));
+    }
     return false;
 }
 
-static bool check_anchor(yyjson_val *value, struct text *reason) {
-    if (!yyjson_is_str(value)) {
-        return must_be(reason, "a string", value);
-    }
-    const char *text = yyjson_get_str(value);
-    size_t length = yyjson_get_len(value);
-    bool valid = length > 0;
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i];
-        valid = valid &&
-                (ascii_is_word_start(c) || (i > 0 && (ascii_is_digit(c) || c == '-' || c == '.')));
-    }
-    if (!valid) {
-        text_printf(reason,
-                    "must be a word of letters, digits, _, - and . that begins with a letter"
-                    " or _");
-    }
-    return valid;
-}
-
-static bool check_count(yyjson_val *value, struct text *reason) {
-    if (!yyjson_is_num(value) || !number_is_whole(value)) {
-        return must_be(reason, "a whole number", value);
-    }
-    struct number number = number_of(value);
-    bool negative = number.is_integer ? number.integer < 0 : number.real < 0;
-    if (negative) {
-        text_printf(reason, "must not be negative");
-    }
-    return !negative;
-}
-
-static bool check_positive(yyjson_val *value, struct text *reason) {
-    if (!yyjson_is_num(value)) {
-        return must_be(reason, "a number", value);
-    }
-    struct number zero = {.is_integer = true};
-    if (number_compare(number_of(value), zero) <= 0) {
-        text_printf(reason, "must be greater than 0");
-        return false;
-    }
-    return true;
-}
-
-static bool is_schema(yyjson_val *value) {
-    return yyjson_is_obj(value) || yyjson_is_bool(value);
-}
-
 static bool check_schema(yyjson_val *value, struct text *reason) {
-    return is_schema(value) || must_be(reason, "a schema (an object or a boolean)", value);
-}
-
-static bool same_text(yyjson_val *a, yyjson_val *b) {
-    return yyjson_equals_strn(a, yyjson_get_str(b), yyjson_get_len(b));
+    return yyjson_is_obj(value) || yyjson_is_bool(value) ||
+           must_be(reason, "a schema (an object or a boolean)", value);
 }
 
 /* Names must differ. There are few, so each is compared with those before it. */
@@ -119,7 +73,7 @@ static bool check_names(yyjson_val *value, yyjson_val **ret_at, struct text *rea
             return must_be(reason, "a string", name);
         }
         for (yyjson_val *other = unsafe_yyjson_get_first(value); other < name; other++) {
-            if (same_text(other, name)) {
+            if (yyjson_equals_strn(other, yyjson_get_str(name), yyjson_get_len(name))) {
                 text_printf(reason, "repeats the name ");
                 text_add_value(reason, name);
                 return false;
@@ -129,44 +83,29 @@ static bool check_names(yyjson_val *value, yyjson_val **ret_at, struct text *rea
     return true;
 }
 
-static bool is_type_name(yyjson_val *value) {
+static bool check_type_name(yyjson_val *value, struct text *reason) {
     static const char *const names[] = {"null",    "boolean", "object", "array",
                                         "integer", "number",  "string"};
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-        if (yyjson_equals_str(value, names[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What other languages call the types. */
-static const char *meant_type(yyjson_val *name) {
+    /* What other languages call the types. */
     static const char *const meant[][2] = {
             {"dict", "object"},  {"map", "object"},    {"list", "array"},  {"tuple", "array"},
             {"float", "number"}, {"double", "number"}, {"int", "integer"}, {"bool", "boolean"},
             {"str", "string"},   {"text", "string"},   {"none", "null"},   {"None", "null"},
     };
-    for (size_t i = 0; i < ARRAY_LENGTH(meant); i++) {
-        if (yyjson_equals_str(name, meant[i][0])) {
-            return meant[i][1];
-        }
-    }
-    return NULL;
-}
-
-static bool check_type_name(yyjson_val *value, struct text *reason) {
     if (!yyjson_is_str(value)) {
         return must_be(reason, "the name of a type", value);
     }
-    if (is_type_name(value)) {
-        return true;
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        if (yyjson_equals_str(value, names[i])) {
+            return true;
+        }
     }
-    const char *meant = meant_type(value);
     text_printf(reason, "must be null, boolean, object, array, integer, number or string, not ");
     text_add_value(reason, value);
-    if (meant != NULL) {
-        text_printf(reason, "; did you mean \"%s\"?", meant);
+    for (size_t i = 0; i < ARRAY_LENGTH(meant); i++) {
+        if (yyjson_equals_str(value, meant[i][0])) {
+            text_printf(reason, "; did you mean \"%s\"?", meant[i][1]);
+        }
     }
     return false;
 }
@@ -241,10 +180,41 @@ bool keyword_check(enum shape shape, yyjson_val *value, yyjson_val **ret_at, str
     case SHAPE_BOOLEAN: return yyjson_is_bool(value) || must_be(reason, "a boolean", value);
     case SHAPE_STRING:
     case SHAPE_URI: return yyjson_is_str(value) || must_be(reason, "a string", value);
-    case SHAPE_ANCHOR: return check_anchor(value, reason);
+    case SHAPE_ANCHOR: {
+        const char *text = yyjson_get_str(value);
+        size_t length = yyjson_get_len(value);
+        bool valid = length > 0 && ascii_is_word_start(text[0]);
+        for (size_t i = 1; valid && i < length; i++) {
+            valid = ascii_is_word(text[i]) || text[i] == '-' || text[i] == '.';
+        }
+        if (text == NULL) {
+            return must_be(reason, "a string", value);
+        }
+        if (!valid) {
+            text_printf(reason, "must be a word of letters, digits, _, - and . that begins with a "
+                                "letter or _");
+        }
+        return valid;
+    }
     case SHAPE_NUMBER: return yyjson_is_num(value) || must_be(reason, "a number", value);
-    case SHAPE_POSITIVE: return check_positive(value, reason);
-    case SHAPE_COUNT: return check_count(value, reason);
+    case SHAPE_POSITIVE:
+        if (!yyjson_is_num(value)) {
+            return must_be(reason, "a number", value);
+        }
+        if (!(yyjson_get_num(value) > 0)) {
+            text_printf(reason, "must be greater than 0");
+            return false;
+        }
+        return true;
+    case SHAPE_COUNT:
+        if (!yyjson_is_num(value) || !number_is_whole(value)) {
+            return must_be(reason, "a whole number", value);
+        }
+        if (yyjson_get_num(value) < 0) {
+            text_printf(reason, "must not be negative");
+            return false;
+        }
+        return true;
     case SHAPE_ARRAY: return yyjson_is_arr(value) || must_be(reason, "an array", value);
     case SHAPE_NAMES: return check_names(value, ret_at, reason);
     case SHAPE_NAMES_MAP: return check_map(SHAPE_NAMES, value, ret_at, reason);

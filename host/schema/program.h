@@ -1,6 +1,6 @@
 /* program.h - what a schema becomes: immutable nodes in one arena.
  *
- * Invariants, made by compile.c and relied on by everything that runs:
+ * Invariants, made by compile.c and graph.c, and relied on by everything that runs:
  *
  *  (1) One node for one place in a schema document, whichever reference leads there; so the program
  *      is a graph and may have cycles. Two nodes are the same place when their pointers are equal.
@@ -8,8 +8,8 @@
  *      and `type` need nothing else. `integer_only` adds that a real must be whole.
  *  (3) Rules of a type are NULL when the schema says nothing about that type.
  *  (4) In object_rules, properties[0..listed) are those of `properties` in the document's order;
- * the rest are names that only `required` knows, with node NULL. (5) No cycle leads through `$ref`
- * and `allOf` alone. */
+ *      the rest are names that only `required` knows, with node NULL.
+ *  (5) No cycle leads through `$ref` and `allOf` alone. */
 #pragma once
 
 #include <stdatomic.h>
@@ -68,7 +68,6 @@ struct array_rules {
 struct property {
     const char *name; /**< ends in a zero */
     uint32_t length;
-    uint32_t hash;
     uint64_t required_bit;   /**< 0 when optional */
     const struct node *node; /**< NULL: not in `properties` */
 };
@@ -85,11 +84,6 @@ struct dependent {
     uint32_t name_count;
     yyjson_val **names;
     const struct node *node; /**< may be NULL */
-};
-
-struct default_value {
-    uint32_t property; /**< index of the property that has it */
-    yyjson_val *value;
 };
 
 struct object_rules {

@@ -34,47 +34,27 @@ void library_finish(struct library *library) {
 
 /* ------------------------------------------------------------------------------------- errors */
 
-static const struct document *document_of(const struct library *library, yyjson_val *value) {
-    for (size_t i = 0; i < library->document_count; i++) {
-        if (value_contains(library->documents[i].root, value)) {
-            return &library->documents[i];
-        }
-    }
-    return NULL;
-}
-
-static TOOLRACK_PRINTF(4, 0) int failv(const struct library *library, int code, yyjson_val *at,
-                                       const char *format, va_list args) {
+int library_fail(const struct library *library, int code, yyjson_val *at, const char *format, ...) {
     char pointer[ERROR_FIELD_MAX];
     char message[ERROR_MESSAGE_MAX];
     struct text field = text_in(pointer, sizeof pointer);
     struct text text = text_in(message, sizeof message);
-    const struct document *document = document_of(library, at);
-    if (document != NULL) {
-        value_locate(document->root, at, &field);
-        if (document != library->documents) {
-            text_printf(&text, "%s#", document->uri);
+    size_t i = 0;
+    while (i < library->document_count && !value_contains(library->documents[i].root, at)) {
+        i++;
+    }
+    if (i < library->document_count) {
+        value_locate(library->documents[i].root, at, &field);
+        if (i > 0) {
+            text_printf(&text, "%s#", library->documents[i].uri);
         }
     }
     text_printf(&text, "%s: ", field.length == 0 && text.length == 0 ? "the schema" : pointer);
+    va_list args;
+    va_start(args, format);
     text_vprintf(&text, format, args);
+    va_end(args);
     return error_set_field(library->err, code, pointer, "%s", message);
-}
-
-int library_fail(const struct library *library, int code, yyjson_val *at, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    (void)failv(library, code, at, format, args);
-    va_end(args);
-    return code;
-}
-
-int library_refuse(const struct library *library, yyjson_val *at, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    (void)failv(library, TOOLRACK_E_INVALID, at, format, args);
-    va_end(args);
-    return TOOLRACK_E_INVALID;
 }
 
 /* ------------------------------------------------------------------------------------- places */
@@ -147,7 +127,8 @@ static struct schema_resource *find_resource(const struct library *library, cons
 static int load(struct library *library, const char *uri, yyjson_val *referrer,
                 struct schema_resource **ret);
 
-static bool dialect_of_uri(const char *uri, struct dialect *ret) {
+/* The dialect that `$schema` names: one of ours, or one that a document describes. */
+static int find_dialect(struct library *library, yyjson_val *declared, struct dialect *ret) {
     static const struct {
         const char *uri;
         enum draft draft;
@@ -155,44 +136,16 @@ static bool dialect_of_uri(const char *uri, struct dialect *ret) {
                  {DRAFT_2019_URI, DRAFT_2019},
                  {DRAFT_7_URI, DRAFT_7},
                  {DRAFT_7_URI_SECURE, DRAFT_7}};
-    for (size_t i = 0; i < ARRAY_LENGTH(known); i++) {
-        if (strcmp(uri, known[i].uri) == 0) {
-            *ret = (struct dialect){known[i].draft, VOCABULARY_DEFAULT};
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The vocabularies that a metaschema names. One that is required must be known. */
-static int read_vocabularies(struct library *library, yyjson_val *vocabulary,
-                             struct dialect *dialect) {
-    uint32_t found = VOCABULARY_CORE;
-    size_t i = 0;
-    size_t count = 0;
-    yyjson_val *key = NULL;
-    yyjson_val *required = NULL;
-    yyjson_obj_foreach (vocabulary, i, count, key, required) {
-        uint32_t bit = keyword_vocabulary(yyjson_get_str(key), yyjson_get_len(key));
-        found |= bit;
-        if (bit == 0 && yyjson_is_true(required)) {
-            return library_refuse(library, required, "this vocabulary is not known here");
-        }
-    }
-    dialect->vocabularies = found;
-    return 0;
-}
-
-/* The dialect that `$schema` names: one of ours, or one that a document describes. */
-static int find_dialect(struct library *library, yyjson_val *declared, struct dialect *ret) {
-    const char *text = yyjson_get_str(declared);
-    struct uri uri = uri_split(text, yyjson_get_len(declared));
+    struct uri uri = uri_split(yyjson_get_str(declared), yyjson_get_len(declared));
     char *name = uri_resolve(&library->scratch, "", &uri);
     if (name == NULL) {
         return error_oom(library->err);
     }
-    if (dialect_of_uri(name, ret)) {
-        return 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(known); i++) {
+        if (strcmp(name, known[i].uri) == 0) {
+            *ret = (struct dialect){known[i].draft, VOCABULARY_DEFAULT};
+            return 0;
+        }
     }
     struct schema_resource *resource = NULL;
     int code = load(library, name, declared, &resource);
@@ -206,7 +159,24 @@ static int find_dialect(struct library *library, yyjson_val *declared, struct di
     }
     *ret = resource->dialect;
     yyjson_val *vocabulary = yyjson_obj_get(resource->root, "$vocabulary");
-    return yyjson_is_obj(vocabulary) ? read_vocabularies(library, vocabulary, ret) : 0;
+    if (!yyjson_is_obj(vocabulary)) {
+        return 0;
+    }
+    /* The vocabularies that a metaschema names. One that is required must be known. */
+    ret->vocabularies = VOCABULARY_CORE;
+    size_t i = 0;
+    size_t count = 0;
+    yyjson_val *key = NULL;
+    yyjson_val *required = NULL;
+    yyjson_obj_foreach (vocabulary, i, count, key, required) {
+        uint32_t bit = keyword_vocabulary(yyjson_get_str(key), yyjson_get_len(key));
+        ret->vocabularies |= bit;
+        if (bit == 0 && yyjson_is_true(required)) {
+            return library_refuse(library, required,
+                                  "this vocabulary is required and not supported");
+        }
+    }
+    return 0;
 }
 
 /* --------------------------------------------------------------------------------------- walk */
@@ -313,25 +283,6 @@ static int walk_each(struct walk walk, yyjson_val *container) {
     return 0;
 }
 
-static int walk_keyword(struct walk walk, enum keyword keyword, yyjson_val *value) {
-    char reason[256];
-    struct text text = text_in(reason, sizeof reason);
-    yyjson_val *at = value;
-    enum shape shape = keyword_rows[keyword].shape;
-    if (!keyword_check(shape, value, &at, &text)) {
-        return library_refuse(walk.library, at, "%s", reason);
-    }
-    switch (shape) {
-    case SHAPE_SCHEMA: return walk_schema(walk, value);
-    case SHAPE_ITEMS:
-        return yyjson_is_arr(value) ? walk_each(walk, value) : walk_schema(walk, value);
-    case SHAPE_SCHEMAS:
-    case SHAPE_SCHEMA_MAP:
-    case SHAPE_DEPENDENCIES: return walk_each(walk, value);
-    default: return 0;
-    }
-}
-
 static int walk_keywords(struct walk walk, yyjson_val *schema) {
     size_t i = 0;
     size_t count = 0;
@@ -339,7 +290,23 @@ static int walk_keywords(struct walk walk, yyjson_val *schema) {
     yyjson_val *value = NULL;
     yyjson_obj_foreach (schema, i, count, key, value) {
         enum keyword keyword = keyword_find(&walk.resource->dialect, key);
-        int code = keyword == KEYWORD_COUNT ? 0 : walk_keyword(walk, keyword, value);
+        if (keyword == KEYWORD_COUNT) {
+            continue;
+        }
+        char reason[256];
+        struct text text = text_in(reason, sizeof reason);
+        yyjson_val *at = value;
+        enum shape shape = keyword_rows[keyword].shape;
+        int code = 0;
+        if (!keyword_check(shape, value, &at, &text)) {
+            return library_refuse(walk.library, at, "%s", reason);
+        }
+        if (shape == SHAPE_SCHEMA || (shape == SHAPE_ITEMS && !yyjson_is_arr(value))) {
+            code = walk_schema(walk, value);
+        } else if (shape == SHAPE_ITEMS || shape == SHAPE_SCHEMAS || shape == SHAPE_SCHEMA_MAP ||
+                   shape == SHAPE_DEPENDENCIES) {
+            code = walk_each(walk, value);
+        }
         if (code < 0) {
             return code;
         }
@@ -402,13 +369,8 @@ static int walk_schema(struct walk walk, yyjson_val *schema) {
 
 /* ---------------------------------------------------------------------------------- documents */
 
-static struct dialect dialect_of_options(const struct library *library) {
-    bool old = library->options->dialect == SCHEMA_DRAFT_7;
-    return (struct dialect){old ? DRAFT_7 : DRAFT_2020, VOCABULARY_DEFAULT};
-}
-
-static int copy_document(struct library *library, const char *uri, yyjson_val *root,
-                         yyjson_val **ret) {
+int library_add(struct library *library, const char *uri, yyjson_val *root,
+                struct place **ret_root) {
     if (library->document_count == SCHEMA_DOCUMENTS_MAX) {
         return error_set(library->err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the schema refers to more than SCHEMA_DOCUMENTS_MAX (%d) documents",
@@ -420,28 +382,20 @@ static int copy_document(struct library *library, const char *uri, yyjson_val *r
                          "the schema has more than SCHEMA_VALUES_MAX (%d) values",
                          SCHEMA_VALUES_MAX);
     }
-    *ret = value_copy(library->arena, root);
-    if (*ret == NULL) {
+    yyjson_val *copy = value_copy(library->arena, root);
+    if (copy == NULL) {
         return error_oom(library->err);
     }
     library->value_count += cells;
-    library->documents[library->document_count++] = (struct document){uri, *ret};
-    return 0;
-}
-
-int library_add(struct library *library, const char *uri, yyjson_val *root,
-                struct place **ret_root) {
-    yyjson_val *copy = NULL;
-    int code = copy_document(library, uri, root, &copy);
-    if (code < 0) {
-        return code;
-    }
+    library->documents[library->document_count++] = (struct document){uri, copy};
     if (!yyjson_is_obj(copy) && !yyjson_is_bool(copy)) {
         return library_refuse(library, copy, "must be an object or a boolean, not %s",
                               keyword_kind(copy));
     }
     struct schema_resource *resource = NULL;
-    code = new_resource(library, uri, copy, dialect_of_options(library), &resource);
+    bool old = library->options->dialect == SCHEMA_DRAFT_7;
+    struct dialect dialect = {old ? DRAFT_7 : DRAFT_2020, VOCABULARY_DEFAULT};
+    int code = new_resource(library, uri, copy, dialect, &resource);
     yyjson_val *declared = yyjson_obj_get(copy, "$schema");
     if (code == 0 && yyjson_is_str(declared)) {
         code = find_dialect(library, declared, &resource->dialect);
@@ -452,17 +406,6 @@ int library_add(struct library *library, const char *uri, yyjson_val *root,
     if (code == 0) {
         *ret_root = library_place(library, copy);
     }
-    return code;
-}
-
-static int load_bundled(struct library *library, const char *uri, const char *text,
-                        struct place **ret) {
-    yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
-    if (doc == NULL) {
-        return error_oom(library->err); /* the texts are ours and parse */
-    }
-    int code = library_add(library, uri, yyjson_doc_get_root(doc), ret);
-    yyjson_doc_free(doc);
     return code;
 }
 
@@ -487,12 +430,20 @@ static int load(struct library *library, const char *uri, yyjson_val *referrer,
     struct place *place = NULL;
     int code = 0;
     if (bundled != NULL) {
-        code = load_bundled(library, name, bundled, &place);
+        yyjson_doc *doc = yyjson_read(bundled, strlen(bundled), 0);
+        if (doc == NULL) {
+            return error_oom(library->err); /* the texts are ours and parse */
+        }
+        code = library_add(library, name, yyjson_doc_get_root(doc), &place);
+        yyjson_doc_free(doc);
     } else if (root != NULL) {
         code = library_add(library, name, root, &place);
     } else {
-        return library_refuse(library, referrer,
-                              "nothing is known under \"%s\"; references are never fetched", name);
+        return library_refuse(
+                library, referrer,
+                "no schema with the URI \"%s\" was given, and references are never fetched; "
+                "put it under $defs and refer to it there",
+                name);
     }
     if (code == 0) {
         *ret = place->resource;
@@ -502,33 +453,8 @@ static int load(struct library *library, const char *uri, yyjson_val *referrer,
 
 /* ------------------------------------------------------------------------------------ resolve */
 
-static yyjson_val *array_item(yyjson_val *array, const char *token, size_t length) {
-    size_t index = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (!ascii_is_digit(token[i]) || index > SCHEMA_VALUES_MAX) {
-            return NULL;
-        }
-        index = index * 10 + (size_t)(token[i] - '0');
-    }
-    bool padded = length > 1 && token[0] == '0';
-    return length == 0 || padded ? NULL : yyjson_arr_get(array, index);
-}
-
-/* Undo `~1` and `~0` in place. */
-static size_t unescape_token(char *token, size_t length) {
-    size_t out = 0;
-    for (size_t i = 0; i < length; i++) {
-        bool escape = token[i] == '~' && i + 1 < length;
-        if (escape && (token[i + 1] == '0' || token[i + 1] == '1')) {
-            token[out++] = token[++i] == '1' ? '/' : '~';
-        } else {
-            token[out++] = token[i];
-        }
-    }
-    return out;
-}
-
-/* Follow a pointer; `*resource` becomes the innermost one on the way. */
+/* The value that a pointer leads to; `*resource` becomes the innermost one on the way. Unescapes
+ * the pointer in place. */
 static yyjson_val *follow_pointer(const struct library *library, char *pointer, size_t length,
                                   struct schema_resource **resource) {
     yyjson_val *at = (*resource)->root;
@@ -537,53 +463,28 @@ static yyjson_val *follow_pointer(const struct library *library, char *pointer, 
         char *token = pointer + 1; /* after the slash */
         char *stop = memchr(token, '/', (size_t)(end - token));
         pointer = stop == NULL ? end : stop;
-        size_t token_length = unescape_token(token, (size_t)(pointer - token));
-        at = yyjson_is_arr(at) ? array_item(at, token, token_length)
-                               : yyjson_obj_getn(at, token, token_length);
+        size_t token_length = 0;
+        for (const char *c = token; c < pointer; c++) {
+            bool escape = *c == '~' && c + 1 < pointer && (c[1] == '0' || c[1] == '1');
+            token[token_length++] = !escape ? *c : *++c == '1' ? '/' : '~';
+        }
+        if (yyjson_is_arr(at)) {
+            bool is_index = token_length > 0 && (token_length == 1 || token[0] != '0');
+            size_t index = 0;
+            for (size_t i = 0; is_index && i < token_length; i++) {
+                is_index = ascii_is_digit(token[i]) && index <= SCHEMA_VALUES_MAX;
+                index = index * 10 + (size_t)(token[i] - '0');
+            }
+            at = is_index ? yyjson_arr_get(at, index) : NULL;
+        } else {
+            at = yyjson_obj_getn(at, token, token_length);
+        }
         struct place *place = at == NULL ? NULL : library_place(library, at);
         if (place != NULL) {
             *resource = place->resource;
         }
     }
     return at;
-}
-
-static int resolve_pointer(struct library *library, struct schema_resource *resource, char *pointer,
-                           size_t length, yyjson_val *reference, struct place **ret) {
-    yyjson_val *target = follow_pointer(library, pointer, length, &resource);
-    if (target == NULL) {
-        return library_refuse(library, reference, "\"%s\" leads nowhere",
-                              yyjson_get_str(reference));
-    }
-    if (!yyjson_is_obj(target) && !yyjson_is_bool(target)) {
-        return library_refuse(library, reference, "\"%s\" leads to %s, which is no schema",
-                              yyjson_get_str(reference), keyword_kind(target));
-    }
-    struct walk walk = {.library = library, .resource = resource};
-    int code = walk_schema(walk, target); /* does nothing for a place that is known */
-    if (code == 0) {
-        *ret = library_place(library, target);
-    }
-    return code;
-}
-
-static int resolve_anchor(struct library *library, const struct schema_resource *resource,
-                          const char *name, size_t length, yyjson_val *reference,
-                          struct place **ret, const struct anchor **ret_anchor) {
-    for (struct anchor *anchor = resource->anchors; anchor != NULL; anchor = anchor->next) {
-        if (anchor->length == length && memcmp(anchor->name, name, length) == 0) {
-            *ret = anchor->place;
-            /* A place may carry one name both ways; the dynamic one counts. */
-            if (*ret_anchor == NULL || anchor->dynamic) {
-                *ret_anchor = anchor;
-            }
-        }
-    }
-    if (*ret_anchor == NULL) {
-        return library_refuse(library, reference, "there is no anchor \"%s\" for \"%s\"", name,
-                              yyjson_get_str(reference));
-    }
-    return 0;
 }
 
 int library_resolve(struct library *library, const struct schema_resource *base,
@@ -602,8 +503,35 @@ int library_resolve(struct library *library, const struct schema_resource *base,
     if (code < 0) {
         return code;
     }
+    const char *text = yyjson_get_str(reference);
     if (length == 0 || fragment[0] == '/') {
-        return resolve_pointer(library, resource, fragment, length, reference, ret);
+        yyjson_val *target = follow_pointer(library, fragment, length, &resource);
+        if (target == NULL) {
+            return library_refuse(library, reference, "there is nothing at \"%s\" in the schema",
+                                  text);
+        }
+        if (!yyjson_is_obj(target) && !yyjson_is_bool(target)) {
+            return library_refuse(library, reference,
+                                  "at \"%s\" there is %s; a schema is an object or a boolean", text,
+                                  keyword_kind(target));
+        }
+        struct walk walk = {.library = library, .resource = resource};
+        code = walk_schema(walk, target); /* does nothing for a place that is known */
+        if (code == 0) {
+            *ret = library_place(library, target);
+        }
+        return code;
     }
-    return resolve_anchor(library, resource, fragment, length, reference, ret, ret_anchor);
+    for (struct anchor *anchor = resource->anchors; anchor != NULL; anchor = anchor->next) {
+        if (anchor->length == length && memcmp(anchor->name, fragment, length) == 0) {
+            *ret = anchor->place;
+            /* A place may carry one name both ways; the dynamic one counts. */
+            if (*ret_anchor == NULL || anchor->dynamic) {
+                *ret_anchor = anchor;
+            }
+        }
+    }
+    return *ret_anchor != NULL ? 0
+                               : library_refuse(library, reference,
+                                                "no schema has the anchor \"%s\"", fragment);
 }

@@ -78,11 +78,9 @@ struct place *library_place(const struct library *library, yyjson_val *value);
 int library_resolve(struct library *library, const struct schema_resource *base,
                     yyjson_val *reference, struct place **ret, const struct anchor **ret_anchor);
 
-/** Refuse a schema: "<pointer>: <message>", with the pointer as the field. Returns
- * TOOLRACK_E_INVALID. */
-int library_refuse(const struct library *library, yyjson_val *at, const char *format, ...)
-        TOOLRACK_PRINTF(3, 4);
-
-/** The same with another code. */
+/** Set the error "<pointer>: <message>", with the pointer of `at` as the field. Returns `code`. */
 int library_fail(const struct library *library, int code, yyjson_val *at, const char *format, ...)
         TOOLRACK_PRINTF(4, 5);
+
+/** Refuse a schema: the same with TOOLRACK_E_INVALID. */
+#define library_refuse(library, at, ...) library_fail(library, TOOLRACK_E_INVALID, at, __VA_ARGS__)

@@ -20,14 +20,6 @@ struct marks {
     bool all; /* every child */
 };
 
-static void mark_one(struct marks *marks, size_t index) {
-    marks->words[index / WORD_BITS] |= (uint64_t)1 << (index % WORD_BITS);
-}
-
-static bool is_marked(const struct marks *marks, size_t index) {
-    return marks->all || (marks->words[index / WORD_BITS] >> (index % WORD_BITS) & 1) != 0;
-}
-
 static void mark(struct run *run, const struct node *node, yyjson_val *value, struct marks *marks);
 
 /* Mark through a schema that may not have taken part. */
@@ -40,17 +32,6 @@ static bool mark_if_valid(struct run *run, const struct node *node, yyjson_val *
     return valid;
 }
 
-static bool evaluates(struct run *run, const struct object_rules *rules, yyjson_val *key) {
-    const char *name = unsafe_yyjson_get_str(key);
-    size_t length = unsafe_yyjson_get_len(key);
-    const struct property *property = run_find_property(rules, name, length);
-    bool found = property != NULL && property->node != NULL;
-    for (uint32_t i = 0; !found && i < rules->pattern_count; i++) {
-        found = run_search(run, rules->patterns[i].regex, name, length);
-    }
-    return found;
-}
-
 static void mark_members(struct run *run, const struct object_rules *rules, yyjson_val *object,
                          struct marks *marks) {
     if (rules->additional != NULL) {
@@ -60,8 +41,15 @@ static void mark_members(struct run *run, const struct object_rules *rules, yyjs
     size_t count = unsafe_yyjson_get_len(object);
     yyjson_val *key = unsafe_yyjson_get_first(object);
     for (size_t i = 0; i < count && budget_spend(&run->budget, 1); i++) {
-        if (evaluates(run, rules, key)) {
-            mark_one(marks, i);
+        const char *name = unsafe_yyjson_get_str(key);
+        size_t length = unsafe_yyjson_get_len(key);
+        const struct property *property = run_find_property(rules, name, length);
+        bool found = property != NULL && property->node != NULL;
+        for (uint32_t k = 0; !found && k < rules->pattern_count; k++) {
+            found = run_search(run, rules->patterns[k].regex, name, length);
+        }
+        if (found) {
+            marks->words[i / WORD_BITS] |= (uint64_t)1 << (i % WORD_BITS);
         }
         key = unsafe_yyjson_get_next(key + 1);
     }
@@ -85,7 +73,7 @@ static void mark_items(struct run *run, const struct array_rules *rules, yyjson_
     for (size_t i = 0; i < count && run->limit == LIMIT_NONE; i++) {
         if (i < rules->prefix.count ||
             (rules->contains != NULL && run_check_quietly(run, rules->contains, item))) {
-            mark_one(marks, i);
+            marks->words[i / WORD_BITS] |= (uint64_t)1 << (i % WORD_BITS);
         }
         item = unsafe_yyjson_get_next(item);
     }
@@ -161,41 +149,36 @@ static void mark(struct run *run, const struct node *node, yyjson_val *value, st
     run->depth--;
 }
 
-static bool check_property(struct run *run, const struct node *rest, yyjson_val *key) {
-    if (run->explain == NULL) {
-        return run_check(run, rest, key + 1);
-    }
-    explain_enter_key(run, key);
-    bool valid = rest->never ? explain(run, "unevaluatedProperties", "unknown property \"%s\"",
-                                       unsafe_yyjson_get_str(key))
-                             : run_check(run, rest, key + 1);
-    explain_leave(run);
-    return valid;
-}
-
-static bool check_item(struct run *run, const struct node *rest, yyjson_val *item, size_t index) {
-    if (run->explain == NULL) {
-        return run_check(run, rest, item);
-    }
-    explain_enter_index(run, index);
-    bool valid = rest->never ? explain(run, "unevaluatedItems", "is one item too many")
-                             : run_check(run, rest, item);
-    explain_leave(run);
-    return valid;
-}
-
 static bool check_rest(struct run *run, const struct node *rest, yyjson_val *value,
                        const struct marks *marks) {
     bool is_object = unsafe_yyjson_is_obj(value);
     size_t count = unsafe_yyjson_get_len(value);
     yyjson_val *at = unsafe_yyjson_get_first(value);
     for (size_t i = 0; i < count; i++) {
-        bool valid = is_marked(marks, i) ||
-                     (is_object ? check_property(run, rest, at) : check_item(run, rest, at, i));
-        if (!valid) {
-            return false;
+        yyjson_val *key = at;
+        at += is_object;
+        if ((marks->words[i / WORD_BITS] >> (i % WORD_BITS) & 1) == 0) {
+            bool valid = false;
+            if (run->explain == NULL) {
+                valid = run_check(run, rest, at);
+            } else if (is_object) {
+                explain_enter_key(run, key);
+                valid = rest->never ? explain(run, "unevaluatedProperties",
+                                              "unknown property \"%s\"", unsafe_yyjson_get_str(key))
+                                    : run_check(run, rest, at);
+                explain_leave(run);
+            } else {
+                explain_enter_index(run, i);
+                valid = rest->never ? explain(run, "unevaluatedItems",
+                                              "is not allowed: the array has too many items")
+                                    : run_check(run, rest, at);
+                explain_leave(run);
+            }
+            if (!valid) {
+                return false;
+            }
         }
-        at = unsafe_yyjson_get_next(at + is_object);
+        at = unsafe_yyjson_get_next(at);
     }
     return true;
 }
@@ -219,17 +202,6 @@ static bool check_on_stack(struct run *run, const struct node *node, const struc
     return check_with(run, node, rest, value, words);
 }
 
-static bool check_on_heap(struct run *run, const struct node *node, const struct node *rest,
-                          yyjson_val *value) {
-    uint64_t *words = calloc(unsafe_yyjson_get_len(value) / WORD_BITS + 1, sizeof *words);
-    if (words == NULL) {
-        return run_stop(run, LIMIT_MEMORY);
-    }
-    bool valid = check_with(run, node, rest, value, words);
-    free(words);
-    return valid;
-}
-
 bool run_check_unevaluated(struct run *run, const struct node *node, yyjson_val *value) {
     const struct node *rest = NULL;
     if (unsafe_yyjson_is_obj(value)) {
@@ -240,6 +212,14 @@ bool run_check_unevaluated(struct run *run, const struct node *node, yyjson_val 
     if (rest == NULL) {
         return true;
     }
-    bool small = unsafe_yyjson_get_len(value) <= UNEVALUATED_STACK_CHILDREN;
-    return small ? check_on_stack(run, node, rest, value) : check_on_heap(run, node, rest, value);
+    if (unsafe_yyjson_get_len(value) <= UNEVALUATED_STACK_CHILDREN) {
+        return check_on_stack(run, node, rest, value);
+    }
+    uint64_t *words = calloc(unsafe_yyjson_get_len(value) / WORD_BITS + 1, sizeof *words);
+    if (words == NULL) {
+        return run_stop(run, LIMIT_MEMORY);
+    }
+    bool valid = check_with(run, node, rest, value, words);
+    free(words);
+    return valid;
 }

@@ -1,6 +1,7 @@
 /* The walk of a program over a value.
  *
  * Invariants:
+ *
  *  (1) A check that answers no has either found a fault or ended the run; `limit` tells which. So
  *      whoever turns a no into something else (not, anyOf, if, contains) must look at `limit`
  * first. (2) `depth` counts the checks of containers and applicators that are entered; it never
@@ -87,17 +88,15 @@ static bool check_enum(struct run *run, const struct choices *choices, yyjson_va
 }
 
 static bool fail_low(struct run *run, const struct number_rules *rules, yyjson_val *value) {
-    return rules->low_open
-                   ? explain_bound(run, "exclusiveMinimum", "must be greater than",
-                                   rules->low_value, value)
-                   : explain_bound(run, "minimum", "must be at least", rules->low_value, value);
+    return explain_bound(run, rules->low_open ? "exclusiveMinimum" : "minimum",
+                         rules->low_open ? "must be greater than" : "must be at least",
+                         rules->low_value, value);
 }
 
 static bool fail_high(struct run *run, const struct number_rules *rules, yyjson_val *value) {
-    return rules->high_open
-                   ? explain_bound(run, "exclusiveMaximum", "must be less than", rules->high_value,
-                                   value)
-                   : explain_bound(run, "maximum", "must be at most", rules->high_value, value);
+    return explain_bound(run, rules->high_open ? "exclusiveMaximum" : "maximum",
+                         rules->high_open ? "must be less than" : "must be at most",
+                         rules->high_value, value);
 }
 
 static bool check_integer(struct run *run, const struct number_rules *rules, yyjson_val *value) {
@@ -107,39 +106,26 @@ static bool check_integer(struct run *run, const struct number_rules *rules, yyj
     if (UNLIKELY(integer < rules->integer_low)) {
         return fail_low(run, rules, value);
     }
-    if (UNLIKELY(integer > rules->integer_high)) {
-        return fail_high(run, rules, value);
-    }
-    return true;
-}
-
-/* Bounds that are integers beyond 2^53 cannot be compared as doubles. */
-static bool check_real_exactly(struct run *run, const struct number_rules *rules,
-                               yyjson_val *value) {
-    struct number number = number_of(value);
-    if (rules->has_low && number_compare(number, rules->low) < (rules->low_open ? 1 : 0)) {
-        return fail_low(run, rules, value);
-    }
-    if (rules->has_high && number_compare(number, rules->high) > (rules->high_open ? -1 : 0)) {
-        return fail_high(run, rules, value);
-    }
-    return true;
+    return LIKELY(integer <= rules->integer_high) || fail_high(run, rules, value);
 }
 
 static bool check_real(struct run *run, const struct number_rules *rules, yyjson_val *value) {
     double real = unsafe_yyjson_get_real(value);
-    if (UNLIKELY(!rules->real_bounds_exact)) {
-        return check_real_exactly(run, rules, value);
+    bool low = true;
+    bool high = true;
+    if (LIKELY(rules->real_bounds_exact)) {
+        /* Written so that NaN, which some parsers let in, is refused. */
+        low = rules->low_open ? real > rules->low_real : real >= rules->low_real;
+        high = rules->high_open ? real < rules->high_real : real <= rules->high_real;
+    } else { /* bounds that are integers beyond 2^53 cannot be compared as doubles */
+        struct number number = number_of(value);
+        low = number_compare(number, rules->low) >= (rules->low_open ? 1 : 0);
+        high = number_compare(number, rules->high) <= (rules->high_open ? -1 : 0);
     }
-    /* Written so that NaN, which some parsers let in, is refused. */
-    if (rules->has_low && !(rules->low_open ? real > rules->low_real : real >= rules->low_real)) {
+    if (rules->has_low && !low) {
         return fail_low(run, rules, value);
     }
-    if (rules->has_high &&
-        !(rules->high_open ? real < rules->high_real : real <= rules->high_real)) {
-        return fail_high(run, rules, value);
-    }
-    return true;
+    return !rules->has_high || high || fail_high(run, rules, value);
 }
 
 static bool check_number(struct run *run, const struct node *node, yyjson_val *value) {
@@ -151,11 +137,8 @@ static bool check_number(struct run *run, const struct node *node, yyjson_val *v
     if (!(is_real ? check_real(run, rules, value) : check_integer(run, rules, value))) {
         return false;
     }
-    if (rules->divisor_value != NULL && !number_divides(&rules->divisor, value)) {
-        return explain_bound(run, "multipleOf", "must be a multiple of", rules->divisor_value,
-                             value);
-    }
-    return true;
+    return rules->divisor_value == NULL || number_divides(&rules->divisor, value) ||
+           explain_bound(run, "multipleOf", "must be a multiple of", rules->divisor_value, value);
 }
 
 /* Bytes bound characters from both sides, so most texts need not be counted. */
@@ -177,19 +160,6 @@ static bool check_length(struct run *run, const struct string_rules *rules, yyjs
     return true;
 }
 
-static struct matcher *take_matcher(struct run *run) {
-    /* Schemas are const to those who validate; the matchers are a pool behind an atomic exchange.
-     */
-    struct schema *schema = (struct schema *)(uintptr_t)run->schema;
-    for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT; i++) {
-        struct matcher *kept = atomic_exchange(&schema->matchers[i], NULL);
-        if (kept != NULL) {
-            return kept;
-        }
-    }
-    return matcher_create();
-}
-
 static void give_matcher(struct run *run) {
     struct schema *schema = (struct schema *)(uintptr_t)run->schema;
     for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT && run->matcher != NULL; i++) {
@@ -203,8 +173,14 @@ static void give_matcher(struct run *run) {
 }
 
 bool run_search(struct run *run, const struct regex *regex, const char *text, size_t length) {
+    /* Schemas are const to those who validate; the matchers are a pool behind an atomic exchange.
+     */
+    struct schema *schema = (struct schema *)(uintptr_t)run->schema;
+    for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT && run->matcher == NULL; i++) {
+        run->matcher = atomic_exchange(&schema->matchers[i], NULL);
+    }
     if (run->matcher == NULL) {
-        run->matcher = take_matcher(run);
+        run->matcher = matcher_create();
         if (run->matcher == NULL) {
             return run_stop(run, LIMIT_MEMORY);
         }
@@ -218,22 +194,16 @@ bool run_search(struct run *run, const struct regex *regex, const char *text, si
     return run_stop(run, run->budget.steps < 0 ? LIMIT_STEPS : LIMIT_MATCH);
 }
 
-static bool check_pattern(struct run *run, const struct regex *regex, yyjson_val *value) {
-    if (run_search(run, regex, unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value))) {
-        return true;
-    }
-    return explain(run, "pattern", "must match the pattern %s", regex_source(regex));
-}
-
 static bool check_string(struct run *run, const struct string_rules *rules, yyjson_val *value) {
     if (!check_length(run, rules, value)) {
         return false;
     }
-    if (rules->pattern != NULL && !check_pattern(run, rules->pattern, value)) {
-        return false;
+    const char *text = unsafe_yyjson_get_str(value);
+    size_t length = unsafe_yyjson_get_len(value);
+    if (rules->pattern != NULL && !run_search(run, rules->pattern, text, length)) {
+        return explain(run, "pattern", "must match the pattern %s", regex_source(rules->pattern));
     }
-    if (rules->format != NULL &&
-        !rules->format->valid(unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value))) {
+    if (rules->format != NULL && !rules->format->valid(text, length)) {
         return explain(run, "format", "must be a valid %s, such as %s", rules->format->name,
                        rules->format->example);
     }
@@ -241,16 +211,6 @@ static bool check_string(struct run *run, const struct string_rules *rules, yyjs
 }
 
 /* ------------------------------------------------------------------------------------- arrays */
-
-static bool check_item(struct run *run, const struct node *node, yyjson_val *item, size_t index) {
-    if (LIKELY(run->explain == NULL)) {
-        return check(run, node, item, NULL, 0);
-    }
-    explain_enter_index(run, index);
-    bool valid = check(run, node, item, NULL, 0);
-    explain_leave(run);
-    return valid;
-}
 
 static bool check_items(struct run *run, const struct array_rules *rules, yyjson_val *array) {
     size_t count = unsafe_yyjson_get_len(array);
@@ -263,7 +223,14 @@ static bool check_items(struct run *run, const struct array_rules *rules, yyjson
         if (node == NULL) {
             break;
         }
-        if (!check_item(run, node, item, i)) {
+        if (UNLIKELY(run->explain != NULL)) {
+            explain_enter_index(run, i);
+        }
+        bool valid = check(run, node, item, NULL, 0);
+        if (UNLIKELY(run->explain != NULL)) {
+            explain_leave(run);
+        }
+        if (!valid) {
             return false;
         }
         item = unsafe_yyjson_get_next(item);
@@ -362,22 +329,14 @@ static inline const struct property *find_next_property(const struct object_rule
     return run_find_property(rules, name, length);
 }
 
-static inline bool check_member(struct run *run, const struct node *node, yyjson_val *key) {
+/* Check the value of a member, or its key by `propertyNames`. */
+static inline bool check_member(struct run *run, const struct node *node, yyjson_val *key,
+                                yyjson_val *value) {
     if (LIKELY(run->explain == NULL)) {
-        return check(run, node, key + 1, NULL, 0);
+        return check(run, node, value, NULL, 0);
     }
     explain_enter_key(run, key);
-    bool valid = check(run, node, key + 1, NULL, 0);
-    explain_leave(run);
-    return valid;
-}
-
-static bool check_name(struct run *run, const struct node *names, yyjson_val *key) {
-    if (run->explain == NULL) {
-        return check(run, names, key, NULL, 0);
-    }
-    explain_enter_key(run, key);
-    bool valid = check(run, names, key, NULL, 0);
+    bool valid = check(run, node, value, NULL, 0);
     explain_leave(run);
     return valid;
 }
@@ -386,17 +345,18 @@ static bool check_name(struct run *run, const struct node *names, yyjson_val *ke
 static bool check_member_fully(struct run *run, const struct object_rules *rules,
                                const struct property *property, yyjson_val *key) {
     bool known = property != NULL && property->node != NULL;
-    if (rules->names != NULL && !check_name(run, rules->names, key)) {
+    if (rules->names != NULL && !check_member(run, rules->names, key, key)) {
         return false;
     }
-    if (known && !check_member(run, property->node, key)) {
+    if (known && !check_member(run, property->node, key, key + 1)) {
         return false;
     }
     for (uint32_t i = 0; i < rules->pattern_count; i++) {
         const struct pattern_property *pattern = &rules->patterns[i];
         bool matches = run_search(run, pattern->regex, unsafe_yyjson_get_str(key),
                                   unsafe_yyjson_get_len(key));
-        if (run->limit != LIMIT_NONE || (matches && !check_member(run, pattern->node, key))) {
+        if (run->limit != LIMIT_NONE ||
+            (matches && !check_member(run, pattern->node, key, key + 1))) {
             return false;
         }
         known = known || matches;
@@ -405,7 +365,7 @@ static bool check_member_fully(struct run *run, const struct object_rules *rules
         return true;
     }
     return rules->closed ? explain_unknown(run, rules, key)
-                         : check_member(run, rules->additional, key);
+                         : check_member(run, rules->additional, key, key + 1);
 }
 
 static bool has_key(struct run *run, yyjson_val *object, const char *name, size_t length) {
@@ -446,7 +406,7 @@ static bool check_members(struct run *run, const struct object_rules *rules, yyj
         }
         if (LIKELY(rules->only_table)) {
             if (LIKELY(property != NULL && property->node != NULL)) {
-                if (!check_member(run, property->node, key)) {
+                if (!check_member(run, property->node, key, key + 1)) {
                     return false;
                 }
             } else if (rules->closed) {
@@ -562,30 +522,13 @@ static bool check_one(struct run *run, const struct node_list *branches, yyjson_
         }
         if (valid && found++ == 1) {
             return explain(run, "oneOf",
-                           "must match only one of %u alternatives, but matches number %u and "
-                           "number %u",
+                           "must match exactly one of %u alternatives, but matches number %u "
+                           "and number %u",
                            branches->count, first + 1, i + 1);
         }
         first = valid ? i : first;
     }
     return found == 1 || explain_branches(run, branches, value);
-}
-
-static bool check_condition(struct run *run, const struct applicators *apply, yyjson_val *value) {
-    bool holds = run_check_quietly(run, apply->condition, value);
-    if (run->limit != LIMIT_NONE) {
-        return false;
-    }
-    const struct node *next = holds ? apply->then : apply->otherwise;
-    return next == NULL || check(run, next, value, NULL, 0);
-}
-
-static bool check_not(struct run *run, const struct node * not, yyjson_val *value) {
-    bool valid = run_check_quietly(run, not, value);
-    if (run->limit != LIMIT_NONE) {
-        return false;
-    }
-    return !valid || explain(run, "not", "must not be what the schema excludes with \"not\"");
 }
 
 const struct node *run_dynamic(const struct run *run, const struct applicators *apply) {
@@ -604,28 +547,43 @@ const struct node *run_dynamic(const struct run *run, const struct applicators *
     return found;
 }
 
-static bool check_lists(struct run *run, const struct applicators *apply, yyjson_val *value) {
+static bool check_apply(struct run *run, const struct node *node, yyjson_val *value) {
+    const struct applicators *apply = node->apply;
+    if ((apply->reference != NULL && !check(run, apply->reference, value, NULL, 0)) ||
+        (apply->dynamic != NULL && !check(run, run_dynamic(run, apply), value, NULL, 0))) {
+        return false;
+    }
     for (uint32_t i = 0; i < apply->all.count; i++) {
         if (!check(run, apply->all.nodes[i], value, NULL, 0)) {
             return false;
         }
     }
-    return (apply->any.count == 0 || check_any(run, &apply->any, value)) &&
-           (apply->one.count == 0 || check_one(run, &apply->one, value));
+    if ((apply->any.count > 0 && !check_any(run, &apply->any, value)) ||
+        (apply->one.count > 0 && !check_one(run, &apply->one, value))) {
+        return false;
+    }
+    if (apply->not != NULL) {
+        bool valid = run_check_quietly(run, apply->not, value);
+        if (run->limit != LIMIT_NONE) {
+            return false;
+        }
+        if (valid) {
+            return explain(run, "not", "must not match the schema under \"not\"");
+        }
+    }
+    if (apply->condition != NULL) {
+        bool holds = run_check_quietly(run, apply->condition, value);
+        const struct node *next = holds ? apply->then : apply->otherwise;
+        if (run->limit != LIMIT_NONE || (next != NULL && !check(run, next, value, NULL, 0))) {
+            return false;
+        }
+    }
+    return (apply->unevaluated_items == NULL && apply->unevaluated_properties == NULL) ||
+           run_check_unevaluated(run, node, value);
 }
 
 static bool check_applicators(struct run *run, const struct node *node, yyjson_val *value) {
-    const struct applicators *apply = node->apply;
-    if (!enter(run)) {
-        return false;
-    }
-    bool valid = (apply->reference == NULL || check(run, apply->reference, value, NULL, 0)) &&
-                 (apply->dynamic == NULL || check(run, run_dynamic(run, apply), value, NULL, 0)) &&
-                 check_lists(run, apply, value) &&
-                 (apply->not == NULL || check_not(run, apply->not, value)) &&
-                 (apply->condition == NULL || check_condition(run, apply, value)) &&
-                 ((apply->unevaluated_items == NULL && apply->unevaluated_properties == NULL) ||
-                  run_check_unevaluated(run, node, value));
+    bool valid = enter(run) && check_apply(run, node, value);
     run->depth--;
     return valid;
 }
@@ -691,19 +649,6 @@ bool run_check(struct run *run, const struct node *node, yyjson_val *value) {
 
 /* ------------------------------------------------------------------------------------ calling */
 
-static struct run start(const struct schema *schema, int64_t steps) {
-    return (struct run){.budget.steps = steps, .schema = schema};
-}
-
-/* A pattern may have line ends in it. */
-static void keep_one_line(char *text) {
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
-            *text = ' ';
-        }
-    }
-}
-
 static void explain_failure(const struct run *ended, const struct node *node, yyjson_val *value,
                             struct schema_failure *failure) {
     *failure = (struct schema_failure){.code = TOOLRACK_E_INVALID_ARGUMENTS, .keyword = ""};
@@ -711,7 +656,7 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
         explain_limit(ended, failure);
         return;
     }
-    struct explain explain;
+    struct explain explain; /* large: only what must be set */
     explain.failure = failure;
     explain.path_length = 0;
     explain.alternatives = false;
@@ -720,12 +665,15 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
     explain.best = 0;
     explain.merged_tags = 0;
     explain.merged_choices = 0;
-    struct run run = start(ended->schema, ended->schema->steps_max);
     struct scope scope = {.resource = node->resource};
-    run.scope = run.schema->has_dynamic ? &scope : NULL;
-    run.explain = &explain;
+    struct run run = {.budget.steps = ended->schema->steps_max,
+                      .schema = ended->schema,
+                      .scope = ended->schema->has_dynamic ? &scope : NULL,
+                      .explain = &explain};
     (void)check(&run, node, value, NULL, 0);
-    keep_one_line(failure->reason);
+    for (char *c = failure->reason; *c != '\0'; c++) { /* a pattern may have line ends in it */
+        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c;
+    }
     if (explain.best == 0) { /* the explanation itself ran into a limit */
         explain_limit(&run, failure);
     }
@@ -735,9 +683,10 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
 bool schema_check_node(const struct schema *schema, const struct node *node, yyjson_val *value,
                        yyjson_val **slots, size_t slot_count, int64_t *steps,
                        struct schema_failure *failure) {
-    struct run run = start(schema, *steps);
     struct scope scope = {.resource = node->resource};
-    run.scope = UNLIKELY(schema->has_dynamic) ? &scope : NULL;
+    struct run run = {.budget.steps = *steps,
+                      .schema = schema,
+                      .scope = UNLIKELY(schema->has_dynamic) ? &scope : NULL};
     bool valid = check(&run, node, value, slots, slot_count);
     *steps = run.budget.steps;
     if (UNLIKELY(run.matcher != NULL)) {
@@ -755,15 +704,6 @@ bool schema_validate(const struct schema *schema, yyjson_val *instance,
     return schema_check_node(schema, schema->root, instance, NULL, 0, &steps, failure);
 }
 
-static bool refuse_no_object(yyjson_val *instance, struct schema_failure *failure) {
-    if (failure != NULL) {
-        *failure = (struct schema_failure){.code = TOOLRACK_E_INVALID_ARGUMENTS, .keyword = "type"};
-        struct text text = text_in(failure->reason, sizeof failure->reason);
-        text_printf(&text, "must be an object, not %s", keyword_kind(instance));
-    }
-    return false;
-}
-
 bool schema_validate_object(const struct schema *schema, yyjson_val *instance, yyjson_val **slots,
                             size_t slot_count, struct schema_failure *failure) {
     const struct object_rules *rules = schema->root->object;
@@ -772,7 +712,13 @@ bool schema_validate_object(const struct schema *schema, yyjson_val *instance, y
         slots[i] = NULL;
     }
     if (UNLIKELY(!yyjson_is_obj(instance))) {
-        return refuse_no_object(instance, failure);
+        if (failure != NULL) {
+            *failure = (struct schema_failure){.code = TOOLRACK_E_INVALID_ARGUMENTS,
+                                               .keyword = "type"};
+            struct text text = text_in(failure->reason, sizeof failure->reason);
+            text_printf(&text, "must be an object, not %s", keyword_kind(instance));
+        }
+        return false;
     }
     int64_t steps = schema->steps_max;
     return schema_check_node(schema, schema->root, instance, slots,
