@@ -3,6 +3,7 @@
  * Rows that are compared run in turns, so that a slow moment of the machine hits all of them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,36 @@ static inline double bench_median(const struct bench_row *row) {
     return row->ns[BENCH_ROUNDS / 2];
 }
 
+/* Exit status where no row has the number BENCH_ROW. */
+#define BENCH_NO_ROW 3
+
+static inline void bench_end_without_row(void) {
+    _Exit(BENCH_NO_ROW);
+}
+
+/* For `./dev bench --compare COMMIT --instructions`: of all rows of a program the one of the number
+ * BENCH_ROW runs alone, BENCH_TIMES times, and the program ends. Returns whether that is wanted. */
+static inline bool bench_run_alone(const struct bench_row *rows, size_t count) {
+    static size_t before;
+    const char *row = getenv("BENCH_ROW");
+    const char *times = getenv("BENCH_TIMES");
+    if (row == NULL || times == NULL) {
+        return false;
+    }
+    size_t at = strtoul(row, NULL, 10);
+    if (at >= before && at - before < count) {
+        rows[at - before].run(strtol(times, NULL, 10));
+        _Exit(0);
+    }
+    before += count;
+    (void)atexit(bench_end_without_row);
+    return true;
+}
+
 static inline void bench_run(struct bench_row *rows, size_t count) {
+    if (bench_run_alone(rows, count)) {
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         rows[i].run(rows[i].times / 4 + 1); /* warm */
     }
