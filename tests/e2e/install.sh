@@ -8,16 +8,28 @@ root=$work/root
 passes "meson install" "$E2E_MESON" install -C "$E2E_BUILD" --no-rebuild --quiet --destdir "$root"
 passes "the schema of toolrack.json is there" test -s "$(find "$root" -name toolrack.schema.json)"
 
-# Installed below another root: pkg-config and the loader have to be told.
+# The command has to find its own library, whatever else the system has. Meson names that of the build folder.
+unset LD_LIBRARY_PATH
+bin=$(find "$root" -path '*/bin/toolrack')
+PATH=${bin%/*}:$PATH
+# shellcheck disable=SC2317  # called by name
+loads_its_own() {
+    ldd "$bin" | grep -F libtoolrack.so
+    [ "$(ldd "$bin" | awk '$1 ~ /^libtoolrack[.]so/ { print $3 }' | xargs realpath)" = \
+        "$(find "$root" -name 'libtoolrack.so.*.*' -type f -exec realpath {} +)" ]
+}
+passes "the command loads the library installed with it" loads_its_own
+
+# Installed below another root: pkg-config has to be told, and the loader for a program that lies elsewhere. No plugins
+# of another installation.
 pc=$(find "$root" -name toolrack.pc)
 export PKG_CONFIG_LIBDIR=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$root
 PKG_CONFIG_LIBDIR+=:$(pkg-config --variable pc_path pkg-config 2>/dev/null)
 lib=$(find "$root" -name 'libtoolrack.so')
-export LD_LIBRARY_PATH=${lib%/*}
-bin=$(find "$root" -path '*/bin/toolrack')
-PATH=${bin%/*}:$PATH
 export HOME=$work/home
-unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME TOOLRACK_PLUGIN_PATH TOOLRACK_BUILTIN_DIR
+unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME TOOLRACK_PLUGIN_PATH
+export TOOLRACK_BUILTIN_DIR=$work/none
+mkdir "$TOOLRACK_BUILTIN_DIR"
 
 folder=$HOME/.local/share/toolrack/plugins
 mkdir -p "$folder"
@@ -45,6 +57,7 @@ report "then it is not called" $?
 prints "it is enabled again" "add is enabled" toolrack enable add
 prints "then it is called again" 42.0 toolrack call add --arg a=40 --arg b=2
 
+export LD_LIBRARY_PATH=${lib%/*}
 passes "an app compiles" compile "$E2E_SOURCE/tests/e2e/embed/app.c" "$work/app" toolrack toolrack-sdk
 prints "it calls its own tool and the plugin's" "42
 42.0" "$work/app" "$folder"
