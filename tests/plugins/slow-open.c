@@ -1,4 +1,4 @@
-/* A plugin that takes its time to open: half a second. */
+/* A plugin that takes its time to open: two seconds. */
 #include <time.h>
 #include <toolrack/plugin.h>
 
@@ -8,7 +8,7 @@ static tr_status late(struct tr_call *call) {
 TR_JSON_TOOL(late, "Comes late", TR_SCHEMA({"type" : "object"}))
 
 static tr_status open_slowly(struct tr_host *host) {
-    nanosleep(&(struct timespec){.tv_nsec = 500 * 1000000}, NULL);
+    nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
     tr_host_log(host, TR_LOG_INFO, "%s", tr_host_config(host, "word", "open at last"));
     return TR_OK;
 }
