@@ -16,7 +16,6 @@
 #include "base/cleanup.h"
 #include "schema/schema.h"
 
-#define SUITE_SKIPPED 77
 #define REMOTE_PREFIX "http://localhost:1234/"
 #define REMOTES_MAX   512
 #define PATH_ROOM     4096
@@ -239,7 +238,7 @@ int main(int argc, char **argv) {
     if (root == NULL) {
         (void)puts(
                 "1..0 # SKIP no JSON-Schema-Test-Suite; set JSON_SCHEMA_TEST_SUITE to its folder");
-        return SUITE_SKIPPED;
+        return 0;
     }
     (void)puts("1..2");
     unsigned failed = run_draft(root, "draft2020-12", 1, verbose);

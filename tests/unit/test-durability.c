@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/sanitizer.h"
 #include "own-mounts.h"
+#include "test.h"
 #include "toolrack/plugin.h"
 #include "toolrack/records.h"
 #include "toolrack/toolrack.h"
@@ -218,7 +219,8 @@ static bool has_kept(int64_t count) {
 
 /* -------------------------------------------------------------------- kill */
 
-#define KILLS             200
+/* How often a host is killed. */
+#define KILLS             ((int)test_rounds(200, 20))
 /* A host is killed after so many decisions at most, and then within so long. */
 #define DECISIONS_MAX     30u
 #define KILL_DELAY_NS_MAX 1000000u
@@ -355,7 +357,7 @@ static void no_decision_is_lost_by_a_kill(void **state) {
 #define PADDING   1900
 #define CALLS_MAX 2000
 /* In one of so many rounds the host lives for longer than the window of the log. */
-#define LONG_LIFE 50
+#define LONG_LIFE (KILLS / 4)
 
 static int padding = PADDING;
 

@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "build.h"
+#include "test.h"
 #include "toolrack/toolrack.h"
 
 #include <cmocka.h>
@@ -57,7 +58,7 @@
 #define BLOCKED_AFTER_S 120
 
 /* How often a file is exchanged under load, and how long that may take. */
-#define EXCHANGES       (SLOW ? 60 : 1000)
+#define EXCHANGES       (SLOW ? 60 : test_rounds(1000, 100))
 #define EXCHANGES_S_MAX 55
 #define CALLERS         2
 
