@@ -29,9 +29,7 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
                                              .version = toolrack_tool_version(tool),
                                              .plugin = toolrack_tool_plugin(tool)});
     if (kind == TOOLRACK_EVENT_ADDED) {
-        /* Again: it may have been approved between the check before it was listed and now. */
-        struct toolrack *host = user;
-        permit_compare(host->permit, tool->reg);
+        const struct toolrack *host = user;
         permit_tell_changed(host->permit, tool);
     }
     defaults_tell(user, kind, tool);
@@ -136,9 +134,10 @@ static int host_permit(void *user, struct toolrack_tool *tool,
     return permit_check(host->permit, tool, options, arguments, length, err);
 }
 
-static void host_registering(void *user, struct registration *reg) {
+static int host_registering(void *user, struct toolrack_tool *const *tools, size_t count,
+                            struct toolrack_error *err) {
     const struct toolrack *host = user;
-    permit_compare(host->permit, reg);
+    return permit_registering(host->permit, tools, count, err);
 }
 
 static void tell_of_permit(struct toolrack *host, const struct toolrack_event *event) {
@@ -194,6 +193,7 @@ static int make_permit(struct toolrack *host, struct toolrack_error *err) {
     host->permit = permit_create(
             &(struct permit_options){.log = &host->log,
                                      .store = host->store,
+                                     .writer = host->writer,
                                      .registry = host->registry,
                                      .config = &host->config,
                                      .host = host,
@@ -327,13 +327,14 @@ void toolrack_close(struct toolrack *host) {
     watcher_stop(host->watcher);
     bool quiet = pool_destroy(host->pool);
     quiet = atomic_load(&host->trials.lost) == 0 && quiet;
+    permit_stop(host->permit);
     registry_destroy(host->registry);
     retire_stop(host);
     generations_end(host, quiet);
     store_writer_stop(host->writer);
     recorder_stop(host); /* what it writes may be decisions */
     if (host->permit != NULL) {
-        permit_stop(host->permit);
+        permit_flush(host->permit);
     }
     atomic_store(&host->closed, true);
     if (quiet) {

@@ -82,7 +82,7 @@ static int find_candidates(struct toolrack *host, struct candidates *ret,
     }
     for (size_t i = 0; i < room - 1; i++) {
         struct toolrack_tool *tool = toolrack_tools_get(ret->tools, i);
-        if (can_run(tool) && is_default(host, tool) && !permit_refuses(host->permit, tool)) {
+        if (can_run(tool) && is_default(host, tool) && !permit_refuses(tool)) {
             ret->items[ret->count].tool = tool;
             ret->by_name[ret->count] = &ret->items[ret->count];
             ret->count++;

@@ -219,10 +219,8 @@ static void clear_marks(const struct reload *reload) {
     }
 }
 
-/* What was exchanged was compared with what is approved before anybody could call it. Again: it may
- * have been approved meanwhile; and what differs is told. New tools are seen to as they are told.
- */
-static void check_pins(const struct reload *reload) {
+/* Tell what is not as it was approved. Of new tools that is told as they are. */
+static void tell_changed(const struct reload *reload) {
     const struct descriptor *desc = reload->old != NULL ? reload->old->desc : NULL;
     for (uint32_t i = 0; desc != NULL && i < desc->tool_count; i++) {
         char selector[2 * ERROR_FIELD_MAX];
@@ -231,7 +229,6 @@ static void check_pins(const struct reload *reload) {
         CLEANUP(toolrack_tool_unrefp)
         struct toolrack_tool *tool = registry_get(reload->host->registry, selector);
         if (tool != NULL && tool->reg->plugin == reload->new) {
-            permit_compare(reload->host->permit, tool->reg);
             permit_tell_changed(reload->host->permit, tool);
         }
     }
@@ -257,7 +254,7 @@ static void publish(struct reload *reload) {
         refuse_for_now(reload, &err);
         return;
     }
-    check_pins(reload);
+    tell_changed(reload);
     clear_marks(reload);
     file->is_refused = count > 0;
     row->outcome = reload->old != NULL ? RELOAD_RELOADED : RELOAD_ADDED;

@@ -238,9 +238,10 @@ static void add_change(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *
 static void add_changes(struct toolrack *host, const struct toolrack_tool *tool,
                         yyjson_mut_doc *doc, yyjson_mut_val *root) {
     struct permit_approved approved;
+    struct toolrack_error unheard;
     CLEANUP(arena_finish) struct arena arena;
     arena_init(&arena, NULL, 0);
-    if (permit_find_change(host->permit, tool->reg, &arena, &approved)) {
+    if (permit_find_change(host->permit, tool->reg, &arena, &approved, &unheard) == 0) {
         yyjson_mut_val *changed = yyjson_mut_obj_add_obj(doc, root, "changed");
         const char *description = toolrack_tool_description(tool);
         add_change(doc, changed, "description", approved.description,

@@ -5,7 +5,14 @@
  *     confirm        the caller's word, a grant, an approval, an answer that waited,
  *                    or the app's approver     ->  runs,  else refused or kept for later
  *
- * No lock is held while anybody is asked. Each outcome is a decision, with who and why. */
+ * Invariants:
+ *
+ *  (1) Held and granted are in the registry's snapshot: neither costs a read of the store. Only a
+ *      tool that a person must agree to asks the store, and only without a grant.
+ *  (2) Where the store cannot be read, a call that needs a decision from it is refused and nobody
+ *      is asked: the store may have a no.
+ *  (3) No lock is held while anybody is asked.
+ *  (4) Each outcome is a decision, with who and why. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/object.h"
 #include "base/utf8.h"
 #include "permit/consent.h"
 
@@ -24,7 +32,7 @@ struct deciding {
     struct toolrack_tool *tool;
     const struct toolrack_call_options *options;
     char *arguments; /* in one form, whatever white space the caller used; owned */
-    char who[CONSENT_WHO_SIZE];
+    char who[TOOL_WHO_SIZE];
 };
 
 /* ---------------------------------------------------------------- outcomes */
@@ -57,39 +65,60 @@ static int refuse(const struct deciding *deciding, const char *rule,
     return err->code;
 }
 
-static int refuse_changed(const struct deciding *deciding, struct toolrack_error *err) {
-    const char *name = toolrack_tool_name(deciding->tool);
+/* The store has the decision that this call needs, and cannot be read. */
+static int refuse_unread(const struct deciding *deciding, const struct toolrack_error *why,
+                         struct toolrack_error *err) {
+    if (why->code == TOOLRACK_E_NO_MEMORY) {
+        return error_oom(err);
+    }
     (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                    "Tool '%s' is not what was approved: %s; look with 'toolrack why %s' and "
-                    "approve it again with 'toolrack grant %s'",
-                    name, registration_change_words(atomic_load(&deciding->tool->reg->changed)),
-                    name, name);
-    return refuse(deciding, "pin", err);
+                    "Tool '%s' needs a decision, and what was decided cannot be read: %s",
+                    toolrack_tool_name(deciding->tool), why->message);
+    return refuse(deciding, "store", err);
 }
 
 /* ------------------------------------------------------------------ grants */
 
-bool permit_refuses(struct permit *permit, const struct toolrack_tool *tool) {
-    char who[CONSENT_WHO_SIZE];
+bool permit_refuses(const struct toolrack_tool *tool) {
     return atomic_load(&tool->reg->held) ||
            (toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_DANGEROUS &&
-            !config_grants(permit->options.config, toolrack_tool_name(tool)) &&
-            !consent_is_granted(permit, tool, who));
+            tool->granted_until_s <= clock_wall_s());
 }
 
-/* Whether a grant holds; then `who` is set. */
+/* Whether a grant holds; then `who` is set. The view of the call may be as old as the call: what
+ * counts is the present one. */
 static bool is_granted(struct deciding *deciding) {
-    if (config_grants(deciding->permit->options.config, toolrack_tool_name(deciding->tool))) {
-        (void)snprintf(deciding->who, sizeof deciding->who, "configuration");
-        return true;
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *view =
+            registry_view(deciding->permit->options.registry, deciding->tool->reg);
+    const struct toolrack_tool *tool = view != NULL ? view : deciding->tool;
+    bool granted = tool->granted_until_s > clock_wall_s();
+    if (granted) {
+        memcpy(deciding->who, tool->granted_by, sizeof deciding->who);
     }
-    return consent_is_granted(deciding->permit, deciding->tool, deciding->who);
+    return granted;
+}
+
+/* What could not be read before is read again. */
+static int find_grant(struct deciding *deciding, bool *ret_granted, struct toolrack_error *err) {
+    struct toolrack_error why;
+    *ret_granted = is_granted(deciding);
+    if (*ret_granted || !atomic_load(&deciding->permit->unread)) {
+        return 0;
+    }
+    if (permit_refresh(deciding->permit, &why) < 0) {
+        return refuse_unread(deciding, &why, err);
+    }
+    *ret_granted = is_granted(deciding);
+    return 0;
 }
 
 static int decide_dangerous(struct deciding *deciding, struct toolrack_error *err) {
     const char *name = toolrack_tool_name(deciding->tool);
-    if (is_granted(deciding)) {
-        return allow(deciding, deciding->who, "granted");
+    bool granted;
+    int code = find_grant(deciding, &granted, err);
+    if (code < 0 || granted) {
+        return code < 0 ? code : allow(deciding, deciding->who, "granted");
     }
     (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
                     "Tool '%s' is dangerous and nothing grants it; an administrator can: "
@@ -106,23 +135,18 @@ static const char *conversation_of(const struct deciding *deciding) {
     return conversation != NULL && conversation[0] != '\0' ? conversation : NULL;
 }
 
-/* The person has allowed this call in any case: that it cannot be kept is only said. */
-static void keep_answer(const struct deciding *deciding, const char *conversation,
-                        const char *who) {
+static int allow_and_keep(const struct deciding *deciding, bool always, const char *who) {
+    const char *conversation = always ? NULL : conversation_of(deciding);
     struct toolrack_error err;
+    if (!always && conversation == NULL) {
+        return allow(deciding, who, "this once: there is no conversation to allow it for");
+    }
+    /* The person has allowed this call in any case: that it cannot be kept is only said. */
     if (consent_approve(deciding->permit, deciding->tool, conversation, who, &err) < 0) {
         log_line(deciding->permit->options.log, LOG_ERROR, "permission",
                  "the approval of '%s' holds for this call only: %s",
                  toolrack_tool_name(deciding->tool), err.message);
     }
-}
-
-static int allow_and_keep(const struct deciding *deciding, bool always, const char *who) {
-    const char *conversation = always ? NULL : conversation_of(deciding);
-    if (!always && conversation == NULL) {
-        return allow(deciding, who, "this once: there is no conversation to allow it for");
-    }
-    keep_answer(deciding, conversation, who);
     return allow(deciding, who, always ? "always" : "for this conversation");
 }
 
@@ -171,24 +195,6 @@ static struct store_pending pending_of(const struct deciding *deciding) {
                                   .expires_s = now_s + PENDING_EXPIRY_S};
 }
 
-/* What became of an earlier attempt at this call. */
-static struct store_taken take_earlier(const struct deciding *deciding) {
-    struct store_taken taken = {.answer = STORE_ANSWER_NONE};
-    struct toolrack_error err;
-    const struct store_pending call = pending_of(deciding);
-    if (strlen(call.arguments) > STORE_ARGUMENTS_SIZE_MAX) {
-        return taken;
-    }
-    int code = store_pending_take(deciding->permit->options.store, &call, call.created_s, &taken,
-                                  &err);
-    if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
-        log_line(deciding->permit->options.log, LOG_ERROR, "permission",
-                 "an answer to a call of '%s' that may wait cannot be read: %s", call.tool,
-                 err.message);
-    }
-    return taken;
-}
-
 static int wait_for_answer(const struct deciding *deciding, const char *id,
                            struct toolrack_error *err) {
     const char *name = toolrack_tool_name(deciding->tool);
@@ -222,31 +228,28 @@ static int ask_later(const struct deciding *deciding, const char *id, const char
 
 /* ------------------------------------------------------------------ asking */
 
-/* Why somebody is asked, in one line. */
-static void give_reason(const struct deciding *deciding, char *reason, size_t room) {
-    char version[CONSENT_WHO_SIZE];
+static int ask_approver(struct deciding *deciding, const char *id, struct toolrack_error *err) {
+    const struct permit_options *app = &deciding->permit->options;
+    const char *name = toolrack_tool_name(deciding->tool);
     unsigned changed = atomic_load(&deciding->tool->reg->changed);
+    char version[STORE_WHO_SIZE];
+    char reason[ERROR_MESSAGE_MAX];
+    struct toolrack_error unheard;
     if (changed != 0) {
-        (void)snprintf(reason, room, "%s since it was approved",
+        (void)snprintf(reason, sizeof reason, "%s since it was approved",
                        registration_change_words(changed));
-    } else if (consent_find_version(deciding->permit, deciding->tool, version)) {
-        (void)snprintf(reason, room, "version %s was approved, this is %s", version,
+    } else if (store_approval_find_version(app->store, name, version, &unheard) == 0) {
+        (void)snprintf(reason, sizeof reason, "version %s was approved, this is %s", version,
                        toolrack_tool_version(deciding->tool));
     } else {
-        (void)snprintf(reason, room, "its plugin wants a person to agree to each call%s",
+        (void)snprintf(reason, sizeof reason, "its plugin wants a person to agree to each call%s",
                        toolrack_tool_destructive(deciding->tool) ? "; it may destroy something"
                                                                  : "");
     }
-}
-
-static int ask_approver(struct deciding *deciding, const char *id, struct toolrack_error *err) {
-    const struct permit_options *app = &deciding->permit->options;
-    char reason[ERROR_MESSAGE_MAX];
-    give_reason(deciding, reason, sizeof reason);
     (void)snprintf(deciding->who, sizeof deciding->who, "approver");
     const struct toolrack_approval_request request = {
             .size = sizeof request,
-            .tool = toolrack_tool_name(deciding->tool),
+            .tool = name,
             .version = toolrack_tool_version(deciding->tool),
             .plugin = toolrack_tool_plugin(deciding->tool),
             .permission = (int)toolrack_tool_permission(deciding->tool),
@@ -271,18 +274,18 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
     }
 }
 
-static int ask_nobody(const struct deciding *deciding, const char *id, struct toolrack_error *err) {
-    if (id[0] != '\0') {
-        return wait_for_answer(deciding, id, err);
-    }
-    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
-                    "Tool '%s' runs only after a person agreed to this call",
-                    toolrack_tool_name(deciding->tool));
-    return refuse(deciding, "confirm", err);
-}
-
 static int ask(struct deciding *deciding, struct toolrack_error *err) {
-    struct store_taken taken = take_earlier(deciding);
+    const struct permit_options *options = &deciding->permit->options;
+    const struct store_pending call = pending_of(deciding);
+    struct store_taken taken = {.answer = STORE_ANSWER_NONE};
+    struct toolrack_error why;
+    /* What became of an earlier attempt at this call; one with longer arguments was not kept. */
+    int code = strlen(call.arguments) > STORE_ARGUMENTS_SIZE_MAX
+                       ? TOOLRACK_E_NOT_FOUND
+                       : store_pending_take(options->store, &call, call.created_s, &taken, &why);
+    if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
+        return refuse_unread(deciding, &why, err);
+    }
     switch (taken.answer) {
     case STORE_ANSWER_ALLOW_ONCE: return allow(deciding, taken.who, "this once, beforehand");
     case STORE_ANSWER_ALLOW_CONVERSATION: return allow_and_keep(deciding, false, taken.who);
@@ -290,35 +293,57 @@ static int ask(struct deciding *deciding, struct toolrack_error *err) {
     case STORE_ANSWER_DENY: return deny(deciding, taken.who, err);
     case STORE_ANSWER_NONE: break;
     }
-    return deciding->permit->options.approve != NULL ? ask_approver(deciding, taken.id, err)
-                                                     : ask_nobody(deciding, taken.id, err);
+    if (options->approve != NULL) {
+        return ask_approver(deciding, taken.id, err);
+    }
+    if (taken.id[0] != '\0') {
+        return wait_for_answer(deciding, taken.id, err);
+    }
+    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                    "Tool '%s' runs only after a person agreed to this call", call.tool);
+    return refuse(deciding, "confirm", err);
 }
 
 static int decide_confirm(struct deciding *deciding, const char *arguments, size_t length,
                           struct toolrack_error *err) {
     const struct toolrack_call_options *options = deciding->options;
+    bool granted;
     if (options->confirmed) {
         return allow(deciding, options->caller != NULL ? options->caller : "caller",
                      "the caller says that a person agreed");
     }
-    if (is_granted(deciding)) {
-        return allow(deciding, deciding->who, "granted");
+    int code = find_grant(deciding, &granted, err);
+    if (code < 0 || granted) {
+        return code < 0 ? code : allow(deciding, deciding->who, "granted");
     }
-    if (consent_is_approved(deciding->permit, deciding->tool, conversation_of(deciding),
-                            deciding->who)) {
-        return allow(deciding, deciding->who, "approved before");
+    const struct store_approval approval = {.tool = toolrack_tool_name(deciding->tool),
+                                            .version = toolrack_tool_version(deciding->tool),
+                                            .conversation = conversation_of(deciding)};
+    struct toolrack_error why;
+    code = store_approval_find(deciding->permit->options.store, &approval,
+                               toolrack_tool_plugin(deciding->tool), deciding->who, &why);
+    if (code != TOOLRACK_E_NOT_FOUND) {
+        return code < 0 ? refuse_unread(deciding, &why, err)
+                        : allow(deciding, deciding->who, "approved before");
     }
-    int code = read_arguments(deciding, arguments, length, err);
+    code = read_arguments(deciding, arguments, length, err);
     return code < 0 ? code : ask(deciding, err);
 }
 
 int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  const struct toolrack_call_options *options, const char *arguments, size_t length,
                  struct toolrack_error *err) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
     struct deciding deciding = {.permit = permit, .tool = tool, .options = options};
+    const char *name = toolrack_tool_name(tool);
     int code;
     if (atomic_load(&tool->reg->held)) {
-        return refuse_changed(&deciding, err);
+        (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                        "Tool '%s' is not what was approved: %s; look with 'toolrack why %s' and "
+                        "approve it again with 'toolrack grant %s'",
+                        name, registration_change_words(atomic_load(&tool->reg->changed)), name,
+                        name);
+        return refuse(&deciding, "pin", err);
     }
     switch (toolrack_tool_permission(tool)) {
     case TOOLRACK_PERMISSION_SAFE: return 0; /* it was held a moment ago */
@@ -328,7 +353,6 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
         return code;
     case TOOLRACK_PERMISSION_DANGEROUS: return decide_dangerous(&deciding, err);
     }
-    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' has no known permission",
-                    toolrack_tool_name(tool));
+    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' has no known permission", name);
     return refuse(&deciding, "unknown permission", err);
 }

@@ -1,169 +1,75 @@
 /* Invariants:
  *
  *  (1) rows[0..count) are in the order in which the decisions were made; count is at most
- *      DECISIONS_ROWS_MAX.
- *  (2) Who takes rows out holds write_lock until they are in the store: so the store has them in
- *      that order too.
+ *      DECISIONS_ROWS_MAX. Their strings are in the arena.
+ *  (2) Whoever takes rows out holds write_lock until they are in the store: so the store has them
+ *      in that order too.
  *  (3) No lock is held while the app's log is called but write_lock, which no caller of
  *      decisions_note() waits for. */
 #include "permit/decisions.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/thread.h"
 #include "registry/document.h"
-
-void decisions_init(struct decisions *decisions, const struct log *log, struct store *store) {
-    *decisions = (struct decisions){.log = log, .store = store};
-    lock_init(&decisions->write_lock);
-    lock_init(&decisions->lock);
-    clock_cond_init(&decisions->changed);
-}
-
-/* -------------------------------------------------------------------- rows */
-
-static size_t size_of(const char *text) {
-    return text != NULL ? strlen(text) + 1 : 0;
-}
-
-static const char *move_text(char **at, const char *text) {
-    if (text == NULL) {
-        return NULL;
-    }
-    const char *start = *at;
-    *at = stpcpy(*at, text) + 1;
-    return start;
-}
-
-/* One block, to be released by free(). NULL: out of memory. */
-static struct store_decision *copy_row(const struct store_decision *row) {
-    const char *const texts[] = {row->tool,     row->version, row->plugin,
-                                 row->caller,   row->channel, row->conversation,
-                                 row->decision, row->who,     row->why};
-    size_t size = 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
-        size += size_of(texts[i]);
-    }
-    struct store_decision *copy = malloc(sizeof *copy + size);
-    if (copy == NULL) {
-        return NULL;
-    }
-    char *at = (char *)(copy + 1);
-    *copy = (struct store_decision){.time_ms = row->time_ms,
-                                    .tool = move_text(&at, row->tool),
-                                    .version = move_text(&at, row->version),
-                                    .plugin = move_text(&at, row->plugin),
-                                    .caller = move_text(&at, row->caller),
-                                    .channel = move_text(&at, row->channel),
-                                    .conversation = move_text(&at, row->conversation),
-                                    .decision = move_text(&at, row->decision),
-                                    .who = move_text(&at, row->who),
-                                    .why = move_text(&at, row->why)};
-    return copy;
-}
 
 /* ------------------------------------------------------------------ writing */
 
-/* A batch that was taken out. */
-struct batch {
-    struct store_decision **rows;
-    size_t count;
-    size_t lost;
-};
-
-static struct batch take_batch(struct decisions *decisions) {
-    lock_take(&decisions->lock);
-    struct batch batch = {
-            .rows = decisions->rows, .count = decisions->count, .lost = decisions->lost};
-    decisions->rows = NULL;
-    decisions->count = 0;
-    decisions->lost = 0;
-    lock_release(&decisions->lock);
-    return batch;
-}
-
-/* In the store they stand side by side. */
-static int write_rows(struct decisions *decisions, const struct batch *batch,
-                      struct toolrack_error *err) {
-    CLEANUP(freep) struct store_decision *rows = calloc(batch->count, sizeof *rows);
-    if (rows == NULL) {
-        return error_oom(err);
-    }
-    for (size_t i = 0; i < batch->count; i++) {
-        rows[i] = *batch->rows[i];
-    }
-    return store_decisions_add(decisions->store, rows, batch->count, err);
-}
-
-static void write_batch(struct decisions *decisions, struct batch *batch) {
+static void write_rows(void *user) {
+    struct decisions *decisions = user;
     struct toolrack_error err;
-    if (batch->count > 0 && write_rows(decisions, batch, &err) < 0) {
-        const struct store_decision *first = batch->rows[0];
+    LOCK_SCOPE(&decisions->write_lock);
+    lock_take(&decisions->lock);
+    struct decision_rows rows = decisions->rows;
+    decisions->rows = (struct decision_rows){0};
+    lock_release(&decisions->lock);
+    if (rows.count > 0 && store_decisions_add(decisions->store, rows.items, rows.count, &err) < 0) {
         log_line(decisions->log, LOG_ERROR, "store",
-                 "%zu decisions are not kept, the first of them '%s' on '%s': %s", batch->count,
-                 first->decision, first->tool, err.message);
+                 "%zu decisions are not kept, the first of them '%s' on '%s': %s", rows.count,
+                 rows.items[0].decision, rows.items[0].tool, err.message);
     }
-    if (batch->lost > 0) {
+    if (rows.lost > 0) {
         log_line(decisions->log, LOG_ERROR, "store",
                  "%zu decisions are not kept: they came faster than they could be written",
-                 batch->lost);
+                 rows.lost);
     }
-    for (size_t i = 0; i < batch->count; i++) {
-        free(batch->rows[i]);
-    }
-    free(batch->rows);
+    free(rows.items);
+    arena_finish(&rows.strings);
 }
 
-static void flush(struct decisions *decisions) {
-    lock_take(&decisions->write_lock);
-    struct batch batch = take_batch(decisions);
-    write_batch(decisions, &batch);
-    lock_release(&decisions->write_lock);
+static enum store_writer_rows count_rows(void *user) {
+    struct decisions *decisions = user;
+    LOCK_SCOPE(&decisions->lock);
+    return decisions->rows.count >= DECISIONS_BATCH ? STORE_WRITER_MANY
+           : decisions->rows.count > 0              ? STORE_WRITER_SOME
+                                                    : STORE_WRITER_NONE;
 }
 
-/* Wait until there is something to write, or it is over. Returns whether it goes on. */
-static bool wait_for_rows(struct decisions *decisions) {
-    lock_take(&decisions->lock);
-    while (!decisions->closing && decisions->count < DECISIONS_BATCH) {
-        uint64_t until_ns = decisions->first_ns + (uint64_t)DECISIONS_DELAY_MS * CLOCK_NS_PER_MS;
-        struct timespec until = clock_timespec(until_ns);
-        if (decisions->count == 0) {
-            lock_wait(&decisions->lock, &decisions->changed);
-        } else if (clock_now_ns() >= until_ns) {
-            break;
-        } else {
-            (void)lock_wait_until(&decisions->lock, &decisions->changed, &until);
-        }
-    }
-    bool goes_on = !decisions->closing;
-    lock_release(&decisions->lock);
-    return goes_on;
+void decisions_init(struct decisions *decisions, const struct log *log, struct store *store,
+                    struct store_writer *writer) {
+    *decisions = (struct decisions){.log = log,
+                                    .store = store,
+                                    .source = {.gather_ms = DECISIONS_DELAY_MS,
+                                               .write = write_rows,
+                                               .rows = count_rows,
+                                               .user = decisions}};
+    lock_init(&decisions->write_lock);
+    lock_init(&decisions->lock);
+    store_writer_add(writer, &decisions->source);
 }
 
-static void *writer_main(void *argument) {
-    struct decisions *decisions = argument;
-    while (wait_for_rows(decisions)) {
-        flush(decisions);
-    }
-    return NULL;
+void decisions_flush(struct decisions *decisions) {
+    write_rows(decisions);
 }
 
-void decisions_stop(struct decisions *decisions) {
-    lock_take(&decisions->lock);
-    decisions->closing = true;
-    bool started = decisions->started;
-    (void)pthread_cond_signal(&decisions->changed);
-    lock_release(&decisions->lock);
-    if (started) {
-        (void)pthread_join(decisions->thread, NULL);
-    }
-    flush(decisions);
+void decisions_finish(struct decisions *decisions) {
+    decisions_flush(decisions);
+    lock_finish(&decisions->write_lock);
+    lock_finish(&decisions->lock);
 }
 
 /* -------------------------------------------------------------------- note */
@@ -192,36 +98,48 @@ static void log_decision(const struct decisions *decisions, const struct store_d
              line.failed ? "a decision, and no memory to say which" : line.data);
 }
 
-/* Takes the row over. Caller holds the lock. */
-static void add_row(struct decisions *decisions, struct store_decision *row) {
-    if (decisions->rows == NULL) {
-        decisions->rows = calloc(DECISIONS_ROWS_MAX, sizeof(struct store_decision *));
+/* A copy with strings of its own. False: out of memory. Caller holds the lock. */
+static bool add_row(struct decisions *decisions, const struct store_decision *decision) {
+    LOCK_ASSERT_HELD(&decisions->lock);
+    struct decision_rows *rows = &decisions->rows;
+    if (rows->count == rows->room) {
+        size_t room = rows->room == 0 ? DECISIONS_ROWS_FIRST : 2 * rows->room;
+        struct store_decision *items =
+                room <= DECISIONS_ROWS_MAX ? realloc(rows->items, room * sizeof *items) : NULL;
+        if (items == NULL) {
+            return false;
+        }
+        rows->items = items;
+        rows->room = room;
     }
-    if (row == NULL || decisions->rows == NULL || decisions->count == DECISIONS_ROWS_MAX) {
-        decisions->lost++;
-        free(row);
-        return;
+    struct store_decision row = *decision;
+    const char **const strings[] = {&row.tool,     &row.version, &row.plugin,
+                                    &row.caller,   &row.channel, &row.conversation,
+                                    &row.decision, &row.who,     &row.why};
+    for (size_t i = 0; i < ARRAY_LENGTH(strings); i++) {
+        const char *string = *strings[i];
+        if (string != NULL) {
+            *strings[i] = arena_copy(&rows->strings, string, strlen(string));
+            if (*strings[i] == NULL) {
+                return false;
+            }
+        }
     }
-    if (decisions->count == 0) {
-        decisions->first_ns = clock_now_ns();
-    }
-    decisions->rows[decisions->count++] = row;
-    if (!decisions->started && !decisions->closing) {
-        decisions->started = thread_start(&decisions->thread, writer_main, decisions) == 0;
-    }
-    if (decisions->count == 1 || decisions->count == DECISIONS_BATCH) {
-        (void)pthread_cond_signal(&decisions->changed);
-    }
+    rows->items[rows->count++] = row;
+    return true;
 }
 
 void decisions_note(struct decisions *decisions, const struct store_decision *decision) {
     log_decision(decisions, decision);
     struct store_decision timed = *decision;
     timed.time_ms = clock_wall_ms();
-    struct store_decision *row = copy_row(&timed);
     lock_take(&decisions->lock);
-    add_row(decisions, row);
+    if (!add_row(decisions, &timed)) {
+        decisions->rows.lost++;
+    }
+    bool many = decisions->rows.count >= DECISIONS_BATCH;
     lock_release(&decisions->lock);
+    store_writer_note(&decisions->source, many);
 }
 
 /* -------------------------------------------------------------------- read */
@@ -254,7 +172,7 @@ int decisions_read(struct decisions *decisions, const struct toolrack_decisions_
     }
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
-    flush(decisions);
+    decisions_flush(decisions);
     int code = store_decisions_read(
             decisions->store,
             &(struct store_decisions_filter){

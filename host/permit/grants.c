@@ -171,7 +171,8 @@ static void add_moment(const struct listing *listing, yyjson_mut_val *row, const
     }
 }
 
-static void add_grant(const struct listing *listing, const struct store_grant *grant) {
+static void add_grant(void *user, const struct store_grant *grant) {
+    const struct listing *listing = user;
     const struct selector of = selector_parse(grant->selector);
     yyjson_mut_val *row = add_row(listing, "grant", of.name, of.name_length, of.version);
     document_add_text(listing->doc, row, "conversation", NULL);
@@ -180,7 +181,8 @@ static void add_grant(const struct listing *listing, const struct store_grant *g
     add_moment(listing, row, "expires_s", grant->expires_s);
 }
 
-static void add_approval(const struct listing *listing, const struct store_approval *approval) {
+static void add_approval(void *user, const struct store_approval *approval) {
+    const struct listing *listing = user;
     yyjson_mut_val *row =
             add_row(listing, "approval", approval->tool, strlen(approval->tool), approval->version);
     document_add_text(listing->doc, row, "conversation", approval->conversation);
@@ -204,21 +206,17 @@ static void add_configured(const struct listing *listing, const struct config *c
 }
 
 int permit_grants(struct permit *permit, struct toolrack_text **ret, struct toolrack_error *err) {
-    struct consents *consents = &permit->consents;
+    struct store *store = permit->options.store;
     struct listing listing;
     listing.doc = document_begin_list(&listing.list);
-    int64_t now_s = clock_wall_s();
     add_configured(&listing, permit->options.config);
-    lock_take(&consents->lock);
-    for (size_t i = 0; i < consents->grant_count; i++) {
-        const struct store_grant *grant = &consents->grants[i];
-        if (grant->expires_s == 0 || grant->expires_s > now_s) {
-            add_grant(&listing, grant);
-        }
+    int code = store_read_grants(store, clock_wall_s(), add_grant, &listing, err);
+    if (code == 0) {
+        code = store_approvals_read(store, add_approval, &listing, err);
     }
-    for (size_t i = 0; i < consents->approval_count; i++) {
-        add_approval(&listing, &consents->approvals[i]);
+    if (code < 0) {
+        yyjson_mut_doc_free(listing.doc);
+        return code;
     }
-    lock_release(&consents->lock);
     return document_end(listing.doc, ret, err);
 }

@@ -7,8 +7,8 @@
  *   check.c      one call: pin, permission, and who is asked
  *   grants.c     grant, revoke, and what is granted and approved
  *   approvals.c  calls that wait for an answer
- *   consent.c    what was decided; keeping and withdrawing it
- *   pins.c       tools that are not as they were approved
+ *   consent.c    keeping and withdrawing what was decided
+ *   standing.c   what that means for tools that are registered
  *   decisions.c  the log of all that */
 #pragma once
 
@@ -16,11 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/log.h"
-#include "config/config.h"
+#include "permit/standing.h"
 #include "registry/registry.h"
 #include "store/decisions.h"
+#include "store/writer.h"
 #include "toolrack/toolrack.h"
 
 /* How long a call that nobody at hand could confirm waits for an answer. */
@@ -33,6 +33,7 @@ struct toolrack; /* api's; here a name */
 struct permit_options {
     const struct log *log;
     struct store *store;
+    struct store_writer *writer; /* of the log of decisions */
     struct registry *registry;
     const struct config *config; /* what it grants */
     struct toolrack *host;       /* given to the callbacks */
@@ -45,14 +46,17 @@ struct permit_options {
 
 /** NULL when out of memory. */
 struct permit *permit_create(const struct permit_options *options);
-/** Write what waits for the store, and end the thread that writes. The log of decisions is complete
- * then; further decisions are not kept, and nothing else changes: calls that were given up may
- * still ask. */
+/** Decide nothing more: the registry may end. A person who is still asked allows one call at most;
+ * NULL is ignored. [any-thread] */
 void permit_stop(struct permit *permit);
-/** Release it, stopped or not; NULL is ignored. Nobody uses it any more. */
+/** Write the decisions that wait for the writer. [any-thread] */
+void permit_flush(struct permit *permit);
+/** Flush and release it; NULL is ignored. Nobody uses it any more, and the writer is stopped. */
 void permit_destroy(struct permit *permit);
 
-/** Take over what the store has kept. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
+/** Read anew what the store says of all tools that are registered.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. On failure nothing is granted but by the
+ * configuration, and calls that need a decision read again. [any-thread] */
 int permit_refresh(struct permit *permit, struct toolrack_error *err);
 
 /* --------------------------------------------------------------------- calls */
@@ -66,27 +70,25 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
 
 /** Whether no call of it may run, whoever agrees: it is held, or dangerous without a grant.
  * [any-thread] */
-bool permit_refuses(struct permit *permit, const struct toolrack_tool *tool);
+bool permit_refuses(const struct toolrack_tool *tool);
 
 /* ---------------------------------------------------------------------- pins */
 
-/** Compare a registration with what was approved, and hold it where its policy says so. For the
- * registry, before anybody can call it: it does not call back. [any-thread] */
-void permit_compare(struct permit *permit, struct registration *reg);
+/** Compare new tools with what was approved, hold them where their policy says so, and set their
+ * grants. Where the store cannot be read they are registered without. For
+ * registry_options.registering.
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int permit_registering(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
+                       struct toolrack_error *err);
 
 /** Tell log and app where a tool that was registered is not what was approved. [any-thread] */
 void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool);
 
-/* What a tool said of itself when it was approved. Strings in the arena. */
-struct permit_approved {
-    const char *description; /* NULL: it is the same now */
-    const char *schema;      /* likewise */
-};
-
-/** Find how a tool differs from what was approved. False: it does not, or was never approved.
- * [any-thread] */
-bool permit_find_change(struct permit *permit, const struct registration *reg, struct arena *arena,
-                        struct permit_approved *ret);
+/** Find how a tool differs from what was approved.
+ * @return 0: it does; TOOLRACK_E_NOT_FOUND without a message: it does not, or was never approved;
+ *         the store's; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int permit_find_change(struct permit *permit, const struct registration *reg, struct arena *arena,
+                       struct permit_approved *ret, struct toolrack_error *err);
 
 /* ----------------------------------------------------------------- decisions */
 

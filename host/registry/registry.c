@@ -310,10 +310,15 @@ static struct toolrack_tool *current_view(const struct registry *registry,
     int32_t priority;
     effective(registry, old->reg, &enabled, &priority);
     bool set_default = is_set_default(registry, old->reg);
-    return old->enabled == enabled && old->priority == priority &&
-                           old->is_set_default == set_default
-                   ? toolrack_tool_ref(old)
-                   : tool_create(old->reg, enabled, priority, set_default);
+    if (old->enabled == enabled && old->priority == priority &&
+        old->is_set_default == set_default) {
+        return toolrack_tool_ref(old);
+    }
+    struct toolrack_tool *view = tool_create(old->reg, enabled, priority, set_default);
+    if (view != NULL) {
+        tool_set_grant(view, old->granted_until_s, old->granted_by);
+    }
+    return view;
 }
 
 /* The settings as they are, to go back to. */
@@ -498,6 +503,73 @@ void registry_visit_defaults(struct registry *registry,
     (void)pthread_mutex_unlock(&registry->writer);
 }
 
+/* ------------------------------------------------------------------ review */
+
+static bool is_granted_alike(const struct toolrack_tool *a, const struct toolrack_tool *b) {
+    return a->granted_until_s == b->granted_until_s &&
+           (a->granted_until_s == 0 || strcmp(a->granted_by, b->granted_by) == 0);
+}
+
+/* What `decide` decides about stands together in by_name: the snapshot is made with views that
+ * nobody granted, and published when it grants anything otherwise than the present one. */
+static int review_locked(struct registry *registry, const char *name, registry_decide *decide,
+                         void *user, struct change *change, struct toolrack_error *err) {
+    const struct snapshot *old = read_current(registry);
+    const struct name_slot *slot = name != NULL ? snapshot_find(old, name, strlen(name)) : NULL;
+    size_t first = slot != NULL ? slot->first : 0;
+    size_t count = slot != NULL ? slot->count : name == NULL ? old->count : 0;
+    if (count == 0) {
+        return decide(user, NULL, 0, err);
+    }
+    bool ready = change_begin(change, old->count);
+    for (size_t i = 0; ready && i < old->count; i++) {
+        struct toolrack_tool *tool = old->by_name[i];
+        struct toolrack_tool *view = i >= first && i < first + count
+                                             ? tool_create(tool->reg, tool->enabled, tool->priority,
+                                                           tool->is_set_default)
+                                             : toolrack_tool_ref(tool);
+        ready = view != NULL;
+        if (ready) {
+            change->tools[change->count++] = view;
+        }
+    }
+    struct snapshot *next = ready ? take_snapshot(change) : NULL;
+    int code = next != NULL ? decide(user, &next->by_name[first], count, err) : error_oom(err);
+    bool changed = false;
+    for (size_t i = first; code == 0 && !changed && i < first + count; i++) {
+        changed = !is_granted_alike(old->by_name[i], next->by_name[i]);
+    }
+    if (changed) {
+        publish_snapshot(registry, next, change);
+    } else {
+        snapshot_destroy(next);
+    }
+    return code;
+}
+
+int registry_review(struct registry *registry, const char *name, registry_decide *decide,
+                    void *user, struct toolrack_error *err) {
+    struct change change = {0};
+    (void)pthread_mutex_lock(&registry->writer);
+    int code = review_locked(registry, name, decide, user, &change, err);
+    (void)pthread_mutex_unlock(&registry->writer);
+    change_finish(&change);
+    return code;
+}
+
+struct toolrack_tool *registry_view(struct registry *registry, const struct registration *reg) {
+    struct toolrack_tool *found = NULL;
+    rcu_read_begin();
+    const struct snapshot *snapshot = read_current(registry);
+    const struct name_slot *slot = snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
+    for (uint32_t i = 0; slot != NULL && found == NULL && i < slot->count; i++) {
+        struct toolrack_tool *view = snapshot->by_name[slot->first + i];
+        found = view->reg == reg ? toolrack_tool_ref(view) : NULL;
+    }
+    rcu_read_end();
+    return found;
+}
+
 /* ------------------------------------------------------------- successions */
 
 /* Compare what is new in a change, which is sorted, with the version before it: one that is there
@@ -544,14 +616,20 @@ static bool add_tool(struct registry *registry, struct plugin *plugin, uint32_t 
     if (reg == NULL) {
         return false;
     }
-    if (registry->options.registering != NULL) {
-        registry->options.registering(registry->options.user, reg);
-    }
     struct toolrack_tool *tool = create_view(registry, reg);
     if (tool != NULL) {
         change->tools[change->count++] = tool;
     }
     return tool != NULL;
+}
+
+/* Set what was decided about the tools that the change has from `first` on, which are new. */
+static int take_decisions(struct registry *registry, const struct change *change, size_t first,
+                          struct toolrack_error *err) {
+    return registry->options.registering == NULL || change->count == first
+                   ? 0
+                   : registry->options.registering(registry->options.user, &change->tools[first],
+                                                   change->count - first, err);
 }
 
 static bool add_plugin(struct registry *registry, struct plugin *plugin, struct change *change) {
@@ -736,6 +814,10 @@ static int add_locked(struct registry *registry, struct plugin *const *plugins, 
             return error_oom(err);
         }
     }
+    code = take_decisions(registry, change, old->count, err);
+    if (code < 0) {
+        return code;
+    }
     qsort(change->tools, change->count, sizeof *change->tools, compare_arrival);
     if (all_or_none && registry->options.duplicates == REGISTRY_REJECT) {
         code = fail_on_duplicate(change, err);
@@ -803,8 +885,8 @@ static struct toolrack_tool *find_same(struct toolrack_tool *const *tools, size_
 }
 
 /* The tools of the change, sorted and without duplicates. */
-static bool collect_swapped(struct registry *registry, const struct registry_swap *swap,
-                            uint64_t uid_old, struct change *change) {
+static int collect_swapped(struct registry *registry, const struct registry_swap *swap,
+                           uint64_t uid_old, struct change *change, struct toolrack_error *err) {
     const struct snapshot *old = read_current(registry);
     for (size_t i = 0; i < old->count; i++) {
         struct toolrack_tool *tool = old->by_name[i];
@@ -812,12 +894,16 @@ static bool collect_swapped(struct registry *registry, const struct registry_swa
             change->tools[change->count++] = toolrack_tool_ref(tool);
         }
     }
+    size_t kept = change->count;
     if (swap->new != NULL && !add_plugin(registry, swap->new, change)) {
-        return false;
+        return error_oom(err);
     }
-    qsort(change->tools, change->count, sizeof *change->tools, compare_arrival);
-    resolve_duplicates(registry, change, uid_old);
-    return true;
+    int code = take_decisions(registry, change, kept, err);
+    if (code == 0) {
+        qsort(change->tools, change->count, sizeof *change->tools, compare_arrival);
+        resolve_duplicates(registry, change, uid_old);
+    }
+    return code;
 }
 
 /* What came, what left, what was exchanged. Returns how many left. */
@@ -864,8 +950,9 @@ static int swap_locked(struct registry *registry, const struct registry_swap *sw
     if (swap->old == NULL && swap->new == NULL) {
         return 0;
     }
-    if (!collect_swapped(registry, swap, uid_old, change)) {
-        return error_oom(err);
+    code = collect_swapped(registry, swap, uid_old, change, err);
+    if (code < 0) {
+        return code;
     }
     compare_versions(registry, change, uid_old);
     *ret_removed = note_swapped(registry, swap, uid_old, change);
@@ -981,6 +1068,10 @@ static int complete_locked(struct registry *registry, struct plugin *plugin, str
     }
     if (change->notice_count == 0) {
         return 0;
+    }
+    code = take_decisions(registry, change, old->count, err);
+    if (code < 0) {
+        return code;
     }
     qsort(change->tools, change->count, sizeof *change->tools, compare_arrival);
     compare_versions(registry, change, uid_old);

@@ -22,14 +22,20 @@ enum registry_duplicates {
     REGISTRY_REPLACE /* the second takes the place of the first, with a warning */
 };
 
+/* Sets what was decided about tools: registration_set_changed() and, of the views, which nobody
+ * sees yet and which are granted by nobody, tool_set_grant(). A new decision is made to survive
+ * first. Under the lock of the writers: it must not call back. A negative result ends the change.
+ */
+typedef int registry_decide(void *user, struct toolrack_tool *const *tools, size_t count,
+                            struct toolrack_error *err);
+
 struct registry_options {
     enum registry_duplicates duplicates;
     const struct log *log;
     /* After a change took effect, once for each tool; on the writer's thread, no lock held. */
     void (*event)(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
-    /* For each new registration, before anybody can call it; may be NULL. Under the lock of the
-     * writers: it must not call back. */
-    void (*registering)(void *user, struct registration *reg);
+    /* For all new registrations of a change at once, before anybody can call them; may be NULL. */
+    registry_decide *registering;
     void *user;
 };
 
@@ -81,6 +87,16 @@ int registry_set_default(struct registry *registry, const struct registry_defaul
 void registry_visit_defaults(struct registry *registry,
                              void (*visit)(void *user, const struct registry_default *chosen),
                              void *user);
+
+/** Decide anew about all versions of a name, registered or not, or with NULL about all tools.
+ * `decide` is called once, when all that needs memory is done.
+ * @return 0; TOOLRACK_E_NO_MEMORY or the code of `decide`: then all is as it was. [any-thread] */
+int registry_review(struct registry *registry, const char *name, registry_decide *decide,
+                    void *user, struct toolrack_error *err);
+
+/** The view of a registration in the present snapshot, with a reference; NULL when it is in none.
+ * [any-thread] */
+struct toolrack_tool *registry_view(struct registry *registry, const struct registration *reg);
 
 /** Register the tools of plugins, in their order, as one change. Those that cannot be are noted as
  * refused.

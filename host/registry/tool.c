@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/name.h"
+#include "base/utf8.h"
 
 /* ------------------------------------------------------------------- life */
 
@@ -74,7 +75,8 @@ const char *registration_change_words(unsigned changed) {
 
 struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority,
                                   bool is_set_default) {
-    struct toolrack_tool *tool = calloc(1, sizeof *tool);
+    bool is_safe = reg->spec->tool->permission == TR_SAFE;
+    struct toolrack_tool *tool = calloc(1, sizeof *tool + (is_safe ? 0 : TOOL_WHO_SIZE));
     if (tool != NULL) {
         atomic_init(&tool->refs, 1);
         atomic_fetch_add_explicit(&reg->refs, 1, memory_order_relaxed);
@@ -84,6 +86,16 @@ struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_
         tool->priority = priority;
     }
     return tool;
+}
+
+void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who) {
+    if (tool->reg->spec->tool->permission != TR_SAFE) {
+        size_t length = strlen(who);
+        length = length < TOOL_WHO_SIZE ? length : utf8_cut(who, TOOL_WHO_SIZE - 1);
+        memcpy(tool->granted_by, who, length);
+        tool->granted_by[length] = '\0';
+        tool->granted_until_s = until_s;
+    }
 }
 
 struct toolrack_tool *toolrack_tool_ref(struct toolrack_tool *tool) {

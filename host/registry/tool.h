@@ -50,12 +50,18 @@ struct registration {
     atomic_uint_fast64_t max_ns;
 };
 
+/* Room for the name of who granted a tool, with its final zero; more is cut. */
+#define TOOL_WHO_SIZE 128u
+
 struct toolrack_tool {
     atomic_uint refs;
     bool enabled;
     bool is_set_default; /* of its name, by an administrator */
     int32_t priority;
     struct registration *reg; /* a reference */
+    int64_t granted_until_s;  /* since 1970: its calls are granted before then; 0: never, as for a
+                               * safe tool; INT64_MAX: for ever */
+    char granted_by[];        /* TOOL_WHO_SIZE bytes; none for a safe tool */
 };
 
 /** A new registration of plugin->desc->tools[index]. NULL when out of memory. [writer] */
@@ -67,6 +73,10 @@ CLEANUP_DEFINE(struct registration, registration_unref)
 struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority,
                                   bool is_set_default);
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+
+/** Set until when a view is granted and by whom, while nobody else has it. Nothing happens to a
+ * safe tool, which needs no grant. [writer] */
+void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who);
 
 /** What a plugin gave the tool: enabled unless it says otherwise; its priority, cut to its trust's
  * unless an administrator stated it. */

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/utf8.h"
 #include "store/approvals.h"
 #include "store/database.h"
 
@@ -207,14 +206,6 @@ static int no_such_call(const struct store_pending *call, struct toolrack_error 
                      "no approval of this call of '%s' waits or is answered", call->tool);
 }
 
-static void copy_text(const struct value *from, char *to, size_t room) {
-    const char *text = value_as_text(from);
-    size_t length = strlen(text);
-    length = utf8_cut(text, length < room ? length : room - 1);
-    memcpy(to, text, length);
-    to[length] = '\0';
-}
-
 static int take(struct store *store, const struct store_pending *call, int64_t now_s,
                 struct store_taken *ret, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
@@ -228,8 +219,8 @@ static int take(struct store *store, const struct store_pending *call, int64_t n
     ret->answer = answer >= STORE_ANSWER_NONE && answer <= STORE_ANSWER_DENY
                           ? (enum store_answer)answer
                           : STORE_ANSWER_DENY;
-    copy_text(&row[TAKEN_ID], ret->id, sizeof ret->id);
-    copy_text(&row[TAKEN_WHO], ret->who, sizeof ret->who);
+    value_copy_text(&row[TAKEN_ID], ret->id, sizeof ret->id);
+    value_copy_text(&row[TAKEN_WHO], ret->who, sizeof ret->who);
     return ret->answer == STORE_ANSWER_NONE
                    ? 0
                    : database_run(store, "DELETE FROM pending WHERE rowid = ?1",

@@ -57,14 +57,11 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
 int store_pending_resolve(struct store *store, const char *id, enum store_answer answer,
                           const char *who, int64_t now_s, struct toolrack_error *err);
 
-/* Room for the name of who answered, with its final zero; more is cut. */
-#define STORE_PENDING_WHO_SIZE 128u
-
 /** What became of a call that waited. */
 struct store_taken {
     enum store_answer answer; /**< STORE_ANSWER_NONE while it waits */
     char id[STORE_PENDING_ID_SIZE];
-    char who[STORE_PENDING_WHO_SIZE]; /**< who answered, or "" */
+    char who[STORE_WHO_SIZE]; /**< who answered, or "" */
 };
 
 /** Take the answer to a call. One that was given goes to the first who takes it. While no such

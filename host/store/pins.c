@@ -52,13 +52,18 @@ int store_pin_remove(struct store *store, const char *plugin, const char *tool, 
     return database_end(store, code, err);
 }
 
-int store_pins_read(struct store *store, void (*visit)(void *user, const struct store_pin *pin),
-                    void *user, struct toolrack_error *err) {
+#define PINS_WHERE(condition)                                                     \
+    "SELECT plugin, tool, version, sha256, description, schema, approved_s, who " \
+    "FROM pins WHERE " condition " AND (?2 IS NULL OR tool = ?2) ORDER BY plugin, tool, version"
+
+int store_pins_read(struct store *store, const char *plugin, const char *tool,
+                    void (*visit)(void *user, const struct store_pin *pin), void *user,
+                    struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    /* Two statements: for one plugin SQLite uses the key. */
     int code = database_read(store, SCHEMA_DECISIONS,
-                             "SELECT plugin, tool, version, sha256, description, schema, "
-                             "approved_s, who FROM pins ORDER BY plugin, tool, version",
-                             NO_VALUES, &rows, err);
+                             plugin != NULL ? PINS_WHERE("plugin = ?1") : PINS_WHERE("?1 IS NULL"),
+                             VALUES(value_text(plugin), value_text(tool)), &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         struct store_pin pin = {.plugin = value_as_text(&row[0]),

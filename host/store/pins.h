@@ -30,6 +30,8 @@ int store_pin_set(struct store *store, const struct store_pin *pin, struct toolr
 int store_pin_remove(struct store *store, const char *plugin, const char *tool, const char *version,
                      struct toolrack_error *err);
 
-/** Visit all, by plugin, tool and version. [any-thread] */
-int store_pins_read(struct store *store, void (*visit)(void *user, const struct store_pin *pin),
-                    void *user, struct toolrack_error *err);
+/** Visit those of a plugin and of a tool (NULL: of all), by plugin, tool and version. [any-thread]
+ */
+int store_pins_read(struct store *store, const char *plugin, const char *tool,
+                    void (*visit)(void *user, const struct store_pin *pin), void *user,
+                    struct toolrack_error *err);

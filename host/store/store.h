@@ -10,7 +10,8 @@
  * What else survives has a header of its own: grants.h, approvals.h and pins.h, which
  * consent.h ties together, pending.h, quarantine.h, crashes.h, generations.h, decisions.h,
  * calls.h, usage.h, marks.h, feedback.h, health.h, defaults.h, and loading.h, which keeps files
- * beside the database. writer.h is the thread that writes what need not be on the disk at once. All have this in common:
+ * beside the database. writer.h is the thread that writes what need not be on the disk at once. All
+ * have this in common:
  *
  *  - Structs and texts given are borrowed; those given to a visitor live until it
  *    returns. Texts are UTF-8 and at most STORE_TEXT_SIZE_MAX bytes where nothing else
@@ -33,6 +34,9 @@ struct store;
 
 /* Longest text of those that people and programs give: names, paths, reasons. */
 #define STORE_TEXT_SIZE_MAX 4096u
+
+/* Room for the name of who decided, or a version, with its final zero; more is cut. */
+#define STORE_WHO_SIZE 128u
 
 /* Bytes of a SHA-256; all zero stands for "unknown" where that is allowed. */
 #define STORE_SHA256_SIZE 32u

@@ -774,20 +774,29 @@ static void answers_to_a_call_that_waits(void **state) {
     assert_int_equal(person.asked, 0);
 }
 
-/* Another process has answered: this one takes it with the call. */
-static void an_answer_from_elsewhere(void **state) {
-    (void)state;
-    open_host(true);
-    const char *id = wait_for_answer("c1");
+/* Another process answers a call that waits in this one. */
+static void answer_elsewhere(const char *id, enum toolrack_approval approval) {
     struct toolrack *first = host;
     open_host(false);
-    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ALWAYS), 0);
+    assert_int_equal(resolve(id, approval), 0);
     toolrack_close(host);
     host = first;
     will_answer(TOOLRACK_APPROVAL_DENY);
+}
+
+static void an_answer_from_elsewhere(void **state) {
+    (void)state;
+    open_host(true);
+    /* For one call: that call takes it. */
+    answer_elsewhere(wait_for_answer("c1"), TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED); /* not the same call */
     assert_int_equal(CALL(.name = "send", .conversation = "c1"), 0);
+    assert_int_equal(CALL(.name = "send", .conversation = "c1"), TOOLRACK_E_PERMISSION_DENIED);
+    /* For all calls: the store has it, and each call looks there. */
+    answer_elsewhere(wait_for_answer("c1"), TOOLRACK_APPROVAL_ALLOW_ALWAYS);
     assert_int_equal(CALL(.name = "send"), 0);
+    assert_int_equal(CALL(.name = "send", .conversation = "c2"), 0);
+    assert_int_equal(person.asked, 0);
 }
 
 /* ------------------------------------------------------------------- grants */
@@ -857,6 +866,69 @@ static void the_configuration_grants(void **state) {
     yyjson_doc *doc = read_list(toolrack_grants);
     assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/who")), "configuration");
     yyjson_doc_free(doc);
+}
+
+/* What the store cannot say permits nothing, and keeps nobody from what needs no decision. */
+static void a_store_that_cannot_be_read_permits_nothing(void **state) {
+    (void)state;
+    char path[256];
+    char away[256];
+    open_host(true);
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "eve", &err), 0);
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ALWAYS);
+    assert_int_equal(CALL(.name = "send"), 0);
+    toolrack_close(host);
+    (void)snprintf(path, sizeof path, "%s/toolrack.db", state_dir);
+    (void)snprintf(away, sizeof away, "%s/away.db", state_dir);
+    assert_int_equal(rename(path, away), 0);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs("somebody's own words, and no database\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+
+    write_config("{\"grants\": [\"sender\"]}");
+    open_host(true);
+    assert_logged("those that need a decision are refused: ");
+    will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_says("Tool 'wipe' needs a decision, and what was decided cannot be read: ");
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_PERMISSION_DENIED);
+    assert_says("Tool 'send' needs a decision, and what was decided cannot be read: ");
+    assert_int_equal(person.asked, 0);
+    assert_int_equal(CALL(.name = "send", .confirmed = true), 0);
+    assert_int_equal(CALL(.name = "sender"), 0);
+    assert_int_equal(CALL(.name = "look"), 0);
+    assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), TOOLRACK_E_IO);
+    struct toolrack_text *text = NULL;
+    assert_int_equal(toolrack_grants(host, &text, &err), TOOLRACK_E_IO);
+
+    /* When it can be read again, the host need not be opened again. */
+    assert_int_equal(rename(away, path), 0);
+    assert_int_equal(CALL(.name = "wipe"), 0);
+    assert_int_equal(CALL(.name = "send"), 0);
+    assert_int_equal(person.asked, 0);
+}
+
+/* A grant counts for a version, or for all of them; of two the one that holds longer. */
+static void a_grant_is_of_a_version_or_of_all(void **state) {
+    (void)state;
+    open_host(true);
+    assert_int_equal(toolrack_grant(host, "wipe", 60, "ann", &err), 0);
+    assert_int_equal(toolrack_grant(host, "wipe@1.0.0", 120, "bob", &err), 0);
+    assert_int_equal(CALL(.name = "wipe"), 0);
+    assert_logged("allowed: wipe 1.0.0, by bob");
+    atomic_fetch_add(&now_s, 60);
+    assert_int_equal(CALL(.name = "wipe"), 0);
+    atomic_fetch_add(&now_s, 60);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+    /* What changes a view keeps its grant. */
+    assert_int_equal(toolrack_grant(host, "wipe", 60, "ann", &err), 0);
+    assert_int_equal(toolrack_set_priority(host, "wipe", 3, &err), 0);
+    assert_int_equal(CALL(.name = "wipe"), 0);
+    assert_int_equal(toolrack_set_enabled(host, "wipe", false, &err), 0);
+    assert_int_equal(toolrack_revoke(host, "wipe", NULL, &err), 0);
+    assert_int_equal(toolrack_set_enabled(host, "wipe", true, &err), 0);
+    assert_int_equal(CALL(.name = "wipe"), TOOLRACK_E_PERMISSION_DENIED);
 }
 
 /* Whoever takes the name of a tool does not get what was granted to it. */
@@ -1192,6 +1264,8 @@ int main(void) {
             TEST(grants_hold_until_they_expire),
             TEST(a_grant_answers_for_the_person),
             TEST(the_configuration_grants),
+            TEST(a_store_that_cannot_be_read_permits_nothing),
+            TEST(a_grant_is_of_a_version_or_of_all),
             TEST(a_name_is_not_a_permission),
             TEST(a_tool_that_changed_does_not_run),
             TEST(a_new_version_with_another_schema),

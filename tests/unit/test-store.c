@@ -516,21 +516,21 @@ static void pins_survive(void **state) {
     fill(pin.sha256, 0);
     assert_ok(store_pin_set(store, &pin, &err));
     reopen();
-    assert_seen(store_pins_read(store, see_pin, NULL, &err),
+    assert_seen(store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
                 "mail read@1.0.0 0 Read mails {} 1000000 ann;"
                 "mail send@1.0.0 171 Send a mail {} 1000000 ann;");
     assert_ok(store_pin_remove(store, "mail", "read", "1.0.0", &err));
     assert_error(store_pin_remove(store, "mail", "read", "1.0.0", &err), TOOLRACK_E_NOT_FOUND,
                  "'read@1.0.0' of plugin 'mail' is not pinned");
     reopen();
-    assert_seen(store_pins_read(store, see_pin, NULL, &err),
+    assert_seen(store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
                 "mail send@1.0.0 171 Send a mail {} 1000000 ann;");
 }
 
 /* ----------------------------------------------------------------- consent */
 
 static int read_pins(void) {
-    return store_pins_read(store, see_pin, NULL, &err);
+    return store_pins_read(store, NULL, NULL, see_pin, NULL, &err);
 }
 
 static void consent_is_kept_and_withdrawn_as_a_whole(void **state) {
@@ -950,7 +950,7 @@ static int read_all(void) {
             read_grants(),
             read_approvals(),
             read_pending(NOW),
-            store_pins_read(store, see_pin, NULL, &err),
+            store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
             store_quarantine_read(store, see_quarantine, NULL, &err),
             store_crashes_read(store, NULL, see_crash, NULL, &err),
             store_generations_read(store, NULL, see_generation, NULL, &err),

@@ -558,7 +558,8 @@ TOOLRACK_API int toolrack_revoke(struct toolrack *host, const char *name, const 
 
 /** What is granted and approved now, as a JSON array of objects: kind ("grant" or "approval"),
  * tool, version (null: all), conversation (null: all), who, since_s, expires_s (null: never).
- * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_grants(struct toolrack *host, struct toolrack_text **ret,
                                  struct toolrack_error *err);
 

@@ -1,0 +1,237 @@
+/* Invariants:
+ *
+ *  (1) Rows are sorted by name and plugin, so that the rows of a pin or a grant stand together.
+ *  (2) A grant counts only for a tool that any version is pinned of, of the same plugin; so pins
+ *      are read first. The grants of the configuration count without a pin.
+ *  (3) A tool is compared with one pin: that of its version, else one that it equals, else the
+ *      latest.
+ *  (4) Nothing of a registration is changed before both tables were read. */
+#include "permit/standing.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "registry/selector.h"
+#include "store/grants.h"
+
+/* -------------------------------------------------------------------- pins */
+
+static_assert(STORE_SHA256_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");
+
+/* With the final zero: so that no two triples run together to the same bytes. */
+static void add_string(crypto_hash_sha256_state *hash, const char *string) {
+    (void)crypto_hash_sha256_update(hash, (const unsigned char *)string, strlen(string) + 1);
+}
+
+void pin_make(const struct registration *reg, struct store_pin *ret) {
+    const char *description = reg->spec->tool->description;
+    *ret = (struct store_pin){.plugin = reg->plugin->desc->plugin->id,
+                              .tool = reg->spec->tool->name,
+                              .version = reg->spec->version,
+                              .description = description != NULL ? description : "",
+                              .schema = reg->spec->schema};
+    crypto_hash_sha256_state hash;
+    (void)crypto_hash_sha256_init(&hash);
+    add_string(&hash, ret->tool);
+    add_string(&hash, ret->description);
+    add_string(&hash, ret->schema);
+    (void)crypto_hash_sha256_final(&hash, ret->sha256);
+}
+
+/* A registration and the pin with which it is compared, of those seen so far. */
+struct comparison {
+    const struct registration *reg;
+    struct store_pin now; /* made at the first pin */
+    bool is_pinned;
+    bool is_exact; /* the pin is of its version */
+    bool is_equal; /* the tool looks like the pin */
+    int64_t approved_s;
+    unsigned changed; /* enum registration_change, together */
+};
+
+/* Look at one more pin of the tool. Returns whether it is compared with this one from now on. */
+static bool compare(struct comparison *comparison, const struct store_pin *pin) {
+    bool is_exact = strcmp(pin->version, comparison->reg->spec->version) == 0;
+    if (!comparison->is_pinned) {
+        pin_make(comparison->reg, &comparison->now);
+    }
+    const struct store_pin *now = &comparison->now;
+    bool is_equal = memcmp(pin->sha256, now->sha256, sizeof now->sha256) == 0;
+    bool is_better =
+            !comparison->is_pinned || is_exact ||
+            (!comparison->is_exact &&
+             (is_equal != comparison->is_equal ? is_equal
+                                               : pin->approved_s > comparison->approved_s));
+    comparison->is_pinned = true;
+    if (!is_better) {
+        return false;
+    }
+    comparison->is_exact = is_exact;
+    comparison->is_equal = is_equal;
+    comparison->approved_s = pin->approved_s;
+    unsigned changed =
+            (strcmp(pin->description, now->description) != 0 ? REGISTRATION_DESCRIPTION : 0u) |
+            (strcmp(pin->schema, now->schema) != 0 ? REGISTRATION_SCHEMA : 0u);
+    /* A hash without the texts it was made of: whatever it was, it is not this. */
+    comparison->changed = is_equal       ? 0
+                          : changed != 0 ? changed
+                                         : REGISTRATION_DESCRIPTION | REGISTRATION_SCHEMA;
+    return true;
+}
+
+/* -------------------------------------------------------------------- read */
+
+struct row {
+    struct toolrack_tool *tool;
+    struct comparison comparison;
+};
+
+struct reading {
+    struct row *rows;
+    size_t count;
+};
+
+static const char *name_of(const struct row *row) {
+    return toolrack_tool_name(row->tool);
+}
+
+static int compare_rows(const void *a, const void *b) {
+    const struct row *x = a;
+    const struct row *y = b;
+    int order = strcmp(name_of(x), name_of(y));
+    return order != 0 ? order
+                      : strcmp(toolrack_tool_plugin(x->tool), toolrack_tool_plugin(y->tool));
+}
+
+/* The first row of a name, and of a plugin where one is given; where there is none, the row that
+ * would follow. */
+static size_t find_first(const struct reading *reading, const char *name, size_t length,
+                         const char *plugin) {
+    size_t low = 0;
+    size_t high = reading->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *other = name_of(&reading->rows[middle]);
+        int order = strncmp(other, name, length);
+        order = order != 0 ? order : other[length] != '\0';
+        if (order == 0 && plugin != NULL) {
+            order = strcmp(toolrack_tool_plugin(reading->rows[middle].tool), plugin);
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void take_pin(void *user, const struct store_pin *pin) {
+    const struct reading *reading = user;
+    for (size_t i = find_first(reading, pin->tool, strlen(pin->tool), pin->plugin);
+         i < reading->count && strcmp(name_of(&reading->rows[i]), pin->tool) == 0 &&
+         strcmp(toolrack_tool_plugin(reading->rows[i].tool), pin->plugin) == 0;
+         i++) {
+        (void)compare(&reading->rows[i].comparison, pin);
+    }
+}
+
+/* Of several grants the one that holds longest. */
+static void take_grant(void *user, const struct store_grant *grant) {
+    const struct reading *reading = user;
+    const struct selector of = selector_parse(grant->selector);
+    int64_t until_s = grant->expires_s != 0 ? grant->expires_s : INT64_MAX;
+    for (size_t i = find_first(reading, of.name, of.name_length, NULL); i < reading->count; i++) {
+        const struct row *row = &reading->rows[i];
+        if (!selector_has_name(&of, name_of(row), row->tool->reg->name_length)) {
+            break;
+        }
+        if (row->comparison.is_pinned && row->tool->granted_until_s < until_s &&
+            (of.version == NULL || strcmp(of.version, toolrack_tool_version(row->tool)) == 0)) {
+            tool_set_grant(row->tool, until_s, grant->who);
+        }
+    }
+}
+
+int standing_read(struct store *store, const struct config *config,
+                  struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err) {
+    CLEANUP(freep) struct row *rows = calloc(count + 1, sizeof *rows);
+    /* Of one plugin, or one name, no more than its pins are read. */
+    const char *plugin = count > 0 ? toolrack_tool_plugin(tools[0]) : NULL;
+    const char *name = count > 0 ? toolrack_tool_name(tools[0]) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        bool is_configured = config_grants(config, toolrack_tool_name(tools[i]));
+        tool_set_grant(tools[i], is_configured ? INT64_MAX : 0,
+                       is_configured ? "configuration" : "");
+        plugin = plugin != NULL && strcmp(plugin, toolrack_tool_plugin(tools[i])) == 0 ? plugin
+                                                                                       : NULL;
+        name = name != NULL && strcmp(name, toolrack_tool_name(tools[i])) == 0 ? name : NULL;
+        if (rows != NULL) {
+            rows[i] = (struct row){.tool = tools[i], .comparison = {.reg = tools[i]->reg}};
+        }
+    }
+    if (rows == NULL) {
+        return error_oom(err);
+    }
+    qsort(rows, count, sizeof *rows, compare_rows);
+    struct reading reading = {.rows = rows, .count = count};
+    int code = count > 0 ? store_pins_read(store, plugin, name, take_pin, &reading, err) : 0;
+    if (code == 0) {
+        code = store_read_grants(store, clock_wall_s(), take_grant, &reading, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct registration *reg = rows[i].tool->reg;
+        enum pin_policy policy = reg->plugin->pin;
+        unsigned changed = policy != PIN_OFF ? rows[i].comparison.changed : 0;
+        registration_set_changed(reg, changed, changed != 0 && policy == PIN_ENFORCE);
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ change */
+
+struct finding_change {
+    struct comparison comparison;
+    struct arena *arena;
+    struct permit_approved *ret;
+    bool failed;
+};
+
+static void take_approved(void *user, const struct store_pin *pin) {
+    struct finding_change *finding = user;
+    if (!compare(&finding->comparison, pin)) {
+        return;
+    }
+    unsigned changed = finding->comparison.changed;
+    *finding->ret = (struct permit_approved){0};
+    if ((changed & REGISTRATION_DESCRIPTION) != 0) {
+        finding->ret->description =
+                arena_copy(finding->arena, pin->description, strlen(pin->description));
+    }
+    if ((changed & REGISTRATION_SCHEMA) != 0) {
+        finding->ret->schema = arena_copy(finding->arena, pin->schema, strlen(pin->schema));
+    }
+    finding->failed =
+            ((changed & REGISTRATION_DESCRIPTION) != 0 && finding->ret->description == NULL) ||
+            ((changed & REGISTRATION_SCHEMA) != 0 && finding->ret->schema == NULL);
+}
+
+int standing_find_change(struct store *store, const struct registration *reg, struct arena *arena,
+                         struct permit_approved *ret, struct toolrack_error *err) {
+    struct finding_change finding = {.comparison = {.reg = reg}, .arena = arena, .ret = ret};
+    *ret = (struct permit_approved){0};
+    int code = store_pins_read(store, reg->plugin->desc->plugin->id, reg->spec->tool->name,
+                               take_approved, &finding, err);
+    if (code == 0 && finding.failed) {
+        code = error_oom(err);
+    }
+    return code < 0 ? code : finding.comparison.changed != 0 ? 0 : TOOLRACK_E_NOT_FOUND;
+}
