@@ -6,21 +6,17 @@
  * exactly on the machines there are. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/ascii.h"
-#include "base/name.h"
+#include "base/json-equal.h"
 #include "base/utf8.h"
 #include "plugin/reader.h"
 
 _Static_assert(LDBL_MANT_DIG >= 64, "a long double must hold any 64-bit integer");
 
-/* Values with the same hash that are compared; real ones have two at most. */
-#define SAME_HASH_MAX    16u
-/* Objects with more members are the same when their hashes are: looking each member up in a crafted
- * pair of them would take minutes. */
-#define SAME_MEMBERS_MAX 256u
+/* Work that comparing the values of one option may take; crafted ones would take minutes. */
+#define COMPARE_STEPS_MAX 1000000
 
 bool kind_range(uint32_t kind, long double *ret_min, long double *ret_max) {
     if (!kind_is_integer(kind)) {
@@ -74,47 +70,31 @@ struct bounds {
     bool low_open, high_open;
 };
 
-static void tighten_low(struct bounds *bounds, long double value, bool open) {
-    if (!bounds->has_low || value > bounds->low || (value == bounds->low && open)) {
+/* Take what one option says into account; a string that is no number was refused before. */
+static void tighten(struct bounds *bounds, const char *json, bool is_low, bool open) {
+    long double value;
+    if (json == NULL || !parse_number(json, &value)) {
+        return;
+    }
+    if (is_low && (!bounds->has_low || value > bounds->low || (value == bounds->low && open))) {
         bounds->low = value;
         bounds->low_open = open;
         bounds->has_low = true;
     }
-}
-
-static void tighten_high(struct bounds *bounds, long double value, bool open) {
-    if (!bounds->has_high || value < bounds->high || (value == bounds->high && open)) {
+    if (!is_low && (!bounds->has_high || value < bounds->high || (value == bounds->high && open))) {
         bounds->high = value;
         bounds->high_open = open;
         bounds->has_high = true;
     }
 }
 
-/* Of texts that were checked before. */
 static struct bounds bounds_of(const struct tr_param *param) {
     struct bounds bounds = {0};
-    long double value;
-    if (param->minimum_json != NULL && parse_number(param->minimum_json, &value)) {
-        tighten_low(&bounds, value, false);
-    }
-    if (param->exclusive_minimum_json != NULL &&
-        parse_number(param->exclusive_minimum_json, &value)) {
-        tighten_low(&bounds, value, true);
-    }
-    if (param->maximum_json != NULL && parse_number(param->maximum_json, &value)) {
-        tighten_high(&bounds, value, false);
-    }
-    if (param->exclusive_maximum_json != NULL &&
-        parse_number(param->exclusive_maximum_json, &value)) {
-        tighten_high(&bounds, value, true);
-    }
+    tighten(&bounds, param->minimum_json, true, false);
+    tighten(&bounds, param->exclusive_minimum_json, true, true);
+    tighten(&bounds, param->maximum_json, false, false);
+    tighten(&bounds, param->exclusive_maximum_json, false, true);
     return bounds;
-}
-
-static bool bounds_empty(const struct bounds *bounds) {
-    return bounds->has_low && bounds->has_high &&
-           (bounds->low > bounds->high ||
-            (bounds->low == bounds->high && (bounds->low_open || bounds->high_open)));
 }
 
 static bool bounds_hold(const struct bounds *bounds, long double number) {
@@ -146,32 +126,9 @@ static uint64_t base64_size(const char *text, size_t length) {
            (length > 1 && text[length - 2] == '=');
 }
 
-static bool is_choice(const struct tr_type *type, yyjson_val *value) {
-    for (uint32_t i = 0; i < type->choice_count; i++) {
-        if (yyjson_equals_str(value, type->choices[i].name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static const char *param_misfit(struct reader *reader, const struct tr_param *param,
                                 yyjson_val *value);
 static const char *misfit(struct reader *reader, const struct tr_type *type, yyjson_val *value);
-
-static const char *items_misfit(struct reader *reader, const struct tr_type *type,
-                                yyjson_val *value) {
-    size_t index;
-    size_t count;
-    yyjson_val *item;
-    yyjson_arr_foreach (value, index, count, item) {
-        const char *wrong = misfit(reader, type->item, item);
-        if (wrong != NULL) {
-            return wrong;
-        }
-    }
-    return NULL;
-}
 
 static const char *fields_misfit(struct reader *reader, const struct tr_type *type,
                                  yyjson_val *value) {
@@ -191,34 +148,46 @@ static const char *fields_misfit(struct reader *reader, const struct tr_type *ty
             return wrong;
         }
     }
-    return found == yyjson_obj_size(value) ? NULL : "it has members that the struct has not";
+    return found == yyjson_obj_size(value) ? NULL : "it has members that the struct does not have";
 }
 
-static const char *text_misfit(uint32_t kind, yyjson_val *value) {
-    const char *text = yyjson_get_str(value);
-    size_t length = yyjson_get_len(value);
-    if (text == NULL) {
-        return "it is not a string";
-    }
-    if (kind == TR_KIND_STRING) {
-        return memchr(text, '\0', length) == NULL ? NULL : "it has a zero inside";
-    }
-    return is_base64(text, length) ? NULL : "it is not base64 with padding";
-}
-
-/* Why the value is none of the type; NULL when it is. Recurses as deep as the type. */
+/* Why the value is not one of the type; NULL when it is. Recurses as deep as the type. */
 static const char *misfit(struct reader *reader, const struct tr_type *type, yyjson_val *value) {
+    const char *string = yyjson_get_str(value);
+    size_t length = yyjson_get_len(value);
+    const char *wrong = NULL;
+    size_t index;
+    size_t count;
+    yyjson_val *item;
     if (yyjson_is_null(value) && type->kind != TR_KIND_JSON) {
         return type_takes_null(type) ? NULL : "null is not allowed";
     }
     switch (type->kind) {
     case TR_KIND_BOOL: return yyjson_is_bool(value) ? NULL : "it is not true or false";
     case TR_KIND_STRING:
-    case TR_KIND_BYTES: return text_misfit(type->kind, value);
+        return string == NULL                         ? "it is not a string"
+               : memchr(string, '\0', length) == NULL ? NULL
+                                                      : "it has a zero byte inside";
+    case TR_KIND_BYTES:
+        return string == NULL              ? "it is not a string"
+               : is_base64(string, length) ? NULL
+                                           : "it is not base64 with padding";
     case TR_KIND_JSON: return NULL;
-    case TR_KIND_ENUM: return is_choice(type, value) ? NULL : "it is no name of the enumeration";
+    case TR_KIND_ENUM:
+        for (uint32_t i = 0; i < type->choice_count; i++) {
+            if (yyjson_equals_str(value, type->choices[i].name)) {
+                return NULL;
+            }
+        }
+        return "it is not a name of the enumeration";
     case TR_KIND_ARRAY:
-        return yyjson_is_arr(value) ? items_misfit(reader, type, value) : "it is not an array";
+        if (!yyjson_is_arr(value)) {
+            return "it is not an array";
+        }
+        yyjson_arr_foreach (value, index, count, item) {
+            wrong = wrong != NULL ? wrong : misfit(reader, type->item, item);
+        }
+        return wrong;
     case TR_KIND_STRUCT:
         return yyjson_is_obj(value) ? fields_misfit(reader, type, value) : "it is not an object";
     default:
@@ -227,185 +196,40 @@ static const char *misfit(struct reader *reader, const struct tr_type *type, yyj
     }
 }
 
-/* ------------------------------------------------------ equal values */
-
-static bool same_value(yyjson_val *a, yyjson_val *b);
-
-static bool same_items(yyjson_val *a, yyjson_val *b) {
-    if (yyjson_arr_size(a) != yyjson_arr_size(b)) {
-        return false;
-    }
-    yyjson_val *other = yyjson_arr_get_first(b);
-    size_t index;
-    size_t count;
-    yyjson_val *item;
-    yyjson_arr_foreach (a, index, count, item) {
-        if (!same_value(item, other)) {
-            return false;
-        }
-        other = unsafe_yyjson_get_next(other);
-    }
-    return true;
-}
-
-static bool same_members(yyjson_val *a, yyjson_val *b) {
-    if (yyjson_obj_size(a) != yyjson_obj_size(b)) {
-        return false;
-    }
-    if (yyjson_obj_size(a) > SAME_MEMBERS_MAX) {
-        return true;
-    }
-    size_t index;
-    size_t count;
-    yyjson_val *key;
-    yyjson_val *member;
-    yyjson_obj_foreach (a, index, count, key, member) {
-        yyjson_val *other = yyjson_obj_getn(b, yyjson_get_str(key), yyjson_get_len(key));
-        if (other == NULL || !same_value(member, other)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Of two values with the same hash: are they equal, as JSON Schema has it? Numbers are by value, so
- * that 1 is 1.0. Recurses READER_JSON_DEPTH_MAX deep at most. */
-static bool same_value(yyjson_val *a, yyjson_val *b) {
-    if (yyjson_get_type(a) != yyjson_get_type(b)) {
-        return false;
-    }
-    switch (yyjson_get_type(a)) {
-    case YYJSON_TYPE_NUM: return number_of(a) == number_of(b);
-    case YYJSON_TYPE_ARR: return same_items(a, b);
-    case YYJSON_TYPE_OBJ: return same_members(a, b);
-    default: return yyjson_equals(a, b);
-    }
-}
-
-/* Equal values have equal hashes. Recurses as deep as same_value(). */
-static uint32_t hash_value(yyjson_val *value) {
-    uint32_t hash = (uint32_t)yyjson_get_type(value) * 31u;
-    size_t index;
-    size_t count;
-    yyjson_val *key;
-    yyjson_val *item;
-    switch (yyjson_get_type(value)) {
-    case YYJSON_TYPE_BOOL: return hash + yyjson_get_bool(value);
-    case YYJSON_TYPE_NUM: {
-        double number = (double)number_of(value);
-        number = number == 0 ? 0 : number; /* there are two zeros */
-        return hash + name_hash((const char *)&number, sizeof number);
-    }
-    case YYJSON_TYPE_STR: return hash + name_hash(yyjson_get_str(value), yyjson_get_len(value));
-    case YYJSON_TYPE_ARR:
-        yyjson_arr_foreach (value, index, count, item) {
-            hash = hash * 16777619u ^ hash_value(item);
-        }
-        return hash;
-    case YYJSON_TYPE_OBJ:
-        yyjson_obj_foreach (value, index, count, key, item) {
-            hash += hash_value(key) * 31u ^ hash_value(item); /* in any order */
-        }
-        return hash;
-    default: return hash;
-    }
-}
-
-struct hashed {
-    uint32_t hash;
-    yyjson_val *value;
-};
-
-static int compare_hashes(const void *a, const void *b) {
-    uint32_t first = ((const struct hashed *)a)->hash;
-    uint32_t second = ((const struct hashed *)b)->hash;
-    return (first > second) - (first < second);
-}
-
-static bool same_as_before(const struct hashed *values, size_t index) {
-    for (size_t back = 1; back <= index && values[index - back].hash == values[index].hash;
-         back++) {
-        if (back > SAME_HASH_MAX || same_value(values[index - back].value, values[index].value)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether an array holds one value twice. */
-static bool has_duplicate(struct reader *reader, yyjson_val *array) {
-    size_t length = yyjson_arr_size(array);
-    if (length < 2) {
-        return false;
-    }
-    struct hashed *values = malloc(length * sizeof *values);
-    if (values == NULL) {
-        reader->failure = TOOLRACK_E_NO_MEMORY;
-        return false;
-    }
-    size_t index;
-    size_t count;
-    yyjson_val *item;
-    yyjson_arr_foreach (array, index, count, item) {
-        values[index] = (struct hashed){hash_value(item), item};
-    }
-    qsort(values, length, sizeof *values, compare_hashes);
-    bool found = false;
-    for (size_t i = 1; i < length && !found; i++) {
-        found = same_as_before(values, i);
-    }
-    free(values);
-    return found;
-}
-
 /* -------------------------------------------- a value and a parameter */
 
-/* A second text beside the one being checked; its memory is of the caller. */
-static yyjson_doc *parse_beside(struct reader *reader, struct arena *arena, const char *text) {
-    yyjson_alc alc = arena_alc(arena);
-    yyjson_read_err error;
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, strlen(text), YYJSON_READ_NOFLAG,
-                                       &alc, &error);
-    if (doc == NULL) {
-        reader->failure = TOOLRACK_E_NO_MEMORY; /* it was JSON when its parameter was checked */
+/* Whether an array holds one value twice, or takes too long to compare. */
+static bool has_duplicate(struct reader *reader, yyjson_val *array) {
+    struct budget budget = {.steps = COMPARE_STEPS_MAX};
+    size_t first;
+    size_t second;
+    enum json_unique unique = json_check_unique(array, &budget, &first, &second);
+    if (unique == JSON_UNIQUE_NO_MEMORY) {
+        reader->failure = TOOLRACK_E_NO_MEMORY;
     }
-    return doc;
+    return unique == JSON_REPEATED || unique == JSON_UNIQUE_ENDED;
 }
 
 static bool is_listed(struct reader *reader, const char *choices_json, yyjson_val *value) {
     char room[1024];
-    struct arena arena;
+    struct arena arena; /* beside that of the document being checked */
     arena_init(&arena, room, sizeof room);
-    yyjson_doc *doc = parse_beside(reader, &arena, choices_json);
+    yyjson_alc alc = arena_alc(&arena);
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)choices_json, strlen(choices_json),
+                                       YYJSON_READ_NOFLAG, &alc, NULL);
+    if (doc == NULL) {
+        reader->failure = TOOLRACK_E_NO_MEMORY; /* it was JSON when its parameter was checked */
+    }
+    struct budget budget = {.steps = COMPARE_STEPS_MAX};
     size_t index;
     size_t count;
     yyjson_val *choice;
     bool found = doc == NULL;
     yyjson_arr_foreach (yyjson_doc_get_root(doc), index, count, choice) {
-        found = found || same_value(choice, value);
+        found = found || json_equal(choice, value, &budget);
     }
     arena_finish(&arena);
     return found;
-}
-
-static bool length_holds(const struct tr_param *param, yyjson_val *value) {
-    const char *text = yyjson_get_str(value);
-    size_t length = yyjson_get_len(value);
-    uint64_t count = param->type->kind == TR_KIND_BYTES ? base64_size(text, length)
-                                                        : utf8_count(text, length);
-    return count >= param->min_length && (param->max_length == 0 || count <= param->max_length);
-}
-
-static const char *items_option_misfit(struct reader *reader, const struct tr_param *param,
-                                       yyjson_val *value) {
-    size_t count = yyjson_arr_size(value);
-    if (count < param->min_items || (param->max_items != 0 && count > param->max_items)) {
-        return "it has too few or too many items";
-    }
-    if ((param->flags & TR_PARAM_UNIQUE_ITEMS) != 0 && has_duplicate(reader, value)) {
-        return "it has an item twice";
-    }
-    return NULL;
 }
 
 /* Type and options but for the list of choices. */
@@ -418,12 +242,27 @@ static const char *option_misfit(struct reader *reader, const struct tr_param *p
     uint32_t kind = param->type->kind;
     if (kind_is_number(kind)) {
         struct bounds bounds = bounds_of(param);
-        return bounds_hold(&bounds, number_of(value)) ? NULL : "it is beyond the bounds";
+        return bounds_hold(&bounds, number_of(value)) ? NULL : "it is outside the bounds";
     }
     if (kind == TR_KIND_STRING || kind == TR_KIND_BYTES) {
-        return length_holds(param, value) ? NULL : "it is too short or too long";
+        const char *string = yyjson_get_str(value);
+        size_t length = yyjson_get_len(value);
+        uint64_t count =
+                kind == TR_KIND_BYTES ? base64_size(string, length) : utf8_count(string, length);
+        bool holds = count >= param->min_length &&
+                     (param->max_length == 0 || count <= param->max_length);
+        return holds ? NULL : "it is too short or too long";
     }
-    return kind == TR_KIND_ARRAY ? items_option_misfit(reader, param, value) : NULL;
+    if (kind == TR_KIND_ARRAY) {
+        size_t count = yyjson_arr_size(value);
+        if (count < param->min_items || (param->max_items != 0 && count > param->max_items)) {
+            return "it has too few or too many items";
+        }
+        if ((param->flags & TR_PARAM_UNIQUE_ITEMS) != 0 && has_duplicate(reader, value)) {
+            return "it has an item twice";
+        }
+    }
+    return NULL;
 }
 
 static const char *param_misfit(struct reader *reader, const struct tr_param *param,
@@ -508,7 +347,9 @@ static bool check_bounds(struct reader *reader, const struct tr_param *param) {
         return false;
     }
     struct bounds bounds = bounds_of(param);
-    if (bounds_empty(&bounds)) {
+    if (bounds.has_low && bounds.has_high &&
+        (bounds.low > bounds.high ||
+         (bounds.low == bounds.high && (bounds.low_open || bounds.high_open)))) {
         reader_report(reader, FINDING_PARAM_BOUND,
                       "no value is at or above the minimum and at or below the maximum");
         return false;
@@ -550,7 +391,7 @@ static bool check_choices(struct reader *reader, const struct tr_param *param) {
         return false;
     }
     if (has_duplicate(reader, list)) {
-        return bad_option(reader, FINDING_PARAM_CHOICES, text, "one value stands there twice");
+        return bad_option(reader, FINDING_PARAM_CHOICES, text, "one value is listed twice");
     }
     size_t index;
     size_t count;
