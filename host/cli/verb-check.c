@@ -37,7 +37,7 @@ static void add_heading(struct buf *out, const char *file,
     }
     size_t tools = toolrack_findings_tool_count(findings);
     buf_printf(out, ", %zu tool%s%s\n", tools, tools == 1 ? "" : "s",
-               toolrack_findings_count(findings) == 0 ? ", nothing to mend" : "");
+               toolrack_findings_count(findings) == 0 ? ", no problems found" : "");
 }
 
 static void add_finding(struct buf *out, const struct toolrack_finding *finding) {

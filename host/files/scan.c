@@ -120,7 +120,7 @@ static const char *kind_of(mode_t mode) {
     case S_IFSOCK: return "it is a socket";
     case S_IFCHR:
     case S_IFBLK: return "it is a device";
-    default: return "it is no regular file";
+    default: return "it is not a regular file";
     }
 }
 
@@ -136,9 +136,8 @@ static int refuse_for(struct scan_file *row, int why) {
     case ENOMEM: return TOOLRACK_E_NO_MEMORY;
     case ENOENT:
         return refuse_row(row, FINDING_FILE_DANGLING_LINK,
-                          "it is a link to a file that does not exist");
-    case ELOOP:
-        return refuse_row(row, FINDING_FILE_DANGLING_LINK, "it is a link that leads in a circle");
+                          "it is a symbolic link to a file that does not exist");
+    case ELOOP: return refuse_row(row, FINDING_FILE_DANGLING_LINK, "it is a symbolic link loop");
     default: return refuse_row(row, FINDING_FILE_UNREADABLE, strerror(why));
     }
 }

@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/object.h"
 #include "plugin/descriptor.h"
 
 static_assert(STAGE_HASH_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");
@@ -39,8 +40,8 @@ static_assert(STAGE_HASH_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes
 
 /* Digits of the hash in a name: enough that nobody can make two files of one name. */
 #define NAME_DIGITS        32u
-#define GENERATION_DIGITS  18u
-#define STAGED_NAME_ROOM   (NAME_DIGITS + GENERATION_DIGITS + STAGE_NAME_MAX + 8)
+#define NUMBER_DIGITS      18u
+#define STAGED_NAME_ROOM   (NAME_DIGITS + NUMBER_DIGITS + STAGE_NAME_MAX + 8)
 #define TEMPORARY_NAME_MAX 64u
 
 /* How many temporary names are tried: another pid namespace may have made ours. */
@@ -49,59 +50,23 @@ static_assert(STAGE_HASH_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes
 #define CHUNK_SIZE (64u * 1024)
 
 struct stage {
+    uint32_t magic; /* STAGE_MAGIC */
     char *path;
     int dir;
     int lock;
     bool temporary;
     atomic_uint next_temporary; /* makes temporary names different */
 };
+#define STAGE_MAGIC 0x67617473u
 
 /* ------------------------------------------------------------ a safe folder */
-
-/* Make the folder and those above it that are missing, for the user alone. */
-static int make_folder(const char *dir, struct toolrack_error *err) {
-    CLEANUP(freep) char *path = strdup(dir);
-    if (path == NULL) {
-        return error_oom(err);
-    }
-    for (char *slash = strchr(path + (path[0] == '/'), '/'); slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0700); /* that it exists already is the rule */
-        *slash = '/';
-    }
-    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-        return error_set(err, TOOLRACK_E_IO, "cannot make the folder %s: %s", dir, strerror(errno));
-    }
-    return 0;
-}
-
-/* (1) of one folder. */
-static int check_folder(const struct stat *st, const char *path, bool is_last,
-                        struct toolrack_error *err) {
-    if (st->st_uid != 0 && st->st_uid != geteuid()) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         "%s belongs to user %u, who could exchange what is loaded from below it; "
-                         "choose a folder whose way is owned by you or root",
-                         path, st->st_uid);
-    }
-    /* In a sticky folder nobody removes what belongs to another; the stage itself has no need. */
-    bool sticky = !is_last && (st->st_mode & S_ISVTX) != 0;
-    if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         "others may write to %s (mode %04o) and exchange what is loaded from "
-                         "below it; chmod go-w it, or choose another folder",
-                         path, st->st_mode & 07777);
-    }
-    return 0;
-}
 
 static int cannot_open(const char *path, struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_IO, "cannot open the folder %s: %s", path, strerror(errno));
 }
 
-/* One step of the way: open `name` in the folder `at`, or "/" where `at` is -1, and check it.
- * `so_far` is its path. */
+/* One step of the way: open `name` in the folder `at`, or "/" where `at` is -1, and check (1) of
+ * it. `so_far` is its path. */
 static int step_into(int at, const char *name, const char *so_far, bool is_last, int *ret,
                      struct toolrack_error *err) {
     int how = is_last ? O_RDONLY : O_PATH; /* folders above may be closed to readers */
@@ -110,12 +75,23 @@ static int step_into(int at, const char *name, const char *so_far, bool is_last,
     if (fd < 0 || fstat(fd, &st) < 0) {
         return cannot_open(so_far, err);
     }
-    int code = check_folder(&st, so_far, is_last, err);
-    if (code == 0) {
-        *ret = fd;
-        fd = -1;
+    if (st.st_uid != 0 && st.st_uid != geteuid()) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s belongs to user %u, who could exchange what is loaded from below it; "
+                         "choose a folder that is owned by you or root, as all above it",
+                         so_far, st.st_uid);
     }
-    return code;
+    /* In a sticky folder nobody removes what belongs to another; the stage itself has no need. */
+    bool sticky = !is_last && (st.st_mode & S_ISVTX) != 0;
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "others may write to %s (mode %04o) and exchange what is loaded from "
+                         "below it; chmod go-w it, or choose another folder",
+                         so_far, st.st_mode & 07777);
+    }
+    *ret = fd;
+    fd = -1;
+    return 0;
 }
 
 /* Walk from the root to a path without links, and check each folder on the way. */
@@ -145,20 +121,6 @@ static int open_checked(const char *path, int *ret, struct toolrack_error *err) 
     return code;
 }
 
-static int check_loadable(int dir, const char *path, struct toolrack_error *err) {
-    struct statvfs fs;
-    if (fstatvfs(dir, &fs) < 0) {
-        return cannot_open(path, err);
-    }
-    if ((fs.f_flag & ST_NOEXEC) != 0) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         "%s is on a file system that nothing may be loaded from (noexec); choose "
-                         "a folder on another one",
-                         path);
-    }
-    return 0;
-}
-
 /* ---------------------------------------------------------------- the lock */
 
 static bool set_lock(int fd, short type) {
@@ -166,23 +128,20 @@ static bool set_lock(int fd, short type) {
     return fcntl(fd, F_OFD_SETLK, &whole) == 0;
 }
 
-static bool is_locked_by_another(void) {
-    return errno == EAGAIN || errno == EACCES;
-}
-
 /* Have the shared lock at last. What an exclusive one is held for is short, so to look now and
  * then is as good as to wait, and ends. */
 static int share_lock(const struct stage *stage, struct toolrack_error *err) {
     for (unsigned waited_ms = 0; !set_lock(stage->lock, F_RDLCK); waited_ms++) {
-        if (!is_locked_by_another()) {
+        if (errno != EAGAIN && errno != EACCES) { /* they say that another has it */
             return error_set(err, TOOLRACK_E_IO, "cannot lock %s/" LOCK_NAME ": %s", stage->path,
                              strerror(errno));
         }
         if (waited_ms == STAGE_LOCK_WAIT_MS_MAX) {
-            return error_set(err, TOOLRACK_E_IO,
-                             "another process has been cleaning up %s for %u seconds; end it, or "
-                             "choose another folder",
-                             stage->path, STAGE_LOCK_WAIT_MS_MAX / 1000);
+            return error_set(
+                    err, TOOLRACK_E_IO,
+                    "another process has been cleaning up %s for %u seconds; end that process, or "
+                    "choose another folder",
+                    stage->path, STAGE_LOCK_WAIT_MS_MAX / 1000);
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = CLOCK_NS_PER_MS}, NULL);
     }
@@ -193,7 +152,7 @@ static int share_lock(const struct stage *stage, struct toolrack_error *err) {
 
 struct entry {
     const char *name;
-    uint64_t generation;
+    uint64_t number;  /* of the copy: newer ones have higher numbers */
     const char *base; /* in `name`: of the file it was copied from */
 };
 
@@ -215,47 +174,20 @@ static bool parse_name(const char *name, struct entry *ret) {
     }
     const char *digits = name + NAME_DIGITS + 2;
     size_t length = strspn(digits, "0123456789");
-    if (length == 0 || length > GENERATION_DIGITS || digits[length] != '-' ||
+    if (length == 0 || length > NUMBER_DIGITS || digits[length] != '-' ||
         digits[length + 1] == '\0') {
         return false;
     }
-    ret->generation = strtoull(digits, NULL, 10);
+    ret->number = strtoull(digits, NULL, 10);
     ret->base = digits + length + 1;
-    return true;
-}
-
-static bool add_entry(struct entries *entries, size_t *room, const char *name) {
-    struct entry entry;
-    if (!parse_name(name, &entry)) {
-        return true;
-    }
-    if (entries->count == *room) {
-        size_t more = *room == 0 ? 64 : *room * 2;
-        struct entry *items = arena_alloc(&entries->arena, more * sizeof *items);
-        if (items == NULL) {
-            return false;
-        }
-        if (entries->count > 0) {
-            memcpy(items, entries->items, entries->count * sizeof *items);
-        }
-        entries->items = items;
-        *room = more;
-    }
-    size_t base_at = (size_t)(entry.base - name);
-    entry.name = arena_copy(&entries->arena, name, strlen(name));
-    if (entry.name == NULL) {
-        return false;
-    }
-    entry.base = entry.name + base_at;
-    entries->items[entries->count++] = entry;
     return true;
 }
 
 static int newest_first(const void *a, const void *b) {
     const struct entry *x = a;
     const struct entry *y = b;
-    if (x->generation != y->generation) {
-        return x->generation > y->generation ? -1 : 1;
+    if (x->number != y->number) {
+        return x->number > y->number ? -1 : 1;
     }
     return strcmp(x->name, y->name);
 }
@@ -278,14 +210,32 @@ static bool list_entries(const struct stage *stage, struct entries *ret) {
     if (dir == NULL) {
         return false;
     }
-    bool listed = true;
     size_t room = 0;
     const struct dirent *one;
+    bool listed = true;
     while (listed && (one = readdir(dir)) != NULL) {
-        listed = add_entry(ret, &room, one->d_name);
+        struct entry entry;
+        if (!parse_name(one->d_name, &entry)) {
+            continue;
+        }
+        if (ret->count == room) {
+            room = room == 0 ? 64 : room * 2;
+            struct entry *items = arena_alloc(&ret->arena, room * sizeof *items);
+            if (items != NULL && ret->count > 0) {
+                memcpy(items, ret->items, ret->count * sizeof *items);
+            }
+            ret->items = items;
+        }
+        size_t base_at = (size_t)(entry.base - one->d_name);
+        entry.name = arena_copy(&ret->arena, one->d_name, strlen(one->d_name));
+        listed = ret->items != NULL && entry.name != NULL;
+        if (listed) {
+            entry.base = entry.name + base_at;
+            ret->items[ret->count++] = entry;
+        }
     }
     (void)closedir(dir);
-    if (ret->count > 1) {
+    if (listed && ret->count > 1) {
         qsort(ret->items, ret->count, sizeof *ret->items, newest_first);
     }
     return listed;
@@ -307,20 +257,11 @@ static void remove_entries(const struct stage *stage, const char *prefix) {
 
 /* ---------------------------------------------------------- open and close */
 
-static struct stage *stage_create(void) {
-    struct stage *stage = calloc(1, sizeof *stage);
-    if (stage != NULL) {
-        stage->dir = -1;
-        stage->lock = -1;
-        atomic_init(&stage->next_temporary, 0);
-    }
-    return stage;
-}
-
 void stage_close(struct stage *stage) {
     if (stage == NULL) {
         return;
     }
+    OBJECT_WIPE(stage, STAGE_MAGIC);
     if (stage->temporary) {
         remove_entries(stage, "");
         (void)rmdir(stage->path);
@@ -332,38 +273,46 @@ void stage_close(struct stage *stage) {
 }
 CLEANUP_DEFINE(struct stage, stage_close)
 
-/* Take the lock; whoever is alone removes what a crash left. */
-static int enter(struct stage *stage, struct toolrack_error *err) {
-    stage->lock = openat(stage->dir, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (stage->lock < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot make %s/" LOCK_NAME ": %s", stage->path,
-                         strerror(errno));
-    }
-    if (set_lock(stage->lock, F_WRLCK)) {
-        remove_entries(stage, TEMPORARY_PREFIX);
-    }
-    return share_lock(stage, err);
-}
-
 static int open_existing(const char *dir, struct stage **ret, struct toolrack_error *err) {
     if (sodium_init() < 0) {
-        return error_set(err, TOOLRACK_E_IO, "libsodium cannot start: no source of random numbers");
+        return error_set(err, TOOLRACK_E_IO,
+                         "libsodium cannot start: there is no source of random numbers");
     }
-    CLEANUP(stage_closep) struct stage *stage = stage_create();
+    CLEANUP(stage_closep) struct stage *stage = calloc(1, sizeof *stage);
     if (stage == NULL) {
         return error_oom(err);
     }
+    stage->magic = STAGE_MAGIC;
+    stage->dir = -1;
+    stage->lock = -1;
+    atomic_init(&stage->next_temporary, 0);
     stage->path = realpath(dir, NULL);
     if (stage->path == NULL) {
         return errno == ENOMEM ? error_oom(err) : cannot_open(dir, err);
     }
     int code = open_checked(stage->path, &stage->dir, err);
-    if (code == 0) {
-        code = check_loadable(stage->dir, stage->path, err);
+    if (code < 0) {
+        return code;
     }
-    if (code == 0) {
-        code = enter(stage, err);
+    struct statvfs fs;
+    if (fstatvfs(stage->dir, &fs) < 0) {
+        return cannot_open(stage->path, err);
     }
+    if ((fs.f_flag & ST_NOEXEC) != 0) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s is on a file system that nothing may be loaded from (noexec); choose "
+                         "a folder on another one",
+                         stage->path);
+    }
+    stage->lock = openat(stage->dir, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (stage->lock < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make %s/" LOCK_NAME ": %s", stage->path,
+                         strerror(errno));
+    }
+    if (set_lock(stage->lock, F_WRLCK)) { /* alone: remove what a crash left */
+        remove_entries(stage, TEMPORARY_PREFIX);
+    }
+    code = share_lock(stage, err);
     if (code == 0) {
         *ret = STEAL(stage);
     }
@@ -371,8 +320,21 @@ static int open_existing(const char *dir, struct stage **ret, struct toolrack_er
 }
 
 int stage_open(const char *dir, struct stage **ret, struct toolrack_error *err) {
-    int code = make_folder(dir, err);
-    return code == 0 ? open_existing(dir, ret, err) : code;
+    CLEANUP(freep) char *path = strdup(dir);
+    if (path == NULL) {
+        return error_oom(err);
+    }
+    /* Make the folder and those above it that are missing, for the user alone. */
+    for (char *slash = strchr(path + (path[0] == '/'), '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700); /* that it exists already is the rule */
+        *slash = '/';
+    }
+    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make the folder %s: %s", dir, strerror(errno));
+    }
+    return open_existing(dir, ret, err);
 }
 
 static int open_temporary_in(const char *above, struct stage **ret, struct toolrack_error *err) {
@@ -501,6 +463,7 @@ static bool take_copy(const struct stage *stage, const char *name,
 
 int stage_find(struct stage *stage, const uint8_t sha256[STAGE_HASH_SIZE], const char *name,
                struct staged *ret, struct toolrack_error *err) {
+    OBJECT_CHECK(stage, STAGE_MAGIC);
     CLEANUP(entries_finish) struct entries entries;
     if (!list_entries(stage, &entries)) {
         return error_oom(err);
@@ -541,10 +504,11 @@ static void copying_finish(struct copying *copying) {
 }
 
 static int changing(const struct copying *copying, struct toolrack_error *err) {
-    (void)error_set(err, TOOLRACK_E_IO,
-                    "%s is being written; it is read once that has ended (install plugins by "
-                    "rename, then nobody has to wait)",
-                    copying->source_path);
+    (void)error_set(
+            err, TOOLRACK_E_IO,
+            "%s is being written; it is read when the writing has ended (install plugins by "
+            "rename, then nobody has to wait)",
+            copying->source_path);
     return STAGE_CHANGING;
 }
 
@@ -560,7 +524,7 @@ static int open_source(struct copying *copying, const struct file_identity *expe
     }
     if (!S_ISREG(st.st_mode)) {
         return error_set(err, TOOLRACK_E_REFUSED,
-                         "%s is no regular file; put the plugin's .so file itself there", path);
+                         "%s is not a regular file; put the plugin's .so file itself there", path);
     }
     if ((uint64_t)st.st_size > DESCRIPTOR_FILE_SIZE_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s has %llu bytes, the limit is %u", path,
@@ -594,23 +558,9 @@ static int open_copy(struct copying *copying, struct toolrack_error *err) {
     return copying->to < 0 ? cannot_write(copying, err) : 0;
 }
 
-/* Whether the file is still what it was when it was opened. */
-static bool is_unchanged(const struct copying *copying) {
-    struct stat st;
-    if (fstat(copying->from, &st) < 0) {
-        return false;
-    }
-    struct file_identity now = identity_of(&st);
-    return identity_same(&now, &copying->source);
-}
-
-static bool is_young(const struct file_identity *identity) {
-    return clock_wall_ns() - identity->ctime_ns < STAGE_YOUNG_NS;
-}
-
 static int copy_bytes(struct copying *copying, uint8_t ret_hash[STAGE_HASH_SIZE],
                       struct toolrack_error *err) {
-    bool young = is_young(&copying->source);
+    bool young = clock_wall_ns() - copying->source.ctime_ns < STAGE_YOUNG_NS;
     uint64_t size = copying->source.size;
     uint8_t again[STAGE_HASH_SIZE];
     enum pass pass = pass_over(copying->from, copying->to, size, ret_hash);
@@ -628,17 +578,12 @@ static int copy_bytes(struct copying *copying, uint8_t ret_hash[STAGE_HASH_SIZE]
     case PASS_OTHER_SIZE: return changing(copying, err);
     case PASS_DONE: break;
     }
-    return is_unchanged(copying) ? 0 : changing(copying, err);
-}
-
-/* The number for a new copy: above all that are there, so that order by number is order by age. */
-static int next_generation(const struct stage *stage, uint64_t *ret, struct toolrack_error *err) {
-    CLEANUP(entries_finish) struct entries entries;
-    if (!list_entries(stage, &entries)) {
-        return error_oom(err);
+    struct stat st; /* is the file still what it was when it was opened? */
+    if (fstat(copying->from, &st) < 0) {
+        return changing(copying, err);
     }
-    *ret = entries.count == 0 ? 1 : entries.items[0].generation + 1;
-    return 0;
+    struct file_identity now = identity_of(&st);
+    return identity_same(&now, &copying->source) ? 0 : changing(copying, err);
 }
 
 /* Give the copy its final name. By link, which fails where that name is taken. */
@@ -646,17 +591,19 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
     const struct stage *stage = copying->stage;
     char digits[NAME_DIGITS + 1];
     char name[STAGED_NAME_ROOM];
-    uint64_t generation = 0;
-    int code = next_generation(stage, &generation, err);
-    if (code < 0) {
-        return code;
+    CLEANUP(entries_finish) struct entries entries;
+    if (!list_entries(stage, &entries)) {
+        return error_oom(err);
     }
+    /* Above all that are there, so that order by number is order by age. */
+    uint64_t number = entries.count == 0 ? 1 : entries.items[0].number + 1;
+    int code;
     if (fchmod(copying->to, 0500) < 0) {
         return cannot_write(copying, err);
     }
     hash_digits(ret->sha256, digits);
     do {
-        (void)snprintf(name, sizeof name, "%s-g%llu-%s", digits, (unsigned long long)generation++,
+        (void)snprintf(name, sizeof name, "%s-g%llu-%s", digits, (unsigned long long)number++,
                        copying->base);
         if (!put_path(stage, name, ret)) {
             errno = ENAMETOOLONG;
@@ -675,6 +622,7 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
 
 int stage_copy(struct stage *stage, const char *source_path, const struct file_identity *expected,
                enum stage_mode mode, struct staged *ret, struct toolrack_error *err) {
+    OBJECT_CHECK(stage, STAGE_MAGIC);
     CLEANUP(copying_finish)
     struct copying copying = {.stage = stage,
                               .source_path = source_path,
@@ -708,7 +656,7 @@ int stage_renew(struct stage *stage, const struct staged *copy, struct staged *r
     struct copying copying = {.stage = stage, .source_path = copy->path, .from = -1, .to = -1};
     const char *slash = strrchr(copy->path, '/');
     if (slash == NULL || !parse_name(slash + 1, &entry)) {
-        return error_set(err, TOOLRACK_E_IO, "%s is no copy of a plugin", copy->path);
+        return error_set(err, TOOLRACK_E_IO, "%s is not a copy of a plugin", copy->path);
     }
     copying.base = entry.base;
     int code = open_source(&copying, &copy->identity, err);
@@ -720,7 +668,7 @@ int stage_renew(struct stage *stage, const struct staged *copy, struct staged *r
     }
     if (code == STAGE_CHANGING ||
         (code == 0 && memcmp(staged.sha256, copy->sha256, sizeof staged.sha256) != 0)) {
-        return error_set(err, TOOLRACK_E_IO, "%s was changed by somebody else; remove it",
+        return error_set(err, TOOLRACK_E_IO, "%s was changed by another program; remove it",
                          copy->path);
     }
     if (code == 0) {
@@ -788,26 +736,20 @@ static bool is_kept(const struct entries *entries, size_t at) {
     return true;
 }
 
-static size_t remove_unneeded(const struct stage *stage, const char *const *in_use, size_t count) {
+size_t stage_collect(struct stage *stage, const char *const *in_use, size_t count) {
+    OBJECT_CHECK(stage, STAGE_MAGIC);
+    if (!set_lock(stage->lock, F_WRLCK)) {
+        return 0; /* another process has the stage open; the shared lock is still ours */
+    }
     CLEANUP(entries_finish) struct entries entries;
     size_t removed = 0;
-    if (!list_entries(stage, &entries)) {
-        return 0;
-    }
-    for (size_t i = 0; i < entries.count; i++) {
+    bool listed = list_entries(stage, &entries);
+    for (size_t i = 0; listed && i < entries.count; i++) {
         const char *name = entries.items[i].name;
         if (!is_kept(&entries, i) && !is_in_use(stage, name, in_use, count)) {
             removed += unlinkat(stage->dir, name, 0) == 0;
         }
     }
-    return removed;
-}
-
-size_t stage_collect(struct stage *stage, const char *const *in_use, size_t count) {
-    if (!set_lock(stage->lock, F_WRLCK)) {
-        return 0; /* somebody else is there; the shared lock is still ours */
-    }
-    size_t removed = remove_unneeded(stage, in_use, count);
     (void)set_lock(stage->lock, F_RDLCK); /* from exclusive to shared: nobody can be in the way */
     return removed;
 }

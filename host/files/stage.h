@@ -3,8 +3,8 @@
  * The author's file is never mapped. Whoever overwrites or shortens it while it is loaded would
  * change code under running calls, and the loader, asked for a path or an inode that it knows,
  * gives back the old library. So a file is copied into a folder of ours and hashed on the way;
- * the copy, <first half of its SHA-256>-g<generation>-<name>, has an inode and a path that no
- * other generation ever had.
+ * the copy, <first half of its SHA-256>-g<number>-<name>, has an inode and a path that no
+ * other copy ever had.
  *
  * Nobody but us and root may write to that folder nor to any above it. It may be shared by several
  * processes of one user: each holds a lock on it for as long as it has it open, and copies are

@@ -99,7 +99,7 @@ void descriptor_unref(struct descriptor *desc) {
 static bool check_abi(struct reader *reader, const struct tr_plugin *head) {
     if (head->magic != TR_MAGIC) {
         reader_report(reader, FINDING_ABI_MAGIC,
-                      PLUGIN_SYMBOL " begins with 0x%016llx, not with the mark 0x%016llx",
+                      PLUGIN_SYMBOL " begins with 0x%016llx, not with the magic number 0x%016llx",
                       (unsigned long long)head->magic, (unsigned long long)TR_MAGIC);
         return false;
     }
@@ -156,11 +156,12 @@ static void check_plugin_texts(struct reader *reader, const struct tr_plugin *pl
                       FINDING_SHOWN_MAX, plugin->id == NULL ? "" : plugin->id);
     }
     if (plugin->version == NULL || !semver_valid(plugin->version)) {
-        reader_report(reader, FINDING_PLUGIN_VERSION, "version \"%.*s\" of the plugin is no SemVer",
-                      FINDING_SHOWN_MAX, plugin->version == NULL ? "" : plugin->version);
+        reader_report(reader, FINDING_PLUGIN_VERSION,
+                      "version \"%.*s\" of the plugin is not a Semantic Version", FINDING_SHOWN_MAX,
+                      plugin->version == NULL ? "" : plugin->version);
     }
     if (plugin->license == NULL || plugin->license[0] == '\0') {
-        reader_report(reader, FINDING_PLUGIN_LICENSE, "the plugin does not say its licence");
+        reader_report(reader, FINDING_PLUGIN_LICENSE, "the plugin does not state its licence");
     }
 }
 
@@ -196,11 +197,11 @@ static void read_capability(struct reader *reader, uint64_t address, uint32_t st
         return;
     }
     if (to->kind < TR_CAP_READ || to->kind > TR_CAP_ENV) {
-        reader_report(reader, FINDING_PLUGIN_CAPABILITY, "this host knows no capability of kind %u",
-                      to->kind);
-    } else if (to->value == NULL || to->value[0] == '\0') {
         reader_report(reader, FINDING_PLUGIN_CAPABILITY,
-                      "a capability of kind %u does not say for what", to->kind);
+                      "a capability is of kind %u, which this host does not know", to->kind);
+    } else if (to->value == NULL || to->value[0] == '\0') {
+        reader_report(reader, FINDING_PLUGIN_CAPABILITY, "a capability of kind %u has no value",
+                      to->kind);
     }
 }
 
@@ -244,7 +245,7 @@ static bool is_duplicate(struct reader *reader, const struct descriptor_tool *to
     for (uint32_t i = 0; i < count; i++) {
         if (hashes[i] == hashes[count] && same_tool(&tools[i], tool)) {
             reader_report(reader, FINDING_TOOL_DUPLICATE,
-                          "the plugin has %s %s already, at place %u of its table",
+                          "the plugin already has %s %s, at place %u of its table",
                           tool->tool->name, tool->version, tools[i].index + 1);
             return true;
         }

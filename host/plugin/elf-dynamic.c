@@ -253,7 +253,7 @@ int elf_find_symbol(struct elf *elf, const char *name, struct elf_symbol *ret) {
     }
     if (!found) {
         findings_add(elf->findings, FINDING_ELF_NO_SYMBOL, NULL,
-                     "the file is a shared object, but exports no symbol %s: it is no toolrack "
+                     "the file is a shared object, but exports no symbol %s: it is not a toolrack "
                      "plugin, or hides it",
                      name);
         return TOOLRACK_E_REFUSED;

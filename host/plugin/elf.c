@@ -99,7 +99,7 @@ static int open_file(struct elf *elf) {
         return fail(elf, TOOLRACK_E_IO);
     }
     if (!S_ISREG(status.st_mode)) {
-        findings_add(elf->findings, FINDING_FILE_NOT_REGULAR, NULL, "this is %s, not a file",
+        findings_add(elf->findings, FINDING_FILE_NOT_REGULAR, NULL, "it is %s, not a file",
                      S_ISDIR(status.st_mode) ? "a folder" : "a device, pipe or socket");
         return TOOLRACK_E_REFUSED;
     }
@@ -163,11 +163,11 @@ static int check_ident(struct elf *elf) {
         }
         if (text) {
             findings_add(elf->findings, FINDING_ELF_NOT_ELF, NULL,
-                         "this is a text file, not a shared object: it begins with \"%.*s\"",
+                         "it is a text file, not a shared object: it begins with \"%.*s\"",
                          (int)length, (const char *)ident);
         } else {
             findings_add(elf->findings, FINDING_ELF_NOT_ELF, NULL,
-                         "this is not a shared object: the ELF magic number at its start is "
+                         "it is not a shared object: the ELF magic number at its start is "
                          "missing");
         }
         return TOOLRACK_E_REFUSED;

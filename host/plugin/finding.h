@@ -23,7 +23,7 @@ enum finding_severity {
     /* The file as such. */                                                                        \
     X(FILE_NOT_REGULAR, ERROR, "file-not-regular",                                                 \
       "put the plugin's .so file itself into the folder")                                          \
-    X(FILE_DANGLING_LINK, ERROR, "file-dangling-link", "mend the link or remove it")               \
+    X(FILE_DANGLING_LINK, ERROR, "file-dangling-link", "correct the link or remove it")            \
     X(FILE_UNREADABLE, ERROR, "file-unreadable",                                                   \
       "let the user that runs the host read the file (chmod a+r, and a+x on the folders above)")   \
     X(FILE_CHANGING, ERROR, "file-changing",                                                       \
@@ -87,7 +87,7 @@ enum finding_severity {
     X(TOOL_FLAGS, NOTE, "tool-flags", "update toolrack if the flag matters")                       \
     X(TOOL_IGNORED, WARNING, "tool-ignored", "remove what the tool's kind does not use")           \
     X(TOOL_DESCRIPTION, WARNING, "tool-description",                                               \
-      "say what the tool does and when to use it: models choose by it")                            \
+      "state what the tool does and when to use it: models choose by it")                          \
     X(TOOL_DESCRIPTION_LONG, NOTE, "tool-description-long", "keep to what a model needs")          \
     X(SCHEMA_MISSING, ERROR, "schema-missing", "set .schema, with type object at its root")        \
     X(SCHEMA_INVALID, ERROR, "schema-invalid", "correct the schema (JSON Schema 2020-12)")         \
@@ -98,7 +98,8 @@ enum finding_severity {
     X(SCHEMA_PROPERTY, WARNING, "schema-property",                                                 \
       "use 1 to 64 letters, digits or '_', beginning with a letter or '_': some providers refuse " \
       "other names")                                                                               \
-    X(SCHEMA_ITEMS, WARNING, "schema-items", "say what the array holds: some providers insist")    \
+    X(SCHEMA_ITEMS, WARNING, "schema-items",                                                       \
+      "state the type of the items: some providers require it")                                    \
     /* An example. */                                                                              \
     X(EXAMPLE_TABLE, ERROR, "example-table", "set count and size as TR_EXAMPLES does")             \
     X(EXAMPLE_ARGUMENTS, WARNING, "example-arguments",                                             \
@@ -109,21 +110,21 @@ enum finding_severity {
     X(PARAM_TABLE, ERROR, "param-table", "set count and size as TR_TOOL does")                     \
     X(PARAM_NAME, ERROR, "param-name",                                                             \
       "use 1 to 64 letters, digits, '_' or '-', beginning with a letter or '_', once each")        \
-    X(PARAM_DESCRIPTION, NOTE, "param-description", "say what the parameter is: models read it")   \
+    X(PARAM_DESCRIPTION, NOTE, "param-description", "describe the parameter: models read it")      \
     X(PARAM_FLAGS, NOTE, "param-flags", "update toolrack if the flag matters")                     \
     X(PARAM_OPTION, ERROR, "param-option", "remove the option: it would not be checked")           \
     X(PARAM_DEFAULT, ERROR, "param-default", "give a default that the parameter itself accepts")   \
-    X(PARAM_BOUND, ERROR, "param-bound", "give bounds that some value of the type can keep")       \
+    X(PARAM_BOUND, ERROR, "param-bound", "give bounds that some value of the type can satisfy")    \
     X(PARAM_CHOICES, ERROR, "param-choices", "list distinct values of the parameter's type")       \
     X(TYPE_KIND, ERROR, "type-kind", "use a kind that can stand there")                            \
     X(TYPE_FLAGS, ERROR, "type-flags", "use TR_NULLABLE, TR_OPTIONAL or TR_POINTER, one of them")  \
     X(TYPE_SIZE, ERROR, "type-size", "set .size = sizeof(struct tr_type)")                         \
-    X(TYPE_DEPTH, ERROR, "type-depth", "flatten the type, or take it as TR_JSON")                  \
+    X(TYPE_DEPTH, ERROR, "type-depth", "flatten the type, or pass it as TR_JSON")                  \
     X(TYPE_LAYOUT, ERROR, "type-layout",                                                           \
-      "describe every member, in the order of the C struct, or take it by TR_POINTER")             \
+      "describe every member, in the order of the C struct, or pass it by TR_POINTER")             \
     X(TYPE_ENUM, ERROR, "type-enum", "describe the enumeration as TR_DEFINE_ENUM does")            \
     /* About this list. */                                                                         \
-    X(LEFT_OUT, NOTE, "left-out", "mend the findings above first")
+    X(LEFT_OUT, NOTE, "left-out", "correct the findings above first")
 
 enum finding_rule {
 #define FINDING_RULE(constant, severity, id, fix) FINDING_##constant,

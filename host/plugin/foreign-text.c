@@ -587,6 +587,6 @@ int foreign_write(const struct foreign *foreign, struct buf *out, struct toolrac
     return out->length - start <= FOREIGN_TEXT_MAX
                    ? 0
                    : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                               "what is said of %s takes %zu bytes, the limit is %u",
+                               "the definition of %s takes %zu bytes, the limit is %u",
                                foreign->symbol, out->length - start, FOREIGN_TEXT_MAX);
 }

@@ -96,7 +96,7 @@ static bool check_root(struct reader *reader, yyjson_val *root, bool is_result) 
     }
     if (!is_result && !yyjson_equals_str(yyjson_obj_get(root, "type"), "object")) {
         reader_report(reader, FINDING_SCHEMA_INVALID,
-                      "the schema of the arguments has not \"type\": \"object\" at its root");
+                      "the schema of the arguments does not have \"type\": \"object\" at its root");
         return false;
     }
     return true;

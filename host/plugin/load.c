@@ -140,7 +140,7 @@ static int check_table(const struct tr_plugin *loaded, const char *path,
     return descriptor_same(desc, copy)
                    ? 0
                    : error_set(err, TOOLRACK_E_REFUSED,
-                               "%s has another descriptor once loaded than its file says; its "
+                               "the loaded descriptor of %s differs from the one in its file; its "
                                "author must keep the descriptor constant",
                                path);
 }
@@ -150,7 +150,8 @@ static int open_image(struct image *image, const char *path, const struct descri
                       const struct image_host *host, struct toolrack_error *err) {
     const struct tr_plugin *plugin = dlsym(image->handle, "toolrack_plugin");
     if (plugin == NULL) {
-        return error_set(err, TOOLRACK_E_REFUSED, "%s has no toolrack_plugin once loaded", path);
+        return error_set(err, TOOLRACK_E_REFUSED, "%s, once loaded, has no symbol toolrack_plugin",
+                         path);
     }
     int code = check_table(plugin, path, desc, err);
     if (code == 0) {

@@ -192,8 +192,9 @@ bool reader_address(struct reader *reader, const struct record *record, size_t o
         return false;
     case POINTER_BAD:
     default:
-        reader_report(reader, pointer_rule(reader), "%s of the %s is the number 0x%llx, no pointer",
-                      field, record->what, (unsigned long long)*ret);
+        reader_report(reader, pointer_rule(reader),
+                      "%s of the %s is the number 0x%llx, not a pointer", field, record->what,
+                      (unsigned long long)*ret);
         return false;
     }
 }
@@ -269,7 +270,7 @@ static bool read_text(struct reader *reader, const struct record *record,
     case ELF_FAILED: stop_reading(reader); return false;
     case ELF_NO_END:
         reader_report(reader, text_rule(reader),
-                      "%s of the %s has no end within the file's data and the limit of %u bytes",
+                      "%s of the %s does not end within the file's data and the limit of %u bytes",
                       field->name, record->what, DESCRIPTOR_TEXT_MAX);
         return false;
     default:

@@ -137,7 +137,7 @@ static int failed(const struct symbols *symbols, const char *path, int code,
         return error_set(err, code, "cannot read %s: %s", path,
                          strerror(symbols->elf.error_number));
     default:
-        return error_set(err, TOOLRACK_E_REFUSED, "no names can be read from %s: %s", path,
+        return error_set(err, TOOLRACK_E_REFUSED, "no symbols can be read from %s: %s", path,
                          first_error(&symbols->findings));
     }
 }

@@ -80,8 +80,9 @@ static bool check_texts(struct reader *reader, const struct tr_tool *tool) {
         sound = false;
     }
     if (tool->version != NULL && !semver_valid(tool->version)) {
-        reader_report(reader, FINDING_TOOL_VERSION, "version \"%.*s\" of the tool is no SemVer",
-                      FINDING_SHOWN_MAX, tool->version);
+        reader_report(reader, FINDING_TOOL_VERSION,
+                      "version \"%.*s\" of the tool is not a Semantic Version", FINDING_SHOWN_MAX,
+                      tool->version);
         sound = false;
     }
     size_t length = tool->description == NULL ? 0 : strlen(tool->description);
@@ -200,8 +201,8 @@ static bool read_entry(struct reader *reader, const struct record *record, bool 
         return false;
     }
     if (function == run) {
-        reader_report(reader, FINDING_TOOL_ENTRY, "the tool sets %s of function and run",
-                      function ? "both" : "none");
+        reader_report(reader, FINDING_TOOL_ENTRY, "the tool sets %s",
+                      function ? "both function and run" : "neither function nor run");
         return false;
     }
     *ret_typed = function;

@@ -156,7 +156,7 @@ static bool check_by_value(struct reader *reader, const struct tr_type *type) {
         struct layout layout = layout_of(field->type);
         if (field->offset != align_up(end, layout.align)) {
             reader_report(reader, FINDING_TYPE_LAYOUT,
-                          "the struct is passed by value, but nothing is said of the bytes before "
+                          "the struct is passed by value, but nothing describes the bytes before "
                           "field %s at offset %llu",
                           field->name, (unsigned long long)field->offset);
             return false;
@@ -168,7 +168,7 @@ static bool check_by_value(struct reader *reader, const struct tr_type *type) {
     }
     if (type->width != align_up(end, struct_align(type))) {
         reader_report(reader, FINDING_TYPE_LAYOUT,
-                      "the struct is passed by value, but nothing is said of its bytes from %llu "
+                      "the struct is passed by value, but nothing describes its bytes from %llu "
                       "to %u",
                       (unsigned long long)end, type->width);
         return false;
@@ -181,7 +181,7 @@ static bool check_by_value(struct reader *reader, const struct tr_type *type) {
 static bool read_item(struct reader *reader, struct tr_type *type, uint64_t address,
                       uint32_t depth) {
     if (address == 0) {
-        reader_report(reader, FINDING_TYPE_KIND, "the array does not say what it holds");
+        reader_report(reader, FINDING_TYPE_KIND, "the array does not state the type of its items");
         return false;
     }
     reader_enter(reader, NULL);
@@ -284,7 +284,7 @@ static bool check_param_names(struct reader *reader, const struct tr_param *para
     }
     const char *twice = reader_duplicate(reader, names, named);
     if (twice != NULL) {
-        reader_report(reader, FINDING_PARAM_NAME, "the name %s stands there twice", twice);
+        reader_report(reader, FINDING_PARAM_NAME, "the name %s is used twice", twice);
     }
     return twice == NULL && reader->failure == 0;
 }

@@ -351,7 +351,7 @@ static bool check_bounds(struct reader *reader, const struct tr_param *param) {
         (bounds.low > bounds.high ||
          (bounds.low == bounds.high && (bounds.low_open || bounds.high_open)))) {
         reader_report(reader, FINDING_PARAM_BOUND,
-                      "no value is at or above the minimum and at or below the maximum");
+                      "no value lies within the minimum and the maximum");
         return false;
     }
     if (param->max_length != 0 && param->min_length > param->max_length) {
@@ -421,7 +421,7 @@ static bool check_default(struct reader *reader, const struct tr_param *param) {
 bool values_check(struct reader *reader, const struct tr_param *param) {
     const char *foreign = foreign_option(param);
     if (foreign != NULL) {
-        reader_report(reader, FINDING_PARAM_OPTION, "%s says nothing about values of this type",
+        reader_report(reader, FINDING_PARAM_OPTION, "%s does not apply to values of this type",
                       foreign);
         return false;
     }

@@ -64,7 +64,7 @@ static void a_function_of_a_library_is_a_tool(void **state) {
               "\"radians\"}],\n"
               "\"result\": {\"type\": \"float64\"}}}]}\n");
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 0,
-           "toolrack.json: configuration, 1 tool, nothing to mend\n", "");
+           "toolrack.json: configuration, 1 tool, no problems found\n", "");
     EXPECT(WITH("call", "cosine", "--arg", "x=0"), 0, "1.0\n", NULL);
     EXPECT(WITH("call", "cosine", "--arg", "x=zero"), 4, "", NULL);
     EXPECT(WITH("show", "cosine"), 0, "*isolation    process*", NULL);
@@ -138,10 +138,10 @@ static void check_has_nothing_to_mend(void **state) {
     (void)state;
     e2e_write("toolrack.json", good);
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 0,
-           "toolrack.json: configuration, 3 tools, nothing to mend\n", "");
+           "toolrack.json: configuration, 3 tools, no problems found\n", "");
     e2e_write("settings", "// by its beginning\n{\"pin\": \"off\"}\n");
     EXPECT(RUN_WITH({.bare = true}, "check", "settings"), 0,
-           "settings: configuration, 0 tools, nothing to mend\n", "");
+           "settings: configuration, 0 tools, no problems found\n", "");
 }
 
 static void check_explains_each_error_by_line(void **state) {

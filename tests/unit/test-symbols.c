@@ -268,7 +268,7 @@ static void a_truncated_file_is_refused(void **state) {
         CLEANUP(closep) int fd = put(bytes.data, size, path);
         assert_true(fd >= 0);
         unsigned char id[BUILD_ID_MAX];
-        expect_refused(path, TOOLRACK_E_REFUSED, "no names can be read from ");
+        expect_refused(path, TOOLRACK_E_REFUSED, "no symbols can be read from ");
         assert_int_equal(build_id_read(fd, id), 0);
     }
 }
@@ -282,7 +282,7 @@ static void other_files_are_refused(void **state) {
     char path[PATH_ROOM];
     CLEANUP(closep) int fd = put("a text", 6, path);
     assert_true(fd >= 0);
-    expect_refused(path, TOOLRACK_E_REFUSED, "this is a text file, not a shared object");
+    expect_refused(path, TOOLRACK_E_REFUSED, "it is a text file, not a shared object");
 }
 
 /* The test itself: a program, with a large table. */
