@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/text.h"
+#include "base/text.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/options.h"
-#include "cli/text.h"
 
 #define WIDTH_DEFAULT 80u
 #define WIDTH_MAX     10000u

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
-#include "cli/text.h"
 
 #define GAP 2u /* spaces between two columns */
 

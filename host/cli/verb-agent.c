@@ -11,22 +11,21 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/thread.h"
-#include "cli/agent/agent.h"
-#include "cli/agent/endpoint.h"
-#include "cli/agent/libcurl.h"
-#include "cli/agent/transcript.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/person.h"
+#include "toolrack/agent.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* How long until calls are cancelled again that were just being begun when it was interrupted. */
 #define CANCEL_AGAIN_MS 50u
 
 struct conversation_thread {
     struct cli *cli;
-    const struct agent_options *options;
-    struct agent_outcome outcome;
+    const struct toolrack_agent_options *options;
+    struct toolrack_text *outcome; /* a JSON object; NULL: it did not begin */
     int code;
     struct toolrack_error err;
     bool in_line;  /* what was printed last is no whole line */
@@ -48,7 +47,7 @@ static void print_text(void *user, const char *text, size_t length) {
         thread->unwritten = output_write(STDOUT_FILENO, piece, length);
     }
     if (thread->unwritten < 0) {
-        (void)eventfd_write(thread->options->stop, 1); /* nobody reads it */
+        (void)eventfd_write(thread->options->stop_fd, 1); /* nobody reads it */
     }
 }
 
@@ -61,16 +60,17 @@ static void print_note(void *user, const char *line) {
 
 static void *thread_main(void *argument) {
     struct conversation_thread *thread = argument;
-    thread->code = agent_run(thread->options, &thread->outcome, &thread->err);
+    thread->code =
+            toolrack_agent(thread->cli->host, thread->options, &thread->outcome, &thread->err);
     atomic_store(&thread->done, true);
     interrupt_wake();
     return NULL;
 }
 
 static void stop_all(const struct conversation_thread *thread) {
-    (void)eventfd_write(thread->options->stop, 1);
+    (void)eventfd_write(thread->options->stop_fd, 1);
     person_stop();
-    toolrack_cancel_conversation(thread->options->host, thread->options->call->conversation);
+    toolrack_cancel_conversation(thread->cli->host, thread->options->call->conversation);
 }
 
 static void wait_for(struct conversation_thread *thread) {
@@ -107,19 +107,18 @@ static int run_interruptible(struct conversation_thread *thread) {
 
 /* ----------------------------------------------------------- the command line */
 
-static int read_steps(const char *text, unsigned *ret, struct toolrack_error *err) {
-    long long steps = AGENT_STEPS_DEFAULT;
-    if (text != NULL && !options_number(text, 1, AGENT_STEPS_MAX, &steps)) {
+static int read_steps(const char *text, uint32_t *ret, struct toolrack_error *err) {
+    long long steps = TOOLRACK_AGENT_STEPS_DEFAULT;
+    if (text != NULL && !options_number(text, 1, TOOLRACK_AGENT_STEPS_MAX, &steps)) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "--max-steps takes a number from 1 to %u, not "
-                         "\"%s\"",
-                         AGENT_STEPS_MAX, text);
+                         "--max-steps takes a number from 1 to %d, not \"%s\"",
+                         TOOLRACK_AGENT_STEPS_MAX, text);
     }
-    *ret = (unsigned)steps;
+    *ret = (uint32_t)steps;
     return 0;
 }
 
-static int read_options(const struct cli *cli, struct agent_options *ret,
+static int read_options(const struct cli *cli, struct toolrack_agent_options *ret,
                         struct toolrack_error *err) {
     const struct options *options = &cli->options;
     if (options->endpoint == NULL || options->model == NULL) {
@@ -130,13 +129,14 @@ static int read_options(const struct cli *cli, struct agent_options *ret,
     const char *format = options->format != NULL ? options->format : "openai";
     if (toolrack_format_find(format, &ret->format, err) < 0) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "there is no format \"%s\"; it takes " ENDPOINT_FORMATS, format);
+                         "there is no format \"%s\"; --format takes openai, openai-responses, "
+                         "anthropic, gemini or ollama",
+                         format);
     }
     ret->endpoint = options->endpoint;
     ret->model = options->model;
     ret->system = options->system;
     ret->transcript = options->transcript;
-    ret->state_dir = options->state_dir;
     ret->task = options->words.items[0];
     ret->verbose = options->verbose;
     return read_steps(options->max_steps, &ret->steps_max, err);
@@ -144,34 +144,30 @@ static int read_options(const struct cli *cli, struct agent_options *ret,
 
 /* ------------------------------------------------------------------- the end */
 
-static int print_outcome(struct cli *cli, const struct agent_outcome *outcome) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
-    yyjson_mut_val *root = yyjson_mut_obj(doc);
-    json_add_text(doc, root, "text", outcome->text.data != NULL ? outcome->text.data : "");
-    (void)yyjson_mut_obj_add_uint(doc, root, "steps", outcome->steps);
-    (void)yyjson_mut_obj_add_uint(doc, root, "calls", outcome->calls);
-    json_add_text(doc, root, "transcript", outcome->transcript);
-    return json_print(cli, doc, root);
-}
-
 static int report(struct cli *cli, const struct conversation_thread *thread, int code) {
-    if (thread->outcome.transcript != NULL) {
-        output_note("transcript: %s", thread->outcome.transcript);
+    size_t length = 0;
+    const char *outcome =
+            thread->outcome != NULL ? toolrack_text_data(thread->outcome, &length) : "";
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(outcome, length, 0);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *transcript = yyjson_obj_get(root, "transcript");
+    if (yyjson_is_str(transcript)) {
+        output_note("transcript: %s", yyjson_get_str(transcript));
     }
     if (thread->unwritten < 0) {
         output_note("cannot write to standard output: %s", strerror(-thread->unwritten));
         return CLI_FAILED;
     }
     if (code < 0) {
-        return code == TOOLRACK_E_INVALID && thread->outcome.steps == 0
+        return code == TOOLRACK_E_INVALID && yyjson_get_uint(yyjson_obj_get(root, "steps")) == 0
                        ? cli_fail_usage(cli, &thread->err)
                        : cli_fail(cli, &thread->err);
     }
-    return cli->options.json ? print_outcome(cli, &thread->outcome) : CLI_OK;
+    return cli->options.json ? json_print_text(cli, thread->outcome) : CLI_OK;
 }
 
-static int run(struct cli *cli, const struct agent_options *given) {
-    struct agent_options options = *given;
+static int run(struct cli *cli, const struct toolrack_agent_options *given) {
+    struct toolrack_agent_options options = *given;
     struct conversation_thread thread = {.cli = cli, .options = &options};
     options.text = print_text;
     options.note = print_note;
@@ -180,13 +176,13 @@ static int run(struct cli *cli, const struct agent_options *given) {
     int code = run_interruptible(&thread);
     person_finish();
     code = report(cli, &thread, code);
-    agent_outcome_finish(&thread.outcome);
+    toolrack_text_unref(thread.outcome);
     return code;
 }
 
 int verb_agent(struct cli *cli) {
     struct toolrack_error err;
-    struct agent_options options = {.host = cli->host};
+    struct toolrack_agent_options options = TOOLRACK_AGENT_OPTIONS_INIT;
     if (read_options(cli, &options, &err) < 0) {
         return cli_fail_usage(cli, &err);
     }
@@ -195,18 +191,15 @@ int verb_agent(struct cli *cli) {
         (void)error_set(&err, TOOLRACK_E_IO, "cannot begin a conversation: %s", strerror(errno));
         return cli_fail(cli, &err);
     }
-    if (libcurl_load(&err) < 0) {
-        return cli_fail(cli, &err);
-    }
     char who[CLI_WHO_ROOM];
-    char conversation[TRANSCRIPT_ID_ROOM];
+    char conversation[TOOLRACK_CONVERSATION_ID_SIZE];
     struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
     cli_who(who, sizeof who);
-    transcript_id(conversation);
+    toolrack_conversation_id(conversation);
     call.caller = who;
     call.channel = "agent";
     call.conversation = conversation;
     options.call = &call;
-    options.stop = stop;
+    options.stop_fd = stop;
     return run(cli, &options);
 }

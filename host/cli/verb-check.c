@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "base/rendering.h"
+#include "base/text.h"
 #include "cli/json.h"
-#include "cli/text.h"
 
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 

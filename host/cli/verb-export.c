@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/text.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)

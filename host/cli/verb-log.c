@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/rows.h"
-#include "cli/text.h"
 #include "toolrack/records.h"
 
 #define NS_PER_MS      1000000

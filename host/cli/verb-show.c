@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/json.h"
-#include "cli/text.h"
 #include "toolrack/records.h"
 
 #define LABEL_WIDTH 13

@@ -1,10 +1,10 @@
 /* statistics: how the tools did, over all runs. */
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/rows.h"
-#include "cli/text.h"
 #include "toolrack/records.h"
 
 #define LABEL_WIDTH 13

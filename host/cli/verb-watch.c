@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/text.h"
 
 /* Set when a line could not be written: then nobody reads them. */
 static atomic_int unwritten;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/json.h"
-#include "cli/text.h"
 
 #define LABEL_WIDTH 13
 

@@ -379,7 +379,7 @@ static void a_wrong_command_line_is_explained(void **state) {
            "toolrack: agent needs --model NAME: *\n");
 #define WRONG(...) RUN("agent", "--model", "m", "task", "--endpoint", __VA_ARGS__)
     EXPECT(WRONG("http://x", "--format", "smoke"), 2, "",
-           "toolrack: there is no format \"smoke\"; it takes openai, *gemini or ollama\n");
+           "toolrack: there is no format \"smoke\"; --format takes openai, *gemini or ollama\n");
     EXPECT(WRONG("http://x", "--format", "mcp"), 2, "",
            "toolrack: no provider of models speaks *\n");
     EXPECT(WRONG("http://x", "--max-steps", "0"), 2, "",

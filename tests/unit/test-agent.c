@@ -9,13 +9,13 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "cli/agent/conversation.h"
-#include "cli/agent/endpoint.h"
-#include "cli/agent/keys.h"
-#include "cli/agent/libcurl.h"
-#include "cli/agent/retry.h"
-#include "cli/agent/said.h"
-#include "cli/agent/transcript.h"
+#include "net/libcurl.h"
+#include "net/retry.h"
+#include "provider/conversation.h"
+#include "provider/endpoint.h"
+#include "provider/keys.h"
+#include "provider/said.h"
+#include "provider/transcript.h"
 
 static int load(void **state) {
     (void)state;

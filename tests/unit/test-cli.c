@@ -13,11 +13,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/table.h"
-#include "cli/text.h"
 
 /* ------------------------------------------------------------------- texts */
 

@@ -1,4 +1,4 @@
-#include "cli/agent/transcript.h"
+#include "provider/transcript.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,27 +47,6 @@ static int make_folder(char *path) {
     return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
-/* The folder of transcripts; NULL without memory, or (with `*ret_none`) when there is no state. */
-static char *folder_of(const char *state_dir, bool *ret_none) {
-    const char *xdg = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    char *path = NULL;
-    int length = 0;
-    *ret_none = false;
-    if (state_dir != NULL) {
-        *ret_none = state_dir[0] == '\0';
-        length = *ret_none ? -1 : asprintf(&path, "%s/transcripts", state_dir);
-    } else if (xdg != NULL && xdg[0] == '/') {
-        length = asprintf(&path, "%s/toolrack/transcripts", xdg);
-    } else if (home != NULL && home[0] == '/') {
-        length = asprintf(&path, "%s/.local/state/toolrack/transcripts", home);
-    } else {
-        *ret_none = true;
-        length = -1;
-    }
-    return length < 0 ? NULL : path;
-}
-
 /* Where it is to be: the file that was named, or one in the state folder. */
 static int find_path(const char *file, const char *state_dir, const char *id, char **ret,
                      struct toolrack_error *err) {
@@ -75,12 +54,12 @@ static int find_path(const char *file, const char *state_dir, const char *id, ch
         *ret = strdup(file);
         return *ret != NULL ? 0 : error_oom(err);
     }
-    bool none = false;
-    CLEANUP(freep) char *folder = folder_of(state_dir, &none);
-    if (none) {
+    CLEANUP(freep) char *folder = NULL;
+    if (state_dir == NULL) {
         return 0;
     }
-    if (folder == NULL) {
+    if (asprintf(&folder, "%s/transcripts", state_dir) < 0) {
+        folder = NULL;
         return error_oom(err);
     }
     int made = make_folder(folder);

@@ -1,10 +1,10 @@
-#include "cli/agent/said.h"
+#include "provider/said.h"
 
 #include <string.h>
 #include <yyjson.h>
 
 #include "base/cleanup.h"
-#include "cli/text.h"
+#include "base/text.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 

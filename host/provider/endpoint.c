@@ -1,4 +1,4 @@
-#include "cli/agent/endpoint.h"
+#include "provider/endpoint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/agent/libcurl.h"
+#include "net/libcurl.h"
 
 /* What the URL consists of, and texts that curl allocated. */
 static void url_cleanup(CURLU **url) {

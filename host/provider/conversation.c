@@ -1,4 +1,4 @@
-#include "cli/agent/conversation.h"
+#include "provider/conversation.h"
 
 #include <string.h>
 #include <yyjson.h>

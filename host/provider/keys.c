@@ -1,4 +1,4 @@
-#include "cli/agent/keys.h"
+#include "provider/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>

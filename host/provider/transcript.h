@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "cli/agent/keys.h"
+#include "provider/keys.h"
 
 /* Room for "20260131-235959-0123456789abcdef" and its final zero. */
 #define TRANSCRIPT_ID_ROOM 40u
@@ -20,8 +20,7 @@ void transcript_id(char ret[TRANSCRIPT_ID_ROOM]);
 /** Open a new one.
  * @param file       where; NULL: in the folder `transcripts` of the state folder, made when it is
  *                   not there
- * @param state_dir  the state folder; NULL is the user's own, "" is none: without a file nothing
- *                   is kept then
+ * @param state_dir  the state folder; NULL: there is none, and without a file nothing is kept
  * @param id         of the conversation
  * @param key        borrowed; it is blotted out of all that is written
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */

@@ -1,9 +1,9 @@
-#include "cli/agent/retry.h"
+#include "net/retry.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "cli/agent/libcurl.h"
+#include "net/libcurl.h"
 
 bool retry_is_worthwhile(long status) {
     /* 529 is what Anthropic says when it is overloaded. */

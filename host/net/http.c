@@ -1,4 +1,4 @@
-#include "cli/agent/http.h"
+#include "net/http.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/agent/libcurl.h"
-#include "cli/agent/retry.h"
+#include "net/libcurl.h"
+#include "net/retry.h"
 #include "toolrack/toolrack.h"
 
 /* A transfer runs in a multi handle, though it is alone there: only that way its wait can have one

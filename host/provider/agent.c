@@ -1,4 +1,4 @@
-#include "cli/agent/agent.h"
+#include "provider/agent.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -9,13 +9,14 @@
 #include "base/error.h"
 #include "base/rendering.h"
 #include "base/utf8.h"
-#include "cli/agent/conversation.h"
-#include "cli/agent/endpoint.h"
-#include "cli/agent/http.h"
-#include "cli/agent/keys.h"
-#include "cli/agent/retry.h"
-#include "cli/agent/said.h"
-#include "cli/agent/transcript.h"
+#include "net/http.h"
+#include "net/libcurl.h"
+#include "net/retry.h"
+#include "provider/conversation.h"
+#include "provider/endpoint.h"
+#include "provider/keys.h"
+#include "provider/said.h"
+#include "provider/transcript.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(struct toolrack_stream, toolrack_stream_free)
@@ -23,6 +24,7 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 struct agent {
     const struct agent_options *options;
+    const struct toolrack_agent_options *app;
     struct agent_outcome *outcome;
     struct key key;
     char *url;
@@ -47,7 +49,7 @@ static void note(const struct agent *agent, const char *format, ...) {
     va_end(args);
     if (!line.failed) {
         key_redact(&agent->key, line.data, line.length);
-        agent->options->note(agent->options->user, line.data);
+        agent->app->note(agent->app->user, line.data);
     }
 }
 
@@ -56,7 +58,7 @@ static void note(const struct agent *agent, const char *format, ...) {
 static void take_text(void *user, const char *text, size_t length) {
     struct agent *agent = user;
     buf_add(&agent->outcome->text, text, length);
-    agent->options->text(agent->options->user, text, length);
+    agent->app->text(agent->app->user, text, length);
 }
 
 static int feed(void *user, const char *bytes, size_t length, struct toolrack_error *err) {
@@ -136,7 +138,7 @@ static int refused(const struct agent *agent, const struct http_response *respon
 /* Post the conversation once; the response goes into the stream, or is no success. */
 static int post(struct agent *agent, const struct buf *body, struct toolrack_stream *stream,
                 struct http_response *ret, struct toolrack_error *err) {
-    bool is_anthropic = agent->options->format == TOOLRACK_FORMAT_ANTHROPIC;
+    bool is_anthropic = agent->app->format == TOOLRACK_FORMAT_ANTHROPIC;
     const char *headers[3] = {0};
     size_t count = 0;
     if (agent->key.header != NULL) {
@@ -173,13 +175,12 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
                     struct toolrack_error *err) {
     CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
     CLEANUP(http_response_finish) struct http_response response = {0};
-    if (agent->options->verbose) {
-        note(agent, "step %u: asks %s at %s", agent->outcome->steps, agent->options->model,
-             agent->url);
+    if (agent->app->verbose) {
+        note(agent, "step %u: asks %s at %s", agent->outcome->steps, agent->app->model, agent->url);
     }
     int code = write_request(agent, tries, err);
     if (code == 0) {
-        code = toolrack_stream_new(agent->options->format, take_text, agent, &stream, err);
+        code = toolrack_stream_new(agent->app->format, take_text, agent, &stream, err);
     }
     if (code == 0) {
         code = post(agent, body, stream, &response, err);
@@ -231,7 +232,7 @@ static void note_result(void *user, const char *text) {
 }
 
 static bool is_stopped(const struct agent *agent) {
-    struct pollfd fd = {.fd = agent->options->stop, .events = POLLIN};
+    struct pollfd fd = {.fd = agent->app->stop_fd, .events = POLLIN};
     return poll(&fd, 1, 0) > 0;
 }
 
@@ -240,8 +241,8 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
                    struct toolrack_error *err) {
     const struct agent_options *options = agent->options;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *results = NULL;
-    (void)said_calls(options->format, message, length, note_call, agent);
-    int code = toolrack_answer(options->host, options->format, message, length, options->call,
+    (void)said_calls(agent->app->format, message, length, note_call, agent);
+    int code = options->answer(options->host, agent->app->format, message, length, agent->app->call,
                                &results, err);
     if (code < 0) {
         return code;
@@ -252,7 +253,7 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     if (!*ret_goes_on) {
         return 0;
     }
-    agent->outcome->calls += said_results(options->format, message, length, text, results_length,
+    agent->outcome->calls += said_results(agent->app->format, message, length, text, results_length,
                                           note_result, agent);
     code = transcript_write(agent->transcript, "results", text, results_length, err);
     if (code == 0) {
@@ -279,7 +280,7 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
         code = toolrack_stream_end(stream, &message, &length, err);
     }
     if (agent->outcome->text.length > 0) {
-        agent->options->text(agent->options->user, NULL, 0);
+        agent->app->text(agent->app->user, NULL, 0);
     }
     if (code == 0) {
         code = transcript_write(agent->transcript, "message", message, length, err);
@@ -291,7 +292,8 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
 }
 
 static int take_steps(struct agent *agent, struct toolrack_error *err) {
-    unsigned most = agent->options->steps_max;
+    unsigned most =
+            agent->app->steps_max != 0 ? agent->app->steps_max : TOOLRACK_AGENT_STEPS_DEFAULT;
     bool goes_on = true;
     while (goes_on && agent->outcome->steps < most) {
         int code = take_step(agent, &goes_on, err);
@@ -302,7 +304,7 @@ static int take_steps(struct agent *agent, struct toolrack_error *err) {
     return goes_on ? error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                                "the model still calls tools after %u steps; --max-steps allows "
                                "more, up to %u",
-                               most, AGENT_STEPS_MAX)
+                               most, TOOLRACK_AGENT_STEPS_MAX)
                    : 0;
 }
 
@@ -310,12 +312,12 @@ static int take_steps(struct agent *agent, struct toolrack_error *err) {
 
 static int begin_conversation(struct agent *agent, struct toolrack_error *err) {
     const struct agent_options *options = agent->options;
+    const struct toolrack_agent_options *app = agent->app;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
-    int code = toolrack_export(options->host, options->format, NULL, &tools, NULL, err);
+    int code = options->definitions(options->host, app->format, &tools, err);
     if (code == 0) {
-        code = conversation_init(&agent->conversation, options->format, options->model,
-                                 options->system, toolrack_text_data(tools, NULL), options->task,
-                                 err);
+        code = conversation_init(&agent->conversation, app->format, app->model, app->system,
+                                 toolrack_text_data(tools, NULL), app->task, err);
     }
     return code;
 }
@@ -325,7 +327,7 @@ static int write_beginning(struct agent *agent, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     buf_add_text(&text, "{\"url\":");
     buf_add_json_string(&text, agent->url, strlen(agent->url));
-    buf_printf(&text, ",\"format\":\"%s\",\"body\":", toolrack_format_name(agent->options->format));
+    buf_printf(&text, ",\"format\":\"%s\",\"body\":", toolrack_format_name(agent->app->format));
     int code = conversation_body(&agent->conversation, &text, err);
     buf_add_char(&text, '}');
     if (code == 0 && text.failed) {
@@ -351,20 +353,23 @@ static void write_end(struct agent *agent, const struct toolrack_error *err) {
 }
 
 static int open_parts(struct agent *agent, struct toolrack_error *err) {
-    const struct agent_options *options = agent->options;
-    int code = endpoint_url(options->format, options->endpoint, options->model, &agent->url, err);
+    const struct toolrack_agent_options *app = agent->app;
+    int code = libcurl_load(err);
     if (code == 0) {
-        code = key_read(options->format, &agent->key, err);
+        code = endpoint_url(app->format, app->endpoint, app->model, &agent->url, err);
+    }
+    if (code == 0) {
+        code = key_read(app->format, &agent->key, err);
     }
     if (code == 0) {
         code = begin_conversation(agent, err);
     }
     if (code == 0) {
-        agent->http = http_create(options->stop);
+        agent->http = http_create(app->stop_fd);
         code = agent->http != NULL ? 0 : error_oom(err);
     }
     if (code == 0) {
-        code = transcript_open(options->transcript, options->state_dir, options->call->conversation,
+        code = transcript_open(app->transcript, agent->options->state_dir, app->call->conversation,
                                &agent->key, &agent->transcript, err);
     }
     return code;
@@ -390,7 +395,7 @@ static void close_parts(struct agent *agent) {
 int agent_run(const struct agent_options *options, struct agent_outcome *ret,
               struct toolrack_error *err) {
     *ret = (struct agent_outcome){0};
-    struct agent agent = {.options = options, .outcome = ret};
+    struct agent agent = {.options = options, .app = options->app, .outcome = ret};
     int code = open_parts(&agent, err);
     if (code == 0) {
         code = keep_path(&agent, err);

@@ -1,4 +1,4 @@
-#include "cli/agent/libcurl.h"
+#include "net/libcurl.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

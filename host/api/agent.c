@@ -1,0 +1,63 @@
+#include "toolrack/agent.h"
+
+#include <string.h>
+
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "provider/agent.h"
+#include "provider/transcript.h"
+#include "registry/document.h"
+
+_Static_assert(TOOLRACK_CONVERSATION_ID_SIZE >= TRANSCRIPT_ID_ROOM, "an id has room");
+
+void toolrack_conversation_id(char ret[TOOLRACK_CONVERSATION_ID_SIZE]) {
+    transcript_id(ret);
+}
+
+static int definitions(struct toolrack *host, enum toolrack_format format,
+                       struct toolrack_text **ret, struct toolrack_error *err) {
+    return toolrack_export(host, format, NULL, ret, NULL, err);
+}
+
+/* NULL: no memory. */
+static struct toolrack_text *write_outcome(const struct agent_outcome *outcome) {
+    yyjson_mut_val *root;
+    yyjson_mut_doc *doc = document_begin(&root);
+    struct toolrack_text *text = NULL;
+    document_add_text(doc, root, "text", outcome->text.data != NULL ? outcome->text.data : "");
+    (void)yyjson_mut_obj_add_uint(doc, root, "steps", outcome->steps);
+    (void)yyjson_mut_obj_add_uint(doc, root, "calls", outcome->calls);
+    document_add_text(doc, root, "transcript", outcome->transcript);
+    return document_end(doc, &text, NULL) == 0 ? text : NULL;
+}
+
+int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *options,
+                   struct toolrack_text **ret, struct toolrack_error *err) {
+    struct toolrack_agent_options taken = TOOLRACK_AGENT_OPTIONS_INIT;
+    struct toolrack_error why = {0};
+    memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
+    *ret = NULL;
+    if (taken.endpoint == NULL || taken.model == NULL || taken.task == NULL || taken.call == NULL ||
+        taken.call->conversation == NULL || taken.steps_max > TOOLRACK_AGENT_STEPS_MAX) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "a conversation needs an endpoint, a model, a task, an id (in the options "
+                         "of its calls) and at most %d steps",
+                         TOOLRACK_AGENT_STEPS_MAX);
+    }
+    CLEANUP(agent_outcome_finish) struct agent_outcome outcome = {0};
+    int code = agent_run(&(struct agent_options){.host = host,
+                                                 .definitions = definitions,
+                                                 .answer = toolrack_answer,
+                                                 .state_dir = host->places.state_dir,
+                                                 .app = &taken},
+                         &outcome, &why);
+    *ret = write_outcome(&outcome);
+    if (code == 0 && *ret == NULL) {
+        return error_oom(err);
+    }
+    if (code < 0 && err != NULL) {
+        *err = why;
+    }
+    return code;
+}

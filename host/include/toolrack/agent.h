@@ -1,0 +1,69 @@
+/* toolrack/agent.h - a model of a provider works on a task with the tools. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "toolrack/error.h"
+#include "toolrack/format.h"
+#include "toolrack/toolrack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How often the model is asked where nothing is said, and at most. */
+#define TOOLRACK_AGENT_STEPS_DEFAULT 20
+#define TOOLRACK_AGENT_STEPS_MAX     1000
+
+/** Room for the id of a conversation that toolrack_conversation_id() makes, with its final zero. */
+#define TOOLRACK_CONVERSATION_ID_SIZE 40
+
+/** Everything is borrowed until toolrack_agent() returns. */
+struct toolrack_agent_options {
+    size_t size;                 /**< sizeof(struct toolrack_agent_options) */
+    enum toolrack_format format; /**< the provider's: any but MCP */
+    int stop_fd;                 /**< once this descriptor is readable, the conversation ends with
+                                  * Cancelled; -1: nothing stops it */
+    const char *endpoint;        /**< "https://api.example.com", with or without the path */
+    const char *model;
+    const char *system; /**< the model's part in the conversation, or NULL */
+    const char *task;
+    const char *transcript; /**< the file that keeps the conversation; NULL: one in the state
+                             * folder, where there is one */
+    const struct toolrack_call_options *call; /**< for the calls; `conversation` must be set */
+    /** A piece of what the model says; with `text` NULL: a message of it has ended. */
+    void (*text)(void *user, const char *text, size_t length);
+    /** One line about what happens: calls, results, tries. */
+    void (*note)(void *user, const char *line);
+    void *user;
+    uint32_t steps_max; /**< 0 is TOOLRACK_AGENT_STEPS_DEFAULT */
+    uint32_t verbose;   /**< not 0: also a note for each request */
+};
+#define TOOLRACK_AGENT_OPTIONS_INIT \
+    { .size = sizeof(struct toolrack_agent_options), .stop_fd = -1 }
+
+/** Give a model a task and the enabled tools, execute what it calls, give it the results, until it
+ * calls nothing. The key is read from OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, and is
+ * blotted out of everything that is given or kept.
+ *
+ * Runs on the calling thread, which waits for the network and the calls; `text` and `note` are
+ * called on it. toolrack_cancel_conversation() cancels the calls that run.
+ *
+ * @param ret  receives a reference, on failure too unless there is no memory (then NULL): a JSON
+ *             object of text (the last message), steps (requests), calls, transcript (its file, or
+ *             null)
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and for a provider that stays busy;
+ *         TOOLRACK_E_PERMISSION_DENIED for a key that is refused; TOOLRACK_E_CANCELLED;
+ *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID; TOOLRACK_E_EXECUTION_FAILED for
+ *         what the provider reports as its error; TOOLRACK_E_NO_MEMORY. [any-thread] */
+TOOLRACK_API int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *options,
+                                struct toolrack_text **ret, struct toolrack_error *err);
+
+/** Make an id that no other conversation has: the date and time, and a random number.
+ * [any-thread] */
+TOOLRACK_API void toolrack_conversation_id(char ret[TOOLRACK_CONVERSATION_ID_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif

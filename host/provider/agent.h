@@ -1,0 +1,38 @@
+/* agent.h - the loop: ask the model, do what it calls, give it the results, until it calls nothing.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "toolrack/agent.h"
+
+/** What the loop needs of the host; all is borrowed until agent_run() returns. The two functions
+ * are toolrack_export() without options, and toolrack_answer(). */
+struct agent_options {
+    struct toolrack *host;
+    int (*definitions)(struct toolrack *host, enum toolrack_format format,
+                       struct toolrack_text **ret, struct toolrack_error *err);
+    int (*answer)(struct toolrack *host, enum toolrack_format format, const char *message,
+                  size_t length, const struct toolrack_call_options *options,
+                  struct toolrack_text **ret, struct toolrack_error *err);
+    const char *state_dir; /**< NULL: there is none, and no transcript where none is named */
+    const struct toolrack_agent_options *app;
+};
+
+struct agent_outcome {
+    unsigned steps;   /**< how often the model was asked */
+    size_t calls;     /**< how many tools it called */
+    struct buf text;  /**< its last message */
+    char *transcript; /**< where that is; NULL where none is kept */
+};
+
+/** Run a conversation to its end. On the calling thread, which waits for the network and the calls.
+ * @param ret  set even on failure; release with agent_outcome_finish()
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and for a provider that stays busy;
+ *         TOOLRACK_E_PERMISSION_DENIED for a key that is refused; TOOLRACK_E_CANCELLED;
+ *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID; TOOLRACK_E_EXECUTION_FAILED for
+ *         what the provider says went wrong; TOOLRACK_E_NO_MEMORY. */
+int agent_run(const struct agent_options *options, struct agent_outcome *ret,
+              struct toolrack_error *err);
+void agent_outcome_finish(struct agent_outcome *outcome);
