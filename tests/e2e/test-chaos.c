@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "test.h"
+#include "patience.h"
 #include "toolrack/toolrack.h"
 
 #define CALLS        10000u
@@ -88,11 +88,10 @@ static bool is_ahead(void) {
 }
 
 static void *call_again_and_again(void *unused) {
-    const struct timespec end = test_wait_end(CLOCK_MONOTONIC);
     unsigned number;
+    uint64_t since = 0;
     while ((number = atomic_fetch_add(&begun, 1)) < CALLS) {
-        while (is_ahead() && !test_wait_is_over(&end)) {
-            (void)sched_yield();
+        while (is_ahead() && patience_yield(&since)) {
         }
         call_one(number);
     }

@@ -1,9 +1,13 @@
 /* patience.h - waits in tests, each with a limit: a test that waits for ever says nothing. */
 #pragma once
 
+#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/wait.h>
 #include <time.h>
 
 /* Far more than anything takes on a machine that does much else, and less than a test may take. */
@@ -38,3 +42,33 @@ static inline bool patience_yield(uint64_t *since) {
             }                                                                    \
         }                                                                        \
     } while (0)
+
+/** Wait, with the lock held, until the condition holds, whose changes are signalled. Not by the
+ * wall clock, which some tests set. */
+#define AWAIT_SIGNALLED(condition, changed, lock)                                                \
+    do {                                                                                         \
+        struct timespec awaited_end;                                                             \
+        (void)clock_gettime(CLOCK_MONOTONIC, &awaited_end);                                      \
+        awaited_end.tv_sec += PATIENCE_S;                                                        \
+        while (!(condition)) {                                                                   \
+            if (pthread_cond_clockwait((changed), (lock), CLOCK_MONOTONIC, &awaited_end) != 0 && \
+                !(condition)) {                                                                  \
+                (void)pthread_mutex_unlock(lock);                                                \
+                fail_msg("%s does not hold after %d s", #condition, PATIENCE_S);                 \
+            }                                                                                    \
+        }                                                                                        \
+    } while (0)
+
+/** As waitpid(); a child that does not end in time is killed, and its status says so. */
+static inline pid_t patience_child(pid_t pid, int *ret_status) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    uint64_t since = 0;
+    pid_t ended;
+    while ((ended = waitpid(pid, ret_status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
+        if (!patience_yield(&since)) {
+            (void)kill(pid, SIGKILL);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return ended;
+}

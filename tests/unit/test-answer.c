@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "patience.h"
 #include "toolrack/format.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
@@ -63,9 +64,7 @@ static int64_t meet(int64_t count) {
     (void)pthread_mutex_lock(&meeting_lock);
     met++;
     (void)pthread_cond_broadcast(&meeting);
-    while (met < count) {
-        (void)pthread_cond_wait(&meeting, &meeting_lock);
-    }
+    AWAIT_SIGNALLED(met >= count, &meeting, &meeting_lock);
     (void)pthread_mutex_unlock(&meeting_lock);
     return count;
 }
@@ -73,10 +72,7 @@ TR_TOOL(meet, "Waits for others", TR_I64, (TR_I64, count, "how many"))
 
 /* Returns when it is asked to. */
 static tr_status waits(struct tr_call *call) {
-    while (!tr_cancelled(call)) {
-        struct timespec pause = {.tv_nsec = 1000000};
-        (void)nanosleep(&pause, NULL);
-    }
+    AWAIT(tr_cancelled(call));
     return tr_fail(call, TR_CANCELLED, NULL, "it was told to end");
 }
 TR_JSON_TOOL(waits, "Waits for its end", TR_SCHEMA({"type" : "object"}))

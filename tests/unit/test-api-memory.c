@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "failing-malloc.h"
+#include "patience.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -482,9 +483,7 @@ static int submit_and_wait(struct toolrack_error *err) {
         return code;
     }
     (void)pthread_mutex_lock(&outcome.lock);
-    while (!outcome.there) {
-        (void)pthread_cond_wait(&outcome.cond, &outcome.lock);
-    }
+    AWAIT_SIGNALLED(outcome.there, &outcome.cond, &outcome.lock);
     (void)pthread_mutex_unlock(&outcome.lock);
     toolrack_call_unref(call);
     *err = outcome.err;

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "patience.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -410,9 +411,7 @@ static int close_host(void **state) {
 
 static void wait_for_sleepers(int count) {
     (void)pthread_mutex_lock(&release_lock);
-    while (sleeping != count) {
-        (void)pthread_cond_wait(&release_cond, &release_lock);
-    }
+    AWAIT_SIGNALLED(sleeping == count, &release_cond, &release_lock);
     (void)pthread_mutex_unlock(&release_lock);
 }
 
@@ -836,9 +835,7 @@ static enum toolrack_tool_state state_of(const char *name) {
 
 static void wait_for_recovery(int count) {
     (void)pthread_mutex_lock(&event_lock);
-    while (recovered_events != count) {
-        (void)pthread_cond_wait(&event_cond, &event_lock);
-    }
+    AWAIT_SIGNALLED(recovered_events == count, &event_cond, &event_lock);
     (void)pthread_mutex_unlock(&event_lock);
 }
 
@@ -898,9 +895,7 @@ static void take_outcome(void *user, struct toolrack_result *result,
 
 static void wait_outcomes(struct outcome *outcome, int count) {
     (void)pthread_mutex_lock(&outcome->lock);
-    while (outcome->count < count) {
-        (void)pthread_cond_wait(&outcome->cond, &outcome->lock);
-    }
+    AWAIT_SIGNALLED(outcome->count >= count, &outcome->cond, &outcome->lock);
     assert_int_equal(outcome->count, count);
     (void)pthread_mutex_unlock(&outcome->lock);
 }
@@ -1069,8 +1064,7 @@ static void cancel_from_progress(void *user, double done, double total, const ch
     (void)total;
     (void)message;
     struct toolrack_call *call;
-    while ((call = atomic_load(&progressing)) == NULL) {
-    }
+    AWAIT((call = atomic_load(&progressing)) != NULL);
     toolrack_cancel(call);
     assert_int_equal(toolrack_submit(host, "add", "{\"a\":1}", NULL, NULL, NULL, NULL, NULL), 0);
     atomic_fetch_add(&progressed, 1);
@@ -1099,9 +1093,7 @@ static void hold_progress(void *user, double done, double total, const char *mes
     (void)done;
     (void)total;
     (void)message;
-    while (atomic_load(&holding_progress)) {
-        (void)usleep(1000);
-    }
+    AWAIT(!atomic_load(&holding_progress));
     atomic_store((atomic_bool *)user, true);
 }
 

@@ -150,7 +150,7 @@ static void end(struct pair *pair) {
         assert_null(code);
     } else {
         int status = -1;
-        assert_int_equal(waitpid(pair->pid, &status, 0), pair->pid);
+        assert_int_equal(patience_child(pair->pid, &status), pair->pid);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
     channel_destroy(pair->worker);

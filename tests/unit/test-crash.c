@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/thread.h"
 #include "crasher.h"
+#include "patience.h"
 #include "worker/channel.h"
 #include "worker/crash.h"
 
@@ -301,7 +302,8 @@ static void crash_in_fork(void) {
     if (child == 0) {
         call_deref_null();
     }
-    if (waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) {
+    if (patience_child(child, &status) == child && WIFSIGNALED(status) &&
+        WTERMSIG(status) == SIGSEGV) {
         _exit(STRANGER_EXITED);
     }
 }
@@ -434,7 +436,7 @@ static struct outcome outcome_of(const char *name) {
     assert_true(area >= 0 && ftruncate(area, CHANNEL_CRASH_SIZE) == 0);
     int status;
     pid_t child = start(name, area);
-    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(patience_child(child, &status), child);
     outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     void *map = mmap(NULL, CHANNEL_CRASH_SIZE, PROT_READ, MAP_SHARED, area, 0);

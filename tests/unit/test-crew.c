@@ -952,7 +952,7 @@ static void a_host_that_died_at_once(void **state) {
     if (host == 0) {
         be_a_host_that_dies();
     }
-    assert_int_equal(waitpid(host, &status, 0), host);
+    assert_int_equal(patience_child(host, &status), host);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
     assert_true(waitpid(-1, &status, 0) > 0);
     assert_true(WIFEXITED(status));

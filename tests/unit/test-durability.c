@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/sanitizer.h"
 #include "own-mounts.h"
-#include "test.h"
+#include "rounds.h"
 #include "toolrack/plugin.h"
 #include "toolrack/records.h"
 #include "toolrack/toolrack.h"

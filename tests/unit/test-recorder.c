@@ -17,6 +17,7 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/ring.h"
+#include "patience.h"
 #include "schema/secret.h"
 #include "store/calls.h"
 #include "toolrack/plugin.h"
@@ -43,9 +44,7 @@ static tr_status refuse(struct tr_call *call) {
 }
 
 static tr_status hang(struct tr_call *call) {
-    while (!tr_cancelled(call)) {
-        (void)usleep(1000);
-    }
+    AWAIT(tr_cancelled(call));
     return tr_fail(call, TR_CANCELLED, NULL, "told to end");
 }
 
@@ -460,9 +459,7 @@ static void each_end_of_a_call_is_logged_once(void **state) {
     toolrack_call_unref(submitted);
     assert_int_equal(toolrack_set_enabled(host, "echo", false, &err), 0);
     assert_int_equal(call("echo", "{}"), TOOLRACK_E_DISABLED);
-    while (atomic_load(&done) == 0) {
-        (void)usleep(1000);
-    }
+    AWAIT(atomic_load(&done) != 0);
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     yyjson_val *log = read_log(&filter);
     assert_int_equal(yyjson_arr_size(log), 4);

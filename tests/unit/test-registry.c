@@ -15,6 +15,7 @@
 #include <yyjson.h>
 
 #include "base/error.h"
+#include "patience.h"
 #include "toolrack/format.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
@@ -733,7 +734,7 @@ static void settings_hold_in_a_folder_that_is_read_only(void **state) {
         _exit(see_as_reader(dir));
     }
     int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(patience_child(child, &status), child);
     (void)chmod(dir, 0755);
     (void)unlink(path);
     assert_int_equal(rmdir(dir), 0);

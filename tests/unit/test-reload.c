@@ -23,7 +23,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "build.h"
-#include "test.h"
+#include "patience.h"
+#include "rounds.h"
 #include "toolrack/toolrack.h"
 
 #include <cmocka.h>
@@ -428,9 +429,7 @@ static int answer(void *user, const char *message, const char *schema, char **re
     (void)pthread_mutex_lock(&held->lock);
     held->entered = true;
     (void)pthread_cond_broadcast(&held->changed);
-    while (!held->may_go) {
-        (void)pthread_cond_wait(&held->changed, &held->lock);
-    }
+    AWAIT_SIGNALLED(held->may_go, &held->changed, &held->lock);
     (void)pthread_mutex_unlock(&held->lock);
     return TOOLRACK_ANSWER_ACCEPTED;
 }
@@ -455,9 +454,7 @@ static void hold_begin(struct held *held, struct toolrack *host) {
     (void)pthread_cond_init(&held->changed, NULL);
     assert_int_equal(pthread_create(&held->thread, NULL, hold_main, held), 0);
     (void)pthread_mutex_lock(&held->lock);
-    while (!held->entered) {
-        (void)pthread_cond_wait(&held->changed, &held->lock);
-    }
+    AWAIT_SIGNALLED(held->entered, &held->changed, &held->lock);
     (void)pthread_mutex_unlock(&held->lock);
 }
 
@@ -622,9 +619,7 @@ static void a_broken_file_changes_nothing(struct place *place, enum toolrack_iso
     /* What was there before comes back: nothing to reload, and nothing wrong any more. */
     unsigned reloaded = count_of(TOOLRACK_EVENT_RELOADED);
     install(place, 1);
-    while (count_refusals(place->host, "elf-truncated") != 0) {
-        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
+    AWAIT(count_refusals(place->host, "elf-truncated") == 0);
     assert_int_equal(count_of(TOOLRACK_EVENT_RELOADED), reloaded);
     /* A link that leads nowhere is not a file that was removed. */
     before = count_of(TOOLRACK_EVENT_REFUSED);
@@ -701,7 +696,7 @@ static void an_example_that_hangs_in_process(void **state) {
         _exit(good ? 0 : 1);
     }
     int status = -1;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(patience_child(pid, &status), pid);
     assert_int_equal(status, 0);
 }
 
@@ -1061,7 +1056,7 @@ static void die_while_loading(const struct place *place) {
         _exit(code_of(host, "build") == 0 ? 0 : 1);
     }
     int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(patience_child(pid, &status), pid);
     assert_true(WIFSIGNALED(status));
 }
 

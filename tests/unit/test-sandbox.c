@@ -1166,7 +1166,7 @@ static int run_attempt(const struct scene *scene, const char *name) {
     CLEANUP(closep) int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     pid_t child = start_attempt(scene, name, fd);
-    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(patience_child(child, &status), child);
     return status;
 }
 
@@ -1270,7 +1270,7 @@ static void test_inherited_socket(void **state) {
     pid_t child = start_attempt(scene, "receive_descriptor", worker);
     assert_true(send_fd(host, secret));
     CLEANUP(closep) int back = receive_fd(host);
-    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(patience_child(child, &status), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_int_equal(pread(back, text, sizeof text, 0), 6);
