@@ -5,6 +5,7 @@
  * it with code written for this one tool; ours with statistics on, for any tool. */
 #include <string.h>
 
+#include "base/error.h"
 #include "bench.h"
 #include "by-hand.h"
 #include "toolrack/toolrack.h"

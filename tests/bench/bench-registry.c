@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/name.h"
 #include "bench.h"
 #include "registry/rcu.h"
