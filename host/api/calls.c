@@ -111,7 +111,7 @@ int toolrack_submit(struct toolrack *host, const char *name, const char *argumen
 }
 
 void toolrack_cancel(struct toolrack_call *call) {
-    job_cancel((struct job *)call);
+    pool_cancel((struct job *)call);
 }
 
 void toolrack_call_unref(struct toolrack_call *call) {

@@ -94,20 +94,20 @@ static bool gate_enter(struct call *call) {
     if (call->gate == NULL) {
         return true;
     }
-    (void)pthread_mutex_lock(&call->gate->lock);
+    lock_take(&call->gate->lock);
     bool open = !call->gate->closed;
     call->gate->inside += open;
-    (void)pthread_mutex_unlock(&call->gate->lock);
+    lock_release(&call->gate->lock);
     return open;
 }
 
 static void gate_leave(struct call *call) {
     if (call->gate != NULL) {
-        (void)pthread_mutex_lock(&call->gate->lock);
+        lock_take(&call->gate->lock);
         if (--call->gate->inside == 0) {
             (void)pthread_cond_broadcast(&call->gate->left);
         }
-        (void)pthread_mutex_unlock(&call->gate->lock);
+        lock_release(&call->gate->lock);
     }
 }
 

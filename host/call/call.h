@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/lock.h"
 #include "registry/tool.h"
 #include "run/run.h"
 #include "worker/crew.h"
@@ -57,7 +58,7 @@ struct call_host {
  * while it uses what belongs to the host or its caller, without the lock, for that may call back;
  * who gives the call up closes the gate and waits until it is left. */
 struct call_gate {
-    pthread_mutex_t lock;
+    struct lock lock;
     pthread_cond_t left; /* nobody is inside any more */
     unsigned inside;
     bool closed; /* given up: log, progress and result lead nowhere */

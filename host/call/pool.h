@@ -5,25 +5,7 @@
  * and at the deadline that thread is given up: the caller gets Timeout, the
  * plugin is marked stuck, another thread takes the place. When the function returns
  * after all, the mark is taken off and the thread ends.
- *
- * States of a job; the arrows name who makes the transition:
- *
- *     QUEUED --> READY --> LOADING --> READY --> RUNNING --> DONE       the thread
- *        \         \         \           \          \
- *         `---------`---------`-----------`----------`--> GIVEN_UP     the waiter or the watch
- *
- *     QUEUED --> ASKING --> QUEUED, or DONE when it may not run        the thread
- *
- * ASKING comes first for a submitted call that is not free (call.h): somebody is asked whether it
- * may run, who may be a person. That takes as long as it takes: nobody gives it up, its time begins
- * anew with the answer, and meanwhile another thread takes the place of this one. A call that is
- * waited for has been through that on the thread of who waits.
- *
- * AWAY, in place of RUNNING, is with a worker, which ends in time by itself: nobody gives it up.
- * READY parses and checks, and may wait for a plugin that runs one call at a time; LOADING, which
- * only a plugin needs that is not loaded yet, and RUNNING are inside the plugin: in its open() and
- * in the tool. Whoever makes the last transition (DONE or GIVEN_UP) delivers the outcome, so it is
- * delivered exactly once. All transitions are made under the job's gate. */
+ * job.h draws the states of such a call. */
 #pragma once
 
 #include "call/call.h"
@@ -31,12 +13,10 @@
 struct pool;
 struct job;
 
-/* How long a cancelled call that runs may take to end by itself; then it is given up. */
-#define POOL_CANCEL_GRACE_MS 1000u
 /* How long pool_destroy() waits for running calls after it cancelled them. */
-#define POOL_CLOSE_GRACE_MS  1000u
+#define POOL_CLOSE_GRACE_MS 1000u
 /* Threads that run calls, at most, where the app does not say. */
-#define POOL_THREADS_MAX     64u
+#define POOL_THREADS_MAX    64u
 
 /* Most submitted calls about which somebody is being asked, or will be. */
 #define POOL_ASKING_MAX 64u
@@ -70,5 +50,9 @@ int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *argum
 /** Cancel all submitted jobs that belong to a conversation. */
 void pool_cancel_conversation(struct pool *pool, const char *conversation);
 
-void job_cancel(struct job *job);
+/** Cancel one, unless it has ended. It is given up when it does not end by itself within
+ * JOB_CANCEL_GRACE_MS. [any-thread] */
+void pool_cancel(struct job *job);
+
+/** Release what pool_submit() gave. [any-thread] */
 void job_unref(struct job *job);

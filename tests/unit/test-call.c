@@ -995,6 +995,37 @@ static void queue_is_bounded_and_cancelled_while_waiting(void **state) {
     toolrack_close(narrow);
 }
 
+struct pair {
+    struct outcome first;
+    struct outcome second;
+};
+
+static void take_first_after_second(void *user, struct toolrack_result *result,
+                                    const struct toolrack_error *err) {
+    struct pair *pair = user;
+    wait_outcomes(&pair->second, 1);
+    take_outcome(&pair->first, result, err);
+}
+
+/* A plugin that runs one call at a time is free again before the callback of its call ends. */
+static void a_callback_may_wait_for_the_next_call_of_its_plugin(void **state) {
+    (void)state;
+    static const char arguments[] = "{\"deadline\":4294967295}";
+    (void)alarm(20);
+    for (int i = 0; i < 20; i++) {
+        struct pair pair = {.first = OUTCOME_INIT, .second = OUTCOME_INIT};
+        assert_int_equal(toolrack_submit(host, "serial_nested", arguments, NULL,
+                                         take_first_after_second, &pair, NULL, NULL),
+                         0);
+        assert_int_equal(toolrack_submit(host, "serial_nested", arguments, NULL, take_outcome,
+                                         &pair.second, NULL, NULL),
+                         0);
+        wait_outcomes(&pair.first, 1);
+        assert_int_equal(pair.second.code, 0);
+    }
+    (void)alarm(0);
+}
+
 static uint64_t cpu_time_ns(void) {
     struct timespec used;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -1291,6 +1322,7 @@ int main(void) {
             IN_HOST(submitted_calls),
             IN_HOST(cancelled_calls),
             IN_HOST(queue_is_bounded_and_cancelled_while_waiting),
+            IN_HOST(a_callback_may_wait_for_the_next_call_of_its_plugin),
             IN_HOST(idle_host_uses_no_cpu),
             IN_HOST(closing_gives_up_what_does_not_end),
             IN_HOST(a_conversation_is_cancelled_whole),

@@ -1,0 +1,286 @@
+#include "call/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/object.h"
+
+/* -------------------------------------------------------------------- life */
+
+static size_t size_of(const char *string) {
+    return string != NULL ? strlen(string) + 1 : 0;
+}
+
+static const char *move_string(char **at, const char *string) {
+    if (string == NULL) {
+        return NULL;
+    }
+    const char *start = *at;
+    *at = stpcpy(*at, string) + 1;
+    return start;
+}
+
+/* The options' strings must outlive a caller who gave up. */
+static bool own_options(struct job *job) {
+    struct toolrack_call_options *options = &job->call.options;
+    char *at = malloc(size_of(options->caller) + size_of(options->channel) +
+                      size_of(options->conversation) + size_of(options->trace) + 1);
+    job->strings = at;
+    if (at == NULL) {
+        return false;
+    }
+    options->caller = move_string(&at, options->caller);
+    options->channel = move_string(&at, options->channel);
+    options->conversation = move_string(&at, options->conversation);
+    options->trace = move_string(&at, options->trace);
+    call_take_context(&job->call);
+    return true;
+}
+
+/* Its time begins. */
+static void start_clock(struct job *job) {
+    job->call.started_ns = clock_now_ns();
+    if (job->deadline_ms != 0) {
+        job->call.run.deadline_ns =
+                job->call.started_ns + (uint64_t)job->deadline_ms * CLOCK_NS_PER_MS;
+    }
+}
+
+/* READY, LOADING or RUNNING, unless it was given up or cancelled meanwhile. */
+static bool take_step(void *user, enum call_step step) {
+    static const enum job_state states[] = {[CALL_LOADS] = JOB_LOADING,
+                                            [CALL_PREPARES] = JOB_READY,
+                                            [CALL_RUNS] = JOB_RUNNING,
+                                            [CALL_WAITS] = JOB_AWAY};
+    struct job *job = user;
+    OBJECT_CHECK(job, JOB_MAGIC);
+    lock_take(&job->gate.lock);
+    bool goes_on = !job_is_over(job);
+    if (goes_on) {
+        assert(job->state != JOB_QUEUED && job->state != JOB_ASKING);
+        goes_on = !atomic_load(&job->call.cancelled);
+        job->state = goes_on ? states[step] : JOB_READY;
+    }
+    lock_release(&job->gate.lock);
+    return goes_on;
+}
+
+struct job *job_create(struct pool *pool, const struct call_host *host, struct toolrack_tool *tool,
+                       const char *arguments, size_t length,
+                       const struct toolrack_call_options *options, uint32_t deadline_ms) {
+    struct job *job = malloc(sizeof *job);
+    if (job == NULL) {
+        return NULL;
+    }
+    memset(job, 0, offsetof(struct job, memory));
+    job->magic = JOB_MAGIC;
+    atomic_init(&job->refs, 1);
+    job->pool = pool;
+    job->tool = toolrack_tool_ref(tool);
+    job->state = JOB_QUEUED;
+    lock_init(&job->gate.lock);
+    (void)pthread_cond_init(&job->gate.left, NULL);
+    clock_cond_init(&job->changed);
+    call_init(&job->call, host, tool, options, job->memory, sizeof job->memory);
+    job->call.gate = &job->gate;
+    job->call.crew_lock = &job->gate.lock.mutex;
+    job->call.step = take_step;
+    job->call.step_user = job;
+    job->deadline_ms = deadline_ms;
+    start_clock(job);
+    job->arguments = malloc(length + 1);
+    if (job->arguments == NULL || !own_options(job)) {
+        job_unref(job);
+        return NULL;
+    }
+    if (length > 0) {
+        memcpy(job->arguments, arguments, length);
+    }
+    job->arguments[length] = '\0';
+    job->length = length;
+    return job;
+}
+
+struct job *job_ref(struct job *job) {
+    OBJECT_CHECK(job, JOB_MAGIC);
+    atomic_fetch_add_explicit(&job->refs, 1, memory_order_relaxed);
+    return job;
+}
+
+void job_unref(struct job *job) {
+    if (job == NULL || atomic_fetch_sub_explicit(&job->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    OBJECT_WIPE(job, JOB_MAGIC);
+    call_finish(&job->call);
+    toolrack_result_free(job->result);
+    toolrack_tool_unref(job->tool);
+    (void)pthread_cond_destroy(&job->changed);
+    (void)pthread_cond_destroy(&job->gate.left);
+    lock_finish(&job->gate.lock);
+    free(job->arguments);
+    free(job->strings);
+    free(job);
+}
+
+/* ------------------------------------------------------------- transitions */
+
+bool job_begin(struct job *job, enum job_state next) {
+    OBJECT_CHECK(job, JOB_MAGIC);
+    assert(next == JOB_READY || next == JOB_ASKING);
+    lock_take(&job->gate.lock);
+    bool begins = job->state == JOB_QUEUED;
+    if (begins) {
+        job->state = next;
+    }
+    lock_release(&job->gate.lock);
+    return begins;
+}
+
+/* Make the last transition, with its outcome. Caller holds gate.lock. */
+static void set_outcome(struct job *job, enum job_state last, int code,
+                        struct toolrack_result *result, const struct toolrack_error *error,
+                        const struct call_cost *cost) {
+    LOCK_ASSERT_HELD(&job->gate.lock);
+    assert(!job_is_over(job));
+    uint64_t duration_ns =
+            call_record(&job->call, job->arguments, job->length, result, error, cost);
+    if (result != NULL) {
+        result->duration_ns = duration_ns;
+    }
+    job->state = last;
+    job->code = code;
+    job->result = result;
+    if (code < 0 && error != &job->error) {
+        job->error = *error;
+    }
+    (void)pthread_cond_broadcast(&job->changed);
+}
+
+static bool is_in_plugin(const struct job *job) {
+    return job->state == JOB_LOADING || job->state == JOB_RUNNING;
+}
+
+/* What a call was doing that did not end in time. */
+static const char *state_words(const struct job *job) {
+    switch (job->state) {
+    case JOB_QUEUED:
+        return job_has_room(job)
+                       ? "; the host was too busy to begin it"
+                       : "; its plugin was busy with other calls, as many as it can serve at once";
+    case JOB_READY: return "; it had not begun";
+    case JOB_LOADING: return "; its plugin is still being loaded";
+    default: return "";
+    }
+}
+
+/* Caller holds gate.lock. */
+static void set_given_up(struct job *job, bool was_cancelled) {
+    const char *name = toolrack_tool_name(job->tool);
+    int code = was_cancelled ? error_set(&job->error, TOOLRACK_E_CANCELLED,
+                                         "the call of '%s' was cancelled%s", name,
+                                         is_in_plugin(job) ? "; the tool still runs" : "")
+                             : call_late(&job->call, state_words(job), &job->error);
+    error_set_tool(&job->error, name);
+    atomic_store(&job->call.cancelled, true);
+    job->is_lost = is_in_plugin(job);
+    set_outcome(job, JOB_GIVEN_UP, code, NULL, &job->error, NULL);
+    job->gate.closed = true;
+}
+
+/* After gate.lock was released: the thread that spins may destroy the job as soon as it sees this,
+ * but for the reference of the caller. */
+static void show_over(struct job *job) {
+    atomic_store_explicit(&job->over, 1, memory_order_release);
+}
+
+enum job_end job_answer(struct job *job, int code, const struct toolrack_error *error) {
+    OBJECT_CHECK(job, JOB_MAGIC);
+    enum job_end end = JOB_ENDED;
+    lock_take(&job->gate.lock);
+    assert(job->state == JOB_ASKING);
+    if (atomic_load(&job->call.cancelled)) {
+        set_given_up(job, true);
+    } else if (code < 0) {
+        set_outcome(job, JOB_DONE, code, NULL, error, NULL);
+    } else {
+        job->state = JOB_QUEUED;
+        job->asks = false;
+        start_clock(job);
+        end = JOB_GOES_ON;
+    }
+    lock_release(&job->gate.lock);
+    return end;
+}
+
+enum job_end job_finish(struct job *job, int code, struct toolrack_result *result,
+                        const struct toolrack_error *error) {
+    OBJECT_CHECK(job, JOB_MAGIC);
+    lock_take(&job->gate.lock);
+    enum job_end end = job->is_lost                 ? JOB_LOST
+                       : job->state == JOB_GIVEN_UP ? JOB_WAS_OVER
+                                                    : JOB_ENDED;
+    if (end == JOB_ENDED) {
+        set_outcome(job, JOB_DONE, code, result, error, &job->call.cost);
+    }
+    lock_release(&job->gate.lock);
+    if (end == JOB_ENDED) {
+        show_over(job);
+    } else {
+        toolrack_result_free(result);
+    }
+    return end;
+}
+
+enum job_end job_give_up(struct job *job) {
+    OBJECT_CHECK(job, JOB_MAGIC);
+    enum job_end end = JOB_GOES_ON;
+    lock_take(&job->gate.lock);
+    bool was_cancelled = atomic_load(&job->call.cancelled);
+    /* Of a submitted one the time may have begun anew since the watch found it to be over. */
+    bool is_due = job->done == NULL || was_cancelled ||
+                  (job->call.run.deadline_ns != 0 && clock_now_ns() >= job->call.run.deadline_ns);
+    if (is_due && !job_is_over(job) && job->state != JOB_AWAY && job->state != JOB_ASKING) {
+        set_given_up(job, was_cancelled);
+        end = job->is_lost ? JOB_LOST : JOB_ENDED;
+    }
+    lock_release(&job->gate.lock);
+    return end;
+}
+
+void job_left_behind(struct job *job, bool is_lost) {
+    show_over(job);
+    plugin_wake(job->tool->reg->plugin, &job->call, is_lost);
+    lock_take(&job->gate.lock);
+    while (job->gate.inside > 0) {
+        lock_wait(&job->gate.lock, &job->gate.left);
+    }
+    lock_release(&job->gate.lock);
+}
+
+uint64_t job_interrupt(struct job *job) {
+    OBJECT_CHECK(job, JOB_MAGIC);
+    LOCK_SCOPE(&job->gate.lock);
+    if (job_is_over(job)) {
+        return UINT64_MAX;
+    }
+    atomic_store(&job->call.cancelled, true);
+    call_interrupt(&job->call);
+    return job->state == JOB_QUEUED
+                   ? 0
+                   : clock_now_ns() + (uint64_t)JOB_CANCEL_GRACE_MS * CLOCK_NS_PER_MS;
+}
+
+bool job_wait(struct job *job) {
+    struct timespec until = clock_timespec(job->call.run.deadline_ns);
+    bool is_late = false;
+    lock_take(&job->gate.lock);
+    while (!job_is_over(job) && !is_late) {
+        is_late = !lock_wait_until(&job->gate.lock, &job->changed, &until);
+    }
+    bool over = job_is_over(job);
+    lock_release(&job->gate.lock);
+    return over;
+}

@@ -1,0 +1,111 @@
+#include "call/queue.h"
+
+#include "base/object.h"
+
+/* How many jobs of a plugin could begin now. */
+static uint32_t runnable_of(const struct plugin *plugin) {
+    uint32_t room =
+            plugin->pool_running < plugin->calls_max ? plugin->calls_max - plugin->pool_running : 0;
+    return plugin->pool_queued < room ? plugin->pool_queued : room;
+}
+
+/* Note a change in how many jobs of a plugin are queued and run. */
+static void count_jobs(struct queue *queue, struct plugin *plugin, int queued, int running) {
+    queue->runnable -= runnable_of(plugin);
+    plugin->pool_queued += (uint32_t)queued;
+    plugin->pool_running += (uint32_t)running;
+    queue->runnable += runnable_of(plugin);
+    queue->count += (uint32_t)queued;
+}
+
+void queue_put(struct queue *queue, struct job *job) {
+    OBJECT_CHECK(job, JOB_MAGIC);
+    struct queue_line *line = job->asks ? &queue->asking : &queue->ready;
+    *(line->last != NULL ? &line->last->queue_next : &line->first) = job;
+    line->last = job;
+    if (job->asks) {
+        queue->count++;
+        queue->runnable++;
+    } else {
+        count_jobs(queue, job->tool->reg->plugin, +1, 0);
+    }
+}
+
+struct job *queue_take(struct queue *queue) {
+    bool asks = queue->asking.first != NULL;
+    struct queue_line *line = asks ? &queue->asking : &queue->ready;
+    struct job *before = NULL;
+    struct job *job = queue->runnable == 0 ? NULL : line->first;
+    while (job != NULL && !asks && !job_has_room(job)) {
+        before = job;
+        job = job->queue_next;
+    }
+    if (job == NULL) {
+        return NULL;
+    }
+    *(before != NULL ? &before->queue_next : &line->first) = job->queue_next;
+    if (line->last == job) {
+        line->last = before;
+    }
+    job->queue_next = NULL;
+    if (asks) {
+        queue->count--;
+        queue->runnable--;
+    } else {
+        count_jobs(queue, job->tool->reg->plugin, -1, +1);
+    }
+    return job;
+}
+
+void queue_leave(struct queue *queue, const struct job *job) {
+    count_jobs(queue, job->tool->reg->plugin, 0, -1);
+}
+
+#ifndef NDEBUG
+/* How many jobs of a plugin stand in a line, from one of them on. */
+static uint32_t count_of(const struct job *job, const struct plugin *plugin) {
+    uint32_t count = 0;
+    for (; job != NULL; job = job->queue_next) {
+        count += job->tool->reg->plugin == plugin;
+    }
+    return count;
+}
+#endif
+
+void queue_check(const struct queue *queue) {
+#ifndef NDEBUG
+    enum { LOOKED_AT_MAX = 64 }; /* each plugin's jobs are counted once for each of its jobs */
+    uint32_t count = 0;
+    uint32_t runnable = 0;
+    const struct job *last = NULL;
+    for (const struct job *job = queue->asking.first; job != NULL; job = job->queue_next) {
+        OBJECT_CHECK(job, JOB_MAGIC);
+        assert(job->asks);
+        count++;
+        runnable++;
+        last = job;
+    }
+    assert(queue->asking.first == NULL || queue->asking.last == last);
+    if (queue->count > LOOKED_AT_MAX) {
+        return;
+    }
+    last = NULL;
+    for (const struct job *job = queue->ready.first; job != NULL; job = job->queue_next) {
+        OBJECT_CHECK(job, JOB_MAGIC);
+        const struct plugin *plugin = job->tool->reg->plugin;
+        uint32_t queued = count_of(queue->ready.first, plugin);
+        assert(!job->asks);
+        assert(plugin->pool_queued == queued);
+        count++;
+        if (count_of(job, plugin) == queued) { /* the first of its plugin */
+            runnable += runnable_of(plugin);
+        }
+        last = job;
+    }
+    assert(queue->ready.first == NULL || queue->ready.last == last);
+    assert(queue->count == count);
+    assert(queue->runnable == runnable);
+#else
+    (void)queue;
+#endif
+}
