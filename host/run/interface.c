@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -231,23 +232,20 @@ static tr_status append_block(struct run *run, const struct reply_block *block) 
     return TR_OK;
 }
 
-/* Replace a text by a copy in the call's arena. False: no memory left. */
-static bool copy_text(struct run *run, const char **text, size_t length) {
-    *text = arena_copy(&run->arena, *text, length);
-    return *text != NULL;
-}
-
 /* Append a block with a copy of all that it points to. */
 static tr_status add_block(struct run *run, struct reply_block block) {
+    const char **strings[] = {&block.mime_type, &block.uri};
     if (run->block_count == RUN_BLOCKS_MAX || block.size > TOOLRACK_RESULT_MAX - run->reply_size) {
         return no_room(run);
     }
-    if (!copy_text(run, &block.data, block.size) ||
-        (block.mime_type != NULL && !copy_text(run, &block.mime_type, strlen(block.mime_type))) ||
-        (block.uri != NULL && !copy_text(run, &block.uri, strlen(block.uri)))) {
-        return run_no_memory(run);
+    block.data = arena_copy(&run->arena, block.data, block.size);
+    bool failed = block.data == NULL;
+    for (size_t i = 0; !failed && i < ARRAY_LENGTH(strings); i++) {
+        const char *string = *strings[i];
+        *strings[i] = string != NULL ? arena_copy(&run->arena, string, strlen(string)) : NULL;
+        failed = string != NULL && *strings[i] == NULL;
     }
-    return append_block(run, &block);
+    return failed ? run_no_memory(run) : append_block(run, &block);
 }
 
 tr_status run_add_written(struct run *run) {
@@ -259,10 +257,6 @@ tr_status run_add_written(struct run *run) {
                                        .size = text->length - sizeof(struct toolrack_result)});
 }
 
-static bool is_text(const char *text, uint64_t length) {
-    return length <= TOOLRACK_RESULT_MAX && utf8_valid(text, (size_t)length);
-}
-
 static tr_status reply_text(struct tr_call *base, const char *text, uint64_t length) {
     struct run *run = run_of(base);
     if (text == NULL) {
@@ -272,7 +266,7 @@ static tr_status reply_text(struct tr_call *base, const char *text, uint64_t len
     if (length > TOOLRACK_RESULT_MAX) {
         return no_room(run);
     }
-    if (!is_text(text, length)) {
+    if (!utf8_valid(text, (size_t)length)) {
         return misuse(run, "the text is not UTF-8");
     }
     return add_block(
@@ -349,7 +343,7 @@ static tr_status reply_resource(struct tr_call *base, const char *uri, const cha
     if (size > TOOLRACK_RESULT_MAX) {
         return no_room(run);
     }
-    if (!utf8_valid(uri, strlen(uri)) || (text != NULL && !is_text(text, size)) ||
+    if (!utf8_valid(uri, strlen(uri)) || (text != NULL && !utf8_valid(text, (size_t)size)) ||
         (mime_type != NULL && !utf8_valid(mime_type, strlen(mime_type)))) {
         return misuse(run, "a text of the resource is not UTF-8");
     }
@@ -509,18 +503,6 @@ static tr_status check_question(struct run *run, const char *message, const char
     return is_object(run, schema) ? TR_OK : bad_question(run, "its schema is not a JSON object");
 }
 
-static tr_status take_answer(struct run *run, const char *content, const char **ret_content) {
-    content = content != NULL ? content : "{}";
-    if (!is_object(run, content)) {
-        return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                        "the answer to the tool's question is not a JSON object");
-    }
-    if (ret_content != NULL) {
-        *ret_content = content;
-    }
-    return TR_OK;
-}
-
 static tr_status ask(struct tr_call *base, const char *message, const char *schema,
                      const char **ret_content) {
     struct run *run = run_of(base);
@@ -539,10 +521,19 @@ static tr_status ask(struct tr_call *base, const char *message, const char *sche
     }
     switch (answer) {
     case TR_ANSWER_NOBODY: return TR_ABSENT;
-    case TR_ANSWER_ACCEPTED: return take_answer(run, content, ret_content);
+    case TR_ANSWER_ACCEPTED: break;
     case TR_ANSWER_DECLINED: return TR_PERMISSION_DENIED;
     default: return TR_CANCELLED;
     }
+    content = content != NULL ? content : "{}";
+    if (!is_object(run, content)) {
+        return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                        "the answer to the tool's question is not a JSON object");
+    }
+    if (ret_content != NULL) {
+        *ret_content = content;
+    }
+    return TR_OK;
 }
 
 const struct tr_call_api run_api = {

@@ -28,20 +28,6 @@ static void add_base64_member(struct buf *out, const char *key, const struct rep
     buf_add_char(out, '"');
 }
 
-static void add_resource(struct buf *out, const struct reply_block *block) {
-    buf_add_text(out, "{\"type\":\"resource\",\"resource\":{\"uri\":");
-    buf_add_json_string(out, block->uri, strlen(block->uri));
-    if (block->mime_type != NULL) {
-        add_string_member(out, "mimeType", block->mime_type, strlen(block->mime_type));
-    }
-    if (block->is_text) {
-        add_string_member(out, "text", block->data, block->size);
-    } else {
-        add_base64_member(out, "blob", block);
-    }
-    buf_add_text(out, "}}");
-}
-
 static void add_block(struct buf *out, const struct reply_block *block) {
     switch (block->kind) {
     case REPLY_TEXT:
@@ -56,7 +42,19 @@ static void add_block(struct buf *out, const struct reply_block *block) {
         add_string_member(out, "mimeType", block->mime_type, strlen(block->mime_type));
         buf_add_char(out, '}');
         break;
-    case REPLY_RESOURCE: add_resource(out, block); break;
+    case REPLY_RESOURCE:
+        buf_add_text(out, "{\"type\":\"resource\",\"resource\":{\"uri\":");
+        buf_add_json_string(out, block->uri, strlen(block->uri));
+        if (block->mime_type != NULL) {
+            add_string_member(out, "mimeType", block->mime_type, strlen(block->mime_type));
+        }
+        if (block->is_text) {
+            add_string_member(out, "text", block->data, block->size);
+        } else {
+            add_base64_member(out, "blob", block);
+        }
+        buf_add_text(out, "}}");
+        break;
     case REPLY_JSON: break; /* stands beside the content */
     }
 }
@@ -117,29 +115,12 @@ static void add_content(struct run *run, struct buf *out) {
     buf_add_char(out, '}');
 }
 
-/* The text alone, after the JSON and its final zero. */
-static void add_plain_text(const struct reply_block *block, struct buf *out) {
-    size_t json_length = out->length - sizeof(struct toolrack_result);
-    buf_add(out, "", 1);
-    size_t at = out->length;
-    buf_add(out, block->data, block->size);
-    if (!out->failed) {
-        result_of(out)->json_length = json_length;
-        result_of(out)->text_at = at;
-        result_of(out)->text_length = block->size;
-    }
-}
-
-/* What was put piece by piece and is all there is began as a result: nothing is copied. */
-static void take_written(struct run *run, struct buf *out) {
-    *out = run->writer.text;
-    run->writer.text = BUF_INIT;
-}
-
 int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err) {
     const struct reply_block *block = run->first_block;
     if (run->block_count == 1 && run->writer.finished) {
-        take_written(run, out);
+        /* What was put piece by piece and is all there is began as a result: nothing is copied. */
+        *out = run->writer.text;
+        run->writer.text = BUF_INIT;
         return 0;
     }
     result_begin(out);
@@ -151,7 +132,15 @@ int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *
         add_json(run, block, out);
     } else if (block->kind == REPLY_TEXT) {
         buf_add_json_string(out, block->data, block->size);
-        add_plain_text(block, out);
+        size_t json_length = out->length - sizeof(struct toolrack_result);
+        buf_add(out, "", 1); /* the text alone, after the JSON and its final zero */
+        size_t at = out->length;
+        buf_add(out, block->data, block->size);
+        if (!out->failed) {
+            result_of(out)->json_length = json_length;
+            result_of(out)->text_at = at;
+            result_of(out)->text_length = block->size;
+        }
     } else {
         add_content(run, out);
     }

@@ -127,19 +127,15 @@ int run_service(struct run *run, const struct run_service *service, struct toolr
     return outcome(run, service->run(&run->base, service->user), err);
 }
 
-/* Nothing that a tool gives is lost without a word. */
-static void refuse_replies(struct run *run) {
-    if (run->block_count > 0 || run->writer.begun) {
+int run_typed_tool(struct run *run, const struct signature *signature, void (*function)(void),
+                   struct frame *frame, struct buf *out, struct toolrack_error *err) {
+    signature_invoke(signature, function, &run->base, frame);
+    if (run->block_count > 0 ||
+        run->writer.begun) { /* nothing that a tool gives is lost silently */
         (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
                        "the tool replied through its call, but the result of a typed tool is what "
                        "it returns; it must be a JSON tool to do that");
     }
-}
-
-int run_typed_tool(struct run *run, const struct signature *signature, void (*function)(void),
-                   struct frame *frame, struct buf *out, struct toolrack_error *err) {
-    signature_invoke(signature, function, &run->base, frame);
-    refuse_replies(run);
     int code = outcome(run, TR_OK, err);
     if (code < 0) {
         return code;

@@ -159,31 +159,31 @@ tr_status writer_string(struct tr_call *base, const char *key, const char *text,
 tr_status writer_bool(struct tr_call *base, const char *key, bool value) {
     struct run *run = run_of(base);
     tr_status status = put_key(run, key);
-    if (status != TR_OK) {
-        return status;
+    if (status == TR_OK) {
+        buf_add_text(&run->writer.text, value ? "true" : "false");
+        status = put_done(run);
     }
-    buf_add_text(&run->writer.text, value ? "true" : "false");
-    return put_done(run);
+    return status;
 }
 
 tr_status writer_i64(struct tr_call *base, const char *key, int64_t value) {
     struct run *run = run_of(base);
     tr_status status = put_key(run, key);
-    if (status != TR_OK) {
-        return status;
+    if (status == TR_OK) {
+        buf_add_json_int(&run->writer.text, value);
+        status = put_done(run);
     }
-    buf_add_json_int(&run->writer.text, value);
-    return put_done(run);
+    return status;
 }
 
 tr_status writer_u64(struct tr_call *base, const char *key, uint64_t value) {
     struct run *run = run_of(base);
     tr_status status = put_key(run, key);
-    if (status != TR_OK) {
-        return status;
+    if (status == TR_OK) {
+        buf_add_json_uint(&run->writer.text, value);
+        status = put_done(run);
     }
-    buf_add_json_uint(&run->writer.text, value);
-    return put_done(run);
+    return status;
 }
 
 tr_status writer_f64(struct tr_call *base, const char *key, double value) {

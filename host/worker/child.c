@@ -30,10 +30,10 @@
  *      nobody to report it to.
  *  (3) Everything here lives as long as the process. */
 
-/* Frames that a CALL needs of one tool, made at its first call. */
+/* What a CALL needs of one tool. */
 struct ready_tool {
     const struct descriptor_tool *spec; /* NULL: no sound tool has this index */
-    pthread_mutex_t lock;               /* held while the signature is made */
+    pthread_mutex_t lock;               /* held while the signature is made, at the first call */
     _Atomic(struct signature *) signature;
     void (*function)(void);
     tr_status (*entry)(struct tr_call *);
@@ -78,7 +78,7 @@ static void ring(void) {
     (void)send(WORKER_SOCKET, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void receive_go_on(struct channel *channel) {
+static void await_go_on(struct channel *channel) {
     if (receive(channel).type != FRAME_GO_ON) {
         give_up();
     }
@@ -103,7 +103,7 @@ static void show_progress(struct run *run, double done, double total, const char
     struct channel *channel = lane_run_of(run)->channel;
     const struct frame_progress progress = {.done = done, .total = total, .message = message};
     if (is_heard(run) && send_progress(channel, &progress)) {
-        receive_go_on(channel);
+        await_go_on(channel);
     }
 }
 
@@ -111,7 +111,7 @@ static void log_message(struct run *run, int level, const char *message) {
     struct channel *channel = lane_run_of(run)->channel;
     const struct frame_log log = {.level = level, .message = message};
     if (is_heard(run) && send_log(channel, &log)) {
-        receive_go_on(channel);
+        await_go_on(channel);
     }
 }
 
@@ -163,41 +163,33 @@ static int make_signature(struct ready_tool *tool, const struct signature **ret,
     return code;
 }
 
-/* The values of the parameters, by name: the host has checked them and filled in the defaults. */
-static yyjson_val **find_values(struct run *run, const struct tr_tool *tool) {
-    yyjson_val **values = arena_alloc(&run->arena, (tool->param_count + 1) * sizeof *values);
-    size_t count = 0;
-    for (uint32_t i = 0; values != NULL && i < tool->param_count; i++) {
-        if (tool->params[i].type->kind != TR_KIND_CALL) {
-            values[count++] = yyjson_obj_get(run->arguments, tool->params[i].name);
-        }
+static int run_tool(struct run *run, struct ready_tool *tool, struct buf *out,
+                    struct toolrack_error *err) {
+    if (tool->function == NULL) {
+        int code = run_json_tool(run, tool->entry, err);
+        return code < 0 ? code : result_add_replies(run, out, err);
     }
-    return values;
-}
-
-static int run_typed(struct run *run, struct ready_tool *tool, struct buf *out,
-                     struct toolrack_error *err) {
     const struct signature *signature = NULL;
     int code = make_signature(tool, &signature, err);
     if (code < 0) {
         return code;
     }
-    yyjson_val **values = find_values(run, tool->spec->tool);
+    /* The values of the parameters, by name: the host has checked them and filled in the defaults.
+     */
+    const struct tr_tool *spec = tool->spec->tool;
+    yyjson_val **values = arena_alloc(&run->arena, (spec->param_count + 1) * sizeof *values);
     if (values == NULL) {
         return run_memory_error(run, err);
+    }
+    size_t count = 0;
+    for (uint32_t i = 0; i < spec->param_count; i++) {
+        if (spec->params[i].type->kind != TR_KIND_CALL) {
+            values[count++] = yyjson_obj_get(run->arguments, spec->params[i].name);
+        }
     }
     struct frame frame;
     code = signature_bind(signature, values, &run->arena, &frame, err);
     return code < 0 ? code : run_typed_tool(run, signature, tool->function, &frame, out, err);
-}
-
-static int run_tool(struct run *run, struct ready_tool *tool, struct buf *out,
-                    struct toolrack_error *err) {
-    if (tool->function != NULL) {
-        return run_typed(run, tool, out, err);
-    }
-    int code = run_json_tool(run, tool->entry, err);
-    return code < 0 ? code : result_add_replies(run, out, err);
 }
 
 /* ----------------------------------------------------------------- measure */
@@ -243,12 +235,13 @@ static int run_measured(struct child *child, uint32_t index, struct run *run, st
     return code;
 }
 
-/* Send a result; what does not fit any memory becomes a failure. */
-static void reply_result(struct channel *channel, const struct run *run, struct buf *out,
-                         const struct meter *meter) {
+/* Send a result, or the failure with that code; what does not fit any memory becomes a failure. */
+static void reply(struct channel *channel, const struct run *run, int code, struct buf *out,
+                  struct toolrack_error *err, const struct meter *meter) {
     struct toolrack_result *result = NULL;
-    struct toolrack_error err;
-    int code = result_end(out, &result, &err);
+    if (code == 0) {
+        code = result_end(out, &result, err);
+    }
     if (code == 0) {
         struct frame_result frame = {.is_content = toolrack_result_is_content(result),
                                      .is_structured = run->has_json,
@@ -257,27 +250,16 @@ static void reply_result(struct channel *channel, const struct run *run, struct 
         frame.json = toolrack_result_json(result, &frame.json_length);
         frame.text = toolrack_result_text(result, &frame.text_length);
         if (!send_result(channel, &frame)) {
-            code = error_oom(&err);
+            code = error_oom(err);
         }
     }
     toolrack_result_free(result);
     if (code < 0 && !send_failure(channel, FRAME_FAILURE,
-                                  &(struct frame_failure){.code = code,
-                                                          .message = err.message,
+                                  &(struct frame_failure){.code = err->code,
+                                                          .field = err->field,
+                                                          .message = err->message,
                                                           .cpu_ns = meter->cpu_ns,
                                                           .memory = meter->memory})) {
-        give_up();
-    }
-}
-
-static void reply_failure(struct channel *channel, const struct toolrack_error *err,
-                          const struct meter *meter) {
-    const struct frame_failure failure = {.code = err->code,
-                                          .field = err->field,
-                                          .message = err->message,
-                                          .cpu_ns = meter->cpu_ns,
-                                          .memory = meter->memory};
-    if (!send_failure(channel, FRAME_FAILURE, &failure)) {
         give_up();
     }
 }
@@ -301,11 +283,7 @@ static void run_call(struct child *child, struct channel *channel, const struct 
     if (code == 0) {
         code = run_measured(child, call->tool, run, &meter, &out, &err);
     }
-    if (code == 0) {
-        reply_result(channel, run, &out, &meter);
-    } else {
-        reply_failure(channel, &err, &meter);
-    }
+    reply(channel, run, code, &out, &err, &meter);
     run_finish(run);
 }
 
@@ -345,11 +323,6 @@ static void open_lane(struct child *child) {
     (void)pthread_detach(thread);
 }
 
-static _Noreturn void end(struct child *child) {
-    image_unload(child->image);
-    exit(WORKER_EXIT_DONE); /* what the plugin left for the end of its process runs here */
-}
-
 static void serve(struct child *child, struct channel *channel) {
     for (;;) {
         const struct frame_in frame = receive(channel);
@@ -367,7 +340,9 @@ static void serve(struct child *child, struct channel *channel) {
             send_plain(channel, FRAME_READY);
             ring();
             break;
-        case FRAME_END: end(child);
+        case FRAME_END:
+            image_unload(child->image);
+            exit(WORKER_EXIT_DONE); /* what the plugin left for the end of its process runs here */
         default: give_up();
         }
     }
@@ -388,22 +363,8 @@ static void send_line(void *user, int level, const char *source, const char *lin
     (void)source;
     if (send_log(child->channel, &(struct frame_log){.level = level, .message = line})) {
         ring();
-        receive_go_on(child->channel);
+        await_go_on(child->channel);
     }
-}
-
-static int read_descriptor(struct child *child, struct toolrack_error *err) {
-    CLEANUP(closep) int fd = open(child->start.path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", child->start.path,
-                         strerror(errno));
-    }
-    int code = descriptor_read(fd, &(struct descriptor_options){0}, &child->desc, err);
-    if (code == 0 && child->desc->plugin == NULL) {
-        code = error_set(err, TOOLRACK_E_REFUSED, "%s cannot be used: %s", child->start.path,
-                         child->desc->findings[0].cause);
-    }
-    return code;
 }
 
 static int make_tools(struct child *child, struct toolrack_error *err) {
@@ -446,15 +407,20 @@ static int load_foreign(struct child *child, struct toolrack_error *err) {
 
 static int load_plugin(struct child *child, struct toolrack_error *err) {
     const struct image_host host = {.log = &child->log, .config = find_setting, .user = child};
-    int code = read_descriptor(child, err);
-    if (code == 0) {
-        code = image_load(child->start.path, &child->start.identity, child->desc, &host,
-                          &child->image, err);
+    const char *path = child->start.path;
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", path, strerror(errno));
+    }
+    int code = descriptor_read(fd, &(struct descriptor_options){0}, &child->desc, err);
+    if (code == 0 && child->desc->plugin == NULL) {
+        code = error_set(err, TOOLRACK_E_REFUSED, "%s cannot be used: %s", path,
+                         child->desc->findings[0].cause);
     }
     if (code == 0) {
-        code = make_tools(child, err);
+        code = image_load(path, &child->start.identity, child->desc, &host, &child->image, err);
     }
-    return code;
+    return code < 0 ? code : make_tools(child, err);
 }
 
 /* Most paths of sandbox_library_paths(), and one for the plugin. */
@@ -488,18 +454,6 @@ static int enter_sandbox(struct child *child, uint32_t *ret_layers, struct toolr
     return code;
 }
 
-static void read_settings(struct child *child) {
-    yyjson_doc *doc = yyjson_read(child->start.settings, strlen(child->start.settings), 0);
-    child->settings = yyjson_doc_get_root(doc); /* kept as long as the process */
-}
-
-static _Noreturn void refuse(struct child *child, const struct toolrack_error *err) {
-    const struct frame_failure failure = {.code = err->code, .message = err->message};
-    (void)send_failure(child->channel, FRAME_REFUSED, &failure);
-    ring();
-    _exit(WORKER_EXIT_REFUSED);
-}
-
 static void start(struct child *child) {
     struct toolrack_error err = {0};
     struct frame_in frame = receive(child->channel);
@@ -510,7 +464,8 @@ static void start(struct child *child) {
     }
     child->log = (struct log){
             .write = send_line, .user = child, .level_min = child->start.log_level_min};
-    read_settings(child);
+    yyjson_doc *doc = yyjson_read(child->start.settings, strlen(child->start.settings), 0);
+    child->settings = yyjson_doc_get_root(doc); /* kept as long as the process */
     child->status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     uint32_t layers = 0;
     int code = crash_install(channel_crash_area(child->channel)) && crash_thread_begin()
@@ -522,27 +477,27 @@ static void start(struct child *child) {
     }
     if (code == 0) {
         ring();
-        receive_go_on(child->channel);
+        await_go_on(child->channel);
         code = child->start.foreign != NULL ? load_foreign(child, &err) : load_plugin(child, &err);
     }
     if (code < 0) {
-        refuse(child, &err);
+        const struct frame_failure failure = {.code = err.code, .message = err.message};
+        (void)send_failure(child->channel, FRAME_REFUSED, &failure);
+        ring();
+        _exit(WORKER_EXIT_REFUSED);
     }
     send_plain(child->channel, FRAME_READY);
     ring();
 }
 
-/* A host that died before it was asked for the signal sends none; what it had sent before lies in
- * the socket and the channel all the same. Who made the socket is the host. */
-static bool is_host_alive(void) {
+_Noreturn void child_main(void) {
+    /* A host that died before it was asked for the signal sends none; what it had sent before lies
+     * in the socket and the channel all the same. The host made the socket. */
     struct ucred host;
     socklen_t size = sizeof host;
-    return getsockopt(WORKER_SOCKET, SOL_SOCKET, SO_PEERCRED, &host, &size) == 0 &&
-           host.pid == getppid();
-}
-
-_Noreturn void child_main(void) {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || !is_host_alive() || chdir("/") < 0) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+        getsockopt(WORKER_SOCKET, SOL_SOCKET, SO_PEERCRED, &host, &size) < 0 ||
+        host.pid != getppid() || chdir("/") < 0) {
         give_up();
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* the host shows whole lines */

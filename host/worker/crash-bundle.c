@@ -65,54 +65,42 @@ static void add_member(struct buf *out, const char *name, const char *text) {
     add_text(out, text);
 }
 
-static void add_hex(struct buf *out, const char *name, const unsigned char *bytes, size_t length) {
-    char text[2 * BUILD_ID_MAX + 1];
-    for (size_t i = 0; i < length; i++) {
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    }
-    add_member(out, name, length > 0 ? text : NULL);
-}
-
-static void add_time(struct buf *out, int64_t time_s) {
-    char text[CLOCK_TEXT_ROOM];
-    add_member(out, "time", clock_wall_text(time_s, text)[0] != '\0' ? text : NULL);
-}
-
-static void add_end(struct buf *out, const struct crash_bundle *bundle) {
-    char room[CRASH_SIGNAL_ROOM];
-    add_member(out, "signal", bundle->signal != 0 ? crash_signal_name(bundle->signal, room) : NULL);
-    add_name(out, "exit_status");
-    if (bundle->exit_status >= 0) {
-        buf_add_json_int(out, bundle->exit_status);
+static void add_number(struct buf *out, const char *name, bool is_there, uint64_t number) {
+    add_name(out, name);
+    if (is_there) {
+        buf_add_json_uint(out, number);
     } else {
         buf_add_text(out, "null");
     }
 }
 
-static void add_lines(struct buf *out, const struct crash_bundle *bundle) {
+void crash_bundle_write(const struct crash_bundle *bundle, struct buf *out) {
+    char signal[CRASH_SIGNAL_ROOM];
+    char time[CLOCK_TEXT_ROOM];
+    char build_id[2 * BUILD_ID_MAX + 1];
+    size_t id_length = bundle->build_id_length;
+    id_length = id_length < BUILD_ID_MAX ? id_length : BUILD_ID_MAX;
+    for (size_t i = 0; i < id_length; i++) {
+        (void)snprintf(build_id + 2 * i, 3, "%02x", bundle->build_id[i]);
+    }
+    buf_add_text(out, "{\"plugin\":");
+    add_text(out, bundle->plugin_id);
+    add_member(out, "version", bundle->version);
+    add_member(out, "tool", bundle->tool);
+    add_member(out, "signal",
+               bundle->signal != 0 ? crash_signal_name(bundle->signal, signal) : NULL);
+    add_number(out, "exit_status", bundle->exit_status >= 0, (uint64_t)bundle->exit_status);
+    add_member(out, "reason", bundle->reason);
+    add_member(out, "backtrace", bundle->backtrace);
+    add_member(out, "build_id", id_length > 0 ? build_id : NULL);
+    add_number(out, "generation", true, bundle->generation);
+    add_member(out, "arguments_hash", bundle->arguments_hash);
+    add_member(out, "time", clock_wall_text(bundle->time_s, time)[0] != '\0' ? time : NULL);
     add_name(out, "last_lines");
     buf_add_char(out, '[');
     for (size_t i = 0; i < bundle->last_line_count; i++) {
         buf_add_text(out, i > 0 ? "," : "");
         add_text(out, bundle->last_lines[i]);
     }
-    buf_add_char(out, ']');
-}
-
-void crash_bundle_write(const struct crash_bundle *bundle, struct buf *out) {
-    size_t id_length = bundle->build_id_length;
-    buf_add_text(out, "{\"plugin\":");
-    add_text(out, bundle->plugin_id);
-    add_member(out, "version", bundle->version);
-    add_member(out, "tool", bundle->tool);
-    add_end(out, bundle);
-    add_member(out, "reason", bundle->reason);
-    add_member(out, "backtrace", bundle->backtrace);
-    add_hex(out, "build_id", bundle->build_id, id_length < BUILD_ID_MAX ? id_length : BUILD_ID_MAX);
-    add_name(out, "generation");
-    buf_add_json_uint(out, bundle->generation);
-    add_member(out, "arguments_hash", bundle->arguments_hash);
-    add_time(out, bundle->time_s);
-    add_lines(out, bundle);
-    buf_add_char(out, '}');
+    buf_add_text(out, "]}");
 }

@@ -280,14 +280,6 @@ static _Noreturn void die(int signal) {
     _exit(128 + signal); /* the sandbox did not let it: as a shell would say it */
 }
 
-/* (3) The sleep is cut short by the end of the process. */
-static void wait_for_owner(void) {
-    struct timespec left = {.tv_sec = CRASH_WAIT_MS / 1000,
-                            .tv_nsec = (long)(CRASH_WAIT_MS % 1000) * 1000000};
-    while (nanosleep(&left, &left) < 0 && errno == EINTR) {
-    }
-}
-
 static void on_fatal(int signal, siginfo_t *info, void *context) {
     if (getpid() != crash.process) {
         die(signal);
@@ -298,7 +290,11 @@ static void on_fatal(int signal, siginfo_t *info, void *context) {
         crash.signal = signal;
         write_record(signal, info, context);
     } else if (owner != self) {
-        wait_for_owner();
+        /* (3) The sleep is cut short by the end of the process. */
+        struct timespec left = {.tv_sec = CRASH_WAIT_MS / 1000,
+                                .tv_nsec = (long)(CRASH_WAIT_MS % 1000) * 1000000};
+        while (nanosleep(&left, &left) < 0 && errno == EINTR) {
+        }
     }
     die(crash.signal);
 }
@@ -311,26 +307,6 @@ static _Unwind_Reason_Code take_none(struct _Unwind_Context *context, void *user
     return _URC_NORMAL_STOP;
 }
 
-/* What the unwinder and the loader do at their first use only is done now. */
-static void warm_up(void) {
-    (void)_Unwind_Backtrace(take_none, NULL);
-    (void)in_a_module((uintptr_t)&warm_up);
-}
-
-static void note_program(void) {
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
-    copy_path(crash.program, path);
-}
-
-static void fatal_set(sigset_t *ret) {
-    (void)sigemptyset(ret);
-    for (size_t i = 0; i < ARRAY_LENGTH(fatal_signals); i++) {
-        (void)sigaddset(ret, fatal_signals[i]);
-    }
-}
-
 bool crash_install(void *area) {
     crash.record = area;
     crash.record->magic = 0;
@@ -339,8 +315,13 @@ bool crash_install(void *area) {
     crash.process = getpid();
     crash.page_size = (size_t)sysconf(_SC_PAGESIZE);
     crash.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    note_program();
-    warm_up();
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    copy_path(crash.program, path);
+    /* What the unwinder and the loader do at their first use only is done now. */
+    (void)_Unwind_Backtrace(take_none, NULL);
+    (void)in_a_module((uintptr_t)&crash_install);
 
     struct sigaction action = {.sa_sigaction = on_fatal,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
@@ -390,33 +371,23 @@ static uintptr_t lowest_of_thread(void) {
     return (uintptr_t)lowest;
 }
 
-static size_t handler_stack_size(void) {
-    long frame = sysconf(_SC_MINSIGSTKSZ); /* what the kernel puts there on this CPU */
-    size_t size = CRASH_STACK_SIZE;
-    if (frame > 0) {
-        size += 2 * (size_t)frame; /* twice: the handler may crash itself */
-    }
-    return (size + crash.page_size - 1) & ~(crash.page_size - 1);
-}
-
-/* Guarded on both sides: a page below, CRASH_GUARD_SIZE above. */
-static bool give_stack(char *memory, size_t size) {
-    stack_t stack = {.ss_sp = memory + crash.page_size, .ss_size = size};
-    return mprotect(stack.ss_sp, size, PROT_READ | PROT_WRITE) == 0 &&
-           sigaltstack(&stack, &own.before) == 0;
-}
-
 bool crash_thread_begin(void) {
     if (own.stack != NULL) {
         return true;
     }
-    size_t stack_size = handler_stack_size();
+    long frame = sysconf(_SC_MINSIGSTKSZ); /* what the kernel puts there on this CPU */
+    /* Twice: the handler may crash itself. */
+    size_t stack_size = CRASH_STACK_SIZE + (frame > 0 ? 2 * (size_t)frame : 0);
+    stack_size = (stack_size + crash.page_size - 1) & ~(crash.page_size - 1);
+    /* Guarded on both sides: a page below, CRASH_GUARD_SIZE above. */
     size_t size = crash.page_size + stack_size + CRASH_GUARD_SIZE;
     char *stack = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED) {
         return false;
     }
-    if (!give_stack(stack, stack_size)) {
+    const stack_t handler = {.ss_sp = stack + crash.page_size, .ss_size = stack_size};
+    if (mprotect(handler.ss_sp, stack_size, PROT_READ | PROT_WRITE) < 0 ||
+        sigaltstack(&handler, &own.before) < 0) {
         int error_number = errno;
         (void)munmap(stack, size);
         errno = error_number;
@@ -427,7 +398,10 @@ bool crash_thread_begin(void) {
     own.lowest = lowest_of_thread();
     /* A fault whose signal is blocked kills without asking the handler. */
     sigset_t fatal;
-    fatal_set(&fatal);
+    (void)sigemptyset(&fatal);
+    for (size_t i = 0; i < ARRAY_LENGTH(fatal_signals); i++) {
+        (void)sigaddset(&fatal, fatal_signals[i]);
+    }
     (void)pthread_sigmask(SIG_UNBLOCK, &fatal, NULL);
     return true;
 }

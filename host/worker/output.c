@@ -97,11 +97,6 @@ static void log_stream(struct output *output, struct stream *stream, uint64_t no
     stream->length = 0;
 }
 
-static void end_line(struct output *output, struct stream *stream, uint64_t now_ns) {
-    log_stream(output, stream, now_ns);
-    stream->is_cut = false;
-}
-
 /* What has no line break and no zero in it. A line that is too long is told as far as it goes, for
  * it may never end; the rest of it is left out. */
 static void add_bytes(struct output *output, struct stream *stream, const char *bytes,
@@ -132,7 +127,8 @@ static void add(struct output *output, struct stream *stream, char *bytes, size_
         if (line_end == NULL) {
             return;
         }
-        end_line(output, stream, now_ns);
+        log_stream(output, stream, now_ns);
+        stream->is_cut = false;
         at = line_end + 1;
     }
 }
@@ -160,7 +156,7 @@ bool output_read(struct output *output, unsigned stream, uint64_t now_ns) {
     if (read_some(output, from, READ_TURN_MAX, now_ns)) {
         return true;
     }
-    end_line(output, from, now_ns);
+    log_stream(output, from, now_ns);
     return false;
 }
 
@@ -174,7 +170,7 @@ void output_end(struct output *output, uint64_t now_ns) {
         struct stream *stream = &output->streams[i];
         if (stream->fd >= 0) {
             (void)read_some(output, stream, READ_END_MAX, now_ns);
-            end_line(output, stream, now_ns);
+            log_stream(output, stream, now_ns);
         }
     }
     output_tell_dropped(output, now_ns);

@@ -100,19 +100,15 @@ int sandbox_landlock_version(void) {
     return version < SANDBOX_LANDLOCK_NEWEST ? (int)version : SANDBOX_LANDLOCK_NEWEST;
 }
 
-/* The rights over TCP that a policy wants handled: none where every port is granted. */
-static uint64_t tcp_handled(const struct sandbox_policy *policy) {
-    if (!policy->network) {
-        return TCP_BIND | TCP_CONNECT;
-    }
-    return policy->port_count > 0 ? TCP_CONNECT : 0;
-}
-
 static struct landlock_ruleset handled(int version, const struct sandbox_policy *policy) {
     struct landlock_ruleset ret = {.files = FILE_FIRST};
     ret.files |= version >= 2 ? FILE_REFER : 0;
     ret.files |= version >= 3 ? FILE_TRUNCATE : 0;
-    ret.tcp = version >= 4 ? tcp_handled(policy) : 0;
+    if (version >= 4) { /* none where every port is granted */
+        ret.tcp = !policy->network         ? TCP_BIND | TCP_CONNECT
+                  : policy->port_count > 0 ? TCP_CONNECT
+                                           : 0;
+    }
     ret.files |= version >= 5 ? FILE_IOCTL : 0;
     ret.scope = version >= 6 ? SCOPE_ABSTRACT | SCOPE_SIGNAL : 0;
     return ret;
@@ -134,10 +130,11 @@ static bool is_absent(int number) {
 
 static int refuse_path(const struct ruleset *rules, const char *path, int number) {
     if (number == ELOOP) {
-        return error_set(rules->err, TOOLRACK_E_IO,
-                         "%s leads through a symbolic link and may have been put in place of what "
-                         "was granted; grant the folder itself",
-                         path);
+        return error_set(
+                rules->err, TOOLRACK_E_IO,
+                "cannot grant %s to the plugin: the path leads through a symbolic link, which "
+                "somebody may have put there since; grant the folder that it leads to",
+                path);
     }
     return error_set(rules->err, TOOLRACK_E_IO, "cannot grant %s to the plugin: %s", path,
                      strerror(number));
@@ -159,28 +156,14 @@ static int grant_open(const struct ruleset *rules, const char *path, int fd, uin
     return 0;
 }
 
-/* Of the system's own paths many are links. */
-static int grant_system_paths(const struct ruleset *rules, const char *const *paths,
-                              uint64_t rights) {
-    int code = 0;
-    for (size_t i = 0; code == 0 && paths[i] != NULL; i++) {
-        CLEANUP(closep) int fd = open(paths[i], O_PATH | O_CLOEXEC);
-        if (fd >= 0) {
-            code = grant_open(rules, paths[i], fd, rights);
-        } else if (!is_absent(errno)) {
-            code = refuse_path(rules, paths[i], errno);
-        }
-    }
-    return code;
-}
-
-/* In granted ones a link may be the plugin's own work. */
+/* Of the system's own paths many are links; in granted ones a link may be the plugin's own work.
+ * `paths` ends at `count`, or before that at NULL. */
 static int grant_paths(const struct ruleset *rules, const char *const *paths, size_t count,
-                       uint64_t rights) {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+                       bool follows_links, uint64_t rights) {
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                           .resolve = follows_links ? 0 : RESOLVE_NO_SYMLINKS};
     int code = 0;
-    assert(count <= SANDBOX_PATHS_MAX);
-    for (size_t i = 0; code == 0 && i < count; i++) {
+    for (size_t i = 0; code == 0 && i < count && paths[i] != NULL; i++) {
         CLEANUP(closep) int fd = (int)syscall(SYS_openat2, AT_FDCWD, paths[i], &how, sizeof how);
         if (fd >= 0) {
             code = grant_open(rules, paths[i], fd, rights);
@@ -191,23 +174,16 @@ static int grant_paths(const struct ruleset *rules, const char *const *paths, si
     return code;
 }
 
-static int grant_ports(const struct ruleset *rules, const struct sandbox_policy *policy) {
-    assert(policy->port_count <= SANDBOX_PORTS_MAX);
-    if (!policy->network || rules->handles.tcp == 0) {
-        return 0;
-    }
-    for (size_t i = 0; i < policy->port_count; i++) {
-        struct landlock_port rule = {.rights = TCP_CONNECT, .port = policy->ports[i]};
-        if (syscall(SYS_landlock_add_rule, rules->fd, RULE_PORT, &rule, 0) < 0) {
-            return error_set(rules->err, TOOLRACK_E_IO, "cannot grant port %u to the plugin: %s",
-                             policy->ports[i], strerror(errno));
-        }
-    }
-    return 0;
+static int grant_system_paths(const struct ruleset *rules, const char *const *paths,
+                              uint64_t rights) {
+    return grant_paths(rules, paths, SIZE_MAX, true, rights);
 }
 
-static int grant_system(const struct ruleset *rules, const struct sandbox_policy *policy,
-                        const char *const *library_paths) {
+static int grant_all(const struct ruleset *rules, const struct sandbox_policy *policy,
+                     const char *const *library_paths) {
+    assert(policy->read_path_count <= SANDBOX_PATHS_MAX &&
+           policy->write_path_count <= SANDBOX_PATHS_MAX &&
+           policy->port_count <= SANDBOX_PORTS_MAX);
     int code = grant_system_paths(rules, library_paths, policy->spawn ? GRANT_EXECUTE : GRANT_READ);
     if (code == 0) {
         code = grant_system_paths(rules, devices_read, GRANT_READ);
@@ -221,20 +197,20 @@ static int grant_system(const struct ruleset *rules, const struct sandbox_policy
     if (code == 0 && policy->spawn) {
         code = grant_system_paths(rules, program_paths, GRANT_EXECUTE);
     }
-    return code;
-}
-
-static int grant_all(const struct ruleset *rules, const struct sandbox_policy *policy,
-                     const char *const *library_paths) {
-    int code = grant_system(rules, policy, library_paths);
     if (code == 0) {
-        code = grant_paths(rules, policy->read_paths, policy->read_path_count, GRANT_READ);
+        code = grant_paths(rules, policy->read_paths, policy->read_path_count, false, GRANT_READ);
     }
     if (code == 0) {
-        code = grant_paths(rules, policy->write_paths, policy->write_path_count, GRANT_WRITE);
+        code = grant_paths(rules, policy->write_paths, policy->write_path_count, false,
+                           GRANT_WRITE);
     }
-    if (code == 0) {
-        code = grant_ports(rules, policy);
+    bool has_ports = policy->network && rules->handles.tcp != 0;
+    for (size_t i = 0; code == 0 && has_ports && i < policy->port_count; i++) {
+        struct landlock_port rule = {.rights = TCP_CONNECT, .port = policy->ports[i]};
+        if (syscall(SYS_landlock_add_rule, rules->fd, RULE_PORT, &rule, 0) < 0) {
+            code = error_set(rules->err, TOOLRACK_E_IO, "cannot grant port %u to the plugin: %s",
+                             policy->ports[i], strerror(errno));
+        }
     }
     return code;
 }
@@ -245,12 +221,15 @@ int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
     CLEANUP(closep)
     int fd = (int)syscall(SYS_landlock_create_ruleset, &handles, sizeof handles, 0);
     if (fd < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot make rules of Landlock: %s", strerror(errno));
+        return error_set(err, TOOLRACK_E_IO,
+                         "cannot make Landlock rules: %s; the plugin is not run", strerror(errno));
     }
     struct ruleset rules = {.fd = fd, .handles = handles, .err = err};
     int code = grant_all(&rules, policy, library_paths);
     if (code == 0 && syscall(SYS_landlock_restrict_self, fd, 0) < 0) {
-        code = error_set(err, TOOLRACK_E_IO, "cannot put Landlock into force: %s", strerror(errno));
+        code = error_set(err, TOOLRACK_E_IO,
+                         "cannot put Landlock into force: %s; the plugin is not run",
+                         strerror(errno));
     }
     return code;
 }

@@ -186,17 +186,6 @@ static void write_file(const char *path, const char *text) {
     }
 }
 
-/* In a new user namespace everybody is nobody until it is said who is who. Rights to files do not
- * depend on it, only what getuid() says; so that this fails is no matter. */
-static void keep_ids(uid_t user, gid_t group) {
-    char text[40];
-    (void)snprintf(text, sizeof text, "%u %u 1", user, user);
-    write_file("/proc/self/uid_map", text);
-    write_file("/proc/self/setgroups", "deny");
-    (void)snprintf(text, sizeof text, "%u %u 1", group, group);
-    write_file("/proc/self/gid_map", text);
-}
-
 /* Many systems forbid it; then the layer is one that the kernel does not have. */
 static int isolate_network(struct application *application) {
     uid_t user = geteuid();
@@ -208,7 +197,14 @@ static int isolate_network(struct application *application) {
         if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
             return 0;
         }
-        keep_ids(user, group);
+        /* In a new user namespace everybody is nobody until it is said who is who. Rights to files
+         * do not depend on it, only what getuid() says; so that this fails is no matter. */
+        char text[40];
+        (void)snprintf(text, sizeof text, "%u %u 1", user, user);
+        write_file("/proc/self/uid_map", text);
+        write_file("/proc/self/setgroups", "deny");
+        (void)snprintf(text, sizeof text, "%u %u 1", group, group);
+        write_file("/proc/self/gid_map", text);
     }
     application->layers |= SANDBOX_NETWORK_NAMESPACE;
     return 0;
@@ -226,19 +222,14 @@ static int restrict_files(struct application *application) {
     return code;
 }
 
-/* What root could get back by exec goes too; without exec there is nothing to get back, and it
- * takes 40 calls. Who may not take it away is not root, or gains nothing for no-new-privs. */
-static void drop_bounding_set(void) {
-    for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;
-         capability++) {
-    }
-}
-
 static int drop_capabilities(struct application *application) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-    if (application->policy->spawn) {
-        drop_bounding_set();
+    /* What root could get back by exec goes too; without exec there is nothing to get back, and it
+     * takes 40 calls. Who may not take it away is not root, or gains nothing for no-new-privs. */
+    for (unsigned long capability = 0;
+         application->policy->spawn && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;
+         capability++) {
     }
     /* The ambient set is a part of the inheritable one and goes with it. */
     if (syscall(SYS_capset, &header, none) < 0) {
@@ -265,23 +256,6 @@ bool sandbox_has_seccomp(void) {
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-/* A copy of the host's filter in which the number of this process stands where it belongs, so that
- * signals go to no other; to be freed. One filter costs a third less than two. NULL: out of
- * memory. */
-static struct sock_filter *own_filter(const void *filter, size_t count) {
-    struct sock_filter *own = malloc(count * sizeof *own);
-    if (own == NULL) {
-        return NULL;
-    }
-    memcpy(own, filter, count * sizeof *own);
-    for (size_t i = 0; i < count; i++) {
-        if (own[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && own[i].k == SANDBOX_FILTER_SELF) {
-            own[i].k = (uint32_t)getpid();
-        }
-    }
-    return own;
-}
-
 static int filter_calls(struct application *application) {
     size_t count = application->filter_size / sizeof(struct sock_filter);
     if (application->filter_size == 0 || !sandbox_has_seccomp()) {
@@ -293,9 +267,17 @@ static int filter_calls(struct application *application) {
                          "not run",
                          BPF_MAXINSNS, count);
     }
-    CLEANUP(freep) struct sock_filter *own = own_filter(application->filter, count);
+    /* In a copy of the host's filter the number of this process stands where it belongs, so that
+     * signals go to no other. One filter costs a third less than two. */
+    CLEANUP(freep) struct sock_filter *own = malloc(count * sizeof *own);
     if (own == NULL) {
         return error_oom(application->err);
+    }
+    memcpy(own, application->filter, count * sizeof *own);
+    for (size_t i = 0; i < count; i++) {
+        if (own[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && own[i].k == SANDBOX_FILTER_SELF) {
+            own[i].k = (uint32_t)getpid();
+        }
     }
     struct sock_fprog program = {.len = (unsigned short)count, .filter = own};
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0) {

@@ -160,38 +160,30 @@ void process_end_group(struct process *process) {
 
 /* -------------------------------------------------------------------- spawn */
 
-static int set_attributes(posix_spawnattr_t *attributes) {
-    sigset_t none;
-    sigset_t all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    (void)posix_spawnattr_setsigmask(attributes, &none);
-    (void)posix_spawnattr_setsigdefault(attributes, &all);
-    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                        POSIX_SPAWN_SETSIGDEF);
-}
-
-static int set_actions(posix_spawn_file_actions_t *actions, const struct ends *ends) {
-    int failed = 0;
-    for (int i = 0; i < CHILD_END_COUNT && failed == 0; i++) {
-        failed = posix_spawn_file_actions_adddup2(actions, ends->fds[i], i);
-    }
-    return failed != 0 ? failed
-                       : posix_spawn_file_actions_addclosefrom_np(actions, CHILD_END_COUNT);
-}
-
 static int spawn(const char *program, char *const *environment, const struct ends *ends,
                  pid_t *ret) {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
+    sigset_t none;
+    sigset_t all;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
     int failed = posix_spawnattr_init(&attributes);
     if (failed != 0) {
         return failed;
     }
     failed = posix_spawn_file_actions_init(&actions);
     if (failed == 0) {
-        failed = set_attributes(&attributes);
-        failed = failed != 0 ? failed : set_actions(&actions, ends);
+        (void)posix_spawnattr_setsigmask(&attributes, &none);
+        (void)posix_spawnattr_setsigdefault(&attributes, &all);
+        failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+                                                               POSIX_SPAWN_SETSIGDEF);
+        for (int i = 0; i < CHILD_END_COUNT && failed == 0; i++) {
+            failed = posix_spawn_file_actions_adddup2(&actions, ends->fds[i], i);
+        }
+        if (failed == 0) {
+            failed = posix_spawn_file_actions_addclosefrom_np(&actions, CHILD_END_COUNT);
+        }
         char name[] = "toolrack-worker";
         char *const arguments[] = {name, NULL};
         if (failed == 0) {
@@ -203,38 +195,32 @@ static int spawn(const char *program, char *const *environment, const struct end
     return failed;
 }
 
-/* Without a pidfd nobody would learn of its end. The number is its own until it is reaped, which
- * only an app that waits for children it did not start could have done by now. Its session is its
- * own since before posix_spawn() returned, and it does nothing yet. */
-static int hold(struct process *process, bool may_start_others, struct toolrack_error *err) {
-    process->pidfd = pidfd_open(process->pid, 0);
-    if (process->pidfd >= 0 && (!may_start_others || put_on_leash(process))) {
-        return 0;
-    }
-    int code = error_set(err, TOOLRACK_E_IO, "a worker that was started cannot be watched: %s",
-                         strerror(errno));
-    (void)kill(process->pid, SIGKILL);
-    (void)waitpid(process->pid, NULL, 0);
-    return code;
-}
-
 int process_spawn(const char *program, char *const *environment, bool may_start_others,
                   struct process *ret, struct toolrack_error *err) {
     CLEANUP(process_finish) struct process process = PROCESS_NONE;
     CLEANUP(ends_finish) struct ends ends = {.fds = {-1, -1, -1, -1}};
     if (!make_ends(&process, &ends)) {
-        return error_set(err, TOOLRACK_E_IO, "no descriptors for a worker: %s%s", strerror(errno),
+        return error_set(err, TOOLRACK_E_IO, "cannot make the descriptors of a worker: %s%s",
+                         strerror(errno),
                          errno == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
     }
     int failed = spawn(program, environment, &ends, &process.pid);
     if (failed != 0) {
-        return error_set(err, TOOLRACK_E_IO, "the worker program %s cannot be started: %s", program,
+        return error_set(err, TOOLRACK_E_IO, "cannot start the worker program %s: %s", program,
                          strerror(failed));
     }
-    int code = hold(&process, may_start_others, err);
-    if (code == 0) {
-        *ret = process;
-        process = PROCESS_NONE;
+    /* Without a pidfd nobody would learn of its end. The number is its own until it is reaped,
+     * which only an app that waits for children it did not start could have done by now. Its
+     * session is its own since before posix_spawn() returned, and it does nothing yet. */
+    process.pidfd = pidfd_open(process.pid, 0);
+    if (process.pidfd < 0 || (may_start_others && !put_on_leash(&process))) {
+        int code = error_set(err, TOOLRACK_E_IO, "cannot watch a worker that was started: %s",
+                             strerror(errno));
+        (void)kill(process.pid, SIGKILL);
+        (void)waitpid(process.pid, NULL, 0);
+        return code;
     }
-    return code;
+    *ret = process;
+    process = PROCESS_NONE;
+    return 0;
 }

@@ -823,7 +823,7 @@ static void no_worker_program(void **state) {
                      0);
     struct outcome outcome = call(crew, DEADLINE_MS, "{}");
     expect_error(&outcome, TOOLRACK_E_IO,
-                 "the worker program /nowhere/worker cannot be started: No such file");
+                 "cannot start the worker program /nowhere/worker: No such file");
     supervisor_destroy(other); /* before its crew */
     outcome = call(crew, DEADLINE_MS, "{}");
     expect_error(&outcome, TOOLRACK_E_CANCELLED, "the host is being closed");
