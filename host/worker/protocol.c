@@ -73,21 +73,26 @@ static void put(struct codec *codec, const void *bytes, size_t size) {
     codec->size += size;
 }
 
-static void code_raw(struct codec *codec, void *bytes, size_t size) {
+/* Inline, as each field of a call passes here three times. */
+static inline void code_raw(struct codec *codec, void *bytes, size_t size) {
     if (!codec->is_reading) {
-        put(codec, bytes, size);
-        return;
-    }
-    const char *at = take(codec, size);
-    if (at != NULL) {
-        memcpy(bytes, at, size);
+        if (codec->out != NULL) {
+            memcpy(codec->out + codec->size, bytes, size);
+        }
+        codec->size += size;
+    } else if (!codec->is_bad && size <= codec->size) {
+        memcpy(bytes, codec->in, size);
+        codec->in += size;
+        codec->size -= size;
+    } else {
+        codec->is_bad = true;
     }
 }
 
 /* An integer of a stated size. */
 #define CODE_NUMBER(codec, number) code_raw((codec), &(number), sizeof(number))
 
-static void code_bool(struct codec *codec, bool *is) {
+static inline void code_bool(struct codec *codec, bool *is) {
     uint32_t number = *is;
     CODE_NUMBER(codec, number);
     if (codec->is_reading) {
@@ -122,49 +127,62 @@ enum {
     STRING_WHOLE = 1 << 2, /* it ends at its first zero; others state their length */
 };
 
-/* What a program reads: all of it, or the frame is not sent. `length` is only used without
- * STRING_WHOLE. */
-static void code_string(struct codec *codec, const char **string, size_t *length, size_t length_max,
-                        unsigned kind) {
-    if (!codec->is_reading) {
-        size_t size = (kind & STRING_WHOLE) == 0 ? *length : *string != NULL ? strlen(*string) : 0;
-        uint32_t stated = *string != NULL ? (uint32_t)size : LENGTH_NONE;
-        if (*string != NULL && size > length_max) {
-            codec->is_bad = true;
-            return;
-        }
-        CODE_NUMBER(codec, stated);
-        if (*string != NULL) {
-            put(codec, *string, size);
-            put(codec, "", 1);
-        }
+static void put_string(struct codec *codec, const char *string, size_t length, size_t length_max) {
+    uint32_t stated = (uint32_t)length;
+    if (length > length_max) {
+        codec->is_bad = true;
         return;
     }
-    uint32_t stated = LENGTH_NONE;
-    CODE_NUMBER(codec, stated);
-    if (codec->is_bad || stated == LENGTH_NONE) {
-        codec->is_bad = codec->is_bad || (kind & STRING_NEEDED) != 0;
-        return;
+    if (codec->out != NULL) {
+        char *to = codec->out + codec->size;
+        memcpy(to, &stated, sizeof stated);
+        memcpy(to + sizeof stated, string, length);
+        to[sizeof stated + length] = '\0';
     }
+    codec->size += sizeof stated + length + 1;
+}
+
+/* NULL: there is none, or no right one. */
+static const char *get_string(struct codec *codec, uint32_t stated, size_t length_max,
+                              unsigned kind) {
     const char *at = stated <= length_max ? take(codec, (size_t)stated + 1) : NULL;
     if (at == NULL || at[stated] != '\0' ||
         ((kind & STRING_UTF8) != 0 && !utf8_valid(at, stated)) ||
         ((kind & STRING_WHOLE) != 0 && memchr(at, '\0', stated) != NULL)) {
         codec->is_bad = true;
+        return NULL;
+    }
+    return at;
+}
+
+/* What a program reads: all of it, or the frame is not sent. `length` is only used without
+ * STRING_WHOLE. */
+static inline void code_string(struct codec *codec, const char **string, size_t *length,
+                               size_t length_max, unsigned kind) {
+    uint32_t stated = LENGTH_NONE;
+    if (!codec->is_reading && *string != NULL) {
+        put_string(codec, *string, (kind & STRING_WHOLE) != 0 ? strlen(*string) : *length,
+                   length_max);
         return;
     }
-    *string = at;
-    if ((kind & STRING_WHOLE) == 0) {
-        *length = stated;
+    CODE_NUMBER(codec, stated);
+    if (stated != LENGTH_NONE) {
+        *string = get_string(codec, stated, length_max, kind);
+        if ((kind & STRING_WHOLE) == 0) {
+            *length = *string != NULL ? stated : 0;
+        }
+    } else if (codec->is_reading && (kind & STRING_NEEDED) != 0) {
+        codec->is_bad = true;
     }
 }
 
 /* A path, or what a caller ties to its call: any bytes. */
-static void code_path(struct codec *codec, const char **path, unsigned kind) {
+static inline void code_path(struct codec *codec, const char **path, unsigned kind) {
     code_string(codec, path, NULL, PROTOCOL_TEXT_MAX, kind | STRING_WHOLE);
 }
 
-static void code_text(struct codec *codec, const char **text, size_t length_max, unsigned kind) {
+static inline void code_text(struct codec *codec, const char **text, size_t length_max,
+                             unsigned kind) {
     code_string(codec, text, NULL, length_max, kind | STRING_WHOLE | STRING_UTF8);
 }
 

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "by-hand.h"
 #include "isolated/rows.h"
 #include "toolrack/toolrack.h"
