@@ -7,11 +7,12 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json-equal.h"
 #include "base/utf8.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* Hops from reference to reference, before it is taken for a circle. */
+/* Most references from one to the next, before they are taken for an endless loop. */
 #define REFERENCES_MAX 8
 
 struct comparison {
@@ -20,15 +21,13 @@ struct comparison {
     yyjson_val *newer;
     bool of_results;
     unsigned depth;
-    size_t steps;
+    struct budget budget;
     char field[COMPATIBILITY_FIELD_MAX]; /* where it is */
 };
 
-/* ----------------------------------------------------------------- telling */
+/* ------------------------------------------------------------------ noting */
 
-static void note(struct comparison *comparison, const char *rule, const char *format, ...)
-        TOOLRACK_PRINTF(3, 4);
-
+TOOLRACK_PRINTF(3, 4)
 static void note(struct comparison *comparison, const char *rule, const char *format, ...) {
     struct compatibility *found = comparison->found;
     found->found++;
@@ -49,12 +48,12 @@ static void note(struct comparison *comparison, const char *rule, const char *fo
     utf8_make_line(difference->field);
 }
 
-/* What a person calls it. */
+/* What a person calls a member of a schema. */
 static const char *word(const struct comparison *comparison) {
     return comparison->of_results ? "member" : comparison->depth > 1 ? "field" : "parameter";
 }
 
-/* Step into a member; what is too long to be told is cut at a character. */
+/* Step into a member; a place that is too long is cut at a character. */
 static size_t enter(struct comparison *comparison, const char *name) {
     size_t length = strlen(comparison->field);
     size_t room = sizeof comparison->field - length;
@@ -70,14 +69,10 @@ static void leave(struct comparison *comparison, size_t length) {
     comparison->depth--;
 }
 
-static bool take_step(struct comparison *comparison) {
-    return ++comparison->steps <= COMPATIBILITY_STEPS_MAX;
-}
-
 /* -------------------------------------------------------------- references */
 
-/* What a schema says, with references inside its document followed; itself where they leave it,
- * NULL where they never end. */
+/* A schema with the references inside its document followed; the schema itself where one leaves the
+ * document, NULL where they never end. */
 static yyjson_val *resolve(yyjson_val *root, yyjson_val *schema) {
     for (int i = 0; i < REFERENCES_MAX; i++) {
         const char *reference = yyjson_get_str(yyjson_obj_get(schema, "$ref"));
@@ -116,26 +111,23 @@ static unsigned type_named(const char *name) {
             return type == TYPE_NUMBER ? TYPE_NUMBER | TYPE_INTEGER : type;
         }
     }
-    return TYPE_ANY; /* a word that is none says nothing */
-}
-
-static unsigned types_listed(yyjson_val *list) {
-    unsigned types = 0;
-    size_t at;
-    size_t count;
-    yyjson_val *name;
-    yyjson_arr_foreach (list, at, count, name) {
-        types |= type_named(yyjson_get_str(name));
-    }
-    return types;
+    return TYPE_ANY; /* a word that names no type restricts nothing */
 }
 
 /* The types that values may have. */
 static unsigned types_of(yyjson_val *schema) {
     yyjson_val *type = yyjson_obj_get(schema, "type");
-    return yyjson_is_str(type)   ? type_named(yyjson_get_str(type))
-           : yyjson_is_arr(type) ? types_listed(type)
-                                 : TYPE_ANY;
+    if (!yyjson_is_arr(type)) {
+        return type_named(yyjson_get_str(type));
+    }
+    unsigned types = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *name;
+    yyjson_arr_foreach (type, at, count, name) {
+        types |= type_named(yyjson_get_str(name));
+    }
+    return types;
 }
 
 static void describe_types(unsigned types, char *text, size_t room) {
@@ -146,8 +138,8 @@ static void describe_types(unsigned types, char *text, size_t room) {
         return;
     }
     for (unsigned i = 0; i < ARRAY_LENGTH(type_names) && length < room; i++) {
-        bool told = (types & 1u << i) != 0 && !(1u << i == TYPE_INTEGER && types & TYPE_NUMBER);
-        if (told) {
+        bool named = (types & 1u << i) != 0 && !(1u << i == TYPE_INTEGER && types & TYPE_NUMBER);
+        if (named) {
             length += (size_t)snprintf(text + length, room - length, "%s%s",
                                        length > 0 ? " or " : "", type_names[i]);
         }
@@ -167,38 +159,39 @@ static void compare_types(struct comparison *comparison, yyjson_val *older, yyjs
         describe_types(before, was, sizeof was);
         describe_types(after, is, sizeof is);
         note(comparison, comparison->of_results ? "result-type-changed" : "type-narrowed",
-             "its type was %s and is %s", was, is);
+             "its type was %s and is now %s", was, is);
     }
 }
 
 /* ------------------------------------------------------- choices and bounds */
 
-static bool has_choice(struct comparison *comparison, yyjson_val *schema, yyjson_val *value) {
-    yyjson_val *constant = yyjson_obj_get(schema, "const");
-    if (constant != NULL) {
-        return !take_step(comparison) || yyjson_equals(constant, value);
-    }
-    size_t at;
-    size_t count;
-    yyjson_val *choice;
-    yyjson_arr_foreach (yyjson_obj_get(schema, "enum"), at, count, choice) {
-        /* Out of steps it is taken for one: no difference is told that is none. */
-        if (!take_step(comparison) || yyjson_equals(choice, value)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool has_choices(yyjson_val *schema) {
     return yyjson_obj_get(schema, "const") != NULL || yyjson_is_arr(yyjson_obj_get(schema, "enum"));
 }
 
+/* Where the work or the depth is not enough, the values are taken for equal: no difference is noted
+ * that may not be one. */
+static bool same(struct comparison *comparison, yyjson_val *a, yyjson_val *b) {
+    bool equal = json_equal(a, b, &comparison->budget) || budget_ended(&comparison->budget);
+    comparison->budget.too_deep = false;
+    return equal;
+}
+
+/* Note a value that `schema` does not list. */
 static void note_lost(struct comparison *comparison, yyjson_val *schema, yyjson_val *value) {
-    if (!has_choice(comparison, schema, value)) {
+    yyjson_val *constant = yyjson_obj_get(schema, "const");
+    bool listed = constant != NULL && same(comparison, constant, value);
+    size_t at;
+    size_t count;
+    yyjson_val *choice;
+    yyjson_arr_foreach (constant == NULL ? yyjson_obj_get(schema, "enum") : NULL, at, count,
+                        choice) {
+        listed = listed || same(comparison, choice, value);
+    }
+    if (!listed) {
         CLEANUP(freep) char *text = yyjson_val_write(value, 0, NULL);
-        note(comparison, "choices-narrowed", "it takes %s no more",
-             text != NULL ? text : "a value");
+        note(comparison, "choices-narrowed", "the value %s is no longer accepted",
+             text != NULL ? text : "");
     }
 }
 
@@ -207,7 +200,8 @@ static void compare_choices(struct comparison *comparison, yyjson_val *older, yy
         return;
     }
     if (!has_choices(older)) {
-        note(comparison, "choices-narrowed", "it took any value of its type and takes a few only");
+        note(comparison, "choices-narrowed",
+             "any value of its type was accepted, and now only listed ones are");
         return;
     }
     yyjson_val *constant = yyjson_obj_get(older, "const");
@@ -223,53 +217,41 @@ static void compare_choices(struct comparison *comparison, yyjson_val *older, yy
     }
 }
 
-/* Bounds, and whether more is closer. */
-static const struct {
-    const char *keyword;
-    bool rises;
-} bounds[] = {{"minimum", true},       {"exclusiveMinimum", true},  {"minLength", true},
-              {"minItems", true},      {"minProperties", true},     {"maximum", false},
-              {"maxLength", false},    {"exclusiveMaximum", false}, {"maxItems", false},
-              {"maxProperties", false}};
-
-/* What a bound is that is not stated. */
-static bool is_no_bound(const char *keyword, yyjson_val *value) {
-    return strncmp(keyword, "min", 3) == 0 && strcmp(keyword, "minimum") != 0 &&
-           yyjson_get_num(value) <= 0;
-}
-
-static void compare_bound(struct comparison *comparison, const char *keyword, bool rises,
-                          yyjson_val *older, yyjson_val *newer) {
-    yyjson_val *was = yyjson_obj_get(older, keyword);
-    yyjson_val *is = yyjson_obj_get(newer, keyword);
-    if (!yyjson_is_num(is) || is_no_bound(keyword, is) || (was != NULL && yyjson_equals(was, is))) {
-        return;
-    }
-    if (!yyjson_is_num(was)) {
-        note(comparison, "bound-narrowed", "its %s is %g now", keyword, yyjson_get_num(is));
-        return;
-    }
-    double by = yyjson_get_num(is) - yyjson_get_num(was);
-    if (rises ? by > 0 : by < 0) {
-        note(comparison, "bound-narrowed", "its %s was %g and is %g", keyword, yyjson_get_num(was),
-             yyjson_get_num(is));
-    }
-}
-
 /* Keywords that allow less than nothing said, and of which two cannot be compared. */
 static void compare_rule(struct comparison *comparison, const char *keyword, yyjson_val *older,
                          yyjson_val *newer) {
     yyjson_val *is = yyjson_obj_get(newer, keyword);
     yyjson_val *was = yyjson_obj_get(older, keyword);
-    if (is != NULL && !yyjson_is_false(is) && (was == NULL || !yyjson_equals(was, is))) {
-        note(comparison, "bound-narrowed", "its %s is %s", keyword,
-             was == NULL ? "new" : "another one");
+    if (is != NULL && !yyjson_is_false(is) && (was == NULL || !same(comparison, was, is))) {
+        note(comparison, "bound-narrowed", "its %s was %s", keyword,
+             was == NULL ? "added" : "changed");
     }
 }
 
 static void compare_bounds(struct comparison *comparison, yyjson_val *older, yyjson_val *newer) {
+    static const struct {
+        const char *keyword;
+        bool rises;    /* a larger one allows less */
+        bool is_count; /* 0 restricts nothing */
+    } bounds[] = {{"minimum", true, false},      {"exclusiveMinimum", true, false},
+                  {"minLength", true, true},     {"minItems", true, true},
+                  {"minProperties", true, true}, {"maximum", false, false},
+                  {"maxLength", false, false},   {"exclusiveMaximum", false, false},
+                  {"maxItems", false, false},    {"maxProperties", false, false}};
     for (size_t i = 0; i < ARRAY_LENGTH(bounds); i++) {
-        compare_bound(comparison, bounds[i].keyword, bounds[i].rises, older, newer);
+        const char *keyword = bounds[i].keyword;
+        yyjson_val *was = yyjson_obj_get(older, keyword);
+        yyjson_val *is = yyjson_obj_get(newer, keyword);
+        double by = yyjson_get_num(is) - yyjson_get_num(was);
+        if (!yyjson_is_num(is) || (bounds[i].is_count && yyjson_get_num(is) <= 0)) {
+            continue;
+        }
+        if (!yyjson_is_num(was)) {
+            note(comparison, "bound-narrowed", "its %s is now %g", keyword, yyjson_get_num(is));
+        } else if (bounds[i].rises ? by > 0 : by < 0) {
+            note(comparison, "bound-narrowed", "its %s was %g and is now %g", keyword,
+                 yyjson_get_num(was), yyjson_get_num(is));
+        }
     }
     compare_rule(comparison, "pattern", older, newer);
     compare_rule(comparison, "multipleOf", older, newer);
@@ -285,7 +267,7 @@ static bool requires(struct comparison *comparison, yyjson_val *schema, const ch
     size_t count;
     yyjson_val *required;
     yyjson_arr_foreach (yyjson_obj_get(schema, "required"), at, count, required) {
-        if (!take_step(comparison) || yyjson_equals_str(required, name)) {
+        if (!budget_spend(&comparison->budget, 1) || yyjson_equals_str(required, name)) {
             return true;
         }
     }
@@ -311,11 +293,11 @@ static void compare_required(struct comparison *comparison, yyjson_val *older, y
         bool is_gone = member_of(newer, name) == NULL && member_of(older, name) != NULL;
         size_t length = enter(comparison, name);
         if (comparison->of_results && !is_gone) {
-            note(comparison, "result-member-optional", "%s '%s' may be missing now",
+            note(comparison, "result-member-optional", "%s '%s' may now be missing",
                  word(comparison), name);
         } else if (!comparison->of_results) {
             note(comparison, "required-added", "%s '%s' %s", word(comparison), name,
-                 member_of(older, name) == NULL ? "is new and required" : "is required now");
+                 member_of(older, name) == NULL ? "is new and required" : "is now required");
         }
         leave(comparison, length);
     }
@@ -330,14 +312,14 @@ static void compare_members(struct comparison *comparison, yyjson_val *older, yy
         const char *name = yyjson_get_str(key);
         yyjson_val *after = member_of(newer, name);
         /* To look one up is as many steps as there are. */
-        comparison->steps += yyjson_obj_size(yyjson_obj_get(newer, "properties"));
-        if (!take_step(comparison)) {
+        if (!budget_spend(&comparison->budget,
+                          1 + yyjson_obj_size(yyjson_obj_get(newer, "properties")))) {
             return;
         }
         size_t length = enter(comparison, name);
         if (after == NULL) {
             note(comparison, comparison->of_results ? "result-member-removed" : "parameter-removed",
-                 "%s '%s' is gone", word(comparison), name);
+                 "%s '%s' was removed", word(comparison), name);
         } else {
             compare(comparison, before, after);
         }
@@ -345,27 +327,8 @@ static void compare_members(struct comparison *comparison, yyjson_val *older, yy
     }
 }
 
-static void compare_objects(struct comparison *comparison, yyjson_val *older, yyjson_val *newer) {
-    compare_required(comparison, older, newer);
-    compare_members(comparison, older, newer);
-    if (!comparison->of_results && yyjson_is_false(yyjson_obj_get(newer, "additionalProperties")) &&
-        !yyjson_is_false(yyjson_obj_get(older, "additionalProperties"))) {
-        note(comparison, "closed", "it takes no members any more that it does not list");
-    }
-}
-
-static void compare_items(struct comparison *comparison, yyjson_val *older, yyjson_val *newer) {
-    yyjson_val *before = yyjson_obj_get(older, "items");
-    yyjson_val *after = yyjson_obj_get(newer, "items");
-    if (yyjson_is_obj(before) && yyjson_is_obj(after)) {
-        size_t length = enter(comparison, "*");
-        compare(comparison, before, after);
-        leave(comparison, length);
-    }
-}
-
 static void compare(struct comparison *comparison, yyjson_val *older, yyjson_val *newer) {
-    if (comparison->depth > COMPATIBILITY_DEPTH_MAX || !take_step(comparison)) {
+    if (comparison->depth > COMPATIBILITY_DEPTH_MAX || !budget_spend(&comparison->budget, 1)) {
         return;
     }
     older = resolve(comparison->older, older);
@@ -378,13 +341,25 @@ static void compare(struct comparison *comparison, yyjson_val *older, yyjson_val
         compare_choices(comparison, older, newer);
         compare_bounds(comparison, older, newer);
     }
-    /* Of a type that is gone nothing else is worth a word. */
+    /* What else changed matters only for values of a type that both accept. */
     unsigned shared = types_of(older) & types_of(newer);
     if ((shared & TYPE_OBJECT) != 0) {
-        compare_objects(comparison, older, newer);
+        compare_required(comparison, older, newer);
+        compare_members(comparison, older, newer);
+        if (!comparison->of_results &&
+            yyjson_is_false(yyjson_obj_get(newer, "additionalProperties")) &&
+            !yyjson_is_false(yyjson_obj_get(older, "additionalProperties"))) {
+            note(comparison, "closed", "properties that it does not list are no longer accepted");
+        }
     }
     if ((shared & TYPE_ARRAY) != 0) {
-        compare_items(comparison, older, newer);
+        yyjson_val *before = yyjson_obj_get(older, "items");
+        yyjson_val *after = yyjson_obj_get(newer, "items");
+        if (yyjson_is_obj(before) && yyjson_is_obj(after)) {
+            size_t length = enter(comparison, "*");
+            compare(comparison, before, after);
+            leave(comparison, length);
+        }
     }
 }
 
@@ -398,6 +373,7 @@ static void compare_texts(const char *older, const char *newer, bool of_results,
     struct comparison comparison = {.found = add,
                                     .older = yyjson_doc_get_root(before),
                                     .newer = yyjson_doc_get_root(after),
+                                    .budget = {.steps = COMPATIBILITY_STEPS_MAX},
                                     .of_results = of_results};
     compare(&comparison, comparison.older, comparison.newer);
 }
@@ -411,6 +387,6 @@ void compatibility_of_results(const char *older, const char *newer, struct compa
         compare_texts(older, newer, true, add);
     } else if (older != NULL) {
         struct comparison comparison = {.found = add, .of_results = true};
-        note(&comparison, "result-schema-removed", "it says nothing about its result any more");
+        note(&comparison, "result-schema-removed", "the schema of its result was removed");
     }
 }

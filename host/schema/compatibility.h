@@ -1,8 +1,8 @@
 /* compatibility.h - what a newer version of a tool asks of its callers that an older one did not.
  *
  * Two schemas are compared place by place: members and their types, choices and bounds, through
- * objects, arrays and references inside the document. What combinators (anyOf, if ...) say is not
- * followed: a difference that is found is one, but not every difference is found. Pure. */
+ * objects, arrays and references inside the document. Combinators (anyOf, if ...) are not followed:
+ * each difference that is found is real, but not every difference is found. Pure. */
 #pragma once
 
 #include <stdbool.h>

@@ -20,7 +20,7 @@
 #define INCOMPATIBLE                                                                           \
     "toolrack: warning: weather.1.2.0: Tool 'weather' 1.2.0 is not compatible with 1.0.0, as " \
     "its version says it is: /days: parameter 'days' is new and required; /unit: parameter "   \
-    "'unit' is gone\n"
+    "'unit' was removed\n"
 
 static void a_version_is_called_by_name_number_or_range(void **state) {
     (void)state;
@@ -125,7 +125,7 @@ static void a_broken_promise_is_told(void **state) {
     EXPECT(WEATHER("why", "weather@1.2.0"), 0,
            "*\nit is not compatible with 1.0.0, as its version says\n"
            "    /days: parameter 'days' is new and required\n"
-           "    /unit: parameter 'unit' is gone\n",
+           "    /unit: parameter 'unit' was removed\n",
            NULL);
     EXPECT_JSON(WEATHER("why", "weather@1.2.0", "--json"), 0, "/compatibility/older", "\"1.0.0\"",
                 "/compatibility/differences/0/rule", "\"required-added\"");

@@ -49,12 +49,12 @@ static void parameters_that_come_and_go(void **state) {
             of_arguments(older, OBJECT("\"a\":{},\"b\":{},\"c\":{}", REQUIRED("\"a\",\"c\""))),
             "required-added /c parameter 'c' is new and required");
     assert_string_equal(of_arguments(older, OBJECT("\"a\":{},\"b\":{}", REQUIRED("\"b\",\"a\""))),
-                        "required-added /b parameter 'b' is required now");
+                        "required-added /b parameter 'b' is now required");
     assert_string_equal(of_arguments(older, OBJECT("\"a\":{}", REQUIRED("\"a\""))),
-                        "parameter-removed /b parameter 'b' is gone");
+                        "parameter-removed /b parameter 'b' was removed");
     assert_string_equal(
             of_arguments(older, OBJECT("\"a\":{},\"b\":{}", ",\"additionalProperties\":false")),
-            "closed  it takes no members any more that it does not list");
+            "closed  properties that it does not list are no longer accepted");
 }
 
 static void types_that_narrow(void **state) {
@@ -64,15 +64,15 @@ static void types_that_narrow(void **state) {
     assert_string_equal(of_arguments(TYPE("\"string\""), TYPE("[\"string\",\"null\"]")), "");
     assert_string_equal(of_arguments(TYPE("\"string\""), OBJECT("\"a\":{}", "")), "");
     assert_string_equal(of_arguments(TYPE("\"number\""), TYPE("\"integer\"")),
-                        "type-narrowed /a its type was number and is integer");
+                        "type-narrowed /a its type was number and is now integer");
     assert_string_equal(of_arguments(TYPE("[\"string\",\"null\"]"), TYPE("\"string\"")),
-                        "type-narrowed /a its type was null or string and is string");
+                        "type-narrowed /a its type was null or string and is now string");
     assert_string_equal(of_arguments(OBJECT("\"a\":{}", ""), TYPE("\"boolean\"")),
-                        "type-narrowed /a its type was anything and is boolean");
+                        "type-narrowed /a its type was anything and is now boolean");
     /* What came may be less than what could come. */
     assert_string_equal(of_results(TYPE("\"number\""), TYPE("\"integer\"")), "");
     assert_string_equal(of_results(TYPE("\"integer\""), TYPE("\"number\"")),
-                        "result-type-changed /a its type was integer and is number");
+                        "result-type-changed /a its type was integer and is now number");
 }
 
 static void choices_that_are_fewer(void **state) {
@@ -81,13 +81,14 @@ static void choices_that_are_fewer(void **state) {
     assert_string_equal(of_arguments(CHOICES("1,2"), CHOICES("2,3,1")), "");
     assert_string_equal(of_arguments(CHOICES("1,2"), OBJECT("\"a\":{}", "")), "");
     assert_string_equal(of_arguments(CHOICES("\"x\",{\"y\":1}"), CHOICES("\"x\"")),
-                        "choices-narrowed /a it takes {\"y\":1} no more");
+                        "choices-narrowed /a the value {\"y\":1} is no longer accepted");
     assert_string_equal(of_arguments(CHOICES("1,2"), OBJECT("\"a\":{\"const\":2}", "")),
-                        "choices-narrowed /a it takes 1 no more");
+                        "choices-narrowed /a the value 1 is no longer accepted");
     assert_string_equal(of_arguments(OBJECT("\"a\":{\"const\":2}", ""), CHOICES("3")),
-                        "choices-narrowed /a it takes 2 no more");
-    assert_string_equal(of_arguments(OBJECT("\"a\":{}", ""), CHOICES("3")),
-                        "choices-narrowed /a it took any value of its type and takes a few only");
+                        "choices-narrowed /a the value 2 is no longer accepted");
+    assert_string_equal(
+            of_arguments(OBJECT("\"a\":{}", ""), CHOICES("3")),
+            "choices-narrowed /a any value of its type was accepted, and now only listed ones are");
 }
 
 static void bounds_that_close_in(void **state) {
@@ -97,15 +98,15 @@ static void bounds_that_close_in(void **state) {
     assert_string_equal(of_arguments(BOUND(""), BOUND("\"minLength\":0")), "");
     assert_string_equal(of_arguments(BOUND("\"maximum\":1"), BOUND("\"maximum\":2")), "");
     assert_string_equal(of_arguments(BOUND("\"minimum\":1"), BOUND("\"minimum\":2")),
-                        "bound-narrowed /a its minimum was 1 and is 2");
+                        "bound-narrowed /a its minimum was 1 and is now 2");
     assert_string_equal(of_arguments(BOUND(""), BOUND("\"minimum\":0")),
-                        "bound-narrowed /a its minimum is 0 now");
+                        "bound-narrowed /a its minimum is now 0");
     assert_string_equal(of_arguments(BOUND("\"maxItems\":3"), BOUND("\"maxItems\":2")),
-                        "bound-narrowed /a its maxItems was 3 and is 2");
+                        "bound-narrowed /a its maxItems was 3 and is now 2");
     assert_string_equal(of_arguments(BOUND("\"pattern\":\"a\""), BOUND("\"pattern\":\"b\"")),
-                        "bound-narrowed /a its pattern is another one");
+                        "bound-narrowed /a its pattern was changed");
     assert_string_equal(of_arguments(BOUND(""), BOUND("\"uniqueItems\":true")),
-                        "bound-narrowed /a its uniqueItems is new");
+                        "bound-narrowed /a its uniqueItems was added");
     assert_string_equal(of_arguments(BOUND("\"uniqueItems\":true"), BOUND("\"uniqueItems\":false")),
                         "");
 }
@@ -116,15 +117,15 @@ static void what_lies_deeper(void **state) {
             of_arguments(OBJECT("\"list\":{\"items\":{\"properties\":{\"x\":{},\"y\":{}}}}", ""),
                          OBJECT("\"list\":{\"items\":{\"properties\":{\"x\":{\"type\":\"null\"}}}}",
                                 "")),
-            "type-narrowed /list/*/x its type was anything and is null; "
-            "parameter-removed /list/*/y field 'y' is gone");
+            "type-narrowed /list/*/x its type was anything and is now null; "
+            "parameter-removed /list/*/y field 'y' was removed");
     /* References are followed, in circles too. */
     const char *tree = "{\"$ref\":\"#/$defs/t\",\"$defs\":{\"t\":{\"properties\":{"
                        "\"next\":{\"$ref\":\"#/$defs/t\"}}}}}";
     const char *closed = "{\"$ref\":\"#/$defs/t\",\"$defs\":{\"t\":{\"properties\":{"
                          "\"next\":{\"$ref\":\"#/$defs/u\"}}},\"u\":{\"type\":\"null\"}}}";
     assert_string_equal(of_arguments(tree, closed),
-                        "type-narrowed /next its type was anything and is null");
+                        "type-narrowed /next its type was anything and is now null");
     assert_string_equal(of_arguments(tree, "{\"$ref\":\"#\"}"), "");
     assert_string_equal(of_arguments("not JSON", "{}"), "");
 }
@@ -136,11 +137,11 @@ static void results_that_give_less(void **state) {
             of_results(older, OBJECT("\"a\":{},\"b\":{},\"c\":{}", REQUIRED("\"b\",\"c\",\"a\""))),
             "");
     assert_string_equal(of_results(older, OBJECT("\"a\":{}", REQUIRED("\"a\""))),
-                        "result-member-removed /b member 'b' is gone");
+                        "result-member-removed /b member 'b' was removed");
     assert_string_equal(of_results(older, OBJECT("\"a\":{},\"b\":{}", REQUIRED("\"a\""))),
-                        "result-member-optional /b member 'b' may be missing now");
+                        "result-member-optional /b member 'b' may now be missing");
     assert_string_equal(of_results(older, NULL),
-                        "result-schema-removed  it says nothing about its result any more");
+                        "result-schema-removed  the schema of its result was removed");
     assert_string_equal(of_results(NULL, older), "");
 }
 
