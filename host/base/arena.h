@@ -27,7 +27,7 @@ struct arena {
 /** An arena with no memory yet, or with `first` (borrowed, must outlive it). */
 void arena_init(struct arena *arena, void *first, size_t first_size);
 
-/** Release all. It may be used again, without the first block. */
+/** Release all memory. The arena may be used again, without the first block. */
 void arena_finish(struct arena *arena);
 
 /** `size` bytes aligned for any type, not cleared; NULL when out of memory or over size_max. */

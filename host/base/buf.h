@@ -20,13 +20,13 @@ struct buf {
 };
 #define BUF_INIT ((struct buf){0})
 
-/** Release what it holds; it can be used again. [any-thread] */
+/** Release the memory; the buffer can be used again. [any-thread] */
 void buf_finish(struct buf *buf);
 
 /** Forget the contents, keep the memory. */
 void buf_clear(struct buf *buf);
 
-/** Forget all behind the first `length` bytes, which it has: takes back what was appended since it
+/** Forget all behind the first `length` bytes: this takes back what was appended since the buffer
  * had that length, a failure to append included. */
 void buf_truncate(struct buf *buf, size_t length);
 
@@ -67,5 +67,5 @@ void buf_add_json_double(struct buf *buf, double value);
 void buf_add_json_int(struct buf *buf, int64_t value);
 void buf_add_json_uint(struct buf *buf, uint64_t value);
 
-/** Hand the bytes over, zero-terminated; NULL when it failed. Release with free(). */
+/** Hand the bytes over, zero-terminated; NULL when the buffer failed. Release with free(). */
 char *buf_steal(struct buf *buf);

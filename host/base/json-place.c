@@ -29,41 +29,27 @@ static bool take(struct walk *walk, char c) {
 
 /* ------------------------------------------------------------------ skipping */
 
-/* Behind the next `end` of one or two characters, or the end of the text. */
-static void skip_past(struct walk *walk, const char *end) {
-    size_t width = strlen(end);
-    while (walk->at < walk->length) {
-        if (walk->length - walk->at >= width && memcmp(walk->text + walk->at, end, width) == 0) {
-            walk->at += width;
-            return;
-        }
-        walk->at++;
-    }
-}
-
 static bool skip_comment(struct walk *walk) {
     if (walk->length - walk->at < 2 || walk->text[walk->at] != '/') {
         return false;
     }
     char kind = walk->text[walk->at + 1];
-    if (kind == '/' || kind == '*') {
-        walk->at += 2;
-        skip_past(walk, kind == '/' ? "\n" : "*/");
+    if (kind != '/' && kind != '*') {
+        return false;
     }
-    return kind == '/' || kind == '*';
-}
-
-static bool skip_space(struct walk *walk) {
-    size_t began = walk->at;
-    while (walk->at < walk->length && memchr(" \t\r\n", walk->text[walk->at], 4) != NULL) {
-        walk->at++;
-    }
-    return walk->at > began;
+    const char *end = kind == '/' ? "\n" : "*/";
+    size_t left = walk->length - walk->at - 2;
+    const char *at = memmem(walk->text + walk->at + 2, left, end, strlen(end));
+    walk->at = at == NULL ? walk->length : (size_t)(at - walk->text) + strlen(end);
+    return true;
 }
 
 static void skip_blank(struct walk *walk) {
-    while (skip_space(walk) || skip_comment(walk)) {
-    }
+    do {
+        while (walk->at < walk->length && memchr(" \t\r\n", walk->text[walk->at], 4) != NULL) {
+            walk->at++;
+        }
+    } while (skip_comment(walk));
 }
 
 /* At a quote. */

@@ -1,8 +1,8 @@
-/* json-place.h - where in a text of JSON with comments a value stands.
+/* json-place.h - where in a text of JSON with comments a value is.
  *
- * A parsed value does not know its line. Who has to name it to the person who wrote the text finds
- * it again by its JSON Pointer. The text was parsed before and is well-formed; of any other nothing
- * is found, and nothing behind its end is read. */
+ * A parsed value does not know its line. An error message that names it to the person who wrote the
+ * text finds it again by its JSON Pointer. The text was parsed before and is well-formed; in any
+ * other text nothing is found, and nothing behind its end is read. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,14 +11,14 @@
 /* Longest JSON Pointer, with its final zero. */
 #define JSON_POINTER_MAX 512u
 
-/* What of the member that a pointer names. */
+/* Which part of the member that a pointer names. */
 enum json_place_at {
     JSON_PLACE_VALUE,
-    JSON_PLACE_KEY,      /* its key; of the item of an array its value */
-    JSON_PLACE_LAST_KEY, /* of keys that are given twice the last */
+    JSON_PLACE_KEY,      /* its key; for an item of an array, its value */
+    JSON_PLACE_LAST_KEY, /* the last key, of those that are given twice */
 };
 
-/** Where something stands, as a byte of the text; false: there is no such thing. [any-thread] */
+/** Where a value or key is, as a byte of the text; false: the text has none there. [any-thread] */
 bool json_place_find(const char *text, size_t length, const char *pointer, enum json_place_at at,
                      size_t *ret_position);
 

@@ -4,31 +4,21 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The length of a path, and whether it is the name of a member of the root with nothing to
- * unescape. More than JSON_PATH_LENGTH_MAX is too long. */
-static size_t measure(const char *path, bool *ret_is_name) {
-    size_t length = 0;
-    *ret_is_name = true;
-    while (length <= JSON_PATH_LENGTH_MAX && path[length] != '\0') {
-        if (path[length] == '/' || path[length] == '~') {
-            *ret_is_name = false;
-        }
-        length++;
-    }
-    return length;
-}
-
 yyjson_val *json_at(yyjson_val *root, const char *path) {
     if (path == NULL) {
         return NULL;
     }
-    bool is_name;
-    size_t length = measure(path, &is_name);
+    /* A path without these is the name of a member of the root, with nothing to unescape. */
+    bool is_name = true;
+    size_t length = 0;
+    for (; path[length] != '\0'; length++) {
+        if (length == JSON_PATH_LENGTH_MAX) {
+            return NULL;
+        }
+        is_name = is_name && path[length] != '/' && path[length] != '~';
+    }
     if (length == 0) {
         return root;
-    }
-    if (length > JSON_PATH_LENGTH_MAX) {
-        return NULL;
     }
     if (is_name) {
         return yyjson_obj_getn(root, path, length);
@@ -66,10 +56,6 @@ static uint64_t special_bytes(uint64_t word) {
     return (control_or_quote | backslash) & ~word & EACH(0x80);
 }
 
-static bool is_special(char c) {
-    return (unsigned char)c < 0x20 || c == '"' || c == '\\';
-}
-
 /* Eight bytes at a time, and of long texts 32: a result of a few hundred bytes spent a quarter of
  * its call here when they were looked at one by one. */
 size_t json_plain_run(const char *text, size_t length) {
@@ -89,7 +75,7 @@ size_t json_plain_run(const char *text, size_t length) {
             return at + (size_t)__builtin_ctzll(special) / 8; /* the first byte is the lowest */
         }
     }
-    while (at < length && !is_special(text[at])) {
+    while (at < length && (unsigned char)text[at] >= 0x20 && text[at] != '"' && text[at] != '\\') {
         at++;
     }
     return at;

@@ -14,10 +14,6 @@ struct cursor {
     struct semver_range *range;
 };
 
-static bool is_wildcard(char c) {
-    return c == '*' || c == 'x' || c == 'X';
-}
-
 static void skip_spaces(struct cursor *cursor) {
     cursor->at += strspn(cursor->at, " ");
 }
@@ -25,17 +21,6 @@ static void skip_spaces(struct cursor *cursor) {
 /* Where a part of a range ends. */
 static bool at_end(const char *at) {
     return *at == '\0' || *at == ' ' || *at == '|';
-}
-
-static bool read_number(struct cursor *cursor, struct semver_part *part) {
-    size_t length = strspn(cursor->at, "0123456789");
-    if (length == 0 || length > SEMVER_LENGTH_MAX || (length > 1 && *cursor->at == '0')) {
-        return false;
-    }
-    part->starts[part->numbers] = cursor->at;
-    part->lengths[part->numbers++] = (unsigned char)length;
-    cursor->at += length;
-    return true;
 }
 
 /* 1, 1.2, 1.2.3, 1.x, 1.2.*, x.x.x: behind a wildcard there are only wildcards. */
@@ -46,12 +31,19 @@ static bool read_numbers(struct cursor *cursor, struct semver_part *part) {
             break;
         }
         cursor->at += i > 0;
-        if (is_wildcard(*cursor->at)) {
+        char c = *cursor->at;
+        if (c == '*' || c == 'x' || c == 'X') {
             wild = true;
             cursor->at++;
-        } else if (wild || !read_number(cursor, part)) {
+            continue;
+        }
+        size_t length = strspn(cursor->at, "0123456789");
+        if (wild || length == 0 || length > SEMVER_LENGTH_MAX || (length > 1 && c == '0')) {
             return false;
         }
+        part->starts[part->numbers] = cursor->at;
+        part->lengths[part->numbers++] = (unsigned char)length;
+        cursor->at += length;
     }
     return true;
 }
@@ -93,58 +85,34 @@ static struct semver_part *add_part(struct cursor *cursor, char operation) {
     return part;
 }
 
-static char read_operation(struct cursor *cursor) {
-    char first = *cursor->at;
-    if (first == '\0' || strchr("=^~<>", first) == NULL) {
-        return '=';
-    }
-    cursor->at++;
-    if ((first == '<' || first == '>') && *cursor->at == '=') {
-        cursor->at++;
-        first = first == '<' ? 'l' : 'g';
-    }
-    skip_spaces(cursor);
-    return first;
-}
-
 static bool read_version(struct cursor *cursor, struct semver_part *part) {
     return read_numbers(cursor, part) && read_tail(cursor, part) && at_end(cursor->at);
 }
 
-/* " - 1.8", behind a version that stood alone: then that one is where it begins. */
-static bool read_hyphen(struct cursor *cursor, struct semver_part *from, bool alone) {
+/* ">=1.2", "1.2", or "1.2 - 1.8". */
+static bool read_part(struct cursor *cursor) {
+    char operation = '=';
+    bool alone = *cursor->at == '\0' || strchr("=^~<>", *cursor->at) == NULL;
+    if (!alone) {
+        operation = *cursor->at++;
+        if ((operation == '<' || operation == '>') && *cursor->at == '=') {
+            cursor->at++;
+            operation = operation == '<' ? 'l' : 'g';
+        }
+        skip_spaces(cursor);
+    }
+    struct semver_part *part = add_part(cursor, operation);
+    if (part == NULL || !read_version(cursor, part)) {
+        return false;
+    }
     if (strncmp(cursor->at, " - ", 3) != 0) {
         return true;
     }
     cursor->at += 3;
     skip_spaces(cursor);
     struct semver_part *to = alone ? add_part(cursor, 'l') : NULL;
-    if (to == NULL) {
-        return false;
-    }
-    from->operation = 'g';
-    return read_version(cursor, to);
-}
-
-static bool read_part(struct cursor *cursor) {
-    const char *start = cursor->at;
-    char operation = read_operation(cursor);
-    bool alone = start == cursor->at;
-    struct semver_part *part = add_part(cursor, operation);
-    return part != NULL && read_version(cursor, part) && read_hyphen(cursor, part, alone);
-}
-
-/* What stands between two ||: at least one part. */
-static bool read_alternative(struct cursor *cursor) {
-    skip_spaces(cursor);
-    do {
-        if (!read_part(cursor)) {
-            return false;
-        }
-        skip_spaces(cursor);
-    } while (*cursor->at != '\0' && *cursor->at != '|');
-    cursor->range->parts[cursor->range->count - 1].ends = true;
-    return true;
+    part->operation = 'g';
+    return to != NULL && read_version(cursor, to);
 }
 
 bool semver_range_parse(const char *text, struct semver_range *ret) {
@@ -154,9 +122,14 @@ bool semver_range_parse(const char *text, struct semver_range *ret) {
         return false;
     }
     for (;;) {
-        if (!read_alternative(&cursor)) {
-            return false;
-        }
+        skip_spaces(&cursor);
+        do { /* what is between two || is at least one part */
+            if (!read_part(&cursor)) {
+                return false;
+            }
+            skip_spaces(&cursor);
+        } while (*cursor.at != '\0' && *cursor.at != '|');
+        ret->parts[ret->count - 1].ends = true;
         if (*cursor.at == '\0') {
             return true;
         }
@@ -186,26 +159,14 @@ static struct version version_of(const char *text) {
     return version;
 }
 
-static bool is_zero(const struct semver_part *part, unsigned number) {
-    return part->lengths[number] == 1 && part->starts[number][0] == '0';
-}
-
-/* Without leading zeros the longer number is the larger one. */
-static int compare_number(const struct version *version, const struct semver_part *part,
-                          unsigned number) {
-    size_t length = part->lengths[number];
-    if (version->lengths[number] != length) {
-        return version->lengths[number] < length ? -1 : 1;
-    }
-    return memcmp(version->starts[number], part->starts[number], length);
-}
-
 /* The first `count` numbers of a version against those of a part. */
 static int compare_numbers(const struct version *version, const struct semver_part *part,
                            unsigned count) {
     int order = 0;
     for (unsigned i = 0; order == 0 && i < count; i++) {
-        order = compare_number(version, part, i);
+        size_t length = part->lengths[i]; /* without leading zeros the longer number is larger */
+        order = version->lengths[i] != length ? (version->lengths[i] < length ? -1 : 1)
+                                              : memcmp(version->starts[i], part->starts[i], length);
     }
     return order;
 }
@@ -240,20 +201,6 @@ static int compare_first(const char *text, const struct version *version,
     return -1;
 }
 
-/* How many numbers ^ wants to be the same: up to the first that is not 0. */
-static unsigned kept_by_caret(const struct semver_part *part) {
-    for (unsigned i = 0; i < part->numbers; i++) {
-        if (!is_zero(part, i)) {
-            return i + 1;
-        }
-    }
-    return part->numbers;
-}
-
-static unsigned kept_by_tilde(const struct semver_part *part) {
-    return part->numbers < 2 ? part->numbers : 2;
-}
-
 static bool begins(const char *text, const struct version *version, const struct semver_part *part,
                    unsigned kept) {
     return compare_numbers(version, part, kept) == 0 && compare_first(text, version, part) >= 0;
@@ -267,9 +214,13 @@ static int compare_part(const char *text, const struct version *version,
 }
 
 static bool holds(const char *text, const struct version *version, const struct semver_part *part) {
+    unsigned kept = 0;
     switch (part->operation) {
-    case '^': return begins(text, version, part, kept_by_caret(part));
-    case '~': return begins(text, version, part, kept_by_tilde(part));
+    case '^': /* the numbers up to the first that is not 0 stay the same */ do { kept++;
+        } while (kept < part->numbers && part->lengths[kept - 1] == 1 &&
+                 part->starts[kept - 1][0] == '0');
+        return begins(text, version, part, kept < part->numbers ? kept : part->numbers);
+    case '~': return begins(text, version, part, part->numbers < 2 ? part->numbers : 2);
     case '<': return compare_part(text, version, part) < 0;
     case 'l': return compare_part(text, version, part) <= 0;
     case '>': return compare_part(text, version, part) > 0;
@@ -280,11 +231,6 @@ static bool holds(const char *text, const struct version *version, const struct 
     }
 }
 
-/* Whether a part names a pre-release of the same three numbers. */
-static bool names_prerelease(const struct version *version, const struct semver_part *part) {
-    return part->prerelease != NULL && compare_numbers(version, part, 3) == 0;
-}
-
 bool semver_range_has(const struct semver_range *range, const char *version) {
     struct version numbers = version_of(version);
     bool all = true;
@@ -292,7 +238,8 @@ bool semver_range_has(const struct semver_range *range, const char *version) {
     for (size_t i = 0; i < range->count; i++) {
         const struct semver_part *part = &range->parts[i];
         all = all && holds(version, &numbers, part);
-        named = named || names_prerelease(&numbers, part);
+        /* A part names a pre-release of the same three numbers. */
+        named = named || (part->prerelease != NULL && compare_numbers(&numbers, part, 3) == 0);
         if (part->ends && all && named) {
             return true;
         }

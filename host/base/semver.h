@@ -13,9 +13,9 @@
  *     >=1.2 <2                both hold
  *     ^1 || ^3                one of both holds
  *
- * A pre-release is in a range only where a part of it names a pre-release of the same three numbers
- * and that part's neighbours hold as well: who asks for ^1.2 did not ask for 1.3.0-rc.1. Build
- * metadata counts nowhere. */
+ * A pre-release is in a range only where a part of the range names a pre-release of the same three
+ * numbers and that part's neighbours hold as well: ^1.2 does not ask for 1.3.0-rc.1. Build metadata
+ * never counts. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
-/* spin.h - looking for a moment whether something comes, before sleeping until it does.
+/* spin.h - checking a word for a moment, before sleeping until it changes.
  *
- * To wake a thread that sleeps takes 5 to 25 microseconds each way, most of a short call. Where
- * another CPU does the other side's work, it is done sooner than that. Where none does, looking on
+ * To wake a sleeping thread takes 5 to 25 microseconds each way, most of a short call. Where
+ * another CPU does the other side's work, that work is done sooner. Where no other CPU does, a spin
  * only takes time away from it. So a spin is bounded by what waking costs, and is left out while
  * less than two of three pay, but for a try now and then; with one CPU it never begins. A call
  * handed to a pool thread and back takes 3.6 us with it where it took 17. */

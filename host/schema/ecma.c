@@ -79,16 +79,6 @@ static bool take_hex(struct ecma *e, int count, uint32_t *ret) {
     return true;
 }
 
-static bool take_braced_hex(struct ecma *e, uint32_t *ret) {
-    uint32_t value = 0;
-    const char *start = e->at;
-    while (e->at < e->end && ascii_hex_value(*e->at) >= 0 && value <= CODE_POINT_MAX) {
-        value = value * 16 + (uint32_t)ascii_hex_value(*e->at++);
-    }
-    *ret = value;
-    return e->at > start && value <= CODE_POINT_MAX && take(e, "}");
-}
-
 static bool is_high_surrogate(uint32_t c) {
     return c >= 0xd800 && c <= 0xdbff;
 }
@@ -100,7 +90,14 @@ static bool is_low_surrogate(uint32_t c) {
 /* After `\u`: four digits, two such as a surrogate pair, or any number in braces. */
 static bool take_unicode_escape(struct ecma *e, uint32_t *ret) {
     if (take(e, "{")) {
-        return take_braced_hex(e, ret) || refuse(e, "a \\u{...} is not a code point");
+        const char *start = e->at;
+        uint32_t value = 0;
+        while (e->at < e->end && ascii_hex_value(*e->at) >= 0 && value <= CODE_POINT_MAX) {
+            value = value * 16 + (uint32_t)ascii_hex_value(*e->at++);
+        }
+        *ret = value;
+        return (e->at > start && value <= CODE_POINT_MAX && take(e, "}")) ||
+               refuse(e, "a \\u{...} is not a code point");
     }
     if (!take_hex(e, 4, ret)) {
         return refuse(e, "\\u needs four hexadecimal digits");
@@ -197,8 +194,20 @@ static const char *const categories[][2] = {
         {"punct", "P"},
 };
 
-static void put_property(struct ecma *e, bool negated, const char *name, size_t length) {
+/* After `\p` or `\P`. Whether the property exists is pcre2's to say. */
+static bool translate_property(struct ecma *e, bool negated) {
     static const char *const prefixes[] = {"General_Category=", "gc="};
+    if (!take(e, "{")) {
+        return refuse(e, "\\p needs a name in braces");
+    }
+    const char *name = e->at;
+    while (e->at < e->end && (ascii_is_word(*e->at) || *e->at == '=')) {
+        e->at++;
+    }
+    size_t length = (size_t)(e->at - name);
+    if (length == 0 || !take(e, "}")) {
+        return refuse(e, "\\p needs a name in braces");
+    }
     for (size_t i = 0; i < ARRAY_LENGTH(prefixes); i++) {
         size_t n = strlen(prefixes[i]);
         if (length > n && memcmp(name, prefixes[i], n) == 0) {
@@ -221,22 +230,6 @@ static void put_property(struct ecma *e, bool negated, const char *name, size_t 
     buf_add_text(&e->out, negated ? "\\P{" : "\\p{");
     buf_add(&e->out, name, length);
     buf_add_char(&e->out, '}');
-}
-
-/* After `\p` or `\P`. Whether the property exists is pcre2's to say. */
-static bool translate_property(struct ecma *e, bool negated) {
-    if (!take(e, "{")) {
-        return refuse(e, "\\p needs a name in braces");
-    }
-    const char *name = e->at;
-    while (e->at < e->end && (ascii_is_word(*e->at) || *e->at == '=')) {
-        e->at++;
-    }
-    size_t length = (size_t)(e->at - name);
-    if (length == 0 || !take(e, "}")) {
-        return refuse(e, "\\p needs a name in braces");
-    }
-    put_property(e, negated, name, length);
     return true;
 }
 
@@ -260,42 +253,19 @@ static bool translate_set_escape(struct ecma *e, bool in_class) {
     return true;
 }
 
-/* A surrogate alone can be in no well-formed text. */
-static void put_outside_class(struct ecma *e, uint32_t c) {
-    if (is_high_surrogate(c) || is_low_surrogate(c)) {
-        buf_add_text(&e->out, "(?!)");
-    } else {
-        put_code_point(e, c);
-    }
-}
-
-static bool is_name_character(char c, bool first) {
-    return first ? ascii_is_word_start(c) : ascii_is_word(c);
-}
-
 /* `<name>`; copied as it is. pcre2 takes ASCII names only, and so does this. */
 static bool translate_group_name(struct ecma *e) {
     const char *name = e->at;
-    while (e->at < e->end && is_name_character(*e->at, e->at == name)) {
+    while (e->at < e->end && ascii_is_word(*e->at)) {
         e->at++;
     }
     size_t length = (size_t)(e->at - name);
-    if (length == 0 || !take(e, ">")) {
+    if (length == 0 || !ascii_is_word_start(*name) || !take(e, ">")) {
         return refuse(e, "a group's name must be a word in angle brackets");
     }
     buf_add_char(&e->out, '<');
     buf_add(&e->out, name, length);
     buf_add_char(&e->out, '>');
-    return true;
-}
-
-static bool translate_back_reference(struct ecma *e) {
-    unsigned number = 0;
-    while (e->at < e->end && ascii_is_digit(*e->at) && number < REPEAT_MAX) {
-        number = number * 10 + (unsigned)(*e->at++ - '0');
-    }
-    e->max_number = number > e->max_number ? number : e->max_number;
-    buf_printf(&e->out, "\\g{%u}", number);
     return true;
 }
 
@@ -310,7 +280,13 @@ static bool translate_escape(struct ecma *e) {
         return true;
     }
     if (ascii_is_digit(*e->at) && *e->at != '0') {
-        return translate_back_reference(e);
+        unsigned number = 0;
+        while (e->at < e->end && ascii_is_digit(*e->at) && number < REPEAT_MAX) {
+            number = number * 10 + (unsigned)(*e->at++ - '0');
+        }
+        e->max_number = number > e->max_number ? number : e->max_number;
+        buf_printf(&e->out, "\\g{%u}", number);
+        return true;
     }
     if (take(e, "k<")) {
         buf_add_text(&e->out, "\\k");
@@ -327,7 +303,11 @@ static bool translate_escape(struct ecma *e) {
     if (!known) {
         return refuse(e, "a backslash before a letter that has no meaning");
     }
-    put_outside_class(e, c);
+    if (is_high_surrogate(c) || is_low_surrogate(c)) {
+        buf_add_text(&e->out, "(?!)"); /* one alone is in no well-formed text */
+    } else {
+        put_code_point(e, c);
+    }
     return true;
 }
 
@@ -389,10 +369,6 @@ static void put_class_range(struct ecma *e, uint32_t low, uint32_t high) {
     }
 }
 
-static bool at_range(const struct ecma *e) {
-    return at_text(e, "-") && e->at + 1 < e->end && e->at[1] != ']';
-}
-
 static bool translate_class_part(struct ecma *e) {
     uint32_t low = 0;
     uint32_t high = 0;
@@ -401,7 +377,7 @@ static bool translate_class_part(struct ecma *e) {
     if (!take_class_atom(e, &low, &low_is_set)) {
         return false;
     }
-    if (low_is_set || !at_range(e)) {
+    if (low_is_set || !(at_text(e, "-") && e->at + 1 < e->end && e->at[1] != ']')) {
         if (!low_is_set) {
             put_class_range(e, low, low);
         } else if (at_text(e, "-")) {
@@ -465,52 +441,31 @@ static bool take_number(struct ecma *e, unsigned *ret) {
     return e->at > start;
 }
 
-/* `{2}`, `{2,}`, `{2,5}`; anything else in braces is not a repeat, and `*ret_is` says so. */
-static bool translate_braces(struct ecma *e, bool *ret_is) {
-    const char *start = e->at;
-    unsigned low = 0;
-    unsigned high = 0;
-    *ret_is = false;
-    if (!take(e, "{") || !take_number(e, &low)) {
-        e->at = start;
-        return true;
-    }
-    bool open = take(e, ",");
-    bool bounded = open && take_number(e, &high);
-    if (!take(e, "}")) {
-        e->at = start;
-        return true;
-    }
-    *ret_is = true;
-    if (bounded && low > high) {
-        return refuse(e, "a repeat in braces is in the wrong order");
-    }
-    buf_add(&e->out, start, (size_t)(e->at - start));
-    return true;
-}
-
 /* A repeat after something that can be repeated. */
 static bool translate_repeat(struct ecma *e) {
-    bool braces = false;
-    if (at_text(e, "{")) {
-        if (!translate_braces(e, &braces)) {
-            return false;
-        }
-        if (!braces) {
-            e->at++;
+    const char *start = e->at;
+    if (take(e, "{")) { /* {2}, {2,} or {2,5}; anything else in braces is not a repeat */
+        unsigned low = 0;
+        unsigned high = 0;
+        bool counts = take_number(e, &low);
+        bool bounded = counts && take(e, ",") && take_number(e, &high);
+        if (!counts || !take(e, "}")) {
+            e->at = start + 1;
             buf_add_text(&e->out, "\\{");
             e->can_repeat = true;
             return true;
         }
+        if (bounded && low > high) {
+            return refuse(e, "a repeat in braces is in the wrong order");
+        }
     } else {
-        buf_add_char(&e->out, *e->at++);
+        e->at++;
     }
     if (!e->can_repeat) {
         return refuse(e, "there is nothing to repeat");
     }
-    if (take(e, "?")) {
-        buf_add_char(&e->out, '?');
-    }
+    (void)take(e, "?");
+    buf_add(&e->out, start, (size_t)(e->at - start));
     e->can_repeat = false;
     return true;
 }
@@ -540,32 +495,21 @@ static bool translate_group_start(struct ecma *e) {
     return refuse(e, "(? must be followed by :, =, !, <=, <! or <name>");
 }
 
-static bool translate_group_end(struct ecma *e) {
-    if (e->depth == 0) {
-        return refuse(e, "a parenthesis is not opened");
-    }
-    e->depth--;
-    e->can_repeat = true;
-    buf_add_char(&e->out, ')');
-    return true;
-}
-
-static void translate_literal(struct ecma *e) {
-    e->can_repeat = true;
-    if ((unsigned char)*e->at < 0x80 && !ascii_is_alnum(*e->at)) {
-        put_code_point(e, (unsigned char)*e->at++);
-    } else {
-        buf_add_char(&e->out, *e->at++); /* a byte of UTF-8 passes through */
-    }
-}
-
 static bool translate_term(struct ecma *e) {
     char c = *e->at;
     switch (c) {
     case '\\': e->at++; return translate_escape(e);
     case '[': e->at++; return translate_class(e);
     case '(': e->at++; return translate_group_start(e);
-    case ')': e->at++; return translate_group_end(e);
+    case ')':
+        if (e->depth == 0) {
+            return refuse(e, "a parenthesis is not opened");
+        }
+        e->at++;
+        e->depth--;
+        e->can_repeat = true;
+        buf_add_char(&e->out, ')');
+        return true;
     case '*':
     case '+':
     case '?':
@@ -582,21 +526,14 @@ static bool translate_term(struct ecma *e) {
         e->at++;
         e->can_repeat = true;
         return true;
-    default: translate_literal(e); return true;
+    default: break;
     }
-}
-
-static bool translate(struct ecma *e) {
-    while (e->at < e->end) {
-        if (!translate_term(e)) {
-            return false;
-        }
-    }
-    if (e->depth > 0) {
-        return refuse(e, "a parenthesis is not closed");
-    }
-    if (e->max_number > e->groups) {
-        return refuse(e, "a back reference names a group that is not there");
+    e->can_repeat = true;
+    e->at++;
+    if ((unsigned char)c < 0x80 && !ascii_is_alnum(c)) {
+        put_code_point(e, (unsigned char)c);
+    } else {
+        buf_add_char(&e->out, c); /* a byte of UTF-8 passes through */
     }
     return true;
 }
@@ -605,7 +542,16 @@ enum ecma_result ecma_translate(const char *pattern, size_t length, char **ret, 
                                 const char **reason) {
     struct ecma e = {.at = pattern, .end = pattern + length, .out = BUF_INIT};
     e.out.failed = ret == NULL; /* a failed buffer takes nothing and allocates nothing */
-    bool valid = translate(&e);
+    bool valid = true;
+    while (valid && e.at < e.end) {
+        valid = translate_term(&e);
+    }
+    if (valid && e.depth > 0) {
+        valid = refuse(&e, "a parenthesis is not closed");
+    }
+    if (valid && e.max_number > e.groups) {
+        valid = refuse(&e, "a back reference names a group that does not exist");
+    }
     size_t out_length = e.out.length;
     CLEANUP(freep) char *text = buf_steal(&e.out);
     if (!valid) {

@@ -62,63 +62,12 @@ static void close_nodes(struct filler *filler, struct nodes *nodes) {
     }
 }
 
-static void nodes_of_member(struct filler *filler, const struct nodes *nodes, yyjson_val *key,
-                            struct nodes *ret) {
-    ret->count = 0;
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        const struct object_rules *rules = nodes->list[i]->object;
-        const struct property *property =
-                rules == NULL ? NULL
-                              : run_find_property(rules, unsafe_yyjson_get_str(key),
-                                                  unsafe_yyjson_get_len(key));
-        if (property != NULL) {
-            add_node(filler, ret, property->node);
-        }
-    }
-}
-
-static void nodes_of_item(struct filler *filler, const struct nodes *nodes, size_t index,
-                          struct nodes *ret) {
-    ret->count = 0;
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        const struct array_rules *rules = nodes->list[i]->array;
-        if (rules != NULL) {
-            bool in_prefix = index < rules->prefix.count;
-            add_node(filler, ret, in_prefix ? rules->prefix.nodes[index] : rules->rest);
-        }
-    }
-}
-
 /* Copy a value, and all below it, as it is. */
 static void put_cells(struct filler *filler, yyjson_val *value, size_t count) {
     if (filler->out != NULL) {
         memcpy(filler->out + filler->cells, value, count * sizeof *value);
     }
     filler->cells += count;
-}
-
-/* The head of a container; close_container() sets its size when its children are written. */
-static size_t open_container(struct filler *filler, yyjson_val *value) {
-    put_cells(filler, value, 1);
-    return filler->cells - 1;
-}
-
-static void close_container(struct filler *filler, size_t head, size_t count) {
-    if (filler->out != NULL) {
-        yyjson_val *value = &filler->out[head];
-        value->uni.ofs = (filler->cells - head) * sizeof *value;
-        value->tag = (value->tag & ((1u << YYJSON_TAG_BIT) - 1)) | (uint64_t)count
-                                                                           << YYJSON_TAG_BIT;
-    }
-}
-
-static void put_name(struct filler *filler, const struct property *property) {
-    if (filler->out != NULL) {
-        filler->out[filler->cells] =
-                (yyjson_val){.tag = (uint64_t)property->length << YYJSON_TAG_BIT | YYJSON_TYPE_STR,
-                             .uni.str = property->name};
-    }
-    filler->cells++;
 }
 
 /* Whether an earlier node has filled in this property already. */
@@ -148,43 +97,16 @@ static size_t add_missing(struct filler *filler, const struct nodes *nodes, uint
             continue;
         }
         struct nodes inner = {.count = 1, .list = {property->node}};
-        put_name(filler, property);
+        if (filler->out != NULL) {
+            filler->out[filler->cells] = (yyjson_val){
+                    .tag = (uint64_t)property->length << YYJSON_TAG_BIT | YYJSON_TYPE_STR,
+                    .uni.str = property->name};
+        }
+        filler->cells++;
         fill_value(filler, &inner, value);
         added++;
     }
     return added;
-}
-
-static void fill_object(struct filler *filler, const struct nodes *nodes, yyjson_val *object) {
-    size_t head = open_container(filler, object);
-    size_t count = unsafe_yyjson_get_len(object);
-    yyjson_val *key = unsafe_yyjson_get_first(object);
-    for (size_t i = 0; i < count; i++) {
-        struct nodes inner;
-        nodes_of_member(filler, nodes, key, &inner);
-        put_cells(filler, key, 1);
-        fill_value(filler, &inner, key + 1);
-        key = unsafe_yyjson_get_next(key + 1);
-    }
-    size_t added = 0;
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        added += add_missing(filler, nodes, i, object);
-    }
-    filler->added += added;
-    close_container(filler, head, count + added);
-}
-
-static void fill_array(struct filler *filler, const struct nodes *nodes, yyjson_val *array) {
-    size_t head = open_container(filler, array);
-    size_t count = unsafe_yyjson_get_len(array);
-    yyjson_val *item = unsafe_yyjson_get_first(array);
-    for (size_t i = 0; i < count; i++) {
-        struct nodes inner;
-        nodes_of_item(filler, nodes, i, &inner);
-        fill_value(filler, &inner, item);
-        item = unsafe_yyjson_get_next(item);
-    }
-    close_container(filler, head, count);
 }
 
 static void fill_value(struct filler *filler, const struct nodes *nodes, yyjson_val *value) {
@@ -200,10 +122,44 @@ static void fill_value(struct filler *filler, const struct nodes *nodes, yyjson_
     struct nodes closed = *nodes;
     close_nodes(filler, &closed);
     filler->depth++;
-    if (unsafe_yyjson_is_obj(value)) {
-        fill_object(filler, &closed, value);
-    } else {
-        fill_array(filler, &closed, value);
+    bool is_object = unsafe_yyjson_is_obj(value);
+    size_t head =
+            filler->cells; /* of the container; its size is set when its children are written */
+    size_t count = unsafe_yyjson_get_len(value);
+    yyjson_val *at = unsafe_yyjson_get_first(value);
+    put_cells(filler, value, 1);
+    for (size_t i = 0; i < count; i++) {
+        struct nodes inner;
+        inner.count = 0;
+        for (uint32_t k = 0; k < closed.count; k++) {
+            const struct object_rules *object = closed.list[k]->object;
+            const struct array_rules *array = closed.list[k]->array;
+            if (is_object && object != NULL) {
+                const struct property *property = run_find_property(
+                        object, unsafe_yyjson_get_str(at), unsafe_yyjson_get_len(at));
+                add_node(filler, &inner, property != NULL ? property->node : NULL);
+            } else if (!is_object && array != NULL) {
+                add_node(filler, &inner,
+                         i < array->prefix.count ? array->prefix.nodes[i] : array->rest);
+            }
+        }
+        if (is_object) {
+            put_cells(filler, at, 1);
+            at++;
+        }
+        fill_value(filler, &inner, at);
+        at = unsafe_yyjson_get_next(at);
+    }
+    for (uint32_t i = 0; is_object && i < closed.count; i++) {
+        size_t added = add_missing(filler, &closed, i, value);
+        filler->added += added;
+        count += added;
+    }
+    if (filler->out != NULL) {
+        yyjson_val *container = &filler->out[head];
+        container->uni.ofs = (filler->cells - head) * sizeof *container;
+        container->tag =
+                (container->tag & ((1u << YYJSON_TAG_BIT) - 1)) | (uint64_t)count << YYJSON_TAG_BIT;
     }
     filler->depth--;
 }
@@ -215,18 +171,6 @@ static void walk(struct filler *filler, const struct schema *schema, yyjson_val 
     fill_value(filler, &nodes, instance);
 }
 
-static int refuse(const struct filler *filler, struct toolrack_error *err) {
-    if (filler->too_many) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "filling in defaults went deeper than FILL_DEPTH_MAX (%u), or more than "
-                         "FILL_NODES_MAX (%u) schemas apply to one value",
-                         FILL_DEPTH_MAX, FILL_NODES_MAX);
-    }
-    return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                     "filling in defaults took more than SCHEMA_STEPS_MAX (%lld) steps",
-                     (long long)filler->schema->steps_max);
-}
-
 int schema_fill_defaults(const struct schema *schema, yyjson_val *instance, const yyjson_alc *alc,
                          yyjson_val **ret, struct toolrack_error *err) {
     if (!schema->has_defaults) {
@@ -235,8 +179,16 @@ int schema_fill_defaults(const struct schema *schema, yyjson_val *instance, cons
     }
     struct filler filler;
     walk(&filler, schema, instance, NULL);
-    if (filler.too_many || filler.budget.steps < 0) {
-        return refuse(&filler, err);
+    if (filler.too_many) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "filling in defaults went deeper than FILL_DEPTH_MAX (%u), or more than "
+                         "FILL_NODES_MAX (%u) schemas apply to one value",
+                         FILL_DEPTH_MAX, FILL_NODES_MAX);
+    }
+    if (filler.budget.steps < 0) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "filling in defaults took more than SCHEMA_STEPS_MAX (%lld) steps",
+                         (long long)schema->steps_max);
     }
     if (filler.added == 0) {
         *ret = instance;

@@ -214,6 +214,31 @@ bool format_is_ipv6(const char *text, size_t length) {
     return !dangling && (gap ? groups <= 7 : groups == 8);
 }
 
+/* Host names, RFC 1123. */
+#define LABEL_LENGTH_MAX 63u
+#define HOST_LENGTH_MAX  253u
+
+bool format_is_hostname(const char *text, size_t length) {
+    if (length == 0 || length > HOST_LENGTH_MAX) {
+        return false;
+    }
+    for (size_t start = 0; start <= length;) {
+        const char *dot = start == length ? NULL : memchr(text + start, '.', length - start);
+        size_t end = dot == NULL ? length : (size_t)(dot - text);
+        if (end == start || end - start > LABEL_LENGTH_MAX || text[start] == '-' ||
+            text[end - 1] == '-') {
+            return false;
+        }
+        for (; start < end; start++) {
+            if (!ascii_is_alnum(text[start]) && text[start] != '-') {
+                return false;
+            }
+        }
+        start = end + 1;
+    }
+    return true;
+}
+
 /* --------------------------------------------------------------------------------------- email */
 
 static bool is_atom_character(char c) {

@@ -49,31 +49,6 @@ static void plain_free(void *memory, void *unused) {
     free(memory);
 }
 
-static int compile_translated(struct arena *arena, const char *text, size_t length,
-                              struct regex *regex, char *reason, size_t reason_room) {
-    pcre2_general_context *general =
-            pcre2_general_context_create(arena_malloc, arena_no_free, arena);
-    pcre2_compile_context *context = general == NULL ? NULL : pcre2_compile_context_create(general);
-    if (context == NULL) {
-        return TOOLRACK_E_NO_MEMORY;
-    }
-    int code = 0;
-    PCRE2_SIZE at = 0;
-    uint32_t flags = PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF |
-                     PCRE2_NEVER_BACKSLASH_C | PCRE2_ALLOW_EMPTY_CLASS;
-    regex->code = pcre2_compile((PCRE2_SPTR)text, length, flags, &code, &at, context);
-    if (regex->code != NULL) {
-        return 0;
-    }
-    if (code == PCRE2_ERROR_HEAP_FAILED) {
-        return TOOLRACK_E_NO_MEMORY;
-    }
-    if (pcre2_get_error_message(code, (PCRE2_UCHAR *)reason, reason_room) < 0) {
-        (void)snprintf(reason, reason_room, "it is not supported");
-    }
-    return TOOLRACK_E_INVALID;
-}
-
 int regex_compile(struct arena *arena, const char *pattern, size_t length, struct regex **ret,
                   char *reason, size_t reason_room) {
     CLEANUP(freep) char *text = NULL;
@@ -95,11 +70,28 @@ int regex_compile(struct arena *arena, const char *pattern, size_t length, struc
         return TOOLRACK_E_NO_MEMORY;
     }
     *regex = (struct regex){.source = source};
-    int code = compile_translated(arena, text, text_length, regex, reason, reason_room);
-    if (code == 0) {
-        *ret = regex;
+    pcre2_general_context *general =
+            pcre2_general_context_create(arena_malloc, arena_no_free, arena);
+    pcre2_compile_context *context = general == NULL ? NULL : pcre2_compile_context_create(general);
+    if (context == NULL) {
+        return TOOLRACK_E_NO_MEMORY;
     }
-    return code;
+    int code = 0;
+    PCRE2_SIZE at = 0;
+    uint32_t flags = PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF |
+                     PCRE2_NEVER_BACKSLASH_C | PCRE2_ALLOW_EMPTY_CLASS;
+    regex->code = pcre2_compile((PCRE2_SPTR)text, text_length, flags, &code, &at, context);
+    if (regex->code != NULL) {
+        *ret = regex;
+        return 0;
+    }
+    if (code == PCRE2_ERROR_HEAP_FAILED) {
+        return TOOLRACK_E_NO_MEMORY;
+    }
+    if (pcre2_get_error_message(code, (PCRE2_UCHAR *)reason, reason_room) < 0) {
+        (void)snprintf(reason, reason_room, "it is not supported");
+    }
+    return TOOLRACK_E_INVALID;
 }
 
 const char *regex_source(const struct regex *regex) {

@@ -51,19 +51,6 @@ bool schema_has_secrets(yyjson_val *schema) {
 
 static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value);
 
-static void hide(yyjson_mut_val *value) {
-    (void)yyjson_mut_set_str(value, SECRET_MASK);
-}
-
-static void mask_all_in(struct walk *walk, yyjson_val *schemas, yyjson_mut_val *value) {
-    size_t at;
-    size_t count;
-    yyjson_val *schema;
-    yyjson_arr_foreach (schemas, at, count, schema) {
-        mask(walk, schema, value);
-    }
-}
-
 static void mask_items(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
     static const char *const keys[] = {"items", "additionalItems", "contains", "unevaluatedItems"};
     yyjson_val *each = yyjson_obj_get(schema, "items");
@@ -79,7 +66,7 @@ static void mask_items(struct walk *walk, yyjson_val *schema, yyjson_mut_val *va
     }
 }
 
-/* A name that has a schema is no business of additionalProperties; a pattern is taken to fit any
+/* additionalProperties says nothing about a name that has a schema; a pattern is taken to fit any
  * name. */
 static void mask_member(struct walk *walk, yyjson_val *schema, const char *name, size_t length,
                         yyjson_mut_val *member) {
@@ -99,33 +86,6 @@ static void mask_member(struct walk *walk, yyjson_val *schema, const char *name,
     }
 }
 
-static void mask_members(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
-    size_t at;
-    size_t count;
-    yyjson_mut_val *key;
-    yyjson_mut_val *member;
-    yyjson_mut_obj_foreach(value, at, count, key, member) {
-        mask_member(walk, schema, yyjson_mut_get_str(key), yyjson_mut_get_len(key), member);
-    }
-}
-
-/* Any part of the schema that a reference may mean: a pointer, an anchor or an id within it. What
- * cannot be found might be a secret. */
-static void mask_reference(struct walk *walk, yyjson_val *reference, yyjson_mut_val *value) {
-    const char *text = yyjson_get_str(reference);
-    if (text == NULL) {
-        return;
-    }
-    yyjson_val *target = strcmp(text, "#") == 0        ? walk->root
-                         : strncmp(text, "#/", 2) == 0 ? yyjson_ptr_get(walk->root, text + 1)
-                                                       : NULL;
-    if (target == NULL) {
-        hide(value);
-        return;
-    }
-    mask(walk, target, value);
-}
-
 static void mask_by(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
     static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
     static const char *const parts[] = {"if", "then", "else", "not"};
@@ -133,22 +93,38 @@ static void mask_by(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value
     size_t at;
     size_t count;
     yyjson_val *key;
-    yyjson_val *dependent;
+    yyjson_val *part;
     for (size_t i = 0; i < ARRAY_LENGTH(lists); i++) {
-        mask_all_in(walk, yyjson_obj_get(schema, lists[i]), value);
+        yyjson_arr_foreach (yyjson_obj_get(schema, lists[i]), at, count, part) {
+            mask(walk, part, value);
+        }
     }
     for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
         mask(walk, yyjson_obj_get(schema, parts[i]), value);
     }
     for (size_t i = 0; i < ARRAY_LENGTH(references); i++) {
-        mask_reference(walk, yyjson_obj_get(schema, references[i]), value);
+        const char *text = yyjson_get_str(yyjson_obj_get(schema, references[i]));
+        if (text != NULL) {
+            part = strcmp(text, "#") == 0        ? walk->root
+                   : strncmp(text, "#/", 2) == 0 ? yyjson_ptr_get(walk->root, text + 1)
+                                                 : NULL;
+            if (part == NULL) { /* an anchor or another document: it might be a secret */
+                (void)yyjson_mut_set_str(value, SECRET_MASK);
+            } else {
+                mask(walk, part, value);
+            }
+        }
     }
-    yyjson_obj_foreach (yyjson_obj_get(schema, "dependentSchemas"), at, count, key, dependent) {
+    yyjson_obj_foreach (yyjson_obj_get(schema, "dependentSchemas"), at, count, key, part) {
         (void)key;
-        mask(walk, dependent, value);
+        mask(walk, part, value);
     }
     mask_items(walk, schema, value);
-    mask_members(walk, schema, value);
+    yyjson_mut_val *name;
+    yyjson_mut_val *member;
+    yyjson_mut_obj_foreach(value, at, count, name, member) {
+        mask_member(walk, schema, yyjson_mut_get_str(name), yyjson_mut_get_len(name), member);
+    }
 }
 
 static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
@@ -161,7 +137,7 @@ static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
     }
     walk->depth++;
     if (is_secret(schema)) {
-        hide(value);
+        (void)yyjson_mut_set_str(value, SECRET_MASK);
     } else {
         mask_by(walk, schema, value);
     }

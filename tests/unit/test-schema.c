@@ -592,7 +592,7 @@ static void regular_expressions_are_those_of_ecma(void **state) {
     expect_ecma("\\A", "a backslash before a letter that has no meaning");
     expect_ecma("[z-a]", "a range in brackets is in the wrong order");
     expect_ecma("a{3,2}", "a repeat in braces is in the wrong order");
-    expect_ecma("(a)\\2", "a back reference names a group that is not there");
+    expect_ecma("(a)\\2", "a back reference names a group that does not exist");
     expect_ecma("[a", "a bracket is not closed");
     expect_ecma("a)", "a parenthesis is not opened");
     expect_ecma("a\\", "it ends in a backslash");
