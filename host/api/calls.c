@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "api/host.h"
-#include "api/reload.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -66,10 +65,8 @@ static struct toolrack_tool *get_again(struct toolrack *host, const char *name,
     uint32_t most_ms = call_deadline_ms(&host->calls, tool, options);
     uint64_t until_ns = most_ms != 0 ? clock_now_ns() + (uint64_t)most_ms * CLOCK_NS_PER_MS : 0;
     for (unsigned i = 0; i < STALE_TRIES_MAX && tool != NULL; i++) {
-        struct plugin *plugin = tool->reg->plugin;
-        struct toolrack_error unheard; /* the call says it */
-        if (!plugin_may_be_stale(plugin) || generation_stage(host, plugin, &unheard) == 0 ||
-            !reload_if_stale(host, plugin, until_ns)) {
+        if (!plugin_may_be_stale(tool->reg->plugin) ||
+            !life_refresh(host->life, tool->reg->plugin, until_ns)) {
             return tool;
         }
         toolrack_tool_unref(tool);

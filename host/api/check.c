@@ -43,7 +43,7 @@ static enum toolrack_severity severity_of(int severity) {
 static int check_plugin(int fd, struct toolrack_findings **ret, struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     bool no_memory;
-    struct descriptor_options options = host_descriptor_options(&no_memory);
+    struct descriptor_options options = tool_descriptor_options(&no_memory);
     int code = descriptor_read(fd, &options, &desc, err);
     if (code < 0 || no_memory) {
         return code < 0 ? code : error_oom(err);

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/configured.h"
-#include "api/opening.h"
+#include "api/builtin.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -28,7 +27,8 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
                                              .tool = toolrack_tool_name(tool),
                                              .version = toolrack_tool_version(tool),
                                              .plugin = toolrack_tool_plugin(tool)});
-    if (kind == TOOLRACK_EVENT_ADDED) {
+    bool may_be_new = kind == TOOLRACK_EVENT_ADDED || kind == TOOLRACK_EVENT_CHANGED;
+    if (may_be_new && !atomic_exchange(&tool->reg->announced, true)) {
         const struct toolrack *host = user;
         permit_tell_changed(host->permit, tool);
     }
@@ -47,7 +47,7 @@ static int level_of(enum toolrack_event_kind kind) {
     }
 }
 
-void host_event(const struct toolrack *host, enum toolrack_event_kind kind, const char *plugin_id,
+void host_event(struct toolrack *host, enum toolrack_event_kind kind, const char *plugin_id,
                 const char *message) {
     log_line(&host->log, level_of(kind), plugin_id != NULL ? plugin_id : "reload", "%s%s",
              kind == TOOLRACK_EVENT_RELOADED   ? "reloaded: "
@@ -84,13 +84,6 @@ static const char *host_plugin_setting(void *user, const char *plugin_id, const 
     return value;
 }
 
-struct descriptor_options host_descriptor_options(bool *no_memory) {
-    *no_memory = false;
-    return (struct descriptor_options){.check_schema = tool_check_schema,
-                                       .check_values = tool_check_values,
-                                       .user = no_memory};
-}
-
 /* -------------------------------------------------------------------- open */
 
 static struct toolrack *host_create(const struct toolrack_options *options) {
@@ -103,14 +96,7 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
                options->size < sizeof host->options ? options->size : sizeof host->options);
     }
     (void)pthread_mutex_init(&host->config_lock, NULL);
-    (void)pthread_mutex_init(&host->stage_lock, NULL);
-    (void)pthread_mutex_init(&host->generations_lock, NULL);
-    (void)pthread_rwlock_init(&host->stage_use, NULL);
     arena_init(&host->arena, NULL, 0);
-    quarantines_init(&host->quarantines);
-    files_init(&host->files);
-    retire_init(&host->retirement);
-    contents_init(&host->contents);
     recorder_init(&host->recorder);
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
@@ -158,9 +144,6 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .event = host_plugin_event,
                                .record = recorder_note,
                                .user = host};
-    host->isolation =
-            host->options.isolation == TOOLRACK_ISOLATION_NONE ? ISOLATION_NONE : ISOLATION_PROCESS;
-    host->require_sandbox = host->options.require_sandbox || host->config.require_sandbox;
     host->registry = registry_create(&(struct registry_options){
             .duplicates = host->config.replaces_duplicates ? REGISTRY_REPLACE : REGISTRY_REJECT,
             .log = &host->log,
@@ -202,12 +185,40 @@ static int make_permit(struct toolrack *host, struct toolrack_error *err) {
     return host->permit != NULL ? 0 : error_oom(err);
 }
 
+static int make_life(struct toolrack *host, struct toolrack_error *err) {
+    bool in_process = host->options.isolation == TOOLRACK_ISOLATION_NONE;
+    host->life = life_create(&(struct life_options){
+            .host = host,
+            .log = &host->log,
+            .config = &host->config,
+            .places = &host->places,
+            .services = &host->services,
+            .config_lock = &host->config_lock,
+            .builtins = builtins,
+            .builtin_count = builtin_count,
+            .store = host->store,
+            .permit = host->permit,
+            .registry = host->registry,
+            .calls = &host->calls,
+            .images = &host->images,
+            .worker_program = host->options.worker_program,
+            .isolation = in_process ? ISOLATION_NONE : ISOLATION_PROCESS,
+            .require_sandbox = host->options.require_sandbox || host->config.require_sandbox,
+            .safe_mode = host->options.safe_mode,
+            .watch_debounce_ms = host->options.watch_debounce_ms,
+            .event = host_event});
+    return host->life != NULL ? 0 : error_oom(err);
+}
+
 /* A host whose store cannot be read serves without the settings in it, and says so. */
 static int open_store(struct toolrack *host, const struct places *places,
                       struct toolrack_error *err) {
     struct toolrack_error reason = {0};
     host->store = store_open(places->state_dir, &reason);
     int code = host->store != NULL ? make_permit(host, err) : error_oom(err);
+    if (code == 0) {
+        code = make_life(host, err);
+    }
     if (code < 0) {
         return code;
     }
@@ -218,10 +229,7 @@ static int open_store(struct toolrack *host, const struct places *places,
         (void)defaults_read(host, &reason);
     }
     if (reason.code == 0) {
-        (void)quarantines_read(host, &reason);
-    }
-    if (reason.code == 0) {
-        (void)contents_read(host, &reason);
+        (void)life_read(host->life, &reason);
     }
     if (reason.code == 0) {
         (void)permit_refresh(host->permit, &reason);
@@ -233,26 +241,8 @@ static int open_store(struct toolrack *host, const struct places *places,
     return 0;
 }
 
-/* What is needed of them later. */
-static int keep_paths(struct toolrack *host, const struct places *places,
-                      struct toolrack_error *err) {
-    if (places->state_dir != NULL &&
-        asprintf(&host->stage_dir, "%s/images", places->state_dir) < 0) {
-        host->stage_dir = NULL;
-        return error_oom(err);
-    }
-    if (host->options.worker_program != NULL) {
-        host->worker_program = strdup(host->options.worker_program);
-        return host->worker_program != NULL ? 0 : error_oom(err);
-    }
-    return 0;
-}
-
 static int open_with(struct toolrack *host, struct toolrack_error *err) {
     int code = places_find(&host->options, &host->arena, &host->places, err);
-    if (code == 0) {
-        code = keep_paths(host, &host->places, err);
-    }
     if (code == 0) {
         code = read_config(host, &host->places, err);
     }
@@ -262,20 +252,23 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     if (code == 0) {
         code = open_store(host, &host->places, err);
     }
+    for (size_t i = 0; code == 0 && i < host->options.service_count; i++) {
+        code = services_add(&host->services, &host->options.services[i], err);
+    }
     if (code == 0) {
-        code = configured_open(host, err);
+        code = life_open_definitions(host->life, err);
     }
     if (code < 0 || host->options.no_scan) {
         return code;
     }
     code = places_add_folders(&host->options, &host->config, &host->arena, &host->places, err);
     if (code == 0) {
-        code = opening_scan(host, err);
+        code = life_open_files(host->life, err);
     }
     if (code == 0) {
         defaults_check(host);
     }
-    return code == 0 && host->options.watch ? watcher_start(host, err) : code;
+    return code == 0 && host->options.watch ? life_watch(host->life, err) : code;
 }
 
 int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
@@ -304,18 +297,9 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 static void host_free(struct toolrack *host) {
     config_finish(&host->config);
     services_finish(&host->services);
-    quarantines_finish(&host->quarantines);
     recorder_finish(&host->recorder);
-    files_finish(host);
-    retire_finish(&host->retirement);
-    contents_finish(&host->contents);
     arena_finish(&host->arena);
     (void)pthread_mutex_destroy(&host->config_lock);
-    (void)pthread_mutex_destroy(&host->stage_lock);
-    (void)pthread_mutex_destroy(&host->generations_lock);
-    (void)pthread_rwlock_destroy(&host->stage_use);
-    free(host->stage_dir);
-    free(host->worker_program);
     free(host);
 }
 
@@ -323,14 +307,12 @@ void toolrack_close(struct toolrack *host) {
     if (host == NULL) {
         return;
     }
-    trials_stop(host);
-    watcher_stop(host->watcher);
+    life_stop(host->life);
     bool quiet = pool_destroy(host->pool);
-    quiet = atomic_load(&host->trials.lost) == 0 && quiet;
+    quiet = life_is_quiet(host->life) && quiet;
     permit_stop(host->permit);
     registry_destroy(host->registry);
-    retire_stop(host);
-    generations_end(host, quiet);
+    life_end(host->life, quiet);
     store_writer_stop(host->writer);
     recorder_stop(host); /* what it writes may be decisions */
     if (host->permit != NULL) {
@@ -338,6 +320,7 @@ void toolrack_close(struct toolrack *host) {
     }
     atomic_store(&host->closed, true);
     if (quiet) {
+        life_destroy(host->life);
         permit_destroy(host->permit);
         store_writer_destroy(host->writer);
         store_close(host->store);

@@ -66,7 +66,7 @@ int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uin
                       struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     bool no_memory;
-    struct descriptor_options options = host_descriptor_options(&no_memory);
+    struct descriptor_options options = tool_descriptor_options(&no_memory);
     int code = descriptor_copy(source, &options, &desc, err);
     if (code == 0 && no_memory) {
         code = error_oom(err);
@@ -93,4 +93,24 @@ int toolrack_unregister(struct toolrack *host, uint64_t uid, struct toolrack_err
 
 int toolrack_unregister_name(struct toolrack *host, const char *name, struct toolrack_error *err) {
     return registry_remove_name(host->registry, name, err);
+}
+
+int toolrack_add_service(struct toolrack *host, const struct toolrack_service *service,
+                         struct toolrack_error *err) {
+    return life_add_service(host->life, service, err);
+}
+
+/* ------------------------------------------------------------ reload and release */
+
+int toolrack_reload(struct toolrack *host, const char *name, struct toolrack_text **ret_report,
+                    struct toolrack_error *err) {
+    return life_reload(host->life, name, ret_report, err);
+}
+
+int toolrack_rollback(struct toolrack *host, const char *name, struct toolrack_error *err) {
+    return life_rollback(host->life, name, err);
+}
+
+int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {
+    return life_release(host->life, name, err);
 }

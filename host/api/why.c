@@ -1,4 +1,3 @@
-#include <sodium.h>
 #include <string.h>
 #include <yyjson.h>
 
@@ -6,105 +5,12 @@
 #include "base/error.h"
 #include "registry/document.h"
 #include "registry/succession.h"
-#include "store/crashes.h"
 
 /* ------------------------------------------------------------------- names */
 
 static struct plugin *plugin_of_tool(struct toolrack *host, const char *name) {
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     return tool != NULL ? plugin_ref(tool->reg->plugin) : NULL;
-}
-
-struct plugin *host_find_plugin(struct toolrack *host, const char *name,
-                                struct toolrack_error *err) {
-    struct plugin *plugin = plugin_of_tool(host, name);
-    if (plugin == NULL) {
-        plugin = generations_hold_serving(host, name);
-    }
-    if (plugin == NULL) {
-        (void)registry_not_found(host->registry, name, err);
-    }
-    return plugin;
-}
-
-/* --------------------------------------------------------------- isolation */
-
-static void add_layers(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
-                       uint32_t layers) {
-    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, key);
-    for (uint32_t layer = 1; layer != 0; layer <<= 1) {
-        if ((layers & layer) != 0) {
-            CLEANUP(buf_finish) struct buf word = BUF_INIT;
-            sandbox_describe(layer, &word);
-            (void)yyjson_mut_arr_add_strcpy(doc, list, word.failed ? "" : word.data);
-        }
-    }
-}
-
-/* A worker that has started knows better than anybody what is in force. */
-static void add_sandbox(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct policy *policy,
-                        const struct crew_status *status) {
-    yyjson_mut_val *sandbox = yyjson_mut_obj_add_obj(doc, root, "sandbox");
-    uint32_t wanted = sandbox_wanted(&policy->sandbox);
-    uint32_t available = status->started ? status->layers : sandbox_available(&policy->sandbox);
-    add_layers(doc, sandbox, "wanted", wanted);
-    add_layers(doc, sandbox, "in_force", wanted & available);
-    add_layers(doc, sandbox, "missing", wanted & ~available);
-}
-
-static void add_capabilities(yyjson_mut_doc *doc, yyjson_mut_val *root,
-                             const struct policy *policy) {
-    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "capabilities");
-    for (size_t i = 0; i < policy->capability_count; i++) {
-        const struct policy_capability *capability = &policy->capabilities[i];
-        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
-        document_add_text(doc, row, "kind", policy_capability_name(capability->declared->kind));
-        document_add_text(doc, row, "value", capability->declared->value);
-        (void)yyjson_mut_obj_add_bool(doc, row, "allowed", capability->allowed);
-        if (capability->declared->kind == TR_CAP_READ ||
-            capability->declared->kind == TR_CAP_WRITE) {
-            document_add_text(doc, row, "path", capability->path);
-        }
-    }
-}
-
-static uint64_t or_default(uint64_t number, uint64_t otherwise) {
-    return number != 0 ? number : otherwise;
-}
-
-static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct policy *policy) {
-    const struct sandbox_limits *limits = &policy->sandbox.limits;
-    const struct crew_limits *crew = &policy->limits;
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {
-            {"memory_mb", or_default(limits->memory_bytes, SANDBOX_MEMORY_DEFAULT) >> 20},
-            {"file_mb", or_default(limits->file_size_bytes, SANDBOX_FILE_SIZE_DEFAULT) >> 20},
-            {"cpu_s", or_default(limits->cpu_s, SANDBOX_CPU_DEFAULT_S)},
-            {"files", or_default(limits->files, SANDBOX_FILES_DEFAULT)},
-            {"processes", or_default(limits->processes, SANDBOX_PROCESSES_DEFAULT)},
-            {"workers", or_default(crew->workers_max, CREW_WORKERS_DEFAULT)},
-            {"queue", or_default(crew->queue_max, CREW_QUEUE_DEFAULT)},
-            {"start_ms", or_default(crew->start_ms, CREW_START_MS_DEFAULT)},
-            {"idle_ms", or_default(crew->idle_ms, CREW_IDLE_MS_DEFAULT)},
-            {"grace_ms", or_default(crew->grace_ms, CREW_GRACE_MS)},
-            {"backoff_ms", or_default(crew->backoff_ms, CREW_BACKOFF_MS)},
-            {"backoff_max_ms", or_default(crew->backoff_ms_max, CREW_BACKOFF_MS_MAX)},
-            {"crashes", or_default(crew->crashes_max, CREW_CRASHES_MAX)},
-            {"crashes_window_ms", or_default(crew->crashes_window_ms, CREW_CRASHES_WINDOW_MS)},
-    };
-    yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "limits");
-    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
-        (void)yyjson_mut_obj_add_uint(doc, object, rows[i].name, rows[i].value);
-    }
-}
-
-static void add_crew(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct crew_status *status) {
-    (void)yyjson_mut_obj_add_uint(doc, root, "workers", status->workers);
-    (void)yyjson_mut_obj_add_uint(doc, root, "busy", status->busy);
-    (void)yyjson_mut_obj_add_uint(doc, root, "waiting", status->waiting);
-    (void)yyjson_mut_obj_add_uint(doc, root, "crashes", status->crashes);
 }
 
 int toolrack_describe_isolation(struct toolrack *host, const char *name, struct toolrack_text **ret,
@@ -115,112 +21,8 @@ int toolrack_describe_isolation(struct toolrack *host, const char *name, struct 
     }
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = document_begin(&root);
-    document_add_text(doc, root, "isolation", plugin->isolated ? "process" : "none");
-    const struct generation *generation = generation_of(plugin);
-    if (generation != NULL) {
-        add_capabilities(doc, root, &generation->policy);
-    }
-    if (generation != NULL && plugin->isolated) {
-        struct crew *crew = atomic_load(&plugin->crew);
-        struct crew_status status = {0};
-        if (crew != NULL) {
-            crew_status(crew, &status);
-        }
-        add_sandbox(doc, root, &generation->policy, &status);
-        add_limits(doc, root, &generation->policy);
-        add_crew(doc, root, &status);
-    }
+    life_describe_isolation(plugin, doc, root);
     return document_end(doc, ret, err);
-}
-
-/* ----------------------------------------------------------------- crashes */
-
-struct crash_list {
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *list;
-};
-
-static void add_crash(void *user, const struct store_crash *crash) {
-    struct crash_list *crashes = user;
-    yyjson_doc *bundle = yyjson_read(crash->bundle, strlen(crash->bundle), 0);
-    yyjson_mut_val *copy = yyjson_val_mut_copy(crashes->doc, yyjson_doc_get_root(bundle));
-    if (copy != NULL) {
-        (void)yyjson_mut_arr_append(crashes->list, copy);
-    }
-    yyjson_doc_free(bundle);
-}
-
-static int add_crashes(struct toolrack *host, const char *plugin_id, yyjson_mut_doc *doc,
-                       yyjson_mut_val *root, struct toolrack_error *err) {
-    struct crash_list crashes = {.doc = doc, .list = yyjson_mut_obj_add_arr(doc, root, "crashes")};
-    return store_crashes_read(host->store, plugin_id, add_crash, &crashes, err);
-}
-
-/* -------------------------------------------------------------------- content */
-
-/* Of what serves: of its copy, or of the file as long as that is the one that was read. */
-static bool find_hash(const struct plugin *plugin, uint8_t ret_sha256[STAGE_HASH_SIZE]) {
-    if (atomic_load(&plugin->staged)) {
-        memcpy(ret_sha256, plugin->sha256, STAGE_HASH_SIZE);
-        return true;
-    }
-    return plugin->path != NULL &&
-           stage_hash(plugin->path, &plugin->identity, ret_sha256, NULL) == 0;
-}
-
-static void add_content(struct toolrack *host, const struct plugin *plugin, yyjson_mut_doc *doc,
-                        yyjson_mut_val *root) {
-    uint8_t sha256[STAGE_HASH_SIZE];
-    char digits[2 * STAGE_HASH_SIZE + 1];
-    (void)yyjson_mut_obj_add_uint(doc, root, "generation", plugin->generation);
-    bool known = find_hash(plugin, sha256);
-    if (known) {
-        (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
-    }
-    document_add_text(doc, root, "sha256", known ? digits : NULL);
-    (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back",
-                                  plugin->path != NULL &&
-                                          content_is_rolled_back(host, plugin->path));
-}
-
-/* What is wrong with the file, whatever serves. */
-static int add_refused(struct toolrack *host, const struct plugin *plugin, yyjson_mut_doc *doc,
-                       yyjson_mut_val *root, struct toolrack_error *err) {
-    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "refused");
-    struct toolrack_refusals *refusals = registry_refusals(host->registry);
-    if (refusals == NULL) {
-        return error_oom(err);
-    }
-    for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
-        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
-        if (row->file == NULL || plugin->path == NULL || strcmp(row->file, plugin->path) != 0) {
-            continue;
-        }
-        yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
-        document_add_text(doc, object, "tool", row->tool);
-        document_add_text(doc, object, "rule", row->rule);
-        document_add_text(doc, object, "reason", row->reason);
-        document_add_text(doc, object, "fix", row->fix);
-    }
-    toolrack_refusals_free(refusals);
-    return 0;
-}
-
-static void add_retired(struct toolrack *host, const struct plugin *plugin, yyjson_mut_doc *doc,
-                        yyjson_mut_val *root) {
-    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "retired");
-    const struct generation *generation = generation_of(plugin);
-    if (generation == NULL) {
-        return;
-    }
-    (void)pthread_mutex_lock(&host->generations_lock);
-    for (const struct retired *note = generation->file->retired; note != NULL; note = note->next) {
-        yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
-        (void)yyjson_mut_obj_add_uint(doc, object, "generation", note->generation);
-        document_add_text(doc, object, "state", retired_state_name(note->state));
-        document_add_text(doc, object, "cause", note->cause[0] != '\0' ? note->cause : NULL);
-    }
-    (void)pthread_mutex_unlock(&host->generations_lock);
 }
 
 /* -------------------------------------------------------------------- tool */
@@ -305,7 +107,7 @@ static enum toolrack_tool_state state_of(struct plugin *plugin, const struct too
 
 int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
                  struct toolrack_error *err) {
-    CLEANUP(plugin_unrefp) struct plugin *plugin = host_find_plugin(host, name, err);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(host->life, name, err);
     if (plugin == NULL) {
         return TOOLRACK_E_NOT_FOUND;
     }
@@ -323,12 +125,7 @@ int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text *
     if (tool != NULL) {
         add_tool(host, tool, doc, root);
     }
-    add_content(host, plugin, doc, root);
-    add_retired(host, plugin, doc, root);
-    int code = add_refused(host, plugin, doc, root, err);
-    if (code == 0) {
-        code = add_crashes(host, about->id, doc, root, err);
-    }
+    int code = life_describe(host->life, plugin, doc, root, err);
     if (code < 0) {
         yyjson_mut_doc_free(doc);
         return code;

@@ -460,3 +460,10 @@ void toolrack_tool_statistics(const struct toolrack_tool *tool,
     };
     memcpy(statistics, &known, known.size < sizeof known ? known.size : sizeof known);
 }
+
+struct descriptor_options tool_descriptor_options(bool *no_memory) {
+    *no_memory = false;
+    return (struct descriptor_options){.check_schema = tool_check_schema,
+                                       .check_values = tool_check_values,
+                                       .user = no_memory};
+}

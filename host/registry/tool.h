@@ -29,10 +29,11 @@ struct succession;
 
 struct registration {
     atomic_uint refs;
-    atomic_bool asks;    /* whether each call must be permitted: it is not safe, or held */
-    atomic_bool held;    /* it does not run until what changed is approved */
-    atomic_uint changed; /* enum registration_change, together */
-    atomic_bool warned;  /* it is deprecated, and its first call has said so */
+    atomic_bool asks;      /* whether each call must be permitted: it is not safe, or held */
+    atomic_bool held;      /* it does not run until what changed is approved */
+    atomic_uint changed;   /* enum registration_change, together */
+    atomic_bool announced; /* the first event of it has been told */
+    atomic_bool warned;    /* it is deprecated, and its first call has said so */
     uint64_t uid;
     uint32_t name_hash;
     uint32_t name_length;
@@ -127,3 +128,6 @@ const char *tool_state_name(enum toolrack_tool_state state);
 descriptor_schema_check tool_check_schema;
 /** Likewise, whether the values of its examples fit it. [any-thread] */
 descriptor_values_check tool_check_values;
+/** How descriptors are read: with both checks. `no_memory` is set when a tool was refused because
+ * there was none for that. [any-thread] */
+struct descriptor_options tool_descriptor_options(bool *no_memory);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <yyjson.h>
 
-#include "api/foreign.h"
+#include "api/host.h"
 #include "base/cleanup.h"
 #include "failing-malloc.h"
 #include "plugin/foreign.h"
@@ -359,7 +359,7 @@ static uint64_t add(struct toolrack *host, const char *name, const char *text) {
     struct foreign foreign = parsed(name, text);
     struct toolrack_error err = {0};
     uint64_t uid = 0;
-    if (host_add_foreign(host, &foreign, &uid, &err) < 0) {
+    if (life_add_foreign(host->life, &foreign, &uid, &err) < 0) {
         fail_msg("%s", err.message);
     }
     return uid;
@@ -598,7 +598,7 @@ static void without_memory_nothing_is_registered(void **state) {
     for (unsigned n = 1; code != 0; n++) {
         struct toolrack_error err = {0};
         failing_malloc_set(n);
-        code = host_add_foreign(host, &foreign, NULL, &err);
+        code = life_add_foreign(host->life, &foreign, NULL, &err);
         failing_malloc_set(0);
         assert_true(code == 0 || code == TOOLRACK_E_NO_MEMORY);
         struct toolrack_tool *tool = toolrack_get(host, "crc32");
@@ -616,7 +616,7 @@ static void they_come_and_go_like_other_tools(void **state) {
     uint64_t uid = add(host, "crc32", CRC32);
     struct foreign foreign = parsed("crc32", CRC32);
     uint64_t other = 0;
-    assert_int_equal(host_add_foreign(host, &foreign, &other, &err), TOOLRACK_E_EXISTS);
+    assert_int_equal(life_add_foreign(host->life, &foreign, &other, &err), TOOLRACK_E_EXISTS);
     assert_string_equal(err.tool, "crc32");
     check(host, "crc32", "{\"data\":\"MTIzNDU2Nzg5\"}", "3421780262");
     assert_int_equal(toolrack_reload(host, "crc32", NULL, &err), TOOLRACK_E_INVALID);
@@ -627,7 +627,7 @@ static void they_come_and_go_like_other_tools(void **state) {
     (void)add(host, "crc32", CRC32);
     check(host, "crc32", "{\"data\":\"MTIzNDU2Nzg5\"}", "3421780262");
     foreign.name = "not a name";
-    assert_int_equal(host_add_foreign(host, &foreign, NULL, &err), TOOLRACK_E_REFUSED);
+    assert_int_equal(life_add_foreign(host->life, &foreign, NULL, &err), TOOLRACK_E_REFUSED);
     toolrack_close(host);
 }
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/policy.h"
+#include "life/policy.h"
 
 static const struct tr_capability declared[] = {
         {TR_CAP_READ, 0, "${workspace}/data"},     {TR_CAP_READ, 0, "${setting:table}"},

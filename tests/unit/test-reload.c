@@ -19,10 +19,10 @@
 #include <unistd.h>
 #include <yyjson.h>
 
-#include "api/files.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "build.h"
+#include "life/retire.h"
 #include "patience.h"
 #include "rounds.h"
 #include "toolrack/toolrack.h"

@@ -1,0 +1,187 @@
+#include "life/files.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/name.h"
+
+/* Invariants:
+ *
+ *  (1) Files are never forgotten, for generations, the watcher and callers hold on to them: a name
+ *      that once was in a folder costs some hundred bytes as long as the host lives.
+ *  (2) Each path is there once, in the list and in its slot.
+ *  (3) At most one thread has taken a file, and gives it back itself. It holds no lock of the room
+ *      while it waits for that: files come before all locks.
+ *  (4) This lock is the last of the room: who holds it takes no other. */
+
+void files_init(struct plugin_files *files) {
+    *files = (struct plugin_files){.end = &files->first};
+    lock_init(&files->lock);
+    clock_cond_init(&files->changed);
+}
+
+/* --------------------------------------------------------------------- find */
+
+#define SLOTS_FIRST 64u
+
+/* Caller holds the lock, as in the next three. */
+static struct plugin_file *find(struct plugin_files *files, const char *path, uint32_t hash) {
+    LOCK_ASSERT_HELD(&files->lock);
+    struct plugin_file *file =
+            files->slot_count != 0 ? files->slots[hash & (files->slot_count - 1)] : NULL;
+    while (file != NULL && (file->hash != hash || strcmp(file->path, path) != 0)) {
+        file = file->hash_next;
+    }
+    return file;
+}
+
+static void put(struct plugin_files *files, struct plugin_file *file) {
+    struct plugin_file **slot = &files->slots[file->hash & (files->slot_count - 1)];
+    file->hash_next = *slot;
+    *slot = file;
+}
+
+/* Room for one more. */
+static bool reserve(struct plugin_files *files) {
+    if (files->count < files->slot_count) {
+        return true;
+    }
+    uint32_t slot_count = files->slot_count == 0 ? SLOTS_FIRST : 2 * files->slot_count;
+    struct plugin_file **slots = calloc(slot_count, sizeof(struct plugin_file *));
+    if (slots == NULL) {
+        return false;
+    }
+    free(files->slots);
+    files->slots = slots;
+    files->slot_count = slot_count;
+    for (struct plugin_file *file = files->first; file != NULL; file = file->next) {
+        put(files, file);
+    }
+    return true;
+}
+
+static struct plugin_file *create(struct plugin_files *files, const char *path, uint32_t hash,
+                                  const struct scan_folder *folder) {
+    if (!reserve(files)) {
+        return NULL;
+    }
+    struct plugin_file *file = calloc(1, sizeof *file);
+    char *copy = strdup(path);
+    if (file == NULL || copy == NULL) {
+        free(file);
+        free(copy);
+        return NULL;
+    }
+    file->path = copy;
+    file->hash = hash;
+    file->folder = folder;
+    *files->end = file;
+    files->end = &file->next;
+    files->count++;
+    put(files, file);
+    return file;
+}
+
+struct plugin_file *files_find(struct plugin_files *files, const char *path) {
+    uint32_t hash = name_hash(path, strlen(path));
+    lock_take(&files->lock);
+    struct plugin_file *file = find(files, path, hash);
+    lock_release(&files->lock);
+    return file;
+}
+
+struct plugin_file *files_add(struct plugin_files *files, const char *path,
+                              const struct scan_folder *folder) {
+    uint32_t hash = name_hash(path, strlen(path));
+    lock_take(&files->lock);
+    struct plugin_file *file = find(files, path, hash);
+    file = file != NULL ? file : create(files, path, hash, folder);
+    lock_release(&files->lock);
+    return file;
+}
+
+struct plugin_file *files_next(struct plugin_files *files, const struct plugin_file *file) {
+    lock_take(&files->lock);
+    struct plugin_file *next = file != NULL ? file->next : files->first;
+    lock_release(&files->lock);
+    return next;
+}
+
+/* --------------------------------------------------------------------- take */
+
+bool files_take(struct plugin_files *files, struct plugin_file *file, uint64_t until_ns) {
+    struct timespec until = clock_timespec(until_ns);
+    LOCK_SCOPE(&files->lock);
+    bool is_own = file->taken && pthread_equal(file->taker, pthread_self()) != 0;
+    bool in_time = true;
+    while (!is_own && file->taken && in_time) {
+        if (until_ns == 0) {
+            lock_wait(&files->lock, &files->changed);
+        } else {
+            in_time = lock_wait_until(&files->lock, &files->changed, &until);
+        }
+    }
+    if (file->taken) {
+        return false;
+    }
+    file->taken = true;
+    file->taker = pthread_self();
+    return true;
+}
+
+void files_give(struct plugin_files *files, struct plugin_file *file) {
+    lock_take(&files->lock);
+    file->taken = false;
+    (void)pthread_cond_broadcast(&files->changed);
+    lock_release(&files->lock);
+}
+
+void files_set_round(struct plugin_files *files, struct plugin_file *file, uint32_t round) {
+    lock_take(&files->lock);
+    file->round = round;
+    lock_release(&files->lock);
+}
+
+bool files_was_missed(struct plugin_files *files, const struct plugin_file *file,
+                      const struct scan_folder *folder, uint32_t round) {
+    LOCK_SCOPE(&files->lock);
+    return file->folder == folder && file->round != round;
+}
+
+/* --------------------------------------------------------------------- free */
+
+/* The notes on its generations went with their owner. */
+static void file_free(struct plugin_file *file) {
+    assert(file->retired == NULL);
+    free(file->previous_path);
+    free(file->path);
+    free(file);
+}
+
+struct plugin_file *files_create_apart(const struct scan_folder *folder) {
+    struct plugin_file *file = calloc(1, sizeof *file);
+    if (file != NULL) {
+        file->folder = folder;
+    }
+    return file;
+}
+
+void files_destroy_apart(struct plugin_file *file) {
+    if (file != NULL) {
+        file_free(file);
+    }
+}
+
+void files_finish(struct plugin_files *files) {
+    struct plugin_file *file = files->first;
+    while (file != NULL) {
+        struct plugin_file *next = file->next;
+        file_free(file);
+        file = next;
+    }
+    free(files->slots);
+    (void)pthread_cond_destroy(&files->changed);
+    lock_finish(&files->lock);
+}

@@ -1,0 +1,309 @@
+#include "life/generation.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "store/loading.h"
+#include "worker/crew.h"
+
+/* Invariants:
+ *
+ *  (1) A generation is in the list from generation_create() to generation_destroy().
+ *  (2) `plugin` is NULL once the last reference on the plugin is gone, or the host has ended; the
+ *      generation of a file's `serving` has a plugin.
+ *  (3) `image_path` and `sha256` are set once. No two generations that run in this process have the
+ *      same path.
+ *  (4) Who holds this lock may take that of the files, and no other of the room. */
+
+void generations_init(struct generations *all) {
+    lock_init(&all->lock);
+}
+
+void generations_finish(struct generations *all) {
+    lock_finish(&all->lock);
+}
+
+struct generation *generation_of(const struct plugin *plugin) {
+    return plugin->services != NULL ? plugin->context : NULL;
+}
+
+/* ------------------------------------------------------------ made and released */
+
+void generation_destroy(struct generation *generation) {
+    struct generations *all = generation->all;
+    lock_take(&all->lock);
+    assert(generation->plugin == NULL && generation->file->serving != generation); /* (2) */
+    *(generation->prev != NULL ? &generation->prev->next : &all->first) = generation->next;
+    if (generation->next != NULL) {
+        generation->next->prev = generation->prev;
+    }
+    lock_release(&all->lock);
+    descriptor_unref(generation->desc);
+    if (generation->foreign != NULL) {
+        files_destroy_apart(generation->file);
+    }
+    arena_finish(&generation->arena);
+    (void)pthread_mutex_destroy(&generation->stage_lock);
+    free(generation->image_path);
+    free(generation);
+}
+
+/* Of a function of a library there is nothing to copy: the library is the system's, and which file
+ * it is, only the worker finds out. What a quarantine is about is then the definition. */
+static bool set_foreign(struct generation *generation, struct plugin *plugin,
+                        const struct generation_source *source) {
+    size_t length = strlen(source->foreign_text);
+    generation->foreign = arena_copy(&generation->arena, source->foreign_text, length);
+    plugin->image_path = strdup(source->foreign->library);
+    (void)crypto_hash_sha256(plugin->sha256, (const unsigned char *)source->foreign_text, length);
+    memcpy(generation->sha256, plugin->sha256, sizeof generation->sha256);
+    atomic_store(&plugin->staged, true);
+    return generation->foreign != NULL && plugin->image_path != NULL;
+}
+
+int generation_create(struct generations *all, const struct generation_source *source,
+                      struct plugin **ret, struct toolrack_error *err) {
+    const struct life_options *options = all->options;
+    const struct scan_folder *folder = source->file->folder;
+    CLEANUP(freep) struct generation *generation = calloc(1, sizeof *generation);
+    if (generation == NULL) {
+        return error_oom(err);
+    }
+    arena_init(&generation->arena, NULL, 0);
+    int code = policy_make(&(struct policy_options){.config = options->config,
+                                                    .desc = source->desc,
+                                                    .trust = folder->trust,
+                                                    .isolation = folder->isolation,
+                                                    .pin = folder->pin,
+                                                    .app_isolation = options->isolation},
+                           &generation->arena, &generation->policy, err);
+    struct plugin *plugin =
+            code < 0 ? NULL
+                     : plugin_create(source->file->path, folder->trust, &source->identity,
+                                     source->desc, options->images);
+    if (plugin == NULL || (source->foreign != NULL && !set_foreign(generation, plugin, source))) {
+        plugin_unref(plugin);
+        arena_finish(&generation->arena);
+        return code < 0 ? code : error_oom(err);
+    }
+    (void)pthread_mutex_init(&generation->stage_lock, NULL);
+    generation->all = all;
+    generation->file = source->file;
+    generation->number = ++source->file->newest;
+    generation->plugin = plugin;
+    generation->desc = descriptor_ref(source->desc);
+    plugin->generation = generation->number;
+    plugin->isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
+    plugin->pin = generation->policy.pin;
+    generation->is_isolated = plugin->isolated;
+    if (plugin->isolated) { /* as many calls may hold a thread of the pool as its crew can serve */
+        uint32_t workers = generation->policy.limits.workers_max;
+        workers = workers != 0 ? workers : CREW_WORKERS_DEFAULT;
+        plugin->calls_max = plugin->serial ? workers : workers * CREW_LANES_MAX;
+    }
+    plugin->services = all->services;
+    plugin->services_user = all->services_user;
+    plugin->context = generation;
+    lock_take(&all->lock);
+    generation->next = all->first;
+    if (all->first != NULL) {
+        all->first->prev = generation;
+    }
+    all->first = STEAL(generation); /* its plugin keeps it from now on */
+    lock_release(&all->lock);
+    *ret = plugin;
+    return 0;
+}
+
+/* ------------------------------------------------------------------ what it has */
+
+/* Caller holds the lock. */
+static struct plugin *hold(struct generation *generation) {
+    LOCK_ASSERT_HELD(&generation->all->lock);
+    struct plugin *plugin = generation->plugin;
+    return plugin != NULL && plugin_ref_unless_gone(plugin) ? plugin : NULL;
+}
+
+struct plugin *generation_hold(struct generation *generation) {
+    LOCK_SCOPE(&generation->all->lock);
+    return hold(generation);
+}
+
+/* Whether an image in this process has the path; workers are each a process of their own. Caller
+ * holds the lock. */
+static bool is_path_taken(struct generations *all, const struct plugin *plugin, const char *path) {
+    LOCK_ASSERT_HELD(&all->lock);
+    if (plugin->isolated) {
+        return false;
+    }
+    for (const struct generation *at = all->first; at != NULL; at = at->next) {
+        if (at != plugin->context && !at->is_isolated && at->image_path != NULL &&
+            strcmp(at->image_path, path) == 0) {
+            return true;
+        }
+    }
+    return image_is_mapped(path);
+}
+
+int generation_set_image(struct plugin *plugin, const struct staged *staged,
+                         struct toolrack_error *err) {
+    struct generation *generation = plugin->context;
+    struct generations *all = generation->all;
+    CLEANUP(freep) char *own_path = strdup(staged->path);
+    CLEANUP(freep) char *path = strdup(staged->path);
+    if (own_path == NULL || path == NULL) {
+        return error_oom(err);
+    }
+    lock_take(&all->lock);
+    bool is_taken = is_path_taken(all, plugin, path);
+    if (!is_taken) {
+        generation->image_path = STEAL(own_path);
+        memcpy(generation->sha256, staged->sha256, sizeof generation->sha256);
+    }
+    lock_release(&all->lock);
+    if (is_taken) {
+        return TOOLRACK_E_EXISTS;
+    }
+    plugin->image_path = STEAL(path);
+    plugin->image_identity = staged->identity;
+    memcpy(plugin->sha256, staged->sha256, sizeof plugin->sha256);
+    atomic_store(&plugin->staged, true);
+    return 0;
+}
+
+void generation_set_crew(struct generation *generation, struct crew *crew) {
+    lock_take(&generation->all->lock);
+    generation->crew = crew;
+    lock_release(&generation->all->lock);
+    atomic_store(&generation->plugin->crew, crew);
+}
+
+struct crew *generation_part(struct generation *generation) {
+    LOCK_SCOPE(&generation->all->lock);
+    generation->plugin = NULL;
+    if (generation->file->serving == generation) {
+        generation->file->serving = NULL;
+    }
+    return generation->crew;
+}
+
+void generation_note_loading(struct plugin *plugin, bool begins) {
+    struct generation *generation = plugin->context;
+    const struct life_options *options = generation->all->options;
+    struct toolrack_error err;
+    int code = 0;
+    if (begins) {
+        code = store_loading_begin(options->store, plugin->path, clock_wall_s(), &generation->mark,
+                                   &err);
+        generation->marked = code == 0;
+    } else if (generation->marked) {
+        generation->marked = false;
+        code = store_loading_end(options->store, generation->mark, &err);
+    }
+    if (code < 0) {
+        log_line(options->log, LOG_WARNING, "store",
+                 "a crash while '%s' is loaded may go unnoticed: %s", plugin->desc->plugin->id,
+                 err.message);
+    }
+}
+
+/* ------------------------------------------------------------------ which serves */
+
+struct plugin *generations_serving(struct generations *all, struct plugin_file *file) {
+    LOCK_SCOPE(&all->lock);
+    return file->serving != NULL ? hold(file->serving) : NULL;
+}
+
+void generations_serve(struct generations *all, struct plugin_file *file, struct plugin *plugin) {
+    struct generation *new = plugin != NULL ? generation_of(plugin) : NULL;
+    LOCK_SCOPE(&all->lock);
+    const struct generation *old = file->serving;
+    bool had_another = old != NULL && old->image_path != NULL &&
+                       (new == NULL || memcmp(old->sha256, new->sha256, sizeof old->sha256) != 0);
+    char *path = had_another ? strdup(old->image_path) : NULL;
+    if (path != NULL) {
+        free(file->previous_path);
+        file->previous_path = path;
+    }
+    file->serving = new;
+}
+
+struct plugin *generations_hold(struct generations *all, const char *plugin_id, size_t index) {
+    LOCK_SCOPE(&all->lock);
+    for (struct generation *at = all->first; at != NULL; at = at->next) {
+        if (at->plugin == NULL || strcmp(at->desc->plugin->id, plugin_id) != 0) {
+            continue;
+        }
+        struct plugin *found = index == 0 ? hold(at) : NULL;
+        if (found != NULL) {
+            return found;
+        }
+        index -= index != 0;
+    }
+    return NULL;
+}
+
+struct plugin *generations_hold_serving(struct generations *all, const char *plugin_id) {
+    LOCK_SCOPE(&all->lock);
+    for (struct generation *at = all->first; at != NULL; at = at->next) {
+        bool fits = at->file->serving == at && strcmp(at->desc->plugin->id, plugin_id) == 0;
+        struct plugin *found = fits ? hold(at) : NULL;
+        if (found != NULL) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+const char *const *generations_list_copies(struct generations *all, struct plugin_files *files,
+                                           struct arena *arena, size_t *ret_count) {
+    LOCK_SCOPE(&all->lock);
+    size_t most = 1;
+    for (const struct generation *at = all->first; at != NULL; at = at->next) {
+        most++;
+    }
+    for (const struct plugin_file *at = NULL; (at = files_next(files, at)) != NULL;) {
+        most += at->previous_path != NULL;
+    }
+    const char **paths = arena_alloc(arena, most * sizeof *paths);
+    size_t count = 0;
+    bool complete = paths != NULL;
+    for (const struct generation *at = all->first; complete && at != NULL; at = at->next) {
+        if (at->image_path != NULL) {
+            paths[count] = arena_copy(arena, at->image_path, strlen(at->image_path));
+            complete = paths[count++] != NULL;
+        }
+    }
+    for (const struct plugin_file *at = NULL; complete && (at = files_next(files, at)) != NULL;) {
+        if (at->previous_path != NULL) {
+            paths[count] = arena_copy(arena, at->previous_path, strlen(at->previous_path));
+            complete = paths[count++] != NULL;
+        }
+    }
+    *ret_count = count;
+    return complete ? paths : NULL;
+}
+
+/* ------------------------------------------------------------------------ the end */
+
+struct generation *generations_detach(struct generations *all) {
+    LOCK_SCOPE(&all->lock);
+    struct generation *generation = all->first;
+    while (generation != NULL && generation->plugin == NULL) {
+        generation = generation->next; /* released before; its workers are ending */
+    }
+    if (generation != NULL) {
+        generation->plugin->services = NULL;
+        atomic_store(&generation->plugin->crew, NULL);
+        generation->plugin = NULL;
+        if (generation->file->serving == generation) {
+            generation->file->serving = NULL;
+        }
+    }
+    return generation;
+}

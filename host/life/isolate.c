@@ -1,0 +1,257 @@
+#include "life/isolate.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "config/config.h"
+#include "life/generation.h"
+#include "life/quarantine.h"
+#include "life/staging.h"
+#include "plugin/build_id.h"
+#include "store/crashes.h"
+#include "worker/crash-bundle.h"
+
+void isolate_init(struct isolate *isolate) {
+    lock_init(&isolate->lock);
+}
+
+void isolate_finish(struct isolate *isolate) {
+    lock_finish(&isolate->lock);
+}
+
+static void tell(const struct isolate *isolate, enum toolrack_event_kind kind,
+                 const struct plugin *plugin, const char *message) {
+    isolate->options->event(isolate->options->host, kind, plugin->desc->plugin->id, message);
+}
+
+/* ------------------------------------------------------------------ news of it */
+
+static void when_started(void *user, void *crew_user, int pid, uint32_t layers) {
+    const struct isolate *isolate = user;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
+    if (plugin == NULL) {
+        return;
+    }
+    const struct generation *generation = crew_user;
+    uint32_t missing = sandbox_wanted(&generation->policy.sandbox) & ~layers;
+    if (missing != 0) {
+        CLEANUP(buf_finish) struct buf words = BUF_INIT;
+        sandbox_describe(missing, &words);
+        log_line(isolate->options->log, LOG_WARNING, plugin->desc->plugin->id,
+                 "worker %d runs with less than its sandbox: this system lacks %s", pid,
+                 words.failed ? "a part of it" : words.data);
+    }
+    if (plugin_state(plugin) == TOOLRACK_STATE_LISTED) {
+        tell(isolate, TOOLRACK_EVENT_LOADED, plugin, NULL);
+    }
+    if (plugin_state(plugin) !=
+        TOOLRACK_STATE_QUARANTINED) { /* by others, while this one started */
+        plugin_set_state(plugin, TOOLRACK_STATE_LOADED, "");
+    }
+}
+
+/* What a plugin may not do may be why it could not open, and it cannot say so itself. */
+static void tell_not_allowed(const struct log *log, const struct generation *generation) {
+    for (size_t i = 0; i < generation->policy.capability_count; i++) {
+        const struct policy_capability *capability = &generation->policy.capabilities[i];
+        const char *id = generation->desc->plugin->id;
+        const char *kind = policy_capability_name(capability->declared->kind);
+        if (!capability->allowed) {
+            log_line(log, LOG_WARNING, id,
+                     "it asks for '%s:%s', which is not allowed; \"policies\": {\"%s\": "
+                     "{\"allow\": [\"%s\"]}} in the configuration would allow it",
+                     kind, capability->declared->value, id, kind);
+        }
+    }
+}
+
+static void when_refused(void *user, void *crew_user, const char *reason) {
+    CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
+    if (plugin != NULL) {
+        const struct isolate *isolate = user;
+        tell_not_allowed(isolate->options->log, crew_user);
+        if (plugin_state(plugin) != TOOLRACK_STATE_QUARANTINED) {
+            plugin_set_state(plugin, TOOLRACK_STATE_FAILED, reason);
+        }
+        tell(user, TOOLRACK_EVENT_FAILED, plugin, reason);
+    }
+}
+
+static const char *tool_name(const struct descriptor *desc, uint32_t index) {
+    for (uint32_t i = 0; i < desc->tool_count; i++) {
+        if (desc->tools[i].index == index) {
+            return desc->tools[i].tool->name;
+        }
+    }
+    return NULL;
+}
+
+static void write_bundle(const struct generation *generation, const struct crew_death *death,
+                         int64_t time_s, struct buf *out) {
+    const struct tr_plugin *about = generation->desc->plugin;
+    char hash[CRASH_HASH_ROOM];
+    struct crash_bundle bundle = {
+            .plugin_id = about->id,
+            .version = about->version,
+            .tool = tool_name(generation->desc, death->tool),
+            .signal = death->signal,
+            .exit_status = death->exit_status,
+            .reason = death->reason,
+            .backtrace = death->backtrace,
+            .generation = generation->number,
+            .arguments_hash =
+                    death->arguments == NULL
+                            ? NULL
+                            : crash_arguments_hash(death->arguments, death->arguments_length, hash),
+            .time_s = time_s,
+            .last_lines = death->last_lines,
+            .last_line_count = death->last_line_count};
+    if (generation->image_path != NULL) { /* which library a worker found, only that knew */
+        CLEANUP(closep) int fd = open(generation->image_path, O_RDONLY | O_CLOEXEC);
+        bundle.build_id_length = build_id_read(fd, bundle.build_id);
+    }
+    crash_bundle_write(&bundle, out);
+}
+
+static void keep_bundle(const struct isolate *isolate, const struct generation *generation,
+                        const struct crew_death *death) {
+    struct store *store = isolate->options->store;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_error err;
+    struct store_crash crash = {.plugin = generation->desc->plugin->id, .time_s = clock_wall_s()};
+    write_bundle(generation, death, crash.time_s, &text);
+    crash.bundle = text.data;
+    int code = text.failed ? error_oom(&err) : store_crash_add(store, &crash, NULL, &err);
+    if (code < 0) {
+        log_line(isolate->options->log, LOG_ERROR, "store", "a crash could not be kept: %s",
+                 err.message);
+    }
+}
+
+/* A death is kept also when nobody holds the plugin any more: the host may be closing. */
+static void when_died(void *user, void *crew_user, const struct crew_death *death) {
+    const struct isolate *isolate = user;
+    if (!death->crashed) {
+        return;
+    }
+    keep_bundle(isolate, crew_user, death);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
+    if (plugin != NULL) {
+        tell(isolate, TOOLRACK_EVENT_CRASHED, plugin, death->reason);
+    }
+}
+
+static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes) {
+    const struct isolate *isolate = user;
+    const struct generation *generation = crew_user;
+    const char *id = generation->desc->plugin->id;
+    struct toolrack_error err;
+    if (quarantines_add(isolate->quarantines, id, generation->sha256, reason, crashes, &err) < 0) {
+        log_line(isolate->options->log, LOG_ERROR, "store",
+                 "the quarantine of '%s' is not kept: %s", id, err.message);
+    }
+    CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
+    if (plugin != NULL) {
+        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, reason);
+        tell(isolate, TOOLRACK_EVENT_QUARANTINED, plugin, reason);
+    }
+}
+
+/* The last worker of a generation that nobody calls any more has ended. */
+static void when_gone(void *user, void *crew_user) {
+    const struct isolate *isolate = user;
+    isolate->gone(isolate->retirement, crew_user);
+}
+
+/* --------------------------------------------------------------------- the crew */
+
+/* The supervisor is started with the first crew. */
+static int start_supervisor(struct isolate *isolate, struct toolrack_error *err) {
+    LOCK_SCOPE(&isolate->lock);
+    if (isolate->supervisor != NULL) {
+        return 0;
+    }
+    const char *program = getenv("TOOLRACK_WORKER");
+    isolate->supervisor = supervisor_create(
+            &(struct supervisor_options){.log = isolate->options->log,
+                                         .worker_program =
+                                                 isolate->options->worker_program != NULL
+                                                         ? isolate->options->worker_program
+                                                 : program != NULL && program[0] == '/'
+                                                         ? program
+                                                         : TOOLRACK_WORKER_PROGRAM,
+                                         .user = isolate,
+                                         .started = when_started,
+                                         .refused = when_refused,
+                                         .died = when_died,
+                                         .quarantined = when_quarantined,
+                                         .gone = when_gone},
+            err);
+    return isolate->supervisor != NULL ? 0 : err->code;
+}
+
+int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolrack_error *err) {
+    const struct life_options *options = isolate->options;
+    struct generation *generation = generation_of(plugin);
+    yyjson_val *asked = yyjson_obj_get(options->config->plugins, plugin->desc->plugin->id);
+    CLEANUP(freep)
+    char *settings =
+            asked != NULL ? yyjson_val_write(asked, YYJSON_WRITE_NOFLAG, NULL) : strdup("{}");
+    if (settings == NULL) {
+        return error_oom(err);
+    }
+    int code = start_supervisor(isolate, err);
+    if (code < 0) {
+        return code;
+    }
+    char quarantined[ERROR_MESSAGE_MAX] = "";
+    bool is_quarantined = quarantines_find(isolate->quarantines, plugin, quarantined);
+    uint64_t ago_ms[CREW_CRASHES_KEPT];
+    uint32_t window_ms = generation->policy.limits.crashes_window_ms;
+    size_t crashes =
+            quarantines_recent_crashes(isolate->quarantines, plugin,
+                                       window_ms != 0 ? window_ms : CREW_CRASHES_WINDOW_MS, ago_ms);
+    struct crew *crew = NULL;
+    code = crew_create(isolate->supervisor,
+                       &(struct crew_options){.desc = generation->desc,
+                                              .path = plugin->image_path,
+                                              .foreign = generation->foreign,
+                                              .identity = plugin->image_identity,
+                                              .settings = settings,
+                                              .policy = generation->policy.sandbox,
+                                              .environment = generation->policy.environment,
+                                              .sandbox_required = options->require_sandbox,
+                                              .limits = generation->policy.limits,
+                                              .quarantined = is_quarantined ? quarantined : NULL,
+                                              .crashes_ago_ms = ago_ms,
+                                              .crashes_ago_count = crashes,
+                                              .user = generation},
+                       &crew, err);
+    if (code < 0) {
+        return code;
+    }
+    if (is_quarantined) {
+        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, quarantined);
+    }
+    generation_set_crew(generation, crew);
+    return 0;
+}
+
+void isolate_end(struct isolate *isolate) {
+    supervisor_destroy(isolate->supervisor);
+    isolate->supervisor = NULL;
+}
+
+void isolate_recall(struct isolate *isolate, struct plugin *plugin) {
+    char reason[ERROR_MESSAGE_MAX];
+    struct toolrack_error err; /* a copy that fails fails again at the first call, which tells it */
+    if (plugin->isolated && quarantines_has(isolate->quarantines, plugin->desc->plugin->id) &&
+        staging_copy(isolate->staging, plugin, &err) == 0 &&
+        quarantines_find(isolate->quarantines, plugin, reason)) {
+        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, reason);
+    }
+}

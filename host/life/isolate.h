@@ -1,0 +1,44 @@
+/* isolate.h - a generation that runs in workers: its crew, and what happens to that.
+ *
+ * One supervisor, started with the first crew, watches the workers of all; what it tells (started,
+ * refused, crashed, too often) becomes the state of the plugin, a crash bundle in the store, a
+ * quarantine, and an event of the app. */
+#pragma once
+
+#include "base/lock.h"
+#include "life/options.h"
+#include "registry/plugin.h"
+
+struct generation;
+struct quarantines;
+struct retirement;
+struct staging;
+struct supervisor;
+
+struct isolate {
+    const struct life_options *options;
+    struct quarantines *quarantines;
+    struct staging *staging;
+
+    /* The last worker of a generation that nobody calls any more has ended. [supervisor] */
+    void (*gone)(struct retirement *retirement, struct generation *generation);
+    struct retirement *retirement;
+
+    struct lock lock; /* held while the next one is made */
+    struct supervisor *supervisor;
+};
+
+/** The members before the lock are the caller's to set. */
+void isolate_init(struct isolate *isolate);
+void isolate_finish(struct isolate *isolate);
+
+/** Make plugin->crew. @return 0; as supervisor_create() and crew_create(). Caller holds
+ * plugin->lock. */
+int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolrack_error *err);
+
+/** A plugin that was put in quarantine by an earlier process says so before anybody calls it.
+ * Whether the file is still the one that crashed, its copy shows. */
+void isolate_recall(struct isolate *isolate, struct plugin *plugin);
+
+/** End all workers, and all generations that had some. No call is running. */
+void isolate_end(struct isolate *isolate);

@@ -1,0 +1,189 @@
+#include "life/life.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/object.h"
+#include "life/configured.h"
+#include "life/find.h"
+#include "life/foreign.h"
+#include "life/opening.h"
+#include "life/parts.h"
+#include "life/release.h"
+#include "life/reload.h"
+#include "life/report.h"
+#include "life/watcher.h"
+#include "life/why.h"
+
+/* ------------------------------------------------------------ what a plugin asks for */
+
+static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) {
+    struct life *life = user;
+    return staging_copy(&life->staging, plugin, err);
+}
+
+static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err) {
+    struct life *life = user;
+    return isolate_plugin(&life->isolate, plugin, err);
+}
+
+static void loading(void *user, struct plugin *plugin, bool begins) {
+    (void)user;
+    generation_note_loading(plugin, begins);
+}
+
+static void release(void *user, struct plugin *plugin, struct image *image) {
+    struct life *life = user;
+    retire_release(&life->retirement, plugin, image);
+}
+
+static const struct plugin_services services = {
+        .stage = stage, .isolate = isolate, .loading = loading, .release = release};
+
+/* --------------------------------------------------------------------------- create */
+
+struct life *life_create(const struct life_options *options) {
+    struct life *life = calloc(1, sizeof *life);
+    char *worker_program = options->worker_program != NULL ? strdup(options->worker_program) : NULL;
+    if (life == NULL || (options->worker_program != NULL && worker_program == NULL)) {
+        free(worker_program);
+        free(life);
+        return NULL;
+    }
+    life->magic = LIFE_MAGIC;
+    life->options = *options;
+    life->options.worker_program = worker_program;
+    files_init(&life->files);
+    contents_init(&life->contents, &life->options);
+    quarantines_init(&life->quarantines, &life->options);
+    trials_init(&life->trials, &life->options);
+    life->generations = (struct generations){
+            .options = &life->options, .services = &services, .services_user = life};
+    generations_init(&life->generations);
+    life->staging = (struct staging){.options = &life->options,
+                                     .contents = &life->contents,
+                                     .generations = &life->generations};
+    staging_init(&life->staging);
+    life->retirement = (struct retirement){.options = &life->options,
+                                           .generations = &life->generations,
+                                           .files = &life->files,
+                                           .staging = &life->staging};
+    retire_init(&life->retirement);
+    life->isolate = (struct isolate){.options = &life->options,
+                                     .quarantines = &life->quarantines,
+                                     .staging = &life->staging,
+                                     .gone = retire_workers_gone,
+                                     .retirement = &life->retirement};
+    isolate_init(&life->isolate);
+    return life;
+}
+
+int life_read(struct life *life, struct toolrack_error *err) {
+    int code = quarantines_read(&life->quarantines, err);
+    return code < 0 ? code : contents_read(&life->contents, err);
+}
+
+/* ------------------------------------------------------------------------------ end */
+
+void life_stop(struct life *life) {
+    if (life != NULL) {
+        trials_stop(&life->trials);
+        watcher_stop(life->watcher);
+        life->watcher = NULL;
+    }
+}
+
+bool life_is_quiet(const struct life *life) {
+    return life == NULL || atomic_load(&life->trials.lost) == 0;
+}
+
+void life_end(struct life *life, bool quiet) {
+    if (life == NULL) {
+        return;
+    }
+    retire_stop(&life->retirement);
+    if (quiet) {
+        retire_end_all(&life->retirement);
+    }
+    isolate_end(&life->isolate);
+    staging_close(&life->staging);
+}
+
+void life_destroy(struct life *life) {
+    if (life == NULL) {
+        return;
+    }
+    OBJECT_WIPE(life, LIFE_MAGIC);
+    retire_finish(&life->retirement);
+    isolate_finish(&life->isolate);
+    staging_finish(&life->staging);
+    generations_finish(&life->generations);
+    trials_finish(&life->trials);
+    quarantines_finish(&life->quarantines);
+    contents_finish(&life->contents);
+    files_finish(&life->files);
+    free((void *)(uintptr_t)life->options.worker_program);
+    free(life);
+}
+
+/* ---------------------------------------------------------------------------- verbs */
+
+int life_open_definitions(struct life *life, struct toolrack_error *err) {
+    return configured_open(life, err);
+}
+
+int life_open_files(struct life *life, struct toolrack_error *err) {
+    return opening_scan(life, err);
+}
+
+int life_watch(struct life *life, struct toolrack_error *err) {
+    return watcher_start(life, err);
+}
+
+struct plugin *life_find_plugin(struct life *life, const char *name, struct toolrack_error *err) {
+    OBJECT_CHECK(life, LIFE_MAGIC);
+    return find_plugin(life, name, err);
+}
+
+bool life_refresh(struct life *life, struct plugin *plugin, uint64_t until_ns) {
+    struct toolrack_error unheard; /* the call says it */
+    return staging_copy(&life->staging, plugin, &unheard) < 0 &&
+           reload_if_stale(life, plugin, until_ns);
+}
+
+int life_reload(struct life *life, const char *name, struct toolrack_text **ret_report,
+                struct toolrack_error *err) {
+    OBJECT_CHECK(life, LIFE_MAGIC);
+    return report_reload(life, name, ret_report, err);
+}
+
+int life_rollback(struct life *life, const char *name, struct toolrack_error *err) {
+    OBJECT_CHECK(life, LIFE_MAGIC);
+    return report_rollback(life, name, err);
+}
+
+int life_release(struct life *life, const char *name, struct toolrack_error *err) {
+    OBJECT_CHECK(life, LIFE_MAGIC);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = find_plugin(life, name, err);
+    return plugin != NULL ? release_plugin(life, plugin, err) : TOOLRACK_E_NOT_FOUND;
+}
+
+int life_add_service(struct life *life, const struct toolrack_service *service,
+                     struct toolrack_error *err) {
+    return configured_add_service(life, service, err);
+}
+
+int life_add_foreign(struct life *life, const struct foreign *foreign, uint64_t *ret_uid,
+                     struct toolrack_error *err) {
+    return foreign_add(life, foreign, ret_uid, err);
+}
+
+void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    why_describe_isolation(plugin, doc, root);
+}
+
+int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
+                  yyjson_mut_val *root, struct toolrack_error *err) {
+    return why_describe(life, plugin, doc, root, err);
+}

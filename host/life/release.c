@@ -1,0 +1,58 @@
+#include "life/release.h"
+
+#include "base/error.h"
+#include "life/parts.h"
+#include "permit/permit.h"
+#include "store/decisions.h"
+#include "store/loading.h"
+#include "store/quarantine.h"
+#include "worker/crew.h"
+
+static void tell(const struct life *life, const struct plugin *plugin) {
+    life->options.event(life->options.host, TOOLRACK_EVENT_RELEASED, plugin->desc->plugin->id,
+                        NULL);
+}
+
+/* One that was left out since a process died of it. */
+static int admit(struct life *life, struct plugin *plugin, struct toolrack_error *err) {
+    int code = store_loading_clear(life->options.store, plugin->path, err);
+    if (code == 0 && plugin_admit(plugin)) {
+        tell(life, plugin);
+    }
+    return code;
+}
+
+int release_plugin(struct life *life, struct plugin *plugin, struct toolrack_error *err) {
+    const struct life_options *options = &life->options;
+    const char *id = plugin->desc->plugin->id;
+    if (plugin_state(plugin) == TOOLRACK_STATE_LEFT_OUT) {
+        return admit(life, plugin, err);
+    }
+    if (!quarantines_has(&life->quarantines, id)) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "plugin '%s' is neither in quarantine nor left out", id);
+    }
+    struct toolrack_error why;
+    int code = store_quarantine_remove(options->store, id, &why);
+    if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
+        return error_set(err, code, "%s", why.message);
+    }
+    quarantines_forget(&life->quarantines, id);
+    struct plugin *held;
+    for (size_t at = 0; (held = generations_hold(&life->generations, id, at)) != NULL; at++) {
+        struct crew *crew = atomic_load(&held->crew);
+        if (crew != NULL) {
+            crew_release(crew);
+        }
+        if (plugin_state(held) == TOOLRACK_STATE_QUARANTINED) {
+            plugin_set_state(held, TOOLRACK_STATE_LISTED, "");
+            tell(life, held);
+        }
+        plugin_unref(held);
+    }
+    permit_note(options->permit, &(struct store_decision){.plugin = id,
+                                                          .decision = "released",
+                                                          .who = "api",
+                                                          .why = "from quarantine"});
+    return 0;
+}

@@ -1,0 +1,502 @@
+#include "life/reload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "life/parts.h"
+#include "registry/registry.h"
+#include "store/loading.h"
+
+/* One file on its way. Each step says what came of it, or RELOAD_UNDECIDED: then the next one
+ * follows. */
+struct reload {
+    struct life *life;
+    struct plugin_file *file;
+    enum reload_how how;
+    struct reload_row *row;
+    struct plugin *old; /* a reference on what serves, or NULL */
+    struct content content;
+    struct descriptor *desc;
+    struct plugin *new;
+};
+
+void reload_row_finish(struct reload_row *row) {
+    descriptor_unref(row->desc);
+    row->desc = NULL;
+}
+
+/* --------------------------------------------------------------------- rows */
+
+static void name_row(struct reload_row *row, struct descriptor *desc) {
+    if (row->desc == NULL && desc != NULL && desc->plugin != NULL) {
+        row->desc = descriptor_ref(desc);
+    }
+}
+
+static void set_hash(struct reload_row *row, const uint8_t *sha256) {
+    (void)sodium_bin2hex(row->sha256, sizeof row->sha256, sha256, STAGE_HASH_SIZE);
+}
+
+struct toolrack_refusal *reload_refusals(const char *file, const struct descriptor *desc,
+                                         size_t *ret_count) {
+    struct toolrack_refusal *rows = calloc(desc->finding_count + 1u, sizeof *rows);
+    *ret_count = 0;
+    for (uint32_t i = 0; rows != NULL && i < desc->finding_count; i++) {
+        const struct finding *finding = &desc->findings[i];
+        if (finding->severity == FINDING_ERROR) {
+            rows[(*ret_count)++] = (struct toolrack_refusal){
+                    .file = file,
+                    .plugin = desc->plugin != NULL ? desc->plugin->id : NULL,
+                    .tool = finding->tool,
+                    .rule = finding->rule,
+                    .reason = finding->cause,
+                    .fix = finding->fix};
+        }
+    }
+    return rows;
+}
+
+/* The id that a file is known by: what it says now, or what serves. */
+static const char *id_of(const struct reload *reload) {
+    return reload->desc != NULL && reload->desc->plugin != NULL ? reload->desc->plugin->id
+           : reload->old != NULL                                ? reload->old->desc->plugin->id
+                                                                : NULL;
+}
+
+/* ------------------------------------------------------------------ refused */
+
+/* What is in the file now does not serve: say so, and leave what does. */
+static enum reload_outcome refuse_rows(struct reload *reload, const struct toolrack_refusal *rows,
+                                       size_t count) {
+    struct life *life = reload->life;
+    struct toolrack_error err;
+    const struct registry_swap swap = {
+            .file = reload->file->path, .refusals = rows, .refusal_count = count};
+    const struct toolrack_refusal *first = &rows[0];
+    if (registry_swap(life->options.registry, &swap, NULL, &err) < 0) {
+        log_line(life->options.log, LOG_ERROR, "reload", "%s: %s", reload->file->path, err.message);
+    }
+    reload->file->is_refused = true;
+    struct toolrack_error words; /* cuts at a character, keeps it one line */
+    (void)error_set(&words, TOOLRACK_E_REFUSED, "%s%s%s", first->reason,
+                    first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "");
+    memcpy(reload->row->reason, words.message, sizeof reload->row->reason);
+    (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused%s: %s", reload->file->path,
+                    reload->old != NULL && atomic_load(&reload->old->staged)
+                            ? ", and what it had before goes on serving"
+                            : "",
+                    reload->row->reason);
+    life_tell(life, TOOLRACK_EVENT_REFUSED, id_of(reload), words.message);
+    return RELOAD_REFUSED;
+}
+
+static enum reload_outcome refuse(struct reload *reload, const char *rule, const char *tool,
+                                  const char *reason, const char *fix) {
+    return refuse_rows(reload,
+                       &(struct toolrack_refusal){.file = reload->file->path,
+                                                  .plugin = id_of(reload),
+                                                  .tool = tool,
+                                                  .rule = rule,
+                                                  .reason = reason,
+                                                  .fix = fix},
+                       1);
+}
+
+/* For what says nothing of the file: no memory, no room on the disk. It is tried again. */
+static enum reload_outcome refuse_for_now(struct reload *reload, const struct toolrack_error *err) {
+    return refuse(reload, "reload-failed", NULL, err->message,
+                  "reload it when that has been put right");
+}
+
+/* ------------------------------------------------------------------------ exchange */
+
+/* A file of which no tool could be registered has no generation that could be completed. One that
+ * somebody has taken is being looked at anyway. */
+static void begin_again(struct life *life, struct plugin_file *file) {
+    if (files_take(&life->files, file, 1)) {
+        struct reload_row row;
+        (void)reload_file(life, file, RELOAD_OPENING, &row);
+        reload_row_finish(&row);
+        files_give(&life->files, file);
+    }
+}
+
+/* Tools of other files that were refused because their names were taken may be registered now. */
+static void complete_others(struct life *life, const struct plugin_file *but) {
+    struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
+    const struct plugin_file *last = NULL;
+    for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
+        struct plugin_file *file = row->file != NULL && strcmp(row->rule, "tool-exists") == 0
+                                           ? files_find(&life->files, row->file)
+                                           : NULL;
+        if (file == NULL || file == but || file == last) {
+            continue;
+        }
+        last = file;
+        CLEANUP(plugin_unrefp)
+        struct plugin *plugin = generations_serving(&life->generations, file);
+        struct toolrack_error err;
+        if (plugin == NULL) {
+            begin_again(life, file);
+        } else if (registry_complete(life->options.registry, plugin, &err) < 0) {
+            log_line(life->options.log, LOG_ERROR, "reload", "%s: tools may be missing: %s",
+                     file->path, err.message);
+        }
+    }
+    toolrack_refusals_free(refusals);
+}
+
+/* From here on a call gets the new generation, or none; the old one ends with its last call. */
+static int exchange_tools(struct reload *reload, const struct toolrack_refusal *rows, size_t count,
+                          struct toolrack_error *err) {
+    struct life *life = reload->life;
+    size_t removed = 0;
+    const struct registry_swap swap = {.old = reload->old,
+                                       .new = reload->new,
+                                       .file = reload->file->path,
+                                       .refusals = rows,
+                                       .refusal_count = count};
+    int code = registry_swap(life->options.registry, &swap, &removed, err);
+    if (code < 0) {
+        return code;
+    }
+    if (reload->old != NULL) {
+        reload->row->old = reload->old->generation;
+        retire_note(&life->retirement, reload->old);
+    }
+    generations_serve(&life->generations, reload->file, reload->new);
+    if (removed > 0) {
+        complete_others(life, reload->file);
+    }
+    return 0;
+}
+
+/* One that was left out since a process died of it has been loaded, or is another now. */
+static void clear_marks(const struct reload *reload) {
+    struct toolrack_error err;
+    const struct life_options *options = &reload->life->options;
+    if (reload->old != NULL && plugin_state(reload->old) == TOOLRACK_STATE_LEFT_OUT &&
+        store_loading_clear(options->store, reload->file->path, &err) < 0) {
+        log_line(options->log, LOG_WARNING, "store", "'%s' will be left out again: %s",
+                 reload->old->desc->plugin->id, err.message);
+    }
+}
+
+static enum reload_outcome exchange(struct reload *reload) {
+    struct plugin_file *file = reload->file;
+    struct toolrack_error err;
+    size_t count = 0;
+    struct toolrack_refusal *rows = reload_refusals(file->path, reload->desc, &count);
+    int code = rows != NULL ? exchange_tools(reload, rows, count, &err) : error_oom(&err);
+    free(rows);
+    if (code < 0) {
+        return refuse_for_now(reload, &err);
+    }
+    clear_marks(reload);
+    file->is_refused = count > 0;
+    reload->row->generation = reload->new->generation;
+    if (!reload->content.is_earlier) {
+        contents_note(&reload->life->contents, file->path, reload->new);
+    }
+    if (reload->old == NULL) {
+        return RELOAD_ADDED;
+    }
+    char words[ERROR_FIELD_MAX];
+    (void)snprintf(words, sizeof words, "generation %u of content %.16s%s", reload->row->generation,
+                   reload->row->sha256,
+                   reload->content.is_earlier ? ", to which somebody went back" : "");
+    life_tell(reload->life, TOOLRACK_EVENT_RELOADED, reload->new->desc->plugin->id, words);
+    return RELOAD_RELOADED;
+}
+
+/* The file is gone, and its tools leave. */
+static enum reload_outcome remove_tools(struct reload *reload) {
+    struct plugin_file *file = reload->file;
+    struct toolrack_error err;
+    bool was_known = reload->old != NULL || file->is_refused;
+    /* Whoever removes a file in order to make it anew has a moment for that. */
+    if (reload->how == RELOAD_AND_KEEP && was_known && file->tries < RELOAD_GONE_TRIES) {
+        return RELOAD_CHANGING;
+    }
+    contents_end_rollback(&reload->life->contents, file->path);
+    if (was_known && exchange_tools(reload, NULL, 0, &err) < 0) {
+        return refuse_for_now(reload, &err);
+    }
+    file->exists = false;
+    file->is_refused = false;
+    return was_known ? RELOAD_REMOVED : RELOAD_ABSENT;
+}
+
+/* -------------------------------------------------------------------------- try out */
+
+/* What takes the place of another must be seen to work; what is new is loaded at its first call,
+ * like at the start of the host, unless it has examples. */
+static enum reload_outcome try_out(struct reload *reload) {
+    struct toolrack_error err;
+    struct trials *trials = &reload->life->trials;
+    bool is_tried =
+            reload->how != RELOAD_OPENING && (reload->old != NULL || reload->how == RELOAD_FORCED ||
+                                              trial_has_examples(trials, reload->new));
+    int code = is_tried ? trial_run(trials, reload->new, &err) : 0;
+    if (code == TOOLRACK_E_REFUSED) {
+        return refuse(reload, err.tool[0] != '\0' ? "self-test" : "cannot-load",
+                      err.tool[0] != '\0' ? err.tool : NULL, err.message,
+                      "mend the plugin and put it there again");
+    }
+    return code < 0 ? refuse_for_now(reload, &err) : RELOAD_UNDECIDED;
+}
+
+/* ------------------------------------------------------------------ copy, read, make */
+
+/* The file has the content that serves: what was wrong with it meanwhile is over. */
+static enum reload_outcome keep_serving(struct reload *reload) {
+    struct plugin *old = reload->old;
+    struct toolrack_error err;
+    size_t count = 0;
+    reload->row->generation = old->generation;
+    if (!reload->file->is_refused) {
+        return RELOAD_UNCHANGED;
+    }
+    struct toolrack_refusal *rows = reload_refusals(reload->file->path, old->desc, &count);
+    const struct registry_swap swap = {
+            .file = reload->file->path, .refusals = rows, .refusal_count = count};
+    if (rows != NULL && registry_swap(reload->life->options.registry, &swap, NULL, &err) == 0) {
+        reload->file->is_refused = count > 0;
+    }
+    free(rows);
+    return RELOAD_UNCHANGED;
+}
+
+/* Read and check the copy. */
+static enum reload_outcome read_copy(struct reload *reload) {
+    const char *path = reload->content.staged.path;
+    struct toolrack_error err;
+    bool no_memory;
+    const struct descriptor_options options = tool_descriptor_options(&no_memory);
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int code = fd < 0 ? error_set(&err, TOOLRACK_E_IO, "cannot open %s: %s", path, strerror(errno))
+                      : descriptor_read(fd, &options, &reload->desc, &err);
+    if (code < 0 || no_memory) {
+        (void)(code < 0 ? code : error_oom(&err));
+        return refuse_for_now(reload, &err);
+    }
+    if (reload->desc->plugin != NULL) {
+        return RELOAD_UNDECIDED;
+    }
+    size_t count = 0;
+    struct toolrack_refusal *rows = reload_refusals(reload->file->path, reload->desc, &count);
+    if (count == 0) {
+        (void)error_oom(&err);
+    }
+    enum reload_outcome outcome =
+            count > 0 ? refuse_rows(reload, rows, count) : refuse_for_now(reload, &err);
+    free(rows);
+    return outcome;
+}
+
+/* Images that stay are memory that nothing gives back: after some of them a file's next generation
+ * runs where memory ends with a process. */
+static bool must_isolate(struct reload *reload) {
+    unsigned images = retire_count_images(&reload->life->retirement, reload->file);
+    if (images < RESIDENT_GENERATIONS_MAX) {
+        return false;
+    }
+    log_line(reload->life->options.log, LOG_WARNING, reload->desc->plugin->id,
+             "%u earlier generations of %s are still in this process, the most there may be; from "
+             "now on it runs in workers. 'toolrack why' says what keeps them",
+             images, reload->file->path);
+    return true;
+}
+
+/* Make the next generation of a copy that is there to stay. */
+static enum reload_outcome make(struct reload *reload) {
+    struct life *life = reload->life;
+    struct plugin_file *file = reload->file;
+    struct plugin *old = reload->old;
+    const struct staged *staged = &reload->content.staged;
+    struct toolrack_error err;
+    file->exists = true;
+    file->identity = staged->source;
+    /* A change within the time that a file system's clock stands still may not show. */
+    file->settled = clock_wall_ns() - staged->source.ctime_ns > SCAN_SETTLE_NS;
+    set_hash(reload->row, staged->sha256);
+    if (old != NULL && reload->how != RELOAD_FORCED && atomic_load(&old->staged) &&
+        memcmp(old->sha256, staged->sha256, sizeof old->sha256) == 0) {
+        return keep_serving(reload);
+    }
+    enum reload_outcome outcome = read_copy(reload);
+    if (outcome != RELOAD_UNDECIDED) {
+        return outcome;
+    }
+    const struct generation_source source = {.file = file,
+                                             .identity = staged->source,
+                                             .desc = reload->desc,
+                                             .isolated = must_isolate(reload)};
+    int code = generation_create(&life->generations, &source, &reload->new, &err);
+    if (code == 0) {
+        code = staging_set_copy(&life->staging, reload->new, staged, &err);
+    }
+    if (code < 0) {
+        return refuse_for_now(reload, &err);
+    }
+    isolate_recall(&life->isolate, reload->new);
+    return RELOAD_UNDECIDED;
+}
+
+static enum reload_outcome copy(struct reload *reload) {
+    struct life *life = reload->life;
+    struct toolrack_error err;
+    staging_enter(&life->staging); /* until the copy is known as that of a generation */
+    int code = staging_take(&life->staging, reload->file, &reload->content, &err);
+    enum reload_outcome outcome = code == 0 ? make(reload) : RELOAD_UNDECIDED;
+    staging_leave(&life->staging);
+    switch (code) {
+    case 0: return outcome;
+    case STAGE_CHANGING:
+        if (reload->how == RELOAD_LAST_TRY) {
+            return refuse(reload, "file-changing", NULL, err.message, "install it by rename (mv)");
+        }
+        (void)snprintf(reload->row->reason, sizeof reload->row->reason, "%s", err.message);
+        return RELOAD_CHANGING;
+    case TOOLRACK_E_NOT_FOUND: return remove_tools(reload);
+    case TOOLRACK_E_REFUSED:
+    case TOOLRACK_E_LIMIT_EXCEEDED:
+        return refuse(reload, "file-unusable", NULL, err.message, "put a good plugin file there");
+    default: return refuse_for_now(reload, &err);
+    }
+}
+
+/* --------------------------------------------------------------------------- settle */
+
+/* Copy what serves, so that it can be called and gone back to when the file is another. */
+static void keep_copy(struct reload *reload) {
+    struct toolrack_error err;
+    if (reload->old != NULL && staging_copy(&reload->life->staging, reload->old, &err) < 0) {
+        log_line(reload->life->options.log, LOG_DEBUG, "reload", "%s", err.message);
+    }
+}
+
+/* Is it there, and may it be another than when it was last looked at? */
+static enum reload_outcome settle(struct reload *reload) {
+    struct plugin_file *file = reload->file;
+    struct plugin *old = reload->old;
+    struct stat st;
+    if (stat(file->path, &st) < 0) {
+        int why = errno;
+        /* No such file is two things: a link that leads nowhere is there still. */
+        if ((why == ENOENT || why == ENOTDIR) && lstat(file->path, &st) < 0 &&
+            (errno == ENOENT || errno == ENOTDIR)) {
+            return remove_tools(reload);
+        }
+        return why == ENOENT || why == ELOOP
+                       ? refuse(reload, "file-dangling-link", NULL,
+                                why == ENOENT ? "it is a link to a file that does not exist"
+                                              : "it is a link that leads in a circle",
+                                "mend the link or remove it")
+                       : refuse(reload, "file-unreadable", NULL, strerror(why),
+                                "let the user that runs the host read the file and its folder");
+    }
+    struct file_identity identity = identity_of(&st);
+    bool same = file->exists && file->settled && identity_same(&identity, &file->identity);
+    if (same && !file->is_refused && reload->how != RELOAD_FORCED &&
+        reload->how != RELOAD_OPENING) {
+        reload->row->generation = old != NULL ? old->generation : 0;
+        if (reload->how == RELOAD_AND_KEEP) {
+            keep_copy(reload);
+        }
+        return RELOAD_UNCHANGED;
+    }
+    if (old != NULL && identity_same(&identity, &old->identity)) {
+        keep_copy(reload); /* so that there is something to compare with */
+    }
+    return RELOAD_UNDECIDED;
+}
+
+enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enum reload_how how,
+                                struct reload_row *ret) {
+    *ret = (struct reload_row){0};
+    struct reload reload = {.life = life,
+                            .file = file,
+                            .how = how,
+                            .row = ret,
+                            .old = generations_serving(&life->generations, file)};
+    enum reload_outcome outcome = settle(&reload);
+    if (outcome == RELOAD_UNDECIDED) {
+        outcome = copy(&reload);
+    }
+    if (outcome == RELOAD_UNDECIDED) {
+        outcome = try_out(&reload);
+    }
+    if (outcome == RELOAD_UNDECIDED) {
+        outcome = exchange(&reload);
+    }
+    if (reload.old != NULL && ret->generation == 0 && outcome == RELOAD_REFUSED) {
+        ret->generation = reload.old->generation;
+    }
+    name_row(ret, reload.desc);
+    name_row(ret, reload.old != NULL ? reload.old->desc : NULL);
+    if (ret->sha256[0] == '\0' && reload.old != NULL && atomic_load(&reload.old->staged)) {
+        set_hash(ret, reload.old->sha256);
+    }
+    plugin_unref(reload.new);
+    plugin_unref(reload.old);
+    descriptor_unref(reload.desc);
+    return outcome;
+}
+
+/* ---------------------------------------------------------------------- when settled */
+
+enum reload_outcome reload_settled(struct life *life, struct plugin_file *file, enum reload_how how,
+                                   uint64_t until_ns, struct reload_row *ret) {
+    uint64_t began_ns = clock_now_ns();
+    for (;;) {
+        enum reload_outcome outcome = reload_file(life, file, how, ret);
+        uint64_t now_ns = clock_now_ns();
+        uint32_t most_ms =
+                access(file->path, F_OK) == 0 ? RELOAD_SETTLE_MS_MAX : RELOAD_GONE_MS_MAX;
+        if (outcome != RELOAD_CHANGING || (until_ns != 0 && now_ns >= until_ns) ||
+            now_ns - began_ns >= (uint64_t)most_ms * CLOCK_NS_PER_MS) {
+            return outcome;
+        }
+        reload_row_finish(ret);
+        (void)nanosleep(&(struct timespec){.tv_nsec = RELOAD_SETTLE_PAUSE_MS * CLOCK_NS_PER_MS},
+                        NULL);
+    }
+}
+
+/* Whether the file is another than when the generation was read. */
+static bool is_another(const struct plugin *plugin) {
+    struct stat st;
+    if (stat(plugin->path, &st) < 0) {
+        return true;
+    }
+    struct file_identity identity = identity_of(&st);
+    return !identity_same(&identity, &plugin->identity);
+}
+
+bool reload_if_stale(struct life *life, const struct plugin *plugin, uint64_t until_ns) {
+    struct plugin_file *file = generation_of(plugin)->file;
+    if (!is_another(plugin) || !files_take(&life->files, file, until_ns)) {
+        return false;
+    }
+    enum reload_outcome outcome = RELOAD_RELOADED;
+    CLEANUP(plugin_unrefp)
+    struct plugin *serving = generations_serving(&life->generations, file);
+    if (serving == NULL || serving == plugin) { /* else somebody has reloaded it already */
+        struct reload_row row;
+        outcome = reload_settled(life, file, RELOAD_AND_KEEP, until_ns, &row);
+        reload_row_finish(&row);
+    }
+    files_give(&life->files, file);
+    return outcome == RELOAD_RELOADED || outcome == RELOAD_UNCHANGED;
+}

@@ -1,0 +1,332 @@
+#include "life/retire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "life/generation.h"
+#include "life/staging.h"
+#include "worker/crew.h"
+
+/* Invariants:
+ *
+ *  (1) A generation is in the list of ends, or being unloaded, or in none: it is there once, and
+ *      then its plugin is NULL.
+ *  (2) No lock is held while code of a plugin runs: close() and the destructors of an image.
+ *  (3) Notes are dropped by who has taken their file, and by nobody else: of generations that are
+ *      gone the newest one is kept. */
+
+void retire_init(struct retirement *retirement) {
+    retirement->end = &retirement->first;
+    lock_init(&retirement->lock);
+    (void)pthread_cond_init(&retirement->work, NULL);
+    clock_cond_init(&retirement->ended);
+}
+
+const char *retired_state_name(enum retired_state state) {
+    switch (state) {
+    case RETIRED_DRAINING: return "draining";
+    case RETIRED_GONE: return "gone";
+    case RETIRED_PENDING: return "pending";
+    case RETIRED_RESIDENT: return "resident";
+    }
+    return "unknown";
+}
+
+/* -------------------------------------------------------------------- notes */
+
+/* Caller holds the lock, as in what follows. */
+static struct retired *find_note(const struct plugin_file *file, uint32_t generation) {
+    struct retired *note = file->retired;
+    while (note != NULL && note->generation != generation) {
+        note = note->next;
+    }
+    return note;
+}
+
+static struct retired *add_note(struct plugin_file *file, uint32_t generation) {
+    struct retired *note = calloc(1, sizeof *note);
+    if (note != NULL) {
+        note->generation = generation;
+        note->next = file->retired;
+        file->retired = note;
+    }
+    return note;
+}
+
+/* (3) */
+static void drop_notes(struct plugin_file *file) {
+    struct retired **at = &file->retired;
+    bool is_newest = true;
+    while (*at != NULL) {
+        struct retired *note = *at;
+        if (note->state == RETIRED_GONE && !is_newest) {
+            *at = note->next;
+            free(note->unload);
+            free(note);
+        } else {
+            at = &note->next;
+        }
+        is_newest = false;
+    }
+}
+
+void retire_note(struct retirement *retirement, struct plugin *plugin) {
+    lock_take(&retirement->lock);
+    (void)add_note(generation_of(plugin)->file, plugin->generation);
+    drop_notes(generation_of(plugin)->file);
+    lock_release(&retirement->lock);
+}
+
+static enum retired_state state_of(enum unload_verdict verdict) {
+    switch (verdict) {
+    case UNLOAD_GONE: return RETIRED_GONE;
+    case UNLOAD_PENDING: return RETIRED_PENDING;
+    case UNLOAD_RESIDENT: break;
+    }
+    return RETIRED_RESIDENT;
+}
+
+static void set_note(struct retired *note, const struct unload *unload) {
+    note->state = state_of(unload->verdict);
+    memcpy(note->cause, unload->cause, sizeof note->cause);
+    if (note->state == RETIRED_PENDING && note->unload == NULL) {
+        note->unload = malloc(sizeof *note->unload);
+        if (note->unload != NULL) {
+            *note->unload = *unload;
+        }
+    }
+}
+
+/* What is not gone is noted even of a generation that ended for another reason than a reload. */
+static void note_end(struct retirement *retirement, const struct generation *generation,
+                     const struct unload *unload) {
+    lock_take(&retirement->lock);
+    struct plugin_file *file = generation->file;
+    struct retired *note = find_note(file, generation->number);
+    if (note == NULL && unload->verdict != UNLOAD_GONE) {
+        note = add_note(file, generation->number);
+    }
+    if (note != NULL) {
+        set_note(note, unload);
+    }
+    (void)pthread_cond_broadcast(&retirement->ended);
+    lock_release(&retirement->lock);
+}
+
+static void tell_end(const struct retirement *retirement, const struct generation *generation,
+                     const struct unload *unload) {
+    char words[UNLOAD_CAUSE_MAX + 32];
+    const char *state = retired_state_name(state_of(unload->verdict));
+    (void)snprintf(words, sizeof words, "%s%s%s", state, unload->cause[0] != '\0' ? ": " : "",
+                   unload->cause);
+    retirement->options->event(retirement->options->host, TOOLRACK_EVENT_UNLOADED,
+                               generation->desc->plugin->id, words);
+}
+
+/* ------------------------------------------------------------------- the end */
+
+static void end_one(struct retirement *retirement, struct generation *generation, bool is_told) {
+    bool was_up = generation->image != NULL || generation->crew != NULL;
+    struct unload unload = image_unload(generation->image);
+    note_end(retirement, generation, &unload);
+    if (was_up && is_told) {
+        tell_end(retirement, generation, &unload);
+    }
+    generation_destroy(generation);
+}
+
+/* The next one to end; NULL when there is none, and *ret_collects says what else is to be done. */
+static struct generation *next_end(struct retirement *retirement, bool *ret_collects) {
+    struct generation *generation = retirement->first;
+    *ret_collects = generation == NULL && retirement->collects;
+    if (generation != NULL) {
+        retirement->first = generation->next_end;
+        retirement->end = retirement->first != NULL ? retirement->end : &retirement->first;
+    }
+    retirement->collects = retirement->collects && !*ret_collects;
+    return generation;
+}
+
+static void *retire_main(void *argument) {
+    struct retirement *retirement = argument;
+    lock_take(&retirement->lock);
+    for (;;) {
+        bool collects;
+        struct generation *generation = next_end(retirement, &collects);
+        bool is_told = !retirement->stopping;
+        if (generation == NULL && !collects) {
+            if (retirement->stopping) {
+                break;
+            }
+            lock_wait(&retirement->lock, &retirement->work);
+            continue;
+        }
+        lock_release(&retirement->lock);
+        if (generation != NULL) {
+            end_one(retirement, generation, is_told);
+        } else {
+            staging_collect(retirement->staging, retirement->files);
+        }
+        lock_take(&retirement->lock);
+    }
+    lock_release(&retirement->lock);
+    return NULL;
+}
+
+/* Whether there is a thread that does it. Caller holds the lock. */
+static bool have_thread(struct retirement *retirement) {
+    if (!retirement->started && !retirement->stopping) {
+        retirement->started = thread_start(&retirement->thread, retire_main, retirement) == 0;
+    }
+    return retirement->started && !retirement->stopping;
+}
+
+/* The last reference on the plugin of a generation without workers is gone. */
+static void end(struct retirement *retirement, struct generation *generation, struct image *image) {
+    lock_take(&retirement->lock);
+    generation->image = image;
+    bool handed_over = have_thread(retirement);
+    if (handed_over) {
+        generation->next_end = NULL;
+        *retirement->end = generation;
+        retirement->end = &generation->next_end;
+        retirement->collects = true;
+        (void)pthread_cond_signal(&retirement->work);
+    }
+    bool is_told = !retirement->stopping;
+    lock_release(&retirement->lock);
+    if (!handed_over) {
+        end_one(retirement, generation, is_told);
+    }
+}
+
+void retire_release(struct retirement *retirement, struct plugin *plugin, struct image *image) {
+    struct generation *generation = generation_of(plugin);
+    struct crew *crew = generation_part(generation);
+    if (crew != NULL) {
+        crew_unref(crew); /* its workers end in their own time */
+    } else {
+        end(retirement, generation, image);
+    }
+}
+
+void retire_workers_gone(struct retirement *retirement, struct generation *generation) {
+    lock_take(&retirement->lock);
+    bool is_told = !retirement->stopping;
+    lock_release(&retirement->lock);
+    end_one(retirement, generation, is_told);
+    lock_take(&retirement->lock);
+    if (have_thread(retirement)) {
+        retirement->collects = true;
+        (void)pthread_cond_signal(&retirement->work);
+    }
+    lock_release(&retirement->lock);
+}
+
+void retire_stop(struct retirement *retirement) {
+    lock_take(&retirement->lock);
+    retirement->stopping = true;
+    bool started = retirement->started;
+    (void)pthread_cond_signal(&retirement->work);
+    lock_release(&retirement->lock);
+    if (started) {
+        (void)pthread_join(retirement->thread, NULL);
+    }
+}
+
+void retire_finish(struct retirement *retirement) {
+    struct plugin_file *file = NULL;
+    while ((file = files_next(retirement->files, file)) != NULL) {
+        while (file->retired != NULL) {
+            struct retired *older = file->retired->next;
+            free(file->retired->unload);
+            free(file->retired);
+            file->retired = older;
+        }
+    }
+    (void)pthread_cond_destroy(&retirement->work);
+    (void)pthread_cond_destroy(&retirement->ended);
+    lock_finish(&retirement->lock);
+}
+
+void retire_end_all(struct retirement *retirement) {
+    struct generation *generation;
+    while ((generation = generations_detach(retirement->generations)) != NULL) {
+        if (generation->crew != NULL) {
+            crew_unref(generation->crew); /* the generation ends with its workers */
+        } else {
+            generation_destroy(generation);
+        }
+    }
+}
+
+/* -------------------------------------------------------------------- verdicts */
+
+/* Look again at one that is pending. What belongs to it is not touched by others meanwhile. */
+static void recheck(struct retirement *retirement, struct retired *note) {
+    unload_recheck(note->unload);
+    lock_take(&retirement->lock);
+    set_note(note, note->unload);
+    lock_release(&retirement->lock);
+}
+
+static struct retired *next_pending(struct retirement *retirement, struct plugin_file *file,
+                                    const struct retired *after) {
+    lock_take(&retirement->lock);
+    struct retired *note = after != NULL ? after->next : file->retired;
+    while (note != NULL && (note->state != RETIRED_PENDING || note->unload == NULL)) {
+        note = note->next;
+    }
+    lock_release(&retirement->lock);
+    return note;
+}
+
+unsigned retire_count_images(struct retirement *retirement, struct plugin_file *file) {
+    struct retired *note = NULL;
+    while ((note = next_pending(retirement, file, note)) != NULL) {
+        recheck(retirement, note);
+    }
+    unsigned count = 0;
+    lock_take(&retirement->lock);
+    for (note = file->retired; note != NULL; note = note->next) {
+        count += note->state == RETIRED_PENDING || note->state == RETIRED_RESIDENT;
+    }
+    lock_release(&retirement->lock);
+    return count;
+}
+
+enum retired_state retire_wait(struct retirement *retirement, struct plugin_file *file,
+                               uint32_t generation, uint64_t until_ns, char *ret_cause) {
+    struct timespec until = clock_timespec(until_ns);
+    enum retired_state state = RETIRED_GONE; /* of one whose note is not kept any more */
+    ret_cause[0] = '\0';
+    lock_take(&retirement->lock);
+    const struct retired *note;
+    bool in_time = true;
+    while ((note = find_note(file, generation)) != NULL && note->state == RETIRED_DRAINING &&
+           in_time) {
+        in_time = lock_wait_until(&retirement->lock, &retirement->ended, &until);
+    }
+    if (note != NULL) {
+        state = note->state;
+        memcpy(ret_cause, note->cause, sizeof note->cause);
+    }
+    lock_release(&retirement->lock);
+    return state;
+}
+
+bool retire_get(struct retirement *retirement, const struct plugin_file *file, size_t index,
+                struct retired *ret) {
+    LOCK_SCOPE(&retirement->lock);
+    const struct retired *note = file->retired;
+    while (note != NULL && index-- > 0) {
+        note = note->next;
+    }
+    if (note != NULL) {
+        *ret = *note;
+    }
+    return note != NULL;
+}

@@ -1,0 +1,45 @@
+/* trial.h - trying out a generation before anybody else may call it.
+ *
+ * It is loaded, and the examples of its tools are called: those of tools that are safe, enabled,
+ * and neither destructive nor dependent on the outside world. A result that the example states must
+ * be what comes. All of this is code of a plugin that nobody knows yet, so it happens on a thread
+ * of its own, which is given up when it does not come back. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/lock.h"
+#include "life/options.h"
+#include "registry/plugin.h"
+
+/* How long one generation may take to load, and then all its examples together. */
+#define TRIAL_LOAD_MS_MAX     10000u
+#define TRIAL_EXAMPLES_MS_MAX 10000u
+/* How long one that was asked to end may go on. */
+#define TRIAL_GRACE_MS        1000u
+
+struct trial;
+
+/* The trials of a host. */
+struct trials {
+    const struct life_options *options;
+    struct lock lock;    /* guards the next two */
+    struct trial *first; /* those under way */
+    bool stopping;
+    atomic_uint lost; /* threads that were given up and have not come back */
+};
+
+void trials_init(struct trials *all, const struct life_options *options);
+void trials_finish(struct trials *all);
+
+/** Whether any of its tools has examples that a trial would call. [any-thread] */
+bool trial_has_examples(const struct trials *all, struct plugin *plugin);
+
+/** Try out a generation that is in no registry.
+ * @return 0; TOOLRACK_E_REFUSED with what went wrong, err->tool set where it was an example of a
+ *         tool; TOOLRACK_E_CANCELLED when the host is closing; TOOLRACK_E_NO_MEMORY. [any-thread]
+ */
+int trial_run(struct trials *all, struct plugin *plugin, struct toolrack_error *err);
+
+/** End all that are under way, and let no other begin. [any-thread] */
+void trials_stop(struct trials *all);

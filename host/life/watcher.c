@@ -1,0 +1,279 @@
+#include "life/watcher.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/thread.h"
+#include "files/watch.h"
+#include "life/parts.h"
+#include "life/reload.h"
+#include "life/rescan.h"
+
+/* Invariants:
+ *
+ *  (1) A file is queued by `queued`; who takes it out has taken the file. One that changes while it
+ *      is being looked at is queued again and looked at once more.
+ *  (2) threads[0..thread_count) are to be joined; `idle` of them wait.
+ *  (3) All of struct watcher but what the watch thread has for itself is guarded by
+ *      the lock of the files; none of its waits is for a plugin. */
+struct watcher {
+    struct life *life;
+    struct watch *watch;                /* the watch thread's */
+    const struct scan_folder **folders; /* by the watch's number; likewise */
+    int wake;                           /* an eventfd, readable when all is to end */
+    pthread_t watch_thread;
+    bool watching; /* the thread was started */
+    bool stopping;
+    pthread_t threads[WATCHER_THREADS_MAX];
+    unsigned thread_count;
+    unsigned idle;
+};
+
+#define CHANGES_ROOM 64u
+
+/* ------------------------------------------------------------------ the queue */
+
+static void *look_main(void *argument);
+
+/* A thread for what is queued, when none waits for it. Caller holds the lock. */
+static void have_thread(struct watcher *watcher) {
+    if (watcher->idle == 0 && watcher->thread_count < WATCHER_THREADS_MAX && !watcher->stopping &&
+        thread_start(&watcher->threads[watcher->thread_count], look_main, watcher) == 0) {
+        watcher->thread_count++;
+    }
+}
+
+/* Caller holds the lock. */
+static void queue(struct watcher *watcher, struct plugin_file *file, uint64_t due_ns) {
+    file->queued = true;
+    file->due_ns = due_ns;
+    have_thread(watcher);
+    (void)pthread_cond_broadcast(&watcher->life->files.changed);
+}
+
+static void queue_now(void *user, struct plugin_file *file) {
+    struct watcher *watcher = user;
+    lock_take(&watcher->life->files.lock);
+    queue(watcher, file, 0);
+    lock_release(&watcher->life->files.lock);
+}
+
+/* The file that is due first and not taken; *ret_due_ns is when the next one is. */
+static struct plugin_file *next_file(const struct watcher *watcher, uint64_t now_ns,
+                                     uint64_t *ret_due_ns) {
+    *ret_due_ns = UINT64_MAX;
+    for (struct plugin_file *file = watcher->life->files.first; file != NULL; file = file->next) {
+        if (!file->queued || file->taken) {
+            continue;
+        }
+        if (file->due_ns <= now_ns) {
+            return file;
+        }
+        *ret_due_ns = file->due_ns < *ret_due_ns ? file->due_ns : *ret_due_ns;
+    }
+    return NULL;
+}
+
+static void wait_for_work(struct watcher *watcher, uint64_t due_ns) {
+    struct plugin_files *files = &watcher->life->files;
+    struct timespec until = clock_timespec(due_ns);
+    watcher->idle++;
+    if (due_ns == UINT64_MAX) {
+        lock_wait(&files->lock, &files->changed);
+    } else {
+        (void)lock_wait_until(&files->lock, &files->changed, &until);
+    }
+    watcher->idle--;
+}
+
+/* Look at a file that this thread has taken; the lock is not held. Returns whether it is being
+ * written. */
+static bool look_at(struct watcher *watcher, struct plugin_file *file) {
+    struct reload_row row;
+    enum reload_outcome outcome =
+            reload_file(watcher->life, file,
+                        file->tries < WATCHER_TRIES_MAX ? RELOAD_AND_KEEP : RELOAD_LAST_TRY, &row);
+    reload_row_finish(&row);
+    return outcome == RELOAD_CHANGING;
+}
+
+static void *look_main(void *argument) {
+    struct watcher *watcher = argument;
+    struct plugin_files *files = &watcher->life->files;
+    lock_take(&files->lock);
+    while (!watcher->stopping) {
+        uint64_t due_ns;
+        uint64_t now_ns = clock_now_ns();
+        struct plugin_file *file = next_file(watcher, now_ns, &due_ns);
+        if (file == NULL) {
+            wait_for_work(watcher, due_ns);
+            continue;
+        }
+        file->queued = false;
+        file->taken = true;
+        file->taker = pthread_self();
+        if (next_file(watcher, now_ns, &due_ns) != NULL) {
+            have_thread(watcher); /* several may be queued before one thread wakes */
+        }
+        lock_release(&files->lock);
+        bool changing = look_at(watcher, file);
+        lock_take(&files->lock);
+        file->taken = false;
+        file->tries = changing ? file->tries + 1 : 0;
+        if (changing && !file->queued) {
+            queue(watcher, file, clock_now_ns() + (uint64_t)WATCHER_RETRY_MS * CLOCK_NS_PER_MS);
+        }
+        (void)pthread_cond_broadcast(&files->changed);
+    }
+    lock_release(&files->lock);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ the watch */
+
+static void rescan(struct watcher *watcher, const struct scan_folder *folder) {
+    struct toolrack_error err;
+    if (rescan_folder(watcher->life, folder, queue_now, watcher, &err) < 0) {
+        log_line(watcher->life->options.log, LOG_WARNING, "watch", "%s", err.message);
+    }
+}
+
+static void take_change(struct watcher *watcher, const struct watch_change *change) {
+    const struct scan_folder *folder = watcher->folders[change->folder];
+    if (change->trouble != NULL) {
+        log_line(watcher->life->options.log, LOG_WARNING, "watch", "%s: %s", change->path,
+                 change->trouble);
+    }
+    if (change->kind == WATCH_RESCAN) {
+        rescan(watcher, folder);
+        return;
+    }
+    if (rescan_is_repeated(watcher->life, folder)) {
+        return; /* the watch tells of it under the folder's first name as well */
+    }
+    struct plugin_file *file = files_add(&watcher->life->files, change->path, folder);
+    if (file != NULL) {
+        queue_now(watcher, file);
+    } else {
+        log_line(watcher->life->options.log, LOG_ERROR, "watch",
+                 "out of memory: a change of %s is not seen", change->path);
+    }
+}
+
+static bool is_stopping(struct watcher *watcher) {
+    lock_take(&watcher->life->files.lock);
+    bool stopping = watcher->stopping;
+    lock_release(&watcher->life->files.lock);
+    return stopping;
+}
+
+/* Milliseconds until a moment, rounded up, as poll() takes them. */
+static int poll_ms(uint64_t until_ns) {
+    uint64_t now_ns = clock_now_ns();
+    if (until_ns == WATCH_NEVER) {
+        return -1;
+    }
+    uint64_t ms = until_ns <= now_ns ? 0 : (until_ns - now_ns) / CLOCK_NS_PER_MS + 1;
+    return ms < INT32_MAX ? (int)ms : INT32_MAX;
+}
+
+static void *watch_main(void *argument) {
+    struct watcher *watcher = argument;
+    for (size_t i = 0; i < watcher->life->options.places->folder_count; i++) {
+        rescan(watcher, &watcher->life->options.places->folders[i]);
+    }
+    struct watch_change changes[CHANGES_ROOM];
+    struct pollfd fds[] = {{.fd = watch_fd(watcher->watch), .events = POLLIN},
+                           {.fd = watcher->wake, .events = POLLIN}};
+    while (!is_stopping(watcher)) {
+        (void)poll(fds, ARRAY_LENGTH(fds), poll_ms(watch_next_ns(watcher->watch)));
+        size_t count = watch_read(watcher->watch, clock_now_ns(), changes, ARRAY_LENGTH(changes));
+        for (size_t i = 0; i < count; i++) {
+            take_change(watcher, &changes[i]);
+        }
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------- start and stop */
+
+static int add_folders(struct watcher *watcher, struct toolrack_error *err) {
+    const struct places *places = watcher->life->options.places;
+    watcher->folders = calloc(places->folder_count + 1, sizeof(const struct scan_folder *));
+    if (watcher->folders == NULL) {
+        return error_oom(err);
+    }
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < places->folder_count; i++) {
+        uint32_t number = 0;
+        code = watch_add(watcher->watch, places->folders[i].path, &number, err);
+        if (code == 0) {
+            watcher->folders[number] = &places->folders[i];
+        }
+    }
+    return code;
+}
+
+static int start(struct watcher *watcher, struct toolrack_error *err) {
+    int code = watch_create(&watcher->watch, err);
+    if (code < 0) {
+        return code;
+    }
+    if (watcher->life->options.watch_debounce_ms != 0) {
+        watch_set_debounce(watcher->watch, watcher->life->options.watch_debounce_ms);
+    }
+    watcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (watcher->wake < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make an eventfd: %s", strerror(errno));
+    }
+    code = add_folders(watcher, err);
+    if (code == 0 && thread_start(&watcher->watch_thread, watch_main, watcher) != 0) {
+        code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start the thread of the watch");
+    }
+    watcher->watching = code == 0;
+    return code;
+}
+
+int watcher_start(struct life *life, struct toolrack_error *err) {
+    struct watcher *watcher = calloc(1, sizeof *watcher);
+    if (watcher == NULL) {
+        return error_oom(err);
+    }
+    watcher->life = life;
+    watcher->wake = -1;
+    life->watcher = watcher; /* stopped when the host is closed, which a failure leads to */
+    return start(watcher, err);
+}
+
+static void stop_threads(struct watcher *watcher) {
+    struct plugin_files *files = &watcher->life->files;
+    lock_take(&files->lock);
+    watcher->stopping = true;
+    (void)pthread_cond_broadcast(&files->changed);
+    lock_release(&files->lock);
+    if (watcher->watching) {
+        (void)eventfd_write(watcher->wake, 1);
+        (void)pthread_join(watcher->watch_thread, NULL);
+    }
+    for (unsigned i = 0; i < watcher->thread_count; i++) {
+        (void)pthread_join(watcher->threads[i], NULL);
+    }
+}
+
+void watcher_stop(struct watcher *watcher) {
+    if (watcher == NULL) {
+        return;
+    }
+    stop_threads(watcher);
+    watch_destroy(watcher->watch);
+    closep(&watcher->wake);
+    free(watcher->folders);
+    free(watcher);
+}
