@@ -770,6 +770,41 @@ static void every_fault_has_its_rule(void **state) {
     }
 }
 
+/* The length of bytes is that of what the base64 stands for, which its padding tells. */
+static void lengths_of_bytes_are_counted_without_padding(void **state) {
+    (void)state;
+    static const struct {
+        const char *json;
+        uint64_t length; /* UINT64_MAX: it is not base64 */
+    } cases[] = {
+            {"\"\"", 0},
+            {"\"QQ==\"", 1},
+            {"\"QUI=\"", 2},
+            {"\"QUJD\"", 3},
+            {"\"QUJDRA==\"", 4},
+            {"\"QQ=\"", UINT64_MAX},
+            {"\"Q===\"", UINT64_MAX},
+            {"\"QUJ-\"", UINT64_MAX},
+            {"1", UINT64_MAX},
+    };
+    const struct tr_type type = {.size = sizeof type, .kind = TR_KIND_BYTES};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        for (uint64_t wanted = 1; wanted < 5; wanted++) {
+            struct fixture f;
+            fixture_init(&f);
+            f.params[0] = (struct tr_param){.name = "data",
+                                            .description = "d",
+                                            .type = &type,
+                                            .default_json = cases[i].json,
+                                            .min_length = wanted,
+                                            .max_length = wanted};
+            AUTO_DESC desc = NULL;
+            assert_int_equal(descriptor_copy(&f.plugin, NULL, &desc, NULL), 0);
+            assert_int_equal(find_rule(desc, "param-default") == NULL, cases[i].length == wanted);
+        }
+    }
+}
+
 /* ------------------------------------------------------------ examples */
 
 /* What is left of the examples of the fixture's typed tool, from both sources, and what was said.
@@ -1288,6 +1323,7 @@ int main(void) {
             cmocka_unit_test(own_plugin_is_read_in_every_form),
             cmocka_unit_test(the_other_machine_is_read_and_refused),
             cmocka_unit_test(every_fault_has_its_rule),
+            cmocka_unit_test(lengths_of_bytes_are_counted_without_padding),
             cmocka_unit_test(a_wrong_example_is_left_out),
             cmocka_unit_test(as_many_examples_as_allowed),
             cmocka_unit_test(examples_go_through_the_callers_check),

@@ -636,6 +636,15 @@ static void the_last_two_contents_and_what_is_used_are_kept(void **state) {
     (void)snprintf(foreign, sizeof foreign, "%s/README", place->dir);
     put(other, "one");
     put(foreign, "not ours");
+    /* Names that are almost those of copies. */
+    static const char *const almost[] = {"g1-a.so", "-g-a.so",   "-g1",
+                                         "-g1-",    "-g1a-a.so", "-g1234567890123456789-a.so"};
+    char strange[ARRAY_LENGTH(almost)][PATH_ROOM];
+    for (size_t i = 0; i < ARRAY_LENGTH(almost); i++) {
+        (void)snprintf(strange[i], sizeof strange[i], "%s/0123456789abcdef0123456789abcdef%s",
+                       place->dir, almost[i]);
+        put(strange[i], "not ours");
+    }
     struct staged alone = copy(stage, other, STAGE_NEW);
 
     const char *const in_use[] = {copies[1].path, "/elsewhere/x.so"};
@@ -648,6 +657,9 @@ static void the_last_two_contents_and_what_is_used_are_kept(void **state) {
     assert_true(is_there(&copies[5]));
     assert_true(is_there(&alone));
     assert_int_equal(access(foreign, F_OK), 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(almost); i++) {
+        assert_int_equal(access(strange[i], F_OK), 0);
+    }
     assert_int_equal(stage_collect(stage, NULL, 0), 1);
     assert_false(is_there(&copies[1]));
 
