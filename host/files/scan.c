@@ -216,46 +216,34 @@ static bool reserve_rows(struct scanner *scanner, size_t more) {
     return true;
 }
 
-/* There is room for as many troubles as folders. */
-static void add_trouble(struct scanner *scanner, const char *path, const char *reason) {
+/* There is room for two troubles of each folder. `reason` may be NULL: out of memory. */
+static int add_trouble(struct scanner *scanner, const char *path, const char *reason,
+                       struct toolrack_error *err) {
     struct scan *scan = scanner->scan;
-    scan->troubles[scan->trouble_count++] = (struct scan_trouble){.path = path, .reason = reason};
-}
-
-static const char *folder_reason(struct arena *arena, int why) {
-    switch (why) {
-    case ENOENT: return "the folder does not exist: create it, or do not name it";
-    case ENOTDIR: return "it is not a folder: name the folder that the plugin files are in";
-    case EACCES:
-        return "permission denied: let the user that runs the host read the folder (chmod a+rx)";
-    default: return arena_printf(arena, "it cannot be read: %s", strerror(why));
-    }
-}
-
-static int folder_failed(struct scanner *scanner, const char *path, int why,
-                         struct toolrack_error *err) {
-    struct arena *arena = &scanner->scan->arena;
-    const char *copy = arena_copy(arena, path, strlen(path));
-    const char *reason = folder_reason(arena, why);
-    if (why == ENOMEM || copy == NULL || reason == NULL) {
-        return error_oom(err);
-    }
-    add_trouble(scanner, copy, reason);
-    return 0;
-}
-
-static int folder_is_cut(struct scanner *scanner, const char *path, struct toolrack_error *err) {
-    struct arena *arena = &scanner->scan->arena;
-    const char *copy = arena_copy(arena, path, strlen(path));
-    const char *reason = arena_printf(arena,
-                                      "it holds more than %u plugin files, of which the first by "
-                                      "name are used: spread them over several folders",
-                                      FOLDER_FILES_MAX);
+    const char *copy = arena_copy(&scan->arena, path, strlen(path));
     if (copy == NULL || reason == NULL) {
         return error_oom(err);
     }
-    add_trouble(scanner, copy, reason);
+    scan->troubles[scan->trouble_count++] = (struct scan_trouble){.path = copy, .reason = reason};
     return 0;
+}
+
+/* `why` is an errno value. */
+static int folder_failed(struct scanner *scanner, const char *path, int why,
+                         struct toolrack_error *err) {
+    const char *reason;
+    switch (why) {
+    case ENOMEM: reason = NULL; break;
+    case ENOENT: reason = "the folder does not exist: create it, or do not name it"; break;
+    case ENOTDIR:
+        reason = "it is not a folder: name the folder that the plugin files are in";
+        break;
+    case EACCES:
+        reason = "permission denied: let the user that runs the host read the folder (chmod a+rx)";
+        break;
+    default: reason = arena_printf(&scanner->scan->arena, "it cannot be read: %s", strerror(why));
+    }
+    return add_trouble(scanner, path, reason, err);
 }
 
 static bool listed_before(const struct scanner *scanner, const struct folder *folder) {
@@ -325,7 +313,13 @@ static int list_folder(struct scanner *scanner, const struct scan_folder *asked,
     if (why != 0 && folder_failed(scanner, asked->path, why, err) < 0) {
         return TOOLRACK_E_NO_MEMORY;
     }
-    if (folder.cut && folder_is_cut(scanner, asked->path, err) < 0) {
+    if (folder.cut &&
+        add_trouble(scanner, asked->path,
+                    arena_printf(&scanner->scan->arena,
+                                 "it holds more than %u plugin files, of which the first by name "
+                                 "are used: spread them over several folders",
+                                 FOLDER_FILES_MAX),
+                    err) < 0) {
         return TOOLRACK_E_NO_MEMORY;
     }
     struct listed_folder *listed = &scanner->listed[scanner->listed_count++];
@@ -355,27 +349,23 @@ static struct cache_folder cached_folder(const struct scanner *scanner, const ch
     return (struct cache_folder){.path = path};
 }
 
+/* Where the search in the cache's list of a folder is. */
 struct finger {
     const struct cache_file *at;
     const struct cache_file *end;
 };
 
-static const struct cache_file *move_to(struct finger *finger, const char *name) {
+/* The state of a row after the cache was asked. */
+static enum row_state look_up_row(struct scanner *scanner, struct finger *finger, const char *name,
+                                  struct scan_file *row) {
     int order = -1;
     while (finger->at < finger->end && (order = strcmp(finger->at->name, name)) < 0) {
         finger->at++;
     }
-    return order == 0 ? finger->at : NULL;
-}
-
-/* The state of a row after the cache was asked. */
-static enum row_state look_up_row(struct scanner *scanner, struct finger *finger, const char *name,
-                                  struct scan_file *row) {
-    const struct cache_file *entry = move_to(finger, name);
-    if (entry == NULL || !identity_same(&entry->identity, &row->identity)) {
+    if (order != 0 || !identity_same(&finger->at->identity, &row->identity)) {
         return ROW_FOUND;
     }
-    row->descriptor = cache_take(scanner->cache, entry);
+    row->descriptor = cache_take(scanner->cache, finger->at);
     row->cached = row->descriptor != NULL;
     return row->cached ? ROW_KEPT : ROW_KNOWN;
 }
@@ -426,21 +416,15 @@ static void *read_rows(void *argument) {
     return NULL;
 }
 
-static size_t threads_for(size_t files) {
-    size_t threads = files / SCAN_FILES_PER_THREAD;
-    if (threads > SCAN_THREADS_MAX) {
-        threads = SCAN_THREADS_MAX;
-    }
-    size_t cpus = threads > 1 ? thread_cpu_count() : 1;
-    return threads < cpus ? threads : cpus;
-}
-
 /* On this thread and as many others as it is worth; fewer when they cannot be started. */
 static int read_all(struct scanner *scanner, struct toolrack_error *err) {
     struct reading reading = {.scanner = scanner};
     pthread_t others[SCAN_THREADS_MAX];
     size_t count = 0;
-    size_t wanted = threads_for(scanner->unread);
+    size_t wanted = scanner->unread / SCAN_FILES_PER_THREAD;
+    wanted = wanted > SCAN_THREADS_MAX ? SCAN_THREADS_MAX : wanted;
+    size_t cpus = wanted > 1 ? thread_cpu_count() : 1;
+    wanted = wanted < cpus ? wanted : cpus;
     while (count + 1 < wanted && thread_start(&others[count], read_rows, &reading) == 0) {
         count++;
     }
@@ -516,23 +500,6 @@ static void save_cache(struct scanner *scanner, uint32_t tag) {
 
 /* ------------------------------------------------------------------ the scan */
 
-static int scanner_init(struct scanner *scanner, const struct scan_options *options,
-                        struct toolrack_error *err) {
-    *scanner = (struct scanner){.options = options};
-    int64_t now_ns = options->time_ns != 0 ? options->time_ns : clock_wall_ns();
-    scanner->settled_ns = now_ns - SCAN_SETTLE_NS;
-    scanner->scan = calloc(1, sizeof *scanner->scan);
-    scanner->listed =
-            arena_alloc(&scanner->scratch, options->folder_count * sizeof(struct listed_folder));
-    if (scanner->scan == NULL || scanner->listed == NULL) {
-        return error_oom(err);
-    }
-    /* A folder that is cut may have been read with an error, too. */
-    scanner->scan->troubles = arena_alloc(&scanner->scan->arena,
-                                          2 * options->folder_count * sizeof(struct scan_trouble));
-    return scanner->scan->troubles == NULL ? error_oom(err) : 0;
-}
-
 static void scanner_finish(struct scanner *scanner) {
     scan_destroy(scanner->scan);
     cache_unref(scanner->cache);
@@ -540,8 +507,22 @@ static void scanner_finish(struct scanner *scanner) {
 }
 
 int scan_run(const struct scan_options *options, struct scan **ret, struct toolrack_error *err) {
-    CLEANUP(scanner_finish) struct scanner scanner;
-    int code = scanner_init(&scanner, options, err);
+    int64_t now_ns = options->time_ns != 0 ? options->time_ns : clock_wall_ns();
+    CLEANUP(scanner_finish)
+    struct scanner scanner = {.options = options, .settled_ns = now_ns - SCAN_SETTLE_NS};
+    scanner.scan = calloc(1, sizeof *scanner.scan);
+    scanner.listed =
+            arena_alloc(&scanner.scratch, options->folder_count * sizeof(struct listed_folder));
+    if (scanner.scan == NULL || scanner.listed == NULL) {
+        return error_oom(err);
+    }
+    /* A folder that is cut may have been read with an error, too. */
+    scanner.scan->troubles = arena_alloc(&scanner.scan->arena,
+                                         2 * options->folder_count * sizeof(struct scan_trouble));
+    if (scanner.scan->troubles == NULL) {
+        return error_oom(err);
+    }
+    int code = 0;
     for (size_t i = 0; code == 0 && i < options->folder_count; i++) {
         code = list_folder(&scanner, &options->folders[i], err);
     }

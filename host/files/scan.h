@@ -72,7 +72,7 @@ struct scan_options {
     const struct scan_folder
             *folders; /* a folder given twice is scanned once, at its first place */
     size_t folder_count;
-    const char *cache_path; /* NULL: no cache; a missing, damaged or foreign one is made anew */
+    const char *cache_path; /* NULL: no cache; a missing, damaged or foreign one is written again */
     struct descriptor_options descriptor;
     const struct log *log;
     int64_t time_ns; /* what CLOCK_REALTIME says; 0: the scan asks it (tests look from later) */

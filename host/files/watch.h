@@ -8,7 +8,7 @@
  * A watch has no thread and no clock of its own: its owner polls watch_fd() with a timeout until
  * watch_next_ns(), and then calls watch_read().
  *
- * A folder may be missing, or be reached by links: whatever stands on the way to it is watched for
+ * A folder may be missing, or be reached by links: whatever lies on the way to it is watched for
  * being made, removed and exchanged. The same is done for files that are symbolic links: a release
  * is often switched by exchanging a link, `current`, that lies on the way to them.
  * What is not seen: writing to a file under another name of it (a hard link), writing through a

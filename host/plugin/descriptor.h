@@ -27,7 +27,7 @@ int descriptor_read(int fd, const struct descriptor_options *options, struct des
 int descriptor_copy(const struct tr_plugin *plugin, const struct descriptor_options *options,
                     struct descriptor **ret, struct toolrack_error *err);
 
-/** Whether all that was `read` stands in the `loaded` table as well. That one may have more tools:
+/** Whether all that was `read` is in the `loaded` table as well. That one may have more tools:
  * what their schemas say was checked when the file was read, and a tool that was refused then is
  * called by nobody. [any-thread] */
 bool descriptor_same(const struct descriptor *read, const struct descriptor *loaded);

@@ -131,7 +131,7 @@ yyjson_doc *reader_json(struct reader *reader, const char *text, char *reason, s
 void reader_scratch_reset(struct reader *reader);
 #define READER_REASON_MAX 160
 
-/** A name that stands twice among `count`; NULL when none does. No document may be in use. */
+/** A name that occurs twice among `count`; NULL when all differ. No document may be in use. */
 const char *reader_duplicate(struct reader *reader, const char *const *names, uint32_t count);
 
 /* tool.c */
