@@ -115,36 +115,6 @@ static void *open_object(const char *path) {
     return dlopen(here, RTLD_NOW | RTLD_LOCAL);
 }
 
-static int check_unchanged(const char *path, const struct file_identity *identity,
-                           struct toolrack_error *err) {
-    struct stat st;
-    if (stat(path, &st) < 0) {
-        return error_set(err, TOOLRACK_E_REFUSED, "%s is gone; reload the plugin", path);
-    }
-    struct file_identity found = identity_of(&st);
-    if (!identity_same(&found, identity)) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         "%s has changed since it was read; reload the plugin", path);
-    }
-    return 0;
-}
-
-/* The table in memory must be the one that was read: nobody agreed to another. */
-static int check_table(const struct tr_plugin *loaded, const char *path,
-                       const struct descriptor *desc, struct toolrack_error *err) {
-    CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
-    int code = descriptor_copy(loaded, &(struct descriptor_options){0}, &copy, err);
-    if (code < 0) {
-        return code;
-    }
-    return descriptor_same(desc, copy)
-                   ? 0
-                   : error_set(err, TOOLRACK_E_REFUSED,
-                               "the loaded descriptor of %s differs from the one in its file; its "
-                               "author must keep the descriptor constant",
-                               path);
-}
-
 /* Find, check and open what dlopen brought. */
 static int open_image(struct image *image, const char *path, const struct descriptor *desc,
                       const struct image_host *host, struct toolrack_error *err) {
@@ -153,10 +123,19 @@ static int open_image(struct image *image, const char *path, const struct descri
         return error_set(err, TOOLRACK_E_REFUSED, "%s, once loaded, has no symbol toolrack_plugin",
                          path);
     }
-    int code = check_table(plugin, path, desc, err);
-    if (code == 0) {
-        code = call_open(plugin, desc->plugin->id, host, err);
+    CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
+    int code = descriptor_copy(plugin, &(struct descriptor_options){0}, &copy, err);
+    if (code < 0) {
+        return code;
     }
+    /* The table in memory must be the one that was read: nobody agreed to another. */
+    if (!descriptor_same(desc, copy)) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "the loaded descriptor of %s differs from the one in its file; its "
+                         "author must keep the descriptor constant",
+                         path);
+    }
+    code = call_open(plugin, desc->plugin->id, host, err);
     if (code == 0) {
         image->tools = plugin->tools;
         image->close = plugin->close;
@@ -167,9 +146,14 @@ static int open_image(struct image *image, const char *path, const struct descri
 int image_load(const char *path, const struct file_identity *identity,
                const struct descriptor *desc, const struct image_host *host, struct image **ret,
                struct toolrack_error *err) {
-    int code = check_unchanged(path, identity, err);
-    if (code < 0) {
-        return code;
+    struct stat st;
+    if (stat(path, &st) < 0) {
+        return error_set(err, TOOLRACK_E_REFUSED, "%s is gone; reload the plugin", path);
+    }
+    struct file_identity found = identity_of(&st);
+    if (!identity_same(&found, identity)) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s has changed since it was read; reload the plugin", path);
     }
     CLEANUP(freep) struct image *image = calloc(1, sizeof *image);
     if (image == NULL) {
@@ -186,7 +170,7 @@ int image_load(const char *path, const struct file_identity *identity,
         return error_set(err, TOOLRACK_E_REFUSED, "cannot load %s: %s", path,
                          reason != NULL ? reason : "out of memory");
     }
-    code = open_image(image, path, desc, host, err);
+    int code = open_image(image, path, desc, host, err);
     if (code < 0) {
         (void)image_unload(STEAL(image)); /* its constructors and its open() ran, after all */
         return code;

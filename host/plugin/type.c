@@ -219,7 +219,7 @@ static bool read_choice(struct reader *reader, uint64_t address, const struct tr
     return true;
 }
 
-static bool check_enum_shape(struct reader *reader, const struct tr_type *type, uint64_t address) {
+static bool read_choices(struct reader *reader, struct tr_type *type, uint64_t address) {
     if (type->width != 1 && type->width != 2 && type->width != 4 && type->width != 8) {
         reader_report(reader, FINDING_TYPE_ENUM, "the enumeration has %u bytes, not 1, 2, 4 or 8",
                       type->width);
@@ -233,40 +233,26 @@ static bool check_enum_shape(struct reader *reader, const struct tr_type *type, 
                       DESCRIPTOR_CHOICES_MAX, choice_shape.size_min);
         return false;
     }
-    return true;
-}
-
-static bool check_choice_names(struct reader *reader, const struct tr_choice *choices,
-                               uint32_t count) {
-    const char *names[DESCRIPTOR_CHOICES_MAX];
-    for (uint32_t i = 0; i < count; i++) {
-        names[i] = choices[i].name;
-    }
-    const char *twice = reader_duplicate(reader, names, count);
-    if (twice != NULL) {
-        reader_report(reader, FINDING_TYPE_ENUM, "the enumeration has the name %.*s twice",
-                      FINDING_SHOWN_MAX, twice);
-    }
-    return twice == NULL && reader->failure == 0;
-}
-
-static bool read_choices(struct reader *reader, struct tr_type *type, uint64_t address) {
-    if (!check_enum_shape(reader, type, address)) {
-        return false;
-    }
     struct tr_choice *choices = reader_alloc(reader, type->choice_count * sizeof *choices);
     if (choices == NULL) {
         return false;
     }
+    const char *names[DESCRIPTOR_CHOICES_MAX];
     for (uint32_t i = 0; i < type->choice_count; i++) {
         uint64_t at = address + (uint64_t)i * type->choice_size;
         if (!read_choice(reader, at, type, &choices[i])) {
             return false;
         }
+        names[i] = choices[i].name;
     }
     type->choices = choices;
     type->choice_size = sizeof *choices;
-    return check_choice_names(reader, choices, type->choice_count);
+    const char *twice = reader_duplicate(reader, names, type->choice_count);
+    if (twice != NULL) {
+        reader_report(reader, FINDING_TYPE_ENUM, "the enumeration has the name %.*s twice",
+                      FINDING_SHOWN_MAX, twice);
+    }
+    return twice == NULL && reader->failure == 0;
 }
 
 static bool read_param(struct reader *reader, uint64_t address, uint32_t stride, enum place place,
@@ -289,8 +275,8 @@ static bool check_param_names(struct reader *reader, const struct tr_param *para
     return twice == NULL && reader->failure == 0;
 }
 
-static bool check_fields_shape(struct reader *reader, const struct tr_type *type,
-                               uint64_t address) {
+static bool read_fields(struct reader *reader, struct tr_type *type, uint64_t address,
+                        uint32_t depth) {
     if (address == 0 || type->field_count == 0 || type->field_count > DESCRIPTOR_FIELDS_MAX ||
         !record_size_valid(&param_shape, type->field_size)) {
         reader_report(reader, FINDING_PARAM_TABLE,
@@ -302,14 +288,6 @@ static bool check_fields_shape(struct reader *reader, const struct tr_type *type
     if (type->width == 0 || type->width > DESCRIPTOR_RECORD_SIZE_MAX) {
         reader_report(reader, FINDING_TYPE_LAYOUT, "the struct has %u bytes, not 1 to %u",
                       type->width, DESCRIPTOR_RECORD_SIZE_MAX);
-        return false;
-    }
-    return true;
-}
-
-static bool read_fields(struct reader *reader, struct tr_type *type, uint64_t address,
-                        uint32_t depth) {
-    if (!check_fields_shape(reader, type, address)) {
         return false;
     }
     struct tr_param *fields = reader_alloc(reader, type->field_count * sizeof *fields);
@@ -353,8 +331,8 @@ static bool check_kind(struct reader *reader, uint32_t kind, enum place place) {
                                 ? "TR_CALL can only be the first parameter"
                                 : NULL;
     if (wrong != NULL) {
-        reader_report(reader, FINDING_TYPE_KIND, "kind %u of the type cannot stand here: %s", kind,
-                      wrong);
+        reader_report(reader, FINDING_TYPE_KIND, "kind %u of the type is not allowed here: %s",
+                      kind, wrong);
     }
     return wrong == NULL;
 }
@@ -365,11 +343,11 @@ static bool check_type_flags(struct reader *reader, const struct tr_type *type, 
             (flags & ~(uint32_t)TYPE_FLAGS_KNOWN) != 0
                     ? "this host does not know them, and they may change how the value is passed"
             : flags != 0 && (type->kind == TR_KIND_NONE || type->kind == TR_KIND_CALL)
-                    ? "TR_VOID and TR_CALL have none"
+                    ? "TR_VOID and TR_CALL take no flags"
             : (flags & TR_TYPE_BY_POINTER) != 0 && type_takes_null(type)
                     ? "what is passed by pointer is never NULL"
             : (flags & TR_TYPE_OPTIONAL) != 0 && (place == PLACE_RESULT || place == PLACE_ITEM)
-                    ? "a result or an item cannot be left out, but be null (TR_NULLABLE)"
+                    ? "a result or an item cannot be left out; it can be null (TR_NULLABLE)"
                     : NULL;
     if (wrong != NULL) {
         reader_report(reader, FINDING_TYPE_FLAGS, "the flags 0x%x of the type are wrong: %s", flags,
