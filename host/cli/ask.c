@@ -246,7 +246,7 @@ static void add_hint(struct buf *text, const struct property *property) {
         buf_add_text(text, yyjson_is_str(format) ? "" : "text");
         add_value(text, format);
     } else {
-        buf_add_text(text, has_type(property, "integer") ? "whole number" : "number");
+        buf_add_text(text, has_type(property, "integer") ? "integer" : "number");
     }
     yyjson_val *fallback = yyjson_obj_get(property->schema, "default");
     if (fallback != NULL) {
@@ -305,7 +305,7 @@ static struct typed take_number(yyjson_mut_doc *doc, const struct property *prop
         return (struct typed){.wrong = "must be a number"};
     }
     if (has_type(property, "integer") && !yyjson_is_int(number)) {
-        return (struct typed){.wrong = "must be a whole number"};
+        return (struct typed){.wrong = "must be an integer"};
     }
     if (yyjson_is_num(minimum) && yyjson_get_num(number) < yyjson_get_num(minimum)) {
         return (struct typed){.wrong = "is too small"};
@@ -350,7 +350,7 @@ static struct typed take_choices(yyjson_mut_doc *doc, const struct property *pro
             end--;
         }
         struct typed one = begin < end ? take_choice(doc, property, at + begin, end - begin)
-                                       : (struct typed){.wrong = "has a comma too many"};
+                                       : (struct typed){.wrong = "has one comma too many"};
         if (one.wrong != NULL) {
             return one;
         }
@@ -365,7 +365,7 @@ static struct typed take_nothing(yyjson_mut_doc *doc, const struct property *pro
     if (fallback != NULL) {
         return (struct typed){.value = yyjson_val_mut_copy(doc, fallback)};
     }
-    return (struct typed){.wrong = property->required ? "is needed" : NULL};
+    return (struct typed){.wrong = property->required ? "is required" : NULL};
 }
 
 static struct typed take(yyjson_mut_doc *doc, const struct property *property,
@@ -374,7 +374,7 @@ static struct typed take(yyjson_mut_doc *doc, const struct property *property,
         return take_nothing(doc, property);
     }
     if (!utf8_valid(line->data, line->length) || strlen(line->data) != line->length) {
-        return (struct typed){.wrong = "must be text"};
+        return (struct typed){.wrong = "must be a string"};
     }
     if (property->choices != NULL) {
         return property->several ? take_choices(doc, property, line)
@@ -504,7 +504,7 @@ static void add_request(struct buf *text, const struct toolrack_approval_request
     /* As they are: of what is in a string no space may be left out. */
     text_add_escaped(text, request->arguments, shown);
     if (shown < length) {
-        buf_printf(text, "\n  and %zu bytes more, which are not shown", length - shown);
+        buf_printf(text, "\n  and %zu bytes more that are not shown", length - shown);
     }
     buf_add_char(text, '\n');
 }

@@ -3,7 +3,7 @@
  * A question comes with the schema of a flat object: each of its properties is one
  * line to fill in, and at the end the person agrees to send the answer or not. What
  * the tool wrote is shown escaped; what the person typed is checked as far as the
- * person can be told what to mend, the rest is the tool's business. */
+ * person can be told what to correct, the rest is the tool's business. */
 #pragma once
 
 #include <stdbool.h>

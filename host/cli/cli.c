@@ -195,7 +195,8 @@ static int run_bare(struct cli *cli) {
     }
     if (cli->options.json) {
         struct toolrack_error err;
-        (void)error_set(&err, TOOLRACK_E_INVALID, "there is no verb; 'toolrack help' lists them");
+        (void)error_set(&err, TOOLRACK_E_INVALID,
+                        "a verb is missing; 'toolrack help' lists the verbs");
         return cli_fail_usage(cli, &err);
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;

@@ -14,7 +14,7 @@
 /** X(constant, exit code, meaning). The help prints it; README.md and the man page repeat it. */
 #define CLI_EXITS(X)                                                \
     X(OK, 0, "success")                                             \
-    X(FAILED, 1, "failed, or a checked file has something to mend") \
+    X(FAILED, 1, "failed, or a checked file has problems") \
     X(USAGE, 2, "wrong usage")                                      \
     X(NOT_FOUND, 3, "no such tool, version or file")                \
     X(ARGUMENTS, 4, "the arguments do not fit the tool's schema")   \

@@ -52,7 +52,7 @@ static int find_format(const char *name, enum toolrack_format *ret, struct toolr
     struct toolrack_error why;
     if (name == NULL) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "answer needs --format F; 'toolrack help answer' lists them");
+                         "answer needs --format F; 'toolrack help answer' lists the formats");
     }
     return toolrack_format_find(name, ret, &why) == 0
                    ? 0

@@ -37,15 +37,16 @@ static int read_input(struct buf *text, struct toolrack_error *err) {
         }
         text->length += (size_t)n;
         if (text->length > TOOLRACK_ARGUMENTS_MAX) {
-            return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
-                             "standard input holds more than the %u bytes that arguments may have",
-                             TOOLRACK_ARGUMENTS_MAX);
+            return error_set(
+                    err, TOOLRACK_E_INVALID_ARGUMENTS,
+                    "standard input has more than %u bytes, the most that arguments may have",
+                    TOOLRACK_ARGUMENTS_MAX);
         }
     }
     text->data[text->length] = '\0';
     if (memchr(text->data, '\0', text->length) != NULL) {
         return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
-                         "the arguments are not JSON: standard input holds a zero byte");
+                         "the arguments are not JSON: standard input contains a zero byte");
     }
     return 0;
 }
@@ -207,7 +208,7 @@ static void print_result(struct cli *cli, const struct toolrack_result *result) 
 static void add_way_out(struct toolrack_error *err) {
     if (err->code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
         struct toolrack_error plain = *err;
-        (void)error_set(err, plain.code, "%s; --yes says that you agree", plain.message);
+        (void)error_set(err, plain.code, "%s; --yes agrees to the call", plain.message);
         error_set_tool(err, plain.tool);
     }
 }

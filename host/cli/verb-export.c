@@ -77,7 +77,7 @@ static int need_format(const struct cli *cli, enum toolrack_format *ret,
                        struct toolrack_error *err) {
     if (cli->options.format == NULL) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "something is missing: toolrack export --format F; 'toolrack help export' "
+                         "export needs --format F; 'toolrack help export' "
                          "lists the formats");
     }
     return toolrack_format_find(cli->options.format, ret, err);

@@ -57,7 +57,7 @@ int verb_revoke(struct cli *cli) {
     if (cli->options.json) {
         return print_done(cli, "revoked", true);
     }
-    buf_printf(&cli->out, "%s is revoked\n", name);
+    buf_printf(&cli->out, "grants and approvals of %s withdrawn\n", name);
     return CLI_OK;
 }
 
@@ -87,7 +87,7 @@ int verb_grants(struct cli *cli) {
                       &(struct rows_view){.headings = headings,
                                           .columns = ARRAY_LENGTH(headings),
                                           .add = add_grant,
-                                          .nothing = "nothing is granted or approved"});
+                                          .nothing = "there are no grants or approvals"});
 }
 
 /* ---------------------------------------------------------------- approvals */
@@ -117,7 +117,7 @@ static int list_pending(struct cli *cli) {
                       &(struct rows_view){.headings = headings,
                                           .columns = ARRAY_LENGTH(headings),
                                           .add = add_pending,
-                                          .nothing = "no call waits for an answer"});
+                                          .nothing = "no call waits for approval"});
 }
 
 /* The words for the answers. */

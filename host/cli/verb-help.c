@@ -51,7 +51,7 @@ void help_overview(struct buf *out) {
 #undef EXIT_ROW
     };
     buf_add_text(out, "usage: toolrack VERB [arguments] [options]\n\n"
-                      "Native tools for language models: list them, call them, look after them.\n"
+                      "Native tools for language models: list, call and manage them.\n"
                       "\nverbs:\n");
     for (const struct verb *verb = cli_verbs; verb->name != NULL; verb++) {
         add_row(out, verb->name, NULL, verb->summary);
@@ -61,7 +61,7 @@ void help_overview(struct buf *out) {
     for (size_t i = 0; i < ARRAY_LENGTH(exits); i++) {
         buf_printf(out, "  %s  %s\n", exits[i].code, exits[i].meaning);
     }
-    buf_add_text(out, "\n'toolrack help VERB' says more about a verb.\n");
+    buf_add_text(out, "\n'toolrack help VERB' describes a verb.\n");
 }
 
 static void add_json_options(yyjson_mut_doc *doc, yyjson_mut_val *object,

@@ -61,7 +61,8 @@ static void print_table(struct cli *cli, const struct toolrack_tools *tools,
     if (table.cells > table.columns) {
         table_print(&table, output_width(), &cli->out);
     } else {
-        output_note("no tools; 'toolrack list --all' also shows disabled and refused ones");
+        output_note(
+                "no enabled tools; 'toolrack list --all' also shows disabled and refused tools");
     }
 }
 

@@ -174,7 +174,7 @@ static int follow(struct cli *cli, struct toolrack_log_filter *filter, struct to
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
     (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
-    output_note("following the log; Ctrl-C ends it");
+    output_note("waiting for calls; Ctrl-C ends");
     int code;
     do {
         code = print_new(cli, filter, err);
@@ -202,5 +202,5 @@ int verb_log(struct cli *cli) {
     }
     return rows_print(cli, text,
                       &(struct rows_view){headings, ARRAY_LENGTH(headings), add_row,
-                                          "no calls are logged that fit"});
+                                          "no matching calls in the log"});
 }

@@ -42,8 +42,8 @@ static int list(struct cli *cli, enum toolrack_mark mark) {
                                           .columns = ARRAY_LENGTH(headings),
                                           .add = add_row,
                                           .nothing = mark == TOOLRACK_MARK_BLACKLIST
-                                                             ? "nothing is on the blacklist"
-                                                             : "nothing is on the whitelist"});
+                                                             ? "the blacklist is empty"
+                                                             : "the whitelist is empty"});
 }
 
 /* --------------------------------------------------------------- add, remove */
@@ -57,7 +57,8 @@ static int change(struct cli *cli, enum toolrack_mark mark, bool on) {
         return cli_fail(cli, &err);
     }
     if (!cli->options.json) {
-        buf_printf(&cli->out, "%s is %s the %s\n", name, on ? "on" : "off", list_name(mark));
+        buf_printf(&cli->out, "%s %s the %s\n", name, on ? "added to" : "removed from",
+                   list_name(mark));
         return CLI_OK;
     }
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
@@ -80,7 +81,8 @@ static int run(struct cli *cli, enum toolrack_mark mark) {
         return change(cli, mark, false);
     }
     (void)error_set(&err, TOOLRACK_E_INVALID,
-                    "say list, or add or remove and the name of one tool: toolrack %s add NAME",
+                    "the argument must be list, or add or remove with the name of one tool, as in "
+                    "'toolrack %s add NAME'",
                     list_name(mark));
     return cli_fail_usage(cli, &err);
 }

@@ -16,7 +16,7 @@ int verb_feedback(struct cli *cli) {
     char who[CLI_WHO_ROOM];
     struct toolrack_error err;
     if (!good && strcmp(words->items[1], "bad") != 0) {
-        (void)error_set(&err, TOOLRACK_E_INVALID, "feedback is good or bad, not \"%s\"",
+        (void)error_set(&err, TOOLRACK_E_INVALID, "feedback must be good or bad, not \"%s\"",
                         words->items[1]);
         return cli_fail_usage(cli, &err);
     }
@@ -25,7 +25,7 @@ int verb_feedback(struct cli *cli) {
         return cli_fail(cli, &err);
     }
     if (!cli->options.json) {
-        buf_printf(&cli->out, "%s was %s\n", name, words->items[1]);
+        buf_printf(&cli->out, "feedback recorded: %s %s\n", name, words->items[1]);
         return CLI_OK;
     }
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
@@ -92,7 +92,7 @@ int verb_recommend(struct cli *cli) {
         return cli_fail(cli, &err);
     }
     const char *nothing = options.task != NULL
-                                  ? "no tool can be recommended: none has a word of the task"
+                                  ? "no tool can be recommended: no tool's text matches the task"
                                   : "no tool can be recommended";
     const struct rows_view view = {headings, ARRAY_LENGTH(headings), add_row, nothing};
     const struct rows_view explained = {factor_headings, ARRAY_LENGTH(factor_headings), add_factors,

@@ -28,7 +28,7 @@ static void add_row(struct buf *out, yyjson_val *row) {
         buf_printf(out, ", generation %llu", (unsigned long long)generation);
     }
     if (member(row, "old")[0] != '\0') {
-        buf_printf(out, "; the one before is %s%s%s", member(row, "old"),
+        buf_printf(out, "; the previous generation is %s%s%s", member(row, "old"),
                    cause[0] != '\0' ? ": " : "", cause);
     }
     if (reason[0] != '\0') {
@@ -71,7 +71,7 @@ int verb_reload(struct cli *cli) {
         int code = json_print_text(cli, text);
         return code == CLI_OK && refused ? CLI_FAILED : code;
     }
-    buf_add_text(&cli->out, lines.length > 0 ? lines.data : "nothing has changed\n");
+    buf_add_text(&cli->out, lines.length > 0 ? lines.data : "no plugin file has changed\n");
     cli->out.failed = cli->out.failed || lines.failed;
     return refused ? CLI_FAILED : CLI_OK;
 }
@@ -83,7 +83,7 @@ int verb_rollback(struct cli *cli) {
         return cli_fail(cli, &err);
     }
     if (!cli->options.json) {
-        buf_printf(&cli->out, "%s has its earlier content again\n", name);
+        buf_printf(&cli->out, "%s rolled back to its previous content\n", name);
         return CLI_OK;
     }
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();

@@ -50,7 +50,7 @@ int verb_priority(struct cli *cli) {
     long long priority = 0;
     if (!options_number(text, INT_MIN, INT_MAX, &priority)) {
         (void)error_set(&err, TOOLRACK_E_INVALID,
-                        "a priority is a whole number from %d to %d, not \"%s\"", INT_MIN, INT_MAX,
+                        "a priority must be an integer from %d to %d, not \"%s\"", INT_MIN, INT_MAX,
                         text);
         return cli_fail_usage(cli, &err);
     }
@@ -86,10 +86,10 @@ static int print_default(struct cli *cli, const char *name, const struct toolrac
     bool is_set = tool != NULL && toolrack_tool_is_set_default(tool);
     if (!cli->options.json) {
         if (version == NULL) {
-            buf_printf(&cli->out, "%s has no version now\n", name);
+            buf_printf(&cli->out, "%s has no enabled version\n", name);
         } else {
-            buf_printf(&cli->out, "%s is version %s, %s\n", name, version,
-                       is_set ? "as it was set" : "the highest");
+            buf_printf(&cli->out, "the default of %s is %s, %s\n", name, version,
+                       is_set ? "as set" : "the highest version");
         }
         return CLI_OK;
     }

@@ -73,7 +73,8 @@ static void add_memory(struct buf *out, yyjson_val *bytes) {
 static void add_unlogged(struct buf *out, uint64_t unlogged) {
     if (unlogged > 0) {
         add_label(out, "not logged");
-        buf_printf(out, "%llu, which came too fast\n", (unsigned long long)unlogged);
+        buf_printf(out, "%llu, because they came faster than the log is written\n",
+                   (unsigned long long)unlogged);
     }
 }
 
@@ -118,7 +119,7 @@ static void print_each(struct cli *cli, yyjson_val *rows) {
         print_one(&cli->out, row);
     }
     if (count == 0) {
-        output_note("no calls were made yet");
+        output_note("no calls have been made");
     }
 }
 
@@ -133,7 +134,7 @@ int verb_statistics(struct cli *cli) {
     if (options->json || name == NULL) {
         return rows_print(cli, text,
                           &(struct rows_view){headings, ARRAY_LENGTH(headings), add_row,
-                                              "no calls were made yet"});
+                                              "no calls have been made"});
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = rows_read(text);
     print_each(cli, yyjson_doc_get_root(doc));

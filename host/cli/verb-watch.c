@@ -106,7 +106,7 @@ int verb_watch(struct cli *cli) {
     (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
     int code = cli_open(cli, print_event, &err);
     if (code == 0) {
-        output_note("watching; Ctrl-C ends it");
+        output_note("watching the plugin folders; Ctrl-C ends");
         code = wait_for_end(cli, &signals, &err);
     }
     toolrack_close(cli->host);

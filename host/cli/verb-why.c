@@ -142,7 +142,7 @@ static void add_change(struct buf *out, const char *field, yyjson_val *change) {
         out->failed = true;
         return;
     }
-    buf_printf(out, "\nits %s since it was approved\n", field);
+    buf_printf(out, "\n%s: changed since it was approved\n", field);
     /* The same values, written in another way. */
     bool is_form = strcmp(before, after) == 0;
     add_difference(out, is_form ? approved : before, is_form ? now : after);
@@ -170,7 +170,7 @@ static void add_content(struct buf *out, yyjson_val *root) {
     (void)snprintf(text, sizeof text, "%llu%s%.*s%s",
                    (unsigned long long)yyjson_get_uint(yyjson_obj_get(root, "generation")),
                    sha256 != NULL ? ", content " : "", HASH_SHOWN, sha256 != NULL ? sha256 : "",
-                   yyjson_get_bool(yyjson_obj_get(root, "rolled_back")) ? " (gone back to)" : "");
+                   yyjson_get_bool(yyjson_obj_get(root, "rolled_back")) ? " (rolled back)" : "");
     add_line(out, "generation", text);
 }
 
@@ -211,7 +211,7 @@ static void add_default(struct buf *out, yyjson_val *chosen) {
     }
     buf_printf(&text, "%s", member(chosen, "version"));
     if (reason != NULL) {
-        buf_printf(&text, ", since %s, which was set, %s", set, reason);
+        buf_printf(&text, "; %s was set but %s", set, reason);
     } else {
         buf_add_text(&text, ", set");
     }
@@ -225,7 +225,7 @@ static void add_compatibility(struct buf *out, yyjson_val *compatibility) {
     if (compatibility == NULL) {
         return;
     }
-    buf_printf(out, "\nit is not compatible with %s, as its version says\n",
+    buf_printf(out, "\nnot compatible with %s, although its version promises it\n",
                member(compatibility, "older"));
     yyjson_arr_foreach (yyjson_obj_get(compatibility, "differences"), at, count, difference) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -275,7 +275,7 @@ int verb_release(struct cli *cli) {
         return cli_fail(cli, &err);
     }
     if (!cli->options.json) {
-        buf_printf(&cli->out, "%s may run again\n", name);
+        buf_printf(&cli->out, "%s released\n", name);
         return CLI_OK;
     }
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();

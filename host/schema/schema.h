@@ -69,7 +69,7 @@ struct schema_failure {
     int code;                     /**< TOOLRACK_E_INVALID_ARGUMENTS, _LIMIT_EXCEEDED, _NO_MEMORY */
     const char *keyword;          /**< the keyword that refused, static text */
     char field[SCHEMA_FIELD_MAX]; /**< JSON Pointer of the value, or of the property missing */
-    char reason[SCHEMA_REASON_MAX]; /**< one line that says how to mend it */
+    char reason[SCHEMA_REASON_MAX]; /**< one line that says how to correct it */
 };
 
 /** Compile a schema.

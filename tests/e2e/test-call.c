@@ -66,7 +66,7 @@ static void too_much_input_is_refused(void **state) {
     assert_non_null(input);
     memset(input, ' ', length);
     EXPECT(RUN_WITH(HOW(.input = input, .input_length = length), "call", "nothing", "-"), 4, "",
-           "toolrack: InvalidArguments: standard input holds more than the 67108864 bytes *\n");
+           "toolrack: InvalidArguments: standard input has more than 67108864 bytes, *\n");
     free(input);
 }
 
@@ -108,7 +108,7 @@ static void each_failure_has_its_exit_code(void **state) {
     EXPECT(RUN("call", "launch"), 5, "", "toolrack: PermissionDenied: *\n");
     EXPECT(RUN("call", "launch", "--yes"), 5, "", "toolrack: PermissionDenied: *\n");
     EXPECT(RUN("call", "erase"), 5, "",
-           "toolrack: ConfirmationRequired: *; --yes says that you agree\n");
+           "toolrack: ConfirmationRequired: *; --yes agrees to the call\n");
     EXPECT(RUN("call", "erase", "--yes"), 0, "erased\n", "");
     EXPECT(RUN("call", "fails"), 7, "", "toolrack: ExecutionFailed: *the disk is full\n");
     EXPECT(RUN("call", "greedy"), 1, "", "toolrack: LimitExceeded: *too much\n");
@@ -161,7 +161,7 @@ static void ctrl_c_cancels_the_call(void **state) {
 static void a_terminal_is_asked(void **state) {
     (void)state;
     EXPECT(RUN_WITH({.typed = "\nmain\n\n"}, "call", "asks"), 0, "0 {\"branch\":\"main\"}\n",
-           "asks asks: Which branch?\\u001b[31m\n  branch [text]:   it is needed\n"
+           "asks asks: Which branch?\\u001b[31m\n  branch [text]:   it is required\n"
            "  branch [text]: Send this answer? [Y/n] ");
     EXPECT(RUN_WITH({.typed = "main\nn\n"}, "call", "asks"), 0, "3 nothing\n", "*[Y/n] ");
     EXPECT(RUN_WITH({.typed = "\x04"}, "call", "asks"), 0, "5 nothing\n", "*[text]: \n");

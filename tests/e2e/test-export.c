@@ -84,7 +84,7 @@ static void a_format_must_be_known(void **state) {
     EXPECT(RUN("export", "--format", "claude"), 3, "",
            "toolrack: NotFound: there is no format 'claude'; there are: openai, openai-responses, "
            "anthropic, gemini, ollama, mcp\n");
-    EXPECT(RUN("export"), 2, "", "toolrack: something is missing: toolrack export --format F*\n");
+    EXPECT(RUN("export"), 2, "", "toolrack: export needs --format F*\n");
 }
 
 static void no_tools_are_an_empty_list(void **state) {

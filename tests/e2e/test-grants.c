@@ -17,7 +17,7 @@ static void a_grant_lets_a_dangerous_tool_run(void **state) {
     EXPECT(RUN("call", "launch"), 5, "",
            "toolrack: PermissionDenied: Tool 'launch' is dangerous and *'toolrack grant "
            "launch'*\n");
-    EXPECT(RUN("grants"), 0, "", "toolrack: nothing is granted or approved\n");
+    EXPECT(RUN("grants"), 0, "", "toolrack: there are no grants or approvals\n");
     EXPECT(RUN("grant", "launch"), 0, "launch may run until it is revoked\n", "");
     EXPECT(RUN("call", "launch"), 0, "launched\n", "");
     EXPECT(RUN("grants"), 0,
@@ -48,7 +48,7 @@ static void a_grant_may_expire(void **state) {
 static void without_a_terminal_nobody_is_asked(void **state) {
     (void)state;
     EXPECT(RUN_WITH({.input = "y\n"}, "call", "erase"), 5, "",
-           "toolrack: ConfirmationRequired: *; --yes says that you agree\n");
+           "toolrack: ConfirmationRequired: *; --yes agrees to the call\n");
     EXPECT_JSON(RUN_WITH({.typed = "y\n"}, "call", "erase", "--json"), 5, "/error/type",
                 "\"ConfirmationRequired\"", "/error/message", "\"*--yes*\"");
 }
@@ -72,7 +72,7 @@ static void the_person_at_the_terminal_is_asked(void **state) {
     EXPECT(RUN("call", "erase"), 0, "erased\n", "");
     EXPECT_JSON(RUN("grants", "--json"), 0, "/0/kind", "\"approval\"", "/0/tool", "\"erase\"",
                 "/0/version", "\"1.0.0\"", "/0/conversation", "null");
-    EXPECT(RUN("revoke", "erase"), 0, "erase is revoked\n", "");
+    EXPECT(RUN("revoke", "erase"), 0, "grants and approvals of erase withdrawn\n", "");
     EXPECT(RUN("call", "erase"), 5, "", "toolrack: ConfirmationRequired: *\n");
 }
 
@@ -88,7 +88,7 @@ static void ctrl_c_ends_the_question(void **state) {
 
 static void approvals_are_listed_and_answered(void **state) {
     (void)state;
-    EXPECT(RUN("approvals"), 0, "", "toolrack: no call waits for an answer\n");
+    EXPECT(RUN("approvals"), 0, "", "toolrack: no call waits for approval\n");
     EXPECT_JSON(RUN("approvals", "--json"), 0, "", "[]");
     EXPECT(RUN("approvals", "allow", "0123"), 3, "",
            "toolrack: NotFound: there is no approval '0123'; *\n");
@@ -128,13 +128,13 @@ static void why_shows_what_changed(void **state) {
            "generation   1, content *\n"
            "tool         erase\n"
            "permission   confirm\n"
-           "\nits description since it was approved\n"
+           "\ndescription: changed since it was approved\n"
            "  - Erase a file\n"
            "  + Erase a file, and send a copy elsewhere first\n",
            NULL);
     install("leash-reshaped");
     EXPECT(RUN_WITH({.plugins = "plugins"}, "why", "erase"), 0,
-           "*\nits schema since it was approved\n"
+           "*\nschema: changed since it was approved\n"
            "  -       \"type\": \"string\"\n"
            "  +       \"type\": \"array\"\n",
            NULL);

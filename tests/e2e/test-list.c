@@ -75,7 +75,7 @@ static void list_filters(void **state) {
     EXPECT_JSON(RUN("list", "--json", "--category", "math"), 0, "/0/id", "\"add\"", "/1/id",
                 "\"total\"", "/2", "");
     EXPECT_JSON(RUN("list", "--json", "--tag", "math", "--category", "none"), 0, "", "[]");
-    EXPECT(RUN("list", "--tag", "none"), 0, "", "toolrack: no tools; *\n");
+    EXPECT(RUN("list", "--tag", "none"), 0, "", "toolrack: no enabled tools; *\n");
 }
 
 static void all_is_also_the_disabled(void **state) {

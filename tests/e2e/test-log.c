@@ -18,7 +18,7 @@ static void call_some(void) {
 
 static void calls_are_in_the_log(void **state) {
     (void)state;
-    EXPECT(RUN("log"), 0, "", "toolrack: no calls are logged that fit\n");
+    EXPECT(RUN("log"), 0, "", "toolrack: no matching calls in the log\n");
     call_some();
     EXPECT_JSON(RUN("log", "--json"), 0, "/0/tool", "\"add\"", "/0/ok", "true", "/0/channel",
                 "\"cli\"", "/0/result", "\"3.0\"", "/1/ok", "false", "/1/error/type",
@@ -40,7 +40,7 @@ static void a_wrong_filter_is_wrong_usage(void **state) {
 
 static void statistics_add_up(void **state) {
     (void)state;
-    EXPECT(RUN("statistics"), 0, "", "toolrack: no calls were made yet\n");
+    EXPECT(RUN("statistics"), 0, "", "toolrack: no calls have been made\n");
     call_some();
     call_some();
     EXPECT_JSON(RUN("statistics", "--json"), 0, "/0/tool", "\"add\"", "/0/calls", "4",
@@ -61,9 +61,9 @@ static void statistics_add_up(void **state) {
 static void follow_goes_on_until_it_is_told_to_end(void **state) {
     (void)state;
     call_some();
-    EXPECT(RUN_WITH(HOW(.wait_for = "Ctrl-C ends it", .send = SIGINT), "log", "--follow", "--json",
+    EXPECT(RUN_WITH(HOW(.wait_for = "Ctrl-C ends", .send = SIGINT), "log", "--follow", "--json",
                     "--tool", "greet"),
-           0, "{\"id\":*\"tool\":\"greet\"*}\n", "toolrack: following the log; Ctrl-C ends it\n");
+           0, "{\"id\":*\"tool\":\"greet\"*}\n", "toolrack: waiting for calls; Ctrl-C ends\n");
 }
 
 static void a_damaged_store_costs_no_call(void **state) {

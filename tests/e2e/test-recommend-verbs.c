@@ -19,7 +19,7 @@ static void a_task_finds_its_tool(void **state) {
                 "/0/factors/success", "{\"value\":0.2,\"weight\":0.2}", "/0/factors/task/weight",
                 "0.5", "/0/description", "\"Add two numbers\"");
     EXPECT(RUN("recommend", "--task", "xyzzy"), 0, "",
-           "toolrack: no tool can be recommended: none has a word of the task\n");
+           "toolrack: no tool can be recommended: no tool's text matches the task\n");
     EXPECT_JSON(RUN("recommend", "--task", "xyzzy", "--json"), 0, "", "[]");
     EXPECT_JSON(RUN("recommend", "--json"), 0, "/9/tool", "\"*\"", "/10", "", "/0/factors/task",
                 "{\"value\":0.0,\"weight\":0.0}");
@@ -41,7 +41,7 @@ static void each_factor_is_explained(void **state) {
 
 static void what_people_say_counts(void **state) {
     (void)state;
-    EXPECT(RUN("feedback", "say", "good"), 0, "say was good\n", "");
+    EXPECT(RUN("feedback", "say", "good"), 0, "feedback recorded: say good\n", "");
     EXPECT_JSON(RUN("recommend", "--limit", "1", "--json"), 0, "/0/tool", "\"say\"",
                 "/0/factors/feedback/value", "0.2065");
     EXPECT_JSON(RUN("feedback", "say@1.0.0", "bad", "--json"), 0, "",
@@ -49,16 +49,16 @@ static void what_people_say_counts(void **state) {
     EXPECT_JSON(RUN("recommend", "--task", "say lines", "--json"), 0, "/0/tool", "\"say\"",
                 "/0/factors/feedback/value", "0.0945");
     EXPECT(RUN("feedback", "say", "fine"), 2, "",
-           "toolrack: feedback is good or bad, not \"fine\"\n");
+           "toolrack: feedback must be good or bad, not \"fine\"\n");
     EXPECT(RUN("feedback", "sya", "good"), 3, "", "toolrack: NotFound: *did you mean 'say'?\n");
     EXPECT(RUN("feedback", "say", "good", "--call", "x"), 2, "", "toolrack: --call takes a *\n");
 }
 
 static void lists_are_kept(void **state) {
     (void)state;
-    EXPECT(RUN("whitelist", "list"), 0, "", "toolrack: nothing is on the whitelist\n");
-    EXPECT(RUN("whitelist", "add", "nothing", "--why", "I like it"), 0,
-           "nothing is on the whitelist\n", "");
+    EXPECT(RUN("whitelist", "list"), 0, "", "toolrack: the whitelist is empty\n");
+    EXPECT(RUN("whitelist", "add", "nothing", "--why", "I like it"), 0, "nothing added to the whitelist\n",
+           "");
     EXPECT(RUN("recommend", "--limit", "1"), 0,
            "TOOL     VERSION  SCORE  LIST       DESCRIPTION\n"
            "nothing  1.0.0    0.*  whitelist  Do nothing\n",
@@ -69,24 +69,26 @@ static void lists_are_kept(void **state) {
            "");
     EXPECT_JSON(RUN("blacklist", "add", "nothing", "--json"), 0, "",
                 "{\"name\":\"nothing\",\"blacklist\":true}");
-    EXPECT(RUN("whitelist", "list"), 0, "", "toolrack: nothing is on the whitelist\n");
+    EXPECT(RUN("whitelist", "list"), 0, "", "toolrack: the whitelist is empty\n");
     EXPECT(RUN("recommend", "--task", "do nothing"), 0, NULL, "*");
     EXPECT_JSON(RUN("recommend", "--task", "nothing", "--json"), 0, "", "[]");
     EXPECT(RUN("call", "nothing"), 0, "null\n", "");
     EXPECT_JSON(RUN("blacklist", "list", "--json"), 0, "/0/tool", "\"nothing\"", "/0/trial_ms",
                 "null", "/0/why", "null", "/1", "");
-    EXPECT(RUN("blacklist", "remove", "nothing"), 0, "nothing is off the blacklist\n", "");
+    EXPECT(RUN("blacklist", "remove", "nothing"), 0, "nothing removed from the blacklist\n", "");
     EXPECT(RUN("blacklist", "remove", "nothing"), 3, "",
            "toolrack: NotFound: 'nothing' is not on the blacklist\n");
-    EXPECT(RUN("blacklist", "nothing"), 2, "", "toolrack: say list, or add or remove *\n");
-    EXPECT(RUN("blacklist", "add"), 2, "", "toolrack: say list, or add or remove *\n");
+    EXPECT(RUN("blacklist", "nothing"), 2, "",
+           "toolrack: the argument must be list, or add or remove *\n");
+    EXPECT(RUN("blacklist", "add"), 2, "",
+           "toolrack: the argument must be list, or add or remove *\n");
 }
 
 /* Five runs of the command are as good as five calls in one. */
 static void failures_put_a_tool_on_the_blacklist(void **state) {
     (void)state;
     for (int i = 0; i < 5; i++) {
-        EXPECT(RUN("blacklist", "list"), 0, "", "toolrack: nothing is on the blacklist\n");
+        EXPECT(RUN("blacklist", "list"), 0, "", "toolrack: the blacklist is empty\n");
         EXPECT(RUN("call", "picky"), 4, "", NULL);
         EXPECT(RUN("call", "fails"), 7, "", NULL);
     }
@@ -94,7 +96,7 @@ static void failures_put_a_tool_on_the_blacklist(void **state) {
                 "\"automatic\"", "/0/why", "\"it failed 5 times in a row within 10 minutes\"",
                 "/0/trial_ms", "1*", "/1", "");
     EXPECT_JSON(RUN("recommend", "--task", "fail", "--json"), 0, "", "[]");
-    EXPECT(RUN("blacklist", "remove", "fails"), 0, "fails is off the blacklist\n", "");
+    EXPECT(RUN("blacklist", "remove", "fails"), 0, "fails removed from the blacklist\n", "");
     EXPECT_JSON(RUN("recommend", "--task", "fail", "--json"), 0, "/0/tool", "\"fails\"",
                 "/0/factors/success/value", "0.0", "/1", "");
 }

@@ -53,9 +53,9 @@ static void a_content_is_gone_back_to(void **state) {
     put("build-other");
     EXPECT(RUN_WITH(PLUGINS, "call", "hold@2.0.0"), 0, "1\n", "");
     EXPECT(RUN_WITH(PLUGINS, "rollback", "test.build"), 0,
-           "test.build has its earlier content again\n", "");
+           "test.build rolled back to its previous content\n", "");
     EXPECT(RUN_WITH(PLUGINS, "call", "hold@2.0.0"), 3, "", "toolrack: NotFound: *1.0.0*\n");
-    EXPECT(RUN_WITH(PLUGINS, "why", "build"), 0, "*(gone back to)\n*", "");
+    EXPECT(RUN_WITH(PLUGINS, "why", "build"), 0, "*(rolled back)\n*", "");
     EXPECT_JSON(RUN_WITH(PLUGINS, "show", "hold", "--json"), 0, "/version", "\"1.0.0\"",
                 "/generation", "1", "/sha256", "\"*\"");
     put("build-tried");
@@ -67,9 +67,11 @@ static void a_content_is_gone_back_to(void **state) {
 static void a_reload_reports_each_file(void **state) {
     (void)state;
     put("build");
-    EXPECT(RUN_WITH(PLUGINS, "reload"), 0, "nothing has changed\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 0, "no plugin file has changed\n", "");
     EXPECT(RUN_WITH(PLUGINS, "reload", "build"), 0,
-           "plugins/build.so: reloaded, test.build, generation 2; the one before is gone\n", "");
+           "plugins/build.so: reloaded, test.build, generation 2; the previous generation is "
+           "gone\n",
+           "");
     EXPECT_JSON(RUN_WITH(PLUGINS, "reload", "test.build", "--json"), 0, "/0/outcome",
                 "\"reloaded\"", "/0/plugin", "\"test.build\"", "/0/generation", "2", "/1", "");
     e2e_write("plugins/broken.so", "no plugin\n");
@@ -154,7 +156,7 @@ static void a_watch_tells_what_happens(void **state) {
     struct watching watching;
     put("build");
     watch_begin(&watching, NULL);
-    watch_until(&watching, "watching; Ctrl-C ends it\n");
+    watch_until(&watching, "watching the plugin folders; Ctrl-C ends\n");
     put("build-other");
     watch_until(&watching, "changed test.build build 1.0.0\n");
     watch_until(&watching, "removed test.build hold 1.0.0\n");

@@ -52,7 +52,7 @@ static void wrong_usage_exits_2(void **state) {
     EXPECT(RUN("show"), 2, "", "toolrack: something is missing: toolrack show NAME[@VERSION]\n");
     EXPECT(RUN("priority", "add"), 2, "", "toolrack: something is missing: *\n");
     EXPECT(RUN("priority", "add", "high"), 2, "",
-           "toolrack: a priority is a whole number from *, not \"high\"\n");
+           "toolrack: a priority must be an integer from *, not \"high\"\n");
     EXPECT(RUN("call", "add", "--arg", "a"), 2, "",
            "toolrack: --arg takes name=value, not \"a\"\n");
     EXPECT(RUN("call", "add", "--timeout", "0"), 2, "", "toolrack: --timeout takes *\n");

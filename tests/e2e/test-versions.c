@@ -54,16 +54,17 @@ static void what_is_no_version_of_it(void **state) {
 
 static void a_default_is_set_for_every_later_run(void **state) {
     (void)state;
-    EXPECT(WEATHER("default", "weather"), 0, "weather is version 1.2.0, the highest\n", NULL);
-    EXPECT(WEATHER("default", "weather", "1.0.0"), 0, "weather is version 1.0.0, as it was set\n",
+    EXPECT(WEATHER("default", "weather"), 0,
+           "the default of weather is 1.2.0, the highest version\n", NULL);
+    EXPECT(WEATHER("default", "weather", "1.0.0"), 0, "the default of weather is 1.0.0, as set\n",
            NULL);
     EXPECT(CALL("weather", "--json"), 0, "\"1.0.0\"\n", NULL);
     EXPECT_JSON(WEATHER("show", "weather", "--json"), 0, "/version", "\"1.0.0\"", "/default",
                 "\"1.0.0\"", "/set_default", "true");
     EXPECT(WEATHER("show", "weather@1.2.0"), 0,
            "*versions     2.0.0-rc.1, 1.2.0, 1.0.0 (default, set)\n*", NULL);
-    EXPECT(WEATHER("default", "weather", "--reset"), 0, "weather is version 1.2.0, the highest\n",
-           NULL);
+    EXPECT(WEATHER("default", "weather", "--reset"), 0,
+           "the default of weather is 1.2.0, the highest version\n", NULL);
     EXPECT_JSON(WEATHER("default", "weather", "2.0.0-rc.1", "--json"), 0, "",
                 "{\"name\":\"weather\",\"default\":\"2.0.0-rc.1\",\"set\":true}");
     EXPECT(WEATHER("default", "weather", "3.0.0"), 3, "", "*toolrack: NotFound: *\n");
@@ -95,7 +96,7 @@ static void a_default_that_is_gone_is_not_called(void **state) {
            "registered: its calls go to 1.2.0 until it is back, or 'toolrack default weather "
            "--reset'\n");
     EXPECT(RUN_WITH({.plugins = "some"}, "why", "weather"), 0,
-           "*default      1.2.0, since 1.0.0, which was set, is not registered\n*", NULL);
+           "*default      1.2.0; 1.0.0 was set but is not registered\n*", NULL);
     take_plugin(getenv("E2E_VERSIONS"), "weather-1");
     EXPECT(RUN_WITH({.plugins = "some"}, "call", "weather", "--arg", "city=Bonn", "--json"), 0,
            "\"1.0.0\"\n", NULL);
@@ -123,7 +124,7 @@ static void a_broken_promise_is_told(void **state) {
     (void)state;
     EXPECT(WEATHER("list"), 0, NULL, INCOMPATIBLE);
     EXPECT(WEATHER("why", "weather@1.2.0"), 0,
-           "*\nit is not compatible with 1.0.0, as its version says\n"
+           "*\nnot compatible with 1.0.0, although its version promises it\n"
            "    /days: parameter 'days' is new and required\n"
            "    /unit: parameter 'unit' was removed\n",
            NULL);

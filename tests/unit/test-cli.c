@@ -315,7 +315,7 @@ static void questions_are_lines(void **state) {
             "{\"name\":\"Ada\",\"age\":36,\"size\":1.75,\"member\":true}");
     assert_string_equal(seen, "tool asks: Which\n one \\u001b[31m?\n"
                               "  Your name, as in the pass [text]: "
-                              "  age [whole number; may be left empty]: "
+                              "  age [integer; may be left empty]: "
                               "  size [number; default 1.5]: "
                               "  member [yes or no; may be left empty]: Send this answer? [Y/n] ");
     answers(flat, "  \xc3\x84 \xc3\xa4 \n\n\n\ny\n", TOOLRACK_ANSWER_ACCEPTED,
@@ -332,9 +332,9 @@ static void wrong_lines_can_be_mended(void **state) {
             TOOLRACK_ANSWER_ACCEPTED,
             "{\"name\":\"Ada\",\"age\":36,\"size\":1.5,\"member\":false}");
     static const char *const told[] = {
-            "it is needed\n",    "it is too short\n",     "it is too long\n",
-            "it must be text\n", "it must be a number\n", "it must be a whole number\n",
-            "it is too small\n", "it is too large\n",     "it must be yes or no\n"};
+            "it is required\n",      "it is too short\n",     "it is too long\n",
+            "it must be a string\n", "it must be a number\n", "it must be an integer\n",
+            "it is too small\n",     "it is too large\n",     "it must be yes or no\n"};
     for (size_t i = 0; i < ARRAY_LENGTH(told); i++) {
         assert_non_null(strstr(seen, told[i]));
     }
@@ -364,7 +364,7 @@ static void choices_are_named(void **state) {
                                  "  it must be one of the choices\n"));
     assert_non_null(strstr(seen, "  named [one of de (German), fr; may be left empty]: "));
     assert_non_null(strstr(seen, "  titled [one of x (Ex); may be left empty]: "));
-    assert_non_null(strstr(seen, "  it has a comma too many\n"));
+    assert_non_null(strstr(seen, "  it has one comma too many\n"));
     assert_non_null(strstr(seen, "  more [some of p (Pi), q (Qu); default [\"q\"]]: "));
     answers(question, "\n\n\n\n\n\n", TOOLRACK_ANSWER_ACCEPTED, "{\"more\":[\"q\"]}");
 }
@@ -445,7 +445,7 @@ static void approval_takes_a_clear_yes(void **state) {
     static char arguments[ASK_ARGUMENTS_SHOWN_MAX + 11];
     memset(arguments, 'x', sizeof arguments - 1);
     assert_int_equal(approve_with("n\n", arguments), TOOLRACK_APPROVAL_DENY);
-    assert_non_null(strstr(seen, "xxx\n  and 10 bytes more, which are not shown\nLet it run?"));
+    assert_non_null(strstr(seen, "xxx\n  and 10 bytes more that are not shown\nLet it run?"));
 }
 
 /* ------------------------------------------------------------------- exit codes */
