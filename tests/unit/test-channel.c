@@ -449,6 +449,25 @@ static void *wait_on(void *argument) {
     return NULL;
 }
 
+static void waiting_without_a_limit_is_sleeping(void **state) {
+    (void)state;
+    CLEANUP(channel_destroyp) struct channel *host = create();
+    struct waiter waiter = {.host = host};
+    pthread_t thread;
+    clockid_t clock;
+    struct timespec used;
+    channel_send(host, FRAME_CALL, 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_on, &waiter), 0);
+    (void)nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    assert_int_equal(pthread_getcpuclockid(thread, &clock), 0);
+    assert_int_equal(clock_gettime(clock, &used), 0);
+    channel_abandon(host);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    /* Looking without end is also taken for nonsense, but later or never. */
+    assert_int_equal(atomic_load(&waiter.got[CHANNEL_GONE]), 1);
+    assert_true(used.tv_sec == 0 && used.tv_nsec < 50000000);
+}
+
 static void each_interrupt_ends_a_wait(void **state) {
     (void)state;
     CLEANUP(channel_destroyp) struct channel *host = create();
@@ -692,6 +711,7 @@ int main(int argc, char **argv) {
             cmocka_unit_test(want_of_memory_is_told),
             cmocka_unit_test(late_is_not_lost),
             cmocka_unit_test(an_idle_worker_sleeps),
+            cmocka_unit_test(waiting_without_a_limit_is_sleeping),
             cmocka_unit_test(each_interrupt_ends_a_wait),
             cmocka_unit_test(an_interrupt_is_kept_for_the_next_wait_or_forgotten),
             cmocka_unit_test(the_dead_are_not_waited_for),

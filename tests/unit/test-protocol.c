@@ -546,6 +546,27 @@ static void the_end_of_the_host_is_no_descriptor(void **state) {
     assert_int_equal(close(ends[1]), 0);
 }
 
+/* The largest count is a right one. */
+static void a_policy_may_be_full(void **state) {
+    (void)state;
+    const char *full_paths[SANDBOX_PATHS_MAX];
+    uint16_t full_ports[SANDBOX_PORTS_MAX] = {0};
+    struct frame_start start = {.plugin_id = "full", .path = "/p.so", .settings = "{}"};
+    for (size_t i = 0; i < SANDBOX_PATHS_MAX; i++) {
+        full_paths[i] = "/srv";
+    }
+    start.policy.read_paths = start.policy.write_paths = full_paths;
+    start.policy.read_path_count = start.policy.write_path_count = SANDBOX_PATHS_MAX;
+    start.policy.ports = full_ports;
+    start.policy.port_count = SANDBOX_PORTS_MAX;
+    struct frame_start came;
+    assert_true(send_start(host, &start));
+    struct frame_in frame = arrive(worker, FRAME_START);
+    assert_true(read_start(&frame, &arena, &came));
+    assert_int_equal(came.policy.read_path_count, SANDBOX_PATHS_MAX);
+    assert_int_equal(came.policy.port_count, SANDBOX_PORTS_MAX);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -565,6 +586,7 @@ int main(void) {
             TEST(the_largest_result_is_sent_and_a_larger_one_is_not),
             TEST(descriptors_go_over_the_socket),
             TEST(the_end_of_the_host_is_no_descriptor),
+            TEST(a_policy_may_be_full),
     };
     return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
 }
