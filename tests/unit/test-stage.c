@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <grp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <sodium.h>
@@ -22,6 +23,7 @@
 #include "base/cleanup.h"
 #include "failing-malloc.h"
 #include "files/stage.h"
+#include "patience.h"
 #include "plugin/descriptor.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -566,6 +568,65 @@ static void its_way_belongs_to_us_or_root(void **state) {
     assert_refused(place, TOOLRACK_E_REFUSED, place->root);
 }
 
+/* What a user who is not root makes of the stage: as stage_open(), with the words of its error. */
+static int open_as(uid_t user, const char *dir, char words[300]) {
+    int fds[2];
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct stage *stage = NULL;
+        struct toolrack_error err = {0};
+        bool is_other = setgroups(0, NULL) == 0 && setgid(user) == 0 && setuid(user) == 0;
+        int code = is_other ? stage_open(dir, &stage, &err) : TOOLRACK_E_INVALID;
+        (void)write(fds[1], &code, sizeof code);
+        (void)write(fds[1], err.message, strlen(err.message));
+        _exit(0);
+    }
+    (void)close(fds[1]);
+    int status = 0;
+    int code = 0;
+    memset(words, 0, 300);
+    assert_int_equal(patience_child(child, &status), child); /* first: each part is there then */
+    assert_int_equal(status, 0);
+    assert_int_equal(read(fds[0], &code, sizeof code), sizeof code);
+    assert_true(read(fds[0], words, 299) >= 0);
+    (void)close(fds[0]);
+    return code;
+}
+
+/* Root's folders above are as good as the user's own; those of a third user are not. */
+static void another_user_has_a_stage_too(void **state) {
+    struct place *place = *state;
+    const uid_t user = 12345;
+    char above[96];
+    char lock[140];
+    char words[300];
+    if (geteuid() != 0) {
+        print_message("# skipped: only root becomes another user\n");
+        skip();
+    }
+    stage_close(open_stage(place));
+    (void)snprintf(above, sizeof above, "%s/state", place->root);
+    assert_int_equal(chmod(place->root, 0755) | chmod(above, 0755), 0);
+    assert_int_equal(chown(place->dir, user, (gid_t)-1), 0);
+    (void)snprintf(lock, sizeof lock, "%s/lock", place->dir);
+    assert_int_equal(unlink(lock), 0); /* root's */
+    if (open_as(user, place->dir, words) != 0) {
+        fail_msg("%s", words);
+    }
+    assert_int_equal(chown(place->root, user, (gid_t)-1), 0);
+    assert_int_equal(open_as(user, place->dir, words), 0);
+    assert_int_equal(chown(place->root, user + 1, (gid_t)-1), 0);
+    assert_int_equal(open_as(user, place->dir, words), TOOLRACK_E_REFUSED);
+    assert_non_null(strstr(words, "belongs to user 12346"));
+    assert_int_equal(chown(place->root, 0, (gid_t)-1), 0);
+    assert_int_equal(chown(place->dir, user + 1, (gid_t)-1), 0);
+    assert_int_equal(chmod(place->dir, 0755), 0);
+    assert_int_equal(open_as(user, place->dir, words), TOOLRACK_E_REFUSED);
+    assert_non_null(strstr(words, "belongs to user 12346"));
+}
+
 static void links_on_the_way_are_followed_and_what_they_lead_to_is_checked(void **state) {
     struct place *place = *state;
     stage_close(open_stage(place));
@@ -825,6 +886,7 @@ int main(void) {
             TEST(nobody_else_may_write_to_the_folder),
             TEST(nobody_else_may_write_above_it),
             TEST(its_way_belongs_to_us_or_root),
+            TEST(another_user_has_a_stage_too),
             TEST(links_on_the_way_are_followed_and_what_they_lead_to_is_checked),
             TEST(a_folder_that_cannot_be_made_is_said),
             TEST(nothing_is_staged_where_nothing_can_be_loaded),
