@@ -12,9 +12,9 @@
 #include "base/rendering.h"
 #include "base/semver.h"
 #include "cli/ask.h"
-#include "cli/json.h"
 #include "cli/output.h"
 
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 CLEANUP_DEFINE(char, toolrack_free)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)

@@ -12,14 +12,14 @@
 #include "toolrack/toolrack.h"
 
 /** X(constant, exit code, meaning). The help prints it; README.md and the man page repeat it. */
-#define CLI_EXITS(X)                                                \
-    X(OK, 0, "success")                                             \
-    X(FAILED, 1, "failed, or a checked file has problems") \
-    X(USAGE, 2, "wrong usage")                                      \
-    X(NOT_FOUND, 3, "no such tool, version or file")                \
-    X(ARGUMENTS, 4, "the arguments do not fit the tool's schema")   \
-    X(DENIED, 5, "denied, or the tool is disabled")                 \
-    X(TIMEOUT, 6, "the tool did not finish in time")                \
+#define CLI_EXITS(X)                                              \
+    X(OK, 0, "success")                                           \
+    X(FAILED, 1, "failed, or a checked file has problems")        \
+    X(USAGE, 2, "wrong usage")                                    \
+    X(NOT_FOUND, 3, "no such tool, version or file")              \
+    X(ARGUMENTS, 4, "the arguments do not fit the tool's schema") \
+    X(DENIED, 5, "denied, or the tool is disabled")               \
+    X(TIMEOUT, 6, "the tool did not finish in time")              \
     X(TOOL, 7, "the tool failed or crashed")
 
 enum cli_exit {

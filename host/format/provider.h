@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "format/definitions.h"
+#include "format/tool.h"
+#include "toolrack/format.h"
 
 /* How a schema has to be. What is no rule of a provider stays as the tool says it. */
 enum provider_rule {

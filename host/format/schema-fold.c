@@ -1,13 +1,14 @@
-/* schema-fold.c - one schema of several.
+/* one schema of several.
  *
  * Providers want the root to be one plain object. `allOf` is merged into it. Of `anyOf` and `oneOf`
  * it gets the properties of all alternatives, and requires what each of them requires; which belong
  * together is said in the description, where a model reads it. */
+#include "format/schema-fold.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "format/schema-keyword.h"
-#include "format/schema-rewrite.h"
 
 /* References one after the other at one place, and bytes of one that are shown. */
 #define FOLD_ROUNDS_MAX     64u

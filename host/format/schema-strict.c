@@ -1,14 +1,15 @@
-/* schema-strict.c - OpenAI's strict mode, in which a model's arguments fit the schema by force.
+/* OpenAI's strict mode, in which a model's arguments fit the schema by force.
  *
  * A schema is fit for it when nothing in its meaning has to change: every property required, every
  * keyword one that the mode knows, and objects that list their properties, which are then closed.
  * Optional properties would have to become required ones that may be null; then a tool would get
  * nulls which it never asked for. Such a tool goes without. */
+#include "format/schema-strict.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "format/schema-keyword.h"
-#include "format/schema-rewrite.h"
 
 #define STRICT_DEPTH_MAX      10u
 #define STRICT_PROPERTIES_MAX 5000u

@@ -1,12 +1,13 @@
-/* schema-type.c - names of types.
+/* names of types.
  *
  * Tools come from many languages, and their authors write what a type is called there. */
+#include "format/schema-type.h"
+
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
 #include "format/schema-keyword.h"
-#include "format/schema-rewrite.h"
 
 static const struct {
     const char *type;

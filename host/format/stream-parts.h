@@ -2,6 +2,7 @@
  * each.
  *
  *   stream.c             lines and events, whatever the provider; the embedding API
+ *   stream-parts.c       the message as it grows, likewise
  *   stream-<provider>.c  what its events add to the message */
 #pragma once
 

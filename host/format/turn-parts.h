@@ -1,10 +1,12 @@
 /* turn-parts.h - what the files share that read and write the turns of one provider each.
  *
- *   turn.c             the table of formats; what is the same for all
+ *   turn.c             the table of formats; a message read, its results written
+ *   turn-parts.c       what the formats share while they do that
  *   turn-<provider>.c  where the calls stand in a message, and what their results look like */
 #pragma once
 
-#include "format/turn.h"
+#include "base/buf.h"
+#include "format/message.h"
 
 /** A message that is being read. */
 struct turn_reader {

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "failing-malloc.h"
 #include "format/stream-parts.h"
+#include "format/turn.h"
 
 CLEANUP_DEFINE(struct toolrack_stream, toolrack_stream_free)
 

@@ -1,0 +1,259 @@
+#include "format/turn-parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* Calls for which there is room at first. */
+#define CALLS_AT_FIRST 8u
+
+/* Room for arguments that are read only to see what they are: most are short. */
+#define ARGUMENTS_ROOM 8192u
+
+/* ------------------------------------------------------------------- reading */
+
+bool turn_is(yyjson_val *value, const char *text) {
+    return yyjson_equals_str(value, text);
+}
+
+int turn_refuse(struct turn_reader *reader, const char *place, const char *what) {
+    return error_set_field(reader->err, TOOLRACK_E_INVALID, place,
+                           "this is no message of the format '%s': %s",
+                           toolrack_format_name(reader->message->format), what);
+}
+
+bool turn_is_error(struct turn_reader *reader, yyjson_val *root) {
+    yyjson_val *error = yyjson_obj_get(root, "error");
+    yyjson_val *message = yyjson_is_obj(error) ? yyjson_obj_get(error, "message") : error;
+    if (!yyjson_is_str(message)) {
+        return false;
+    }
+    (void)error_set_field(reader->err, TOOLRACK_E_INVALID, "/error",
+                          "the response is an error of the provider: %s", yyjson_get_str(message));
+    return true;
+}
+
+/* The last call added. */
+static struct format_call *last_call(struct turn_reader *reader) {
+    return &reader->message->calls[reader->message->count - 1];
+}
+
+int turn_add_problem(struct turn_reader *reader, int code, const char *why) {
+    struct format_call *call = last_call(reader);
+    struct toolrack_error *problem = arena_alloc(&reader->message->arena, sizeof *problem);
+    if (problem == NULL) {
+        return error_oom(reader->err);
+    }
+    (void)error_set(problem, code, "%s", why);
+    error_set_tool(problem, call->name);
+    call->problem = problem;
+    return 0;
+}
+
+int turn_cut_off(struct turn_reader *reader) {
+    if (reader->message->count == 0 || last_call(reader)->problem != NULL ||
+        strcmp(last_call(reader)->arguments, "{}") != 0) {
+        return 0;
+    }
+    return turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                            "the answer had become too long when this was called, and ended "
+                            "before its arguments: call it again, with less said before");
+}
+
+static bool is_blank(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r' && text[i] != '\n') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void set_arguments(struct format_call *call, const char *text, size_t length) {
+    call->arguments = text;
+    call->arguments_length = length;
+}
+
+/* Text that should be a JSON object: models write what they like. */
+static int take_text(struct turn_reader *reader, yyjson_val *arguments) {
+    const char *text = yyjson_get_str(arguments);
+    size_t length = yyjson_get_len(arguments);
+    yyjson_read_err why;
+    if (is_blank(text, length)) {
+        return 0;
+    }
+    _Alignas(16) char memory[ARGUMENTS_ROOM];
+    yyjson_alc pool;
+    bool fits =
+            length < sizeof memory &&
+            yyjson_read_max_memory_usage(length, YYJSON_READ_BIGNUM_AS_RAW) < sizeof memory / 2 &&
+            yyjson_alc_pool_init(&pool, memory, sizeof memory);
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
+                                       fits ? &pool : NULL, &why);
+    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(reader->err);
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    int code = 0;
+    if (doc == NULL) {
+        char reason[128];
+        (void)snprintf(reason, sizeof reason, "the arguments are not JSON: %s at byte %zu", why.msg,
+                       why.pos);
+        code = turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS, reason);
+    } else if (yyjson_is_obj(root)) {
+        set_arguments(last_call(reader), text, length);
+    } else if (!yyjson_is_null(root)) {
+        code = turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                                "the arguments must be one JSON object, such as {\"key\": "
+                                "\"value\"}");
+    }
+    yyjson_doc_free(doc);
+    return code;
+}
+
+static int take_object(struct turn_reader *reader, yyjson_val *arguments) {
+    size_t length = 0;
+    CLEANUP(freep) char *text = yyjson_val_write(arguments, YYJSON_WRITE_NOFLAG, &length);
+    char *kept = text != NULL ? arena_copy(&reader->message->arena, text, length) : NULL;
+    if (kept == NULL) {
+        return error_oom(reader->err);
+    }
+    set_arguments(last_call(reader), kept, length);
+    return 0;
+}
+
+static int take_arguments(struct turn_reader *reader, yyjson_val *arguments) {
+    set_arguments(last_call(reader), "{}", 2);
+    if (arguments == NULL || yyjson_is_null(arguments)) {
+        return 0;
+    }
+    if (yyjson_is_str(arguments)) {
+        return take_text(reader, arguments);
+    }
+    return yyjson_is_obj(arguments)
+                   ? take_object(reader, arguments)
+                   : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                                      "the arguments must be a JSON object, or text of one");
+}
+
+/* Room for one more call. False: no memory. */
+static bool make_room(struct format_message *message) {
+    if (message->count < message->room) {
+        return true;
+    }
+    size_t room = message->room > 0 ? 2 * message->room : CALLS_AT_FIRST;
+    struct format_call *calls = arena_alloc(&message->arena, room * sizeof *calls);
+    if (calls == NULL) {
+        return false;
+    }
+    if (message->count > 0) {
+        memcpy(calls, message->calls, message->count * sizeof *calls);
+    }
+    message->calls = calls;
+    message->room = room;
+    return true;
+}
+
+/* The text of a name, which a zero byte would make another one. */
+static const char *name_of(yyjson_val *name) {
+    const char *text = yyjson_get_str(name);
+    return text != NULL && strlen(text) == yyjson_get_len(name) ? text : "";
+}
+
+int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name,
+                  yyjson_val *arguments) {
+    struct format_message *message = reader->message;
+    if (message->count == FORMAT_CALLS_MAX) {
+        return error_set(reader->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the message has more than the %u calls allowed", FORMAT_CALLS_MAX);
+    }
+    if (!make_room(message)) {
+        return error_oom(reader->err);
+    }
+    message->calls[message->count++] =
+            (struct format_call){.id = yyjson_get_str(id), .name = name_of(name), .raw = raw};
+    return take_arguments(reader, arguments);
+}
+
+/* One of `tool_calls`. */
+static int read_tool_call(struct turn_reader *reader, yyjson_val *call) {
+    yyjson_val *function = yyjson_obj_get(call, "function");
+    yyjson_val *id = yyjson_obj_get(call, "id");
+    yyjson_val *custom = yyjson_obj_get(call, "custom");
+    if (custom == NULL || function != NULL) {
+        return turn_add_call(reader, call, id, yyjson_obj_get(function, "name"),
+                             yyjson_obj_get(function, "arguments"));
+    }
+    int code = turn_add_call(reader, call, id, yyjson_obj_get(custom, "name"), NULL);
+    return code < 0 ? code
+                    : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                                       "it was called as a custom tool, with free text, but takes "
+                                       "a JSON object: call it as a function");
+}
+
+int turn_read_tool_calls(struct turn_reader *reader, yyjson_val *message, const char *place) {
+    yyjson_val *calls = yyjson_obj_get(message, "tool_calls");
+    if (calls == NULL || yyjson_is_null(calls)) {
+        return 0;
+    }
+    if (!yyjson_is_arr(calls)) {
+        char at[64];
+        (void)snprintf(at, sizeof at, "%s/tool_calls", place);
+        return turn_refuse(reader, at, "it must be an array");
+    }
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *call;
+    yyjson_arr_foreach (calls, at, count, call) {
+        code = code < 0 ? code : read_tool_call(reader, call);
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------- writing */
+
+void turn_write_value(struct buf *out, yyjson_val *value) {
+    size_t length = 0;
+    CLEANUP(freep) char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &length);
+    if (text == NULL) {
+        out->failed = true;
+        return;
+    }
+    buf_add(out, text, length);
+}
+
+void turn_write_member(struct buf *out, const char *key, yyjson_val *value) {
+    if (value == NULL) {
+        return;
+    }
+    buf_add_char(out, '"');
+    buf_add_text(out, key);
+    buf_add_text(out, "\":");
+    if (yyjson_is_str(value)) {
+        buf_add_json_string(out, yyjson_get_str(value), yyjson_get_len(value));
+    } else {
+        turn_write_value(out, value);
+    }
+    buf_add_char(out, ',');
+}
+
+void turn_write_text(struct buf *out, const struct turn_result *result, unsigned without) {
+    if (result->count == 1 && (TURN_BIT(result->pieces[0].kind) & without) == 0) {
+        buf_add_json_string(out, result->pieces[0].text, result->pieces[0].length);
+        return;
+    }
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    bool first = true;
+    for (size_t i = 0; i < result->count; i++) {
+        if ((TURN_BIT(result->pieces[i].kind) & without) == 0) {
+            buf_add(&text, "\n", !first);
+            buf_add(&text, result->pieces[i].text, result->pieces[i].length);
+            first = false;
+        }
+    }
+    buf_add_json_string(out, text.data != NULL ? text.data : "", text.length);
+    out->failed = out->failed || text.failed;
+}
