@@ -1,11 +1,11 @@
 /* Invariants:
  *
- *  (1) Rows are sorted by name and plugin, so that the rows of a pin or a grant stand together.
- *  (2) A grant counts only for a tool that any version is pinned of, of the same plugin; so pins
- *      are read first. The grants of the configuration count without a pin.
- *  (3) A tool is compared with one pin: that of its version, else one that it equals, else the
- *      latest.
- *  (4) Nothing of a registration is changed before both tables were read. */
+ *  (1) Rows are made at the first pin or grant: most hosts have many tools and no decision. They
+ * are sorted by name and plugin, so that the rows of a pin or a grant stand together. (2) A grant
+ * counts only for a tool that any version is pinned of, of the same plugin; so pins are read first.
+ * The grants of the configuration count without a pin. (3) A tool is compared with one pin: that of
+ * its version, else one that it equals, else the latest. (4) Nothing of a registration is changed
+ * before both tables were read. */
 #include "permit/standing.h"
 
 #include <assert.h>
@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "registry/selector.h"
@@ -92,8 +91,10 @@ struct row {
 };
 
 struct reading {
-    struct row *rows;
+    struct toolrack_tool *const *tools;
     size_t count;
+    struct row *rows; /* owned; NULL before the first pin or grant */
+    bool failed;      /* out of memory */
 };
 
 static const char *name_of(const struct row *row) {
@@ -106,6 +107,22 @@ static int compare_rows(const void *a, const void *b) {
     int order = strcmp(name_of(x), name_of(y));
     return order != 0 ? order
                       : strcmp(toolrack_tool_plugin(x->tool), toolrack_tool_plugin(y->tool));
+}
+
+static bool make_rows(struct reading *reading) {
+    if (reading->rows != NULL || reading->failed) {
+        return !reading->failed;
+    }
+    reading->rows = calloc(reading->count + 1, sizeof *reading->rows);
+    reading->failed = reading->rows == NULL;
+    for (size_t i = 0; !reading->failed && i < reading->count; i++) {
+        struct toolrack_tool *tool = reading->tools[i];
+        reading->rows[i] = (struct row){.tool = tool, .comparison = {.reg = tool->reg}};
+    }
+    if (!reading->failed) {
+        qsort(reading->rows, reading->count, sizeof *reading->rows, compare_rows);
+    }
+    return !reading->failed;
 }
 
 /* The first row of a name, and of a plugin where one is given; where there is none, the row that
@@ -132,7 +149,10 @@ static size_t find_first(const struct reading *reading, const char *name, size_t
 }
 
 static void take_pin(void *user, const struct store_pin *pin) {
-    const struct reading *reading = user;
+    struct reading *reading = user;
+    if (!make_rows(reading)) {
+        return;
+    }
     for (size_t i = find_first(reading, pin->tool, strlen(pin->tool), pin->plugin);
          i < reading->count && strcmp(name_of(&reading->rows[i]), pin->tool) == 0 &&
          strcmp(toolrack_tool_plugin(reading->rows[i].tool), pin->plugin) == 0;
@@ -143,9 +163,12 @@ static void take_pin(void *user, const struct store_pin *pin) {
 
 /* Of several grants the one that holds longest. */
 static void take_grant(void *user, const struct store_grant *grant) {
-    const struct reading *reading = user;
+    struct reading *reading = user;
     const struct selector of = selector_parse(grant->selector);
     int64_t until_s = grant->expires_s != 0 ? grant->expires_s : INT64_MAX;
+    if (!make_rows(reading)) {
+        return;
+    }
     for (size_t i = find_first(reading, of.name, of.name_length, NULL); i < reading->count; i++) {
         const struct row *row = &reading->rows[i];
         if (!selector_has_name(&of, name_of(row), row->tool->reg->name_length)) {
@@ -160,40 +183,41 @@ static void take_grant(void *user, const struct store_grant *grant) {
 
 int standing_read(struct store *store, const struct config *config,
                   struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err) {
-    CLEANUP(freep) struct row *rows = calloc(count + 1, sizeof *rows);
+    struct reading reading = {.tools = tools, .count = count};
     /* Of one plugin, or one name, no more than its pins are read. */
     const char *plugin = count > 0 ? toolrack_tool_plugin(tools[0]) : NULL;
     const char *name = count > 0 ? toolrack_tool_name(tools[0]) : NULL;
     for (size_t i = 0; i < count; i++) {
-        bool is_configured = config_grants(config, toolrack_tool_name(tools[i]));
-        tool_set_grant(tools[i], is_configured ? INT64_MAX : 0,
-                       is_configured ? "configuration" : "");
-        plugin = plugin != NULL && strcmp(plugin, toolrack_tool_plugin(tools[i])) == 0 ? plugin
-                                                                                       : NULL;
-        name = name != NULL && strcmp(name, toolrack_tool_name(tools[i])) == 0 ? name : NULL;
-        if (rows != NULL) {
-            rows[i] = (struct row){.tool = tools[i], .comparison = {.reg = tools[i]->reg}};
+        const char *own_name = toolrack_tool_name(tools[i]);
+        if (config_grants(config, own_name)) {
+            tool_set_grant(tools[i], INT64_MAX, "configuration");
+        }
+        if (plugin != NULL && strcmp(plugin, toolrack_tool_plugin(tools[i])) != 0) {
+            plugin = NULL;
+        }
+        if (name != NULL && strcmp(name, own_name) != 0) {
+            name = NULL;
         }
     }
-    if (rows == NULL) {
-        return error_oom(err);
-    }
-    qsort(rows, count, sizeof *rows, compare_rows);
-    struct reading reading = {.rows = rows, .count = count};
     int code = count > 0 ? store_pins_read(store, plugin, name, take_pin, &reading, err) : 0;
     if (code == 0) {
         code = store_read_grants(store, clock_wall_s(), take_grant, &reading, err);
     }
-    if (code < 0) {
-        return code;
+    if (code == 0 && reading.failed) {
+        code = error_oom(err);
     }
-    for (size_t i = 0; i < count; i++) {
-        struct registration *reg = rows[i].tool->reg;
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        const struct row *row = reading.rows != NULL ? &reading.rows[i] : NULL;
+        struct registration *reg = row != NULL ? row->tool->reg : tools[i]->reg;
         enum pin_policy policy = reg->plugin->pin;
-        unsigned changed = policy != PIN_OFF ? rows[i].comparison.changed : 0;
-        registration_set_changed(reg, changed, changed != 0 && policy == PIN_ENFORCE);
+        unsigned changed = row != NULL && policy != PIN_OFF ? row->comparison.changed : 0;
+        bool held = changed != 0 && policy == PIN_ENFORCE;
+        if (atomic_load(&reg->changed) != changed || atomic_load(&reg->held) != held) {
+            registration_set_changed(reg, changed, held);
+        }
     }
-    return 0;
+    free(reading.rows);
+    return code;
 }
 
 /* ------------------------------------------------------------------ change */
