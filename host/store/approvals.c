@@ -40,49 +40,6 @@ int approval_check(const struct store_approval *approval, struct toolrack_error 
             err);
 }
 
-int store_approval_set(struct store *store, const struct store_approval *approval,
-                       struct toolrack_error *err) {
-    int code = approval_check(approval, err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = approval_put(store, approval, err);
-    }
-    return database_end(store, code, err);
-}
-
-int store_approval_remove(struct store *store, const char *tool, const char *version,
-                          const char *conversation, struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = database_run(
-                store,
-                "DELETE FROM approvals WHERE tool = ?1 AND version = ?2 AND conversation = ?3",
-                VALUES(value_text(tool), value_text(version),
-                       value_text(stored_conversation(conversation))),
-                err);
-    }
-    if (code == 0 && database_changes(store) == 0) {
-        code = error_set(err, TOOLRACK_E_NOT_FOUND, "'%s@%s' is not approved%s%s", tool, version,
-                         conversation != NULL ? " in conversation " : "",
-                         conversation != NULL ? conversation : "");
-    }
-    return database_end(store, code, err);
-}
-
-int store_approvals_end_conversation(struct store *store, const char *conversation,
-                                     struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = database_run(store,
-                            "DELETE FROM approvals WHERE conversation = ?1 AND conversation <> ''",
-                            VALUES(value_text(conversation)), err);
-    }
-    return database_end(store, code, err);
-}
-
 /* The first column of the first row. */
 static int find_text(struct store *store, const char *sql, const struct value *values,
                      char ret_text[STORE_WHO_SIZE], struct toolrack_error *err) {

@@ -17,20 +17,6 @@ struct store_approval {
     int64_t approved_s;
 };
 
-/** Keep an approval, in place of one for the same version and conversation.
- * @return as all of the store; TOOLRACK_E_INVALID when the conversation is "". [any-thread] */
-int store_approval_set(struct store *store, const struct store_approval *approval,
-                       struct toolrack_error *err);
-
-/** Remove one: that for a conversation, or with NULL that for all of them.
- * @return as all of the store; TOOLRACK_E_NOT_FOUND. [any-thread] */
-int store_approval_remove(struct store *store, const char *tool, const char *version,
-                          const char *conversation, struct toolrack_error *err);
-
-/** Remove those of a conversation that has ended, if any. [any-thread] */
-int store_approvals_end_conversation(struct store *store, const char *conversation,
-                                     struct toolrack_error *err);
-
 /** Find who approved a version of a tool, always or in a conversation (NULL: in none), and while
  * the tool was of a plugin: that version is pinned for it.
  * @return as all of the store; TOOLRACK_E_NOT_FOUND without a message when nobody did.

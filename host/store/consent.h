@@ -10,10 +10,13 @@
 #include "store/grants.h"
 #include "store/pins.h"
 
-/** Keep pins, and what was decided about their tools: all or nothing.
+/** Keep pins, and what was decided about their tools: all or nothing. Each takes the place of what
+ * was kept for the same plugin, tool and version; for the same selector; for the same version and
+ * conversation. A grant by name alone takes the place of those of single versions as well: what was
+ * decided last holds. Grants that had expired at granted_s are removed.
  *
  * @param grant, approval  NULL: none
- * @return as all of the store. [any-thread] */
+ * @return as all of the store; TOOLRACK_E_INVALID when the conversation is "". [any-thread] */
 int store_consent(struct store *store, const struct store_pin *pins, size_t pin_count,
                   const struct store_grant *grant, const struct store_approval *approval,
                   struct toolrack_error *err);

@@ -35,18 +35,6 @@ int grant_check(const struct store_grant *new, struct toolrack_error *err) {
                                 err);
 }
 
-int store_grant(struct store *store, const struct store_grant *new, struct toolrack_error *err) {
-    int code = grant_check(new, err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = grant_put(store, new, err);
-    }
-    return database_end(store, code, err);
-}
-
 /* Says also where the grant is that was probably meant. */
 static int not_granted(struct store *store, const char *selector, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
@@ -74,15 +62,6 @@ int grant_remove(struct store *store, const char *selector, int64_t now_s,
         code = remove_selected(store, selector, err);
     }
     return code == 0 && database_changes(store) == 0 ? not_granted(store, selector, err) : code;
-}
-
-int store_revoke(struct store *store, const char *selector, int64_t now_s,
-                 struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = grant_remove(store, selector, now_s, err);
-    }
-    return database_end(store, code, err);
 }
 
 int store_read_grants(struct store *store, int64_t now_s,

@@ -25,33 +25,6 @@ int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_er
             err);
 }
 
-int store_pin_set(struct store *store, const struct store_pin *pin, struct toolrack_error *err) {
-    int code = pin_check(pin, err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = pin_put(store, pin, err);
-    }
-    return database_end(store, code, err);
-}
-
-int store_pin_remove(struct store *store, const char *plugin, const char *tool, const char *version,
-                     struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = database_run(store,
-                            "DELETE FROM pins WHERE plugin = ?1 AND tool = ?2 AND version = ?3",
-                            VALUES(value_text(plugin), value_text(tool), value_text(version)), err);
-    }
-    if (code == 0 && database_changes(store) == 0) {
-        code = error_set(err, TOOLRACK_E_NOT_FOUND, "'%s@%s' of plugin '%s' is not pinned", tool,
-                         version, plugin);
-    }
-    return database_end(store, code, err);
-}
-
 #define PINS_WHERE(condition)                                                     \
     "SELECT plugin, tool, version, sha256, description, schema, approved_s, who " \
     "FROM pins WHERE " condition " AND (?2 IS NULL OR tool = ?2) ORDER BY plugin, tool, version"

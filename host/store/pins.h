@@ -21,15 +21,6 @@ struct store_pin {
     const char *who;
 };
 
-/** Keep a pin, in place of that of the same plugin, tool and version.
- * @return as all of the store. [any-thread] */
-int store_pin_set(struct store *store, const struct store_pin *pin, struct toolrack_error *err);
-
-/** Remove one.
- * @return as all of the store; TOOLRACK_E_NOT_FOUND. [any-thread] */
-int store_pin_remove(struct store *store, const char *plugin, const char *tool, const char *version,
-                     struct toolrack_error *err);
-
 /** Visit those of a plugin and of a tool (NULL: of all), by plugin, tool and version. [any-thread]
  */
 int store_pins_read(struct store *store, const char *plugin, const char *tool,

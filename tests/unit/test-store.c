@@ -176,8 +176,13 @@ static void count_grant(void *user, const struct store_grant *grant) {
     ++*(int *)user;
 }
 
+static int keep_grant(struct store *into, const struct store_grant *new,
+                      struct toolrack_error *ret) {
+    return store_consent(into, NULL, 0, new, NULL, ret);
+}
+
 static int grant(const char *selector, int64_t expires_s) {
-    return store_grant(
+    return keep_grant(
             store,
             &(struct store_grant){
                     .selector = selector, .expires_s = expires_s, .who = "ann", .granted_s = NOW},
@@ -223,7 +228,7 @@ static void grants_survive_until_they_expire(void **state) {
     assert_seen(store_read_grants(store, NOW + 60, see_grant, NULL, &err), "wipe 0 ann 1000000;");
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "2");
     /* Removed at the next write. */
-    assert_ok(store_grant(
+    assert_ok(keep_grant(
             store, &(struct store_grant){.selector = "x", .who = "bob", .granted_s = NOW + 60},
             &err));
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "2");
@@ -238,10 +243,10 @@ static void a_grant_by_name_is_that_of_all_versions(void **state) {
     assert_ok(grant("wiper", 0));
     assert_ok(grant("wipe", NOW + 5));
     assert_seen(read_grants(), "wipe 1000005 ann 1000000;wiper 0 ann 1000000;");
-    assert_error(store_revoke(store, "wipe@1.0.0", NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "wipe@1.0.0", NOW, &err), TOOLRACK_E_NOT_FOUND,
                  "all versions of 'wipe' are granted: revoke that");
     assert_ok(grant("wipe@1.0.0", 0));
-    assert_ok(store_revoke(store, "wipe", NOW, &err));
+    assert_ok(store_withdraw(store, "wipe", NOW, &err));
     reopen();
     assert_seen(read_grants(), "wiper 0 ann 1000000;");
 }
@@ -249,12 +254,12 @@ static void a_grant_by_name_is_that_of_all_versions(void **state) {
 static void revoking_nothing_is_an_error(void **state) {
     (void)state;
     open_store();
-    assert_error(store_revoke(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND,
                  "there is no grant for 'wipe'");
     assert_ok(grant("wipe", NOW + 1));
-    assert_error(store_revoke(store, "wipe", NOW + 1, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
-    assert_ok(store_revoke(store, "wipe", NOW, &err));
-    assert_error(store_revoke(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
+    assert_error(store_withdraw(store, "wipe", NOW + 1, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
+    assert_ok(store_withdraw(store, "wipe", NOW, &err));
+    assert_error(store_withdraw(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
 }
 
 static void a_text_that_is_too_long_is_named(void **state) {
@@ -264,11 +269,11 @@ static void a_text_that_is_too_long_is_named(void **state) {
     who[sizeof who - 1] = '\0';
     open_store();
     struct store_grant large = {.selector = "wipe", .who = who, .granted_s = NOW};
-    assert_error(store_grant(store, &large, &err), TOOLRACK_E_LIMIT_EXCEEDED,
+    assert_error(keep_grant(store, &large, &err), TOOLRACK_E_LIMIT_EXCEEDED,
                  "name of who grants is longer than the 4096 bytes");
     assert_int_equal(access(db_path, F_OK), -1);
     who[sizeof who - 2] = '\0';
-    assert_ok(store_grant(store, &large, &err));
+    assert_ok(keep_grant(store, &large, &err));
 }
 
 /* --------------------------------------------------------------- approvals */
@@ -281,13 +286,13 @@ static void see_approval(void *user, const struct store_approval *approval) {
 }
 
 static int approve(const char *tool, const char *conversation, int64_t approved_s) {
-    return store_approval_set(store,
-                              &(struct store_approval){.tool = tool,
-                                                       .version = "1.0.0",
-                                                       .conversation = conversation,
-                                                       .who = "ann",
-                                                       .approved_s = approved_s},
-                              &err);
+    return store_consent(store, NULL, 0, NULL,
+                         &(struct store_approval){.tool = tool,
+                                                  .version = "1.0.0",
+                                                  .conversation = conversation,
+                                                  .who = "ann",
+                                                  .approved_s = approved_s},
+                         &err);
 }
 
 static int read_approvals(void) {
@@ -305,15 +310,11 @@ static void approvals_survive(void **state) {
     reopen();
     assert_seen(read_approvals(), "move@1.0.0 c1 ann 4;move@1.0.0 c2 ann 5;"
                                   "send@1.0.0 - ann 2;send@1.0.0 c1 ann 3;");
-    assert_ok(store_approval_remove(store, "send", "1.0.0", NULL, &err));
-    assert_error(store_approval_remove(store, "send", "1.0.0", NULL, &err), TOOLRACK_E_NOT_FOUND,
-                 "'send@1.0.0' is not approved");
-    assert_error(store_approval_remove(store, "send", "1.0.0", "c9", &err), TOOLRACK_E_NOT_FOUND,
-                 "in conversation c9");
-    assert_ok(store_approvals_end_conversation(store, "c1", &err));
-    assert_ok(store_approvals_end_conversation(store, "c1", &err));
+    assert_ok(store_withdraw(store, "send@1.0.0", NOW, &err));
+    assert_error(store_withdraw(store, "send@1.0.0", NOW, &err), TOOLRACK_E_NOT_FOUND,
+                 "there is no grant for 'send@1.0.0'");
     reopen();
-    assert_seen(read_approvals(), "move@1.0.0 c2 ann 5;");
+    assert_seen(read_approvals(), "move@1.0.0 c1 ann 4;move@1.0.0 c2 ann 5;");
     assert_error(approve("move", "", 6), TOOLRACK_E_INVALID, "no conversation");
 }
 
@@ -509,22 +510,53 @@ static void pins_survive(void **state) {
                             .who = "ann"};
     fill(pin.sha256, 171);
     open_store();
-    assert_ok(store_pin_set(store, &pin, &err));
+    assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
     pin.tool = "read";
-    assert_ok(store_pin_set(store, &pin, &err));
+    assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
     pin.description = "Read mails";
     fill(pin.sha256, 0);
-    assert_ok(store_pin_set(store, &pin, &err));
+    assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
     reopen();
     assert_seen(store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
                 "mail read@1.0.0 0 Read mails {} 1000000 ann;"
                 "mail send@1.0.0 171 Send a mail {} 1000000 ann;");
-    assert_ok(store_pin_remove(store, "mail", "read", "1.0.0", &err));
-    assert_error(store_pin_remove(store, "mail", "read", "1.0.0", &err), TOOLRACK_E_NOT_FOUND,
-                 "'read@1.0.0' of plugin 'mail' is not pinned");
-    reopen();
-    assert_seen(store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
+    assert_seen(store_pins_read(store, "mail", "send", see_pin, NULL, &err),
                 "mail send@1.0.0 171 Send a mail {} 1000000 ann;");
+    assert_seen(store_pins_read(store, NULL, "send", see_pin, NULL, &err),
+                "mail send@1.0.0 171 Send a mail {} 1000000 ann;");
+    assert_seen(store_pins_read(store, "post", NULL, see_pin, NULL, &err), "");
+}
+
+/* An approval is of a version, of a plugin for which it is pinned, and of a conversation or all. */
+static void approvals_are_found(void **state) {
+    (void)state;
+    char found[STORE_WHO_SIZE];
+    struct store_approval wanted = {.tool = "send", .version = "1.0.0", .conversation = "c1"};
+    const struct store_pin pin = {"mail", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"};
+    open_store();
+    assert_int_equal(store_approval_find(store, &wanted, "mail", found, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    assert_ok(approve("send", "c1", NOW));
+    assert_int_equal(store_approval_find(store, &wanted, "mail", found, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
+    assert_ok(store_approval_find(store, &wanted, "mail", found, &err));
+    assert_string_equal(found, "ann");
+    assert_int_equal(store_approval_find(store, &wanted, "post", found, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(store_approval_find_version(store, "send", found, &err), TOOLRACK_E_NOT_FOUND);
+    wanted.conversation = NULL;
+    assert_int_equal(store_approval_find(store, &wanted, "mail", found, &err),
+                     TOOLRACK_E_NOT_FOUND);
+    assert_ok(approve("send", NULL, NOW));
+    assert_ok(store_approval_find(store, &wanted, "mail", found, &err));
+    wanted.conversation = "c2";
+    assert_ok(store_approval_find(store, &wanted, "mail", found, &err));
+    assert_ok(store_approval_find_version(store, "send", found, &err));
+    assert_string_equal(found, "1.0.0");
+    wanted.version = "2.0.0";
+    assert_int_equal(store_approval_find(store, &wanted, "mail", found, &err),
+                     TOOLRACK_E_NOT_FOUND);
 }
 
 /* ----------------------------------------------------------------- consent */
@@ -1072,7 +1104,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
     assert_seen(read_all(), "tool off -1;");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     /* What fails leaves it as it is. */
-    assert_error(store_revoke(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "wipe");
+    assert_error(store_withdraw(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "wipe");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
@@ -1345,7 +1377,7 @@ static void two_stores_see_each_others_decisions(void **state) {
     assert_non_null(other);
     assert_ok(grant("wipe", 0));
     assert_seen(store_read_grants(other, NOW, see_grant, NULL, &err), "wipe 0 ann 1000000;");
-    assert_ok(store_revoke(other, "wipe", NOW, &err));
+    assert_ok(store_withdraw(other, "wipe", NOW, &err));
     assert_seen(read_grants(), "");
     assert_ok(grant("a", 0));
     assert_ok(disable("b"));
@@ -1357,7 +1389,7 @@ static void two_stores_see_each_others_decisions(void **state) {
 
 static void revoke_seen(void *user, const struct store_grant *grant) {
     (void)user;
-    assert_ok(store_revoke(store, grant->selector, NOW, &err));
+    assert_ok(store_withdraw(store, grant->selector, NOW, &err));
 }
 
 static void a_visitor_may_call_the_store(void **state) {
@@ -1384,7 +1416,7 @@ static void *use_from_thread(void *argument) {
         (void)snprintf(selector, sizeof selector, "tool%d_%d", *number, i);
         const struct store_grant new = {.selector = selector, .who = "ann", .granted_s = NOW};
         const struct store_decision row = {.tool = selector, .decision = "granted"};
-        failures += store_grant(store, &new, NULL) < 0;
+        failures += keep_grant(store, &new, NULL) < 0;
         failures += store_decisions_add(store, &row, 1, NULL) < 0;
         failures += store_read_grants(store, NOW, count_grant, &count, NULL) < 0 || count <= i;
     }
@@ -1431,7 +1463,7 @@ static int grant_at_once(int number, int start) {
         return 1;
     }
     const struct store_grant new = {.selector = selector, .who = "ann", .granted_s = NOW};
-    int code = store_grant(own, &new, &err);
+    int code = keep_grant(own, &new, &err);
     store_close(own);
     if (code < 0) {
         (void)fprintf(stderr, "%s: %s\n", selector, err.message);
@@ -1492,7 +1524,7 @@ static void write_until_killed(int out) {
         (void)snprintf(selector, sizeof selector, "tool%lld", (long long)i);
         const struct store_grant new = {.selector = selector, .who = "ann", .granted_s = NOW};
         if (store_decisions_add(own, rows, 2, NULL) < 0 ||
-            (i % 10 == 0 && store_grant(own, &new, NULL) < 0) ||
+            (i % 10 == 0 && keep_grant(own, &new, NULL) < 0) ||
             write(out, &i, sizeof i) != (ssize_t)sizeof i) {
             break;
         }
@@ -1631,7 +1663,7 @@ static int grant_until_full(char *selector, size_t size) {
     for (int kept = 0; kept < 1000; kept++) {
         (void)snprintf(selector, size, "tool%03d", kept);
         const struct store_grant large = {.selector = selector, .who = who, .granted_s = NOW};
-        if (store_grant(store, &large, &err) < 0) {
+        if (keep_grant(store, &large, &err) < 0) {
             return kept;
         }
     }
@@ -1834,6 +1866,7 @@ int main(void) {
             WITH_FOLDER(a_call_without_conversation_is_not_allowed_for_it),
             WITH_FOLDER(what_waits_is_bounded),
             WITH_FOLDER(pins_survive),
+            WITH_FOLDER(approvals_are_found),
             WITH_FOLDER(consent_is_kept_and_withdrawn_as_a_whole),
             WITH_FOLDER(quarantine_survives_until_it_is_released),
             WITH_FOLDER(the_last_crashes_survive),
