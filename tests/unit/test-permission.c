@@ -20,6 +20,7 @@
 #include "patience.h"
 #include "permit/decisions.h"
 #include "permit/permit.h"
+#include "store/decisions.h"
 #include "store/pending.h"
 #include "toolrack/plugin.h"
 #include "toolrack/records.h"
@@ -1139,6 +1140,49 @@ static void decisions_are_kept(void **state) {
 }
 
 /* More than one batch, in their order. */
+static void count_decision(void *user, const struct store_decision *decision) {
+    (void)decision;
+    ++*(unsigned *)user;
+}
+
+/* As the store has them, without having the host write them. */
+static unsigned count_kept(struct store *store) {
+    const struct store_decisions_filter filter = {.tool = "send"};
+    unsigned count = 0;
+    assert_int_equal(store_decisions_read(store, &filter, count_decision, &count, &err), 0);
+    return count;
+}
+
+/* Neither before its time, nor after it when there are many. On a busy machine a round may take
+ * longer than a batch waits, and shows nothing: then there is another. */
+static void a_full_batch_does_not_wait(void **state) {
+    (void)state;
+    const uint64_t half_ns = (uint64_t)DECISIONS_DELAY_MS * CLOCK_NS_PER_MS / 2;
+    bool shown = false;
+    open_host(true);
+    struct store *store = store_open(state_dir, &err);
+    assert_non_null(store);
+    for (int round = 0; !shown && round < 20; round++) {
+        toolrack_close(host);
+        open_host(true);
+        unsigned before = count_kept(store);
+        uint64_t start_ns = clock_now_ns();
+        for (unsigned i = 0; i < DECISIONS_BATCH - 1; i++) {
+            assert_int_equal(CALL(.name = "send", .confirmed = true), 0);
+        }
+        bool waits = count_kept(store) == before;
+        assert_int_equal(CALL(.name = "send", .confirmed = true), 0);
+        while (clock_now_ns() < start_ns + half_ns &&
+               count_kept(store) < before + DECISIONS_BATCH) {
+            (void)usleep(1000);
+        }
+        shown = clock_now_ns() < start_ns + half_ns;
+        assert_true(!shown || waits);
+    }
+    store_close(store);
+    assert_true(shown);
+}
+
 static void many_decisions_keep_their_order(void **state) {
     (void)state;
     const unsigned count = 3 * DECISIONS_BATCH + 1;
@@ -1272,6 +1316,7 @@ int main(void) {
             TEST(a_policy_may_look_away),
             TEST(a_person_hears_of_a_change),
             TEST(decisions_are_kept),
+            TEST(a_full_batch_does_not_wait),
             TEST(many_decisions_keep_their_order),
             TEST(all_at_once),
     };
