@@ -40,37 +40,38 @@ int approval_check(const struct store_approval *approval, struct toolrack_error 
             err);
 }
 
-/* The first column of the first row. */
-static int find_text(struct store *store, const char *sql, const struct value *values,
-                     char ret_text[STORE_WHO_SIZE], struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_DECISIONS, sql, values, &rows, err);
-    if (code < 0 || rows.count == 0) {
-        return code < 0 ? code : TOOLRACK_E_NOT_FOUND;
-    }
-    value_copy_text(rows_at(&rows, 0), ret_text, STORE_WHO_SIZE);
-    return 0;
-}
-
 int store_approval_find(struct store *store, const struct store_approval *approval,
                         const char *plugin, char ret_who[STORE_WHO_SIZE],
                         struct toolrack_error *err) {
-    return find_text(store,
-                     "SELECT who FROM approvals WHERE tool = ?1 AND version = ?2 "
-                     "AND (conversation = '' OR conversation = ?3) AND EXISTS (SELECT 1 FROM pins "
-                     "WHERE plugin = ?4 AND tool = ?1 AND version = ?2) "
-                     "ORDER BY conversation LIMIT 1",
-                     VALUES(value_text(approval->tool), value_text(approval->version),
-                            value_text(approval->conversation), value_text(plugin)),
-                     ret_who, err);
+    static const char find[] =
+            "SELECT who FROM approvals WHERE tool = ?1 AND version = ?2 AND conversation IN ('', "
+            "?3) "
+            "AND EXISTS (SELECT 1 FROM pins WHERE plugin = ?4 AND tool = ?1 AND version = ?2) "
+            "ORDER BY conversation LIMIT 1";
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_kept(store, SCHEMA_DECISIONS, find,
+                                  VALUES(value_text(approval->tool), value_text(approval->version),
+                                         value_text(approval->conversation), value_text(plugin)),
+                                  &rows, err);
+    if (code < 0 || rows.count == 0) {
+        return code < 0 ? code : TOOLRACK_E_NOT_FOUND;
+    }
+    value_copy_text(rows_at(&rows, 0), ret_who, STORE_WHO_SIZE);
+    return 0;
 }
 
 int store_approval_find_version(struct store *store, const char *tool,
                                 char ret_version[STORE_WHO_SIZE], struct toolrack_error *err) {
-    return find_text(store,
-                     "SELECT version FROM approvals WHERE tool = ?1 AND conversation = '' "
-                     "ORDER BY version LIMIT 1",
-                     VALUES(value_text(tool)), ret_version, err);
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_DECISIONS,
+                             "SELECT version FROM approvals WHERE tool = ?1 AND conversation = '' "
+                             "ORDER BY version LIMIT 1",
+                             VALUES(value_text(tool)), &rows, err);
+    if (code < 0 || rows.count == 0) {
+        return code < 0 ? code : TOOLRACK_E_NOT_FOUND;
+    }
+    value_copy_text(rows_at(&rows, 0), ret_version, STORE_WHO_SIZE);
+    return 0;
 }
 
 int store_approvals_read(struct store *store,

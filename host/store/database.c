@@ -1,5 +1,6 @@
 #include "store/database.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -225,17 +226,45 @@ static int copy_rows(struct store *store, sqlite3_stmt *statement, struct rows *
     }
 }
 
+static int run_query(struct store *store, sqlite3_stmt *statement, const struct value *values,
+                     struct rows *ret_rows, struct toolrack_error *err) {
+    return bind_values(statement, values) ? copy_rows(store, statement, ret_rows, err)
+                                          : read_failed(store, err);
+}
+
 int database_read_inside(struct store *store, const char *sql, const struct value *values,
                          struct rows *ret_rows, struct toolrack_error *err) {
     sqlite3_stmt *statement = NULL;
-    int code = 0;
-    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK ||
-        !bind_values(statement, values)) {
-        code = read_failed(store, err);
-    }
-    if (code == 0) {
-        code = copy_rows(store, statement, ret_rows, err);
-    }
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK
+                       ? run_query(store, statement, values, ret_rows, err)
+                       : read_failed(store, err);
     (void)sqlite3_finalize(statement);
     return code;
+}
+
+int database_run_kept(struct store *store, const char *sql, const struct value *values,
+                      struct rows *ret_rows, struct toolrack_error *err) {
+    struct kept_statement *kept = store->kept;
+    while (kept->sql != sql && kept->sql != NULL) {
+        kept++;
+        assert(kept < store->kept + STORE_KEPT_MAX);
+    }
+    if (kept->sql == NULL) {
+        if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept->statement,
+                               NULL) != SQLITE_OK) {
+            return read_failed(store, err);
+        }
+        kept->sql = sql;
+    }
+    int code = run_query(store, kept->statement, values, ret_rows, err);
+    (void)sqlite3_reset(kept->statement);
+    (void)sqlite3_clear_bindings(kept->statement);
+    return code;
+}
+
+void database_drop_kept(struct store *store) {
+    for (size_t i = 0; i < STORE_KEPT_MAX; i++) {
+        (void)sqlite3_finalize(store->kept[i].statement);
+        store->kept[i] = (struct kept_statement){0};
+    }
 }

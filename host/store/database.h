@@ -38,6 +38,15 @@
  * the end of a process). What is durable makes durable all that came before. */
 enum database_sync { DATABASE_DURABLE, DATABASE_SOON };
 
+/* Most statements that are kept prepared. */
+#define STORE_KEPT_MAX 4u
+
+/** A statement that stays prepared as long as its connection is open. */
+struct kept_statement {
+    const char *sql; /* by its address; NULL: this place is free */
+    sqlite3_stmt *statement;
+};
+
 struct store {
     char *dir;               /* NULL: the store is in memory */
     char *path;              /* as messages name it */
@@ -46,6 +55,7 @@ struct store {
     bool writable;           /* db was opened for writing */
     bool damaged;            /* a part of it could not be read: nothing is written to it any more */
     enum database_sync sync; /* what its next commit does, when it is writable */
+    struct kept_statement kept[STORE_KEPT_MAX]; /* of db */
 };
 
 /* ------------------------------------------------------------------ values */
@@ -129,6 +139,11 @@ static inline const struct value *rows_at(const struct rows *rows, size_t i) {
 int database_read(struct store *store, int since, const char *sql, const struct value *values,
                   struct rows *ret_rows, struct toolrack_error *err);
 
+/** The same of a statement that calls wait for: preparing one costs ten times what running it does,
+ * so it is kept. `sql` is always the same address. */
+int database_read_kept(struct store *store, int since, const char *sql, const struct value *values,
+                       struct rows *ret_rows, struct toolrack_error *err);
+
 /** The same inside a transaction. */
 int database_read_inside(struct store *store, const char *sql, const struct value *values,
                          struct rows *ret_rows, struct toolrack_error *err);
@@ -147,6 +162,12 @@ int database_run_prepared(struct store *store, sqlite3_stmt *statement, const st
 static inline int database_changes(const struct store *store) {
     return sqlite3_changes(store->db);
 }
+
+/** As database_read_inside(), with a statement that is kept until database_drop_kept(). Caller
+ * holds the lock. */
+int database_run_kept(struct store *store, const char *sql, const struct value *values,
+                      struct rows *ret_rows, struct toolrack_error *err);
+void database_drop_kept(struct store *store);
 
 /** Set the error for what SQLite said last: "cannot `what` PATH: ...". Returns its code. */
 int database_failed(sqlite3 *db, const char *path, const char *what, struct toolrack_error *err);

@@ -231,8 +231,8 @@ static int take(struct store *store, const struct store_pending *call, int64_t n
 static int look_for(struct store *store, const struct store_pending *call, int64_t now_s,
                     struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code =
-            database_read(store, SCHEMA_DECISIONS, find_call, CALL_VALUES(call, now_s), &rows, err);
+    int code = database_read_kept(store, SCHEMA_DECISIONS, find_call, CALL_VALUES(call, now_s),
+                                  &rows, err);
     return code < 0 || rows.count > 0 ? code : no_such_call(call, err);
 }
 

@@ -27,6 +27,7 @@
 /* ------------------------------------------------------------ open for reading */
 
 static void close_db(struct store *store) {
+    database_drop_kept(store);
     (void)sqlite3_close(store->db);
     store->db = NULL;
     store->writable = false;
@@ -131,8 +132,12 @@ static int open_for_reading(struct store *store, struct toolrack_error *err) {
     return code;
 }
 
-int database_read(struct store *store, int since, const char *sql, const struct value *values,
-                  struct rows *ret_rows, struct toolrack_error *err) {
+typedef int run_read(struct store *store, const char *sql, const struct value *values,
+                     struct rows *ret_rows, struct toolrack_error *err);
+
+static int read_with(run_read *run, struct store *store, int since, const char *sql,
+                     const struct value *values, struct rows *ret_rows,
+                     struct toolrack_error *err) {
     int number = 0;
     (void)pthread_mutex_lock(&store->lock);
     int code = store->db == NULL ? open_for_reading(store, err) : 0;
@@ -140,10 +145,20 @@ int database_read(struct store *store, int since, const char *sql, const struct 
         code = check_schema(store, &number, err);
     }
     if (code == 0 && number >= since) {
-        code = database_read_inside(store, sql, values, ret_rows, err);
+        code = run(store, sql, values, ret_rows, err);
     }
     (void)pthread_mutex_unlock(&store->lock);
     return code;
+}
+
+int database_read(struct store *store, int since, const char *sql, const struct value *values,
+                  struct rows *ret_rows, struct toolrack_error *err) {
+    return read_with(database_read_inside, store, since, sql, values, ret_rows, err);
+}
+
+int database_read_kept(struct store *store, int since, const char *sql, const struct value *values,
+                       struct rows *ret_rows, struct toolrack_error *err) {
+    return read_with(database_run_kept, store, since, sql, values, ret_rows, err);
 }
 
 /* ------------------------------------------------------------ open for writing */
