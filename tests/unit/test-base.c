@@ -20,6 +20,7 @@
 #include "base/name.h"
 #include "base/object.h"
 #include "base/rendering.h"
+#include "base/ring.h"
 #include "base/semver.h"
 #include "base/spin.h"
 #include "base/utf8.h"
@@ -248,6 +249,73 @@ static void arena_serves_yyjson(void **state) {
     char *written = yyjson_write_opts(doc, 0, &alc, &length, NULL);
     assert_string_equal(written, text);
     arena_finish(&arena);
+}
+
+/* A path is a key or a JSON Pointer, with or without its first slash. */
+static void json_paths(void **state) {
+    (void)state;
+    static const char text[] = "{\"a\":{\"b\":[1,2]},\"x/y\":3,\"~\":4}";
+    yyjson_doc *doc = yyjson_read(text, sizeof text - 1, 0);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    assert_ptr_equal(json_at(root, ""), root);
+    assert_null(json_at(root, NULL));
+    assert_null(json_at(root, "b"));
+    assert_ptr_equal(json_at(root, "a"), yyjson_obj_get(root, "a"));
+    assert_ptr_equal(json_at(root, "/a"), yyjson_obj_get(root, "a"));
+    assert_int_equal(yyjson_get_int(json_at(root, "a/b/1")), 2);
+    assert_int_equal(yyjson_get_int(json_at(root, "/a/b/0")), 1);
+    assert_int_equal(yyjson_get_int(json_at(root, "x~1y")), 3);
+    assert_int_equal(yyjson_get_int(json_at(root, "/~0")), 4);
+    yyjson_doc_free(doc);
+    /* The longest path is followed, and one with a character more is not. */
+    char longest[JSON_PATH_LENGTH_MAX + 1];
+    char longer[JSON_PATH_LENGTH_MAX + 2];
+    memset(longest, 'k', sizeof longest);
+    memset(longer, 'k', sizeof longer);
+    longest[JSON_PATH_LENGTH_MAX] = '\0';
+    longer[JSON_PATH_LENGTH_MAX + 1] = '\0';
+    yyjson_mut_doc *made = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *object = yyjson_mut_obj(made);
+    yyjson_mut_doc_set_root(made, object);
+    (void)yyjson_mut_obj_add_int(made, object, longest, 1);
+    (void)yyjson_mut_obj_add_int(made, object, longer, 2);
+    doc = yyjson_mut_doc_imut_copy(made, NULL);
+    assert_int_equal(yyjson_get_int(json_at(yyjson_doc_get_root(doc), longest)), 1);
+    assert_null(json_at(yyjson_doc_get_root(doc), longer));
+    yyjson_doc_free(doc);
+    yyjson_mut_doc_free(made);
+}
+
+/* Records come out in their order, and an emptied ring begins again at its start. */
+static void a_ring_begins_again(void **state) {
+    (void)state;
+    struct ring ring;
+    assert_true(ring_init(&ring, 1024));
+    for (size_t round = 0; round < 200; round++) {
+        size_t size = 16 + round * 7 % 97;
+        size_t at = ring_start(&ring);
+        assert_null(ring_next(&ring, &at));
+        size_t count = 0;
+        for (void *record; (record = ring_reserve(&ring, size)) != NULL; count++) {
+            memset(record, (int)('a' + count % 26), size);
+            ring_commit(record, size);
+        }
+        /* A record takes its head and its size, rounded up. */
+        size_t whole = (size + 2 * RING_ALIGN - 1) & ~(size_t)(RING_ALIGN - 1);
+        assert_int_equal(count, 1024 / whole);
+        assert_int_equal(ring_used(&ring), count * whole);
+        for (size_t i = 0; i < count; i++) {
+            const char *record = ring_next(&ring, &at);
+            assert_non_null(record);
+            assert_int_equal(record[0], 'a' + i % 26);
+            assert_int_equal(record[size - 1], 'a' + i % 26);
+        }
+        assert_null(ring_next(&ring, &at));
+        ring_release(&ring, at);
+        assert_int_equal(ring_used(&ring), 0);
+        assert_int_equal(ring_start(&ring) % 1024, 0);
+    }
+    ring_finish(&ring);
 }
 
 static void names(void **state) {
@@ -718,6 +786,8 @@ int main(void) {
             cmocka_unit_test(base64_says_what_is_wrong),
             cmocka_unit_test(arena_hands_out_aligned_memory),
             cmocka_unit_test(arena_serves_yyjson),
+            cmocka_unit_test(json_paths),
+            cmocka_unit_test(a_ring_begins_again),
             cmocka_unit_test(names),
             cmocka_unit_test(nearest_names),
             cmocka_unit_test(semver_orders),
