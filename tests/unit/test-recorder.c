@@ -588,7 +588,7 @@ static void what_the_configuration_says_of_the_log_is_checked(void **state) {
                                         "{\"hours\": 3}"};
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
         assert_true(open_with_log(wrong[i]) < 0);
-        assert_non_null(strstr(err.message, "/log"));
+        assert_int_equal(strncmp(err.field, "/log", 4), 0);
     }
     assert_int_equal(open_with_log("{}"), 0);
     assert_int_equal(open_with_log("{\"days\": 1, \"megabytes\": 2}"), 0);
