@@ -9,25 +9,62 @@
 #include "registry/document.h"
 #include "store/defaults.h"
 
+/* ------------------------------------------------------------------- store */
+
+struct search {
+    const char *name;
+    bool found;
+    char version[SEMVER_LENGTH_MAX + 1];
+};
+
+static void look(void *user, const struct store_default *kept) {
+    struct search *search = user;
+    if (strcmp(kept->tool, search->name) == 0) {
+        search->found = true;
+        (void)snprintf(search->version, sizeof search->version, "%s", kept->version);
+    }
+}
+
+struct keeping {
+    struct store *store;
+    struct store_default chosen;
+};
+
+static int keep(void *user, struct toolrack_tool *const *tools, size_t count,
+                struct toolrack_error *err) {
+    const struct keeping *keeping = user;
+    (void)tools;
+    (void)count;
+    return store_default_set(keeping->store, &keeping->chosen, err);
+}
+
 /* --------------------------------------------------------------------- set */
 
-static int keep(void *user, const struct registry_default *chosen, struct toolrack_error *err) {
-    const struct toolrack *host = user;
-    return store_default_set(
-            host->store, &(struct store_default){.tool = chosen->name, .version = chosen->version},
-            err);
+static int set(struct toolrack *host, const char *name, const char *version,
+               struct toolrack_error *err) {
+    const struct selector of = {.name = name, .name_length = strlen(name), .version = version};
+    struct keeping keeping = {.store = host->store, .chosen = {.tool = name, .version = version}};
+    return registry_set(host->registry, &(struct registry_setting){.of = of, .has_default = true},
+                        keep, &keeping, err);
 }
 
-static int refuse_name(const char *name, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_INVALID,
-                     "the default is set for a name alone, not for '%s'; the version stands beside "
-                     "it",
-                     name);
-}
-
-/* The version as the tool itself writes it. */
-static int find_version(struct toolrack *host, const char *name, const char *version,
-                        struct toolrack_tool **ret, struct toolrack_error *err) {
+int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
+                         struct toolrack_error *err) {
+    if (strchr(name, '@') != NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the default is set for a name alone, not for '%s'; the version stands "
+                         "beside it",
+                         name);
+    }
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
+    if (version == NULL) { /* that of a tool that is gone can be taken away as well */
+        struct search search = {.name = name};
+        tool = registry_get(host->registry, name);
+        int code = tool == NULL ? store_defaults_read(host->store, look, &search, err) : 0;
+        return code < 0                       ? code
+               : tool != NULL || search.found ? set(host, name, NULL, err)
+                                              : registry_not_found(host->registry, name, err);
+    }
     CLEANUP(buf_finish) struct buf selector = BUF_INIT;
     buf_printf(&selector, "%s@%s", name, version);
     if (selector.failed) {
@@ -37,79 +74,31 @@ static int find_version(struct toolrack *host, const char *name, const char *ver
     if (code < 0) {
         return code;
     }
-    *ret = registry_get(host->registry, selector.data);
-    return *ret != NULL ? 0 : registry_not_found(host->registry, selector.data, err);
-}
-
-struct search {
-    const char *name;
-    bool found;
-    char version[SEMVER_LENGTH_MAX + 1];
-};
-
-static void look(void *user, const struct registry_default *chosen) {
-    struct search *search = user;
-    if (strcmp(chosen->name, search->name) == 0) {
-        search->found = true;
-        (void)snprintf(search->version, sizeof search->version, "%s", chosen->version);
-    }
-}
-
-static struct search find_default(struct toolrack *host, const char *name) {
-    struct search search = {.name = name};
-    registry_visit_defaults(host->registry, look, &search);
-    return search;
-}
-
-/* Of a tool that is gone as well. */
-static int let_go(struct toolrack *host, const char *name, struct toolrack_error *err) {
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
-    if (tool == NULL && !find_default(host, name).found) {
-        return registry_not_found(host->registry, name, err);
-    }
-    return registry_set_default(host->registry, &(struct registry_default){.name = name}, keep,
-                                host, err);
-}
-
-int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
-                         struct toolrack_error *err) {
-    if (strchr(name, '@') != NULL) {
-        return refuse_name(name, err);
-    }
-    if (version == NULL) {
-        return let_go(host, name, err);
-    }
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
-    int code = find_version(host, name, version, &tool, err);
-    return code < 0 ? code
-                    : registry_set_default(
-                              host->registry,
-                              &(struct registry_default){.name = name,
-                                                         .version = toolrack_tool_version(tool)},
-                              keep, host, err);
-}
-
-/* -------------------------------------------------------------------- read */
-
-static void take(void *user, const struct store_default *kept) {
-    const struct toolrack *host = user;
-    struct toolrack_error err;
-    if (!semver_valid(kept->version)) {
-        log_line(&host->log, LOG_ERROR, "store",
-                 "the default of '%s' is left out: '%s' is no version", kept->tool, kept->version);
-    } else if (registry_set_default(host->registry,
-                                    &(struct registry_default){kept->tool, kept->version}, NULL,
-                                    NULL, &err) < 0) {
-        log_line(&host->log, LOG_ERROR, "store", "the default of '%s' is left out: %s", kept->tool,
-                 err.message);
-    }
-}
-
-int defaults_read(struct toolrack *host, struct toolrack_error *err) {
-    return store_defaults_read(host->store, take, host, err);
+    tool = registry_get(host->registry, selector.data);
+    /* The version as the tool itself writes it. */
+    return tool != NULL ? set(host, name, toolrack_tool_version(tool), err)
+                        : registry_not_found(host->registry, selector.data, err);
 }
 
 /* -------------------------------------------------------------------- tell */
+
+static void check_version(void *user, const struct store_default *kept) {
+    const struct toolrack *host = user;
+    if (!semver_valid(kept->version)) {
+        log_line(&host->log, LOG_ERROR, "store",
+                 "the default of '%s' is left out: '%s' is no version", kept->tool, kept->version);
+    }
+}
+
+static void ignore_setting(void *user, const struct store_setting *kept) {
+    (void)user;
+    (void)kept;
+}
+
+int defaults_open(struct toolrack *host, struct toolrack_error *err) {
+    int code = store_read_settings(host->store, ignore_setting, NULL, err);
+    return code < 0 ? code : store_defaults_read(host->store, check_version, host, err);
+}
 
 /* Why a name does not mean the version that was set; NULL: it does. */
 static const char *trouble_with(struct toolrack *host, const char *name, const char *version) {
@@ -132,12 +121,17 @@ static void warn(struct toolrack *host, const char *name, const char *version) {
     }
 }
 
-static void check(void *user, const struct registry_default *chosen) {
-    warn(user, chosen->name, chosen->version);
+static void check(void *user, const struct store_default *kept) {
+    if (semver_valid(kept->version)) {
+        warn(user, kept->tool, kept->version);
+    }
 }
 
 void defaults_check(struct toolrack *host) {
-    registry_visit_defaults(host->registry, check, host);
+    struct toolrack_error unheard; /* that it cannot be read was logged */
+    if (!host->settings_unread) {
+        (void)store_defaults_read(host->store, check, host, &unheard);
+    }
 }
 
 void defaults_tell(struct toolrack *host, enum toolrack_event_kind kind,
@@ -151,12 +145,16 @@ void defaults_tell(struct toolrack *host, enum toolrack_event_kind kind,
 void defaults_describe(struct toolrack *host, const struct toolrack_tool *tool, yyjson_mut_doc *doc,
                        yyjson_mut_val *root) {
     const char *name = toolrack_tool_name(tool);
-    struct search search = find_default(host, name);
+    struct search search = {.name = name};
+    struct toolrack_error err;
+    bool is_read = store_defaults_read(host->store, look, &search, &err) == 0;
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *called = registry_get(host->registry, name);
     yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "default");
     document_add_text(doc, object, "version",
                       called != NULL ? toolrack_tool_version(called) : NULL);
     document_add_text(doc, object, "set", search.found ? search.version : NULL);
     document_add_text(doc, object, "reason",
-                      search.found ? trouble_with(host, name, search.version) : NULL);
+                      !is_read       ? err.message
+                      : search.found ? trouble_with(host, name, search.version)
+                                     : NULL);
 }

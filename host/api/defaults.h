@@ -5,8 +5,9 @@
 
 #include "toolrack/toolrack.h"
 
-/** Take over what the store has kept. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
-int defaults_read(struct toolrack *host, struct toolrack_error *err);
+/** Whether what was set can be read from the store. A default that names no version is logged.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
+int defaults_open(struct toolrack *host, struct toolrack_error *err);
 
 /** Say in the log of each name whose default is not there, or disabled, what is called instead. For
  * the end of opening: later it is told as it happens. */

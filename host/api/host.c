@@ -148,6 +148,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
             .duplicates = host->config.replaces_duplicates ? REGISTRY_REPLACE : REGISTRY_REJECT,
             .log = &host->log,
             .event = host_tool_event,
+            .settings = host_settings,
             .registering = host_registering,
             .user = host});
     host->writer = store_writer_create();
@@ -156,20 +157,6 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                                    : UINT32_MAX);
     return host->registry == NULL || host->writer == NULL || host->pool == NULL ? error_oom(err)
                                                                                 : 0;
-}
-
-static void take_setting(void *user, const struct store_setting *kept) {
-    const struct toolrack *host = user;
-    const struct registry_setting setting = {.selector = kept->selector,
-                                             .has_enabled = kept->has_enabled,
-                                             .enabled = kept->enabled,
-                                             .has_priority = kept->has_priority,
-                                             .priority = kept->priority};
-    struct toolrack_error err;
-    if (registry_set(host->registry, &setting, NULL, NULL, &err) < 0) {
-        log_line(&host->log, LOG_ERROR, "store", "the setting of '%s' is left out: %s",
-                 kept->selector, err.message);
-    }
 }
 
 static int make_permit(struct toolrack *host, struct toolrack_error *err) {
@@ -222,12 +209,7 @@ static int open_store(struct toolrack *host, const struct places *places,
     if (code < 0) {
         return code;
     }
-    if (reason.code == 0) {
-        (void)store_read_settings(host->store, take_setting, host, &reason);
-    }
-    if (reason.code == 0) {
-        (void)defaults_read(host, &reason);
-    }
+    host->settings_unread = reason.code != 0 || defaults_open(host, &reason) < 0;
     if (reason.code == 0) {
         (void)life_read(host->life, &reason);
     }

@@ -37,6 +37,7 @@ struct toolrack {
                                   * guards the services too */
     struct store *store;         /* never NULL; in memory where there is no state folder */
     struct store_writer *writer; /* of what calls leave behind */
+    bool settings_unread;        /* they could not be read when the host was opened */
     struct registry *registry;
     struct call_host calls;
     struct pool *pool;
@@ -51,6 +52,10 @@ struct toolrack {
 
     atomic_bool closed; /* only calls that were given up look at it: the app hears no more */
 };
+
+/** What an administrator has set, as the store keeps it: registry_options.settings. */
+int host_settings(void *user, registry_take_setting *take, struct registry_views *views,
+                  struct toolrack_error *err);
 
 /** Tell the app of something; of a tool, or of a plugin. */
 void host_tell(const struct toolrack *host, const struct toolrack_event *event);

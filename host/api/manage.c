@@ -3,47 +3,90 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "store/defaults.h"
 
-static int keep(void *user, const struct registry_setting *setting, struct toolrack_error *err) {
-    const struct toolrack *host = user;
-    return store_keep_setting(host->store,
-                              &(struct store_setting){.selector = setting->selector,
-                                                      .has_enabled = setting->has_enabled,
-                                                      .enabled = setting->enabled,
-                                                      .has_priority = setting->has_priority,
-                                                      .priority = setting->priority},
-                              err);
+/* --------------------------------------------------------------- settings */
+
+struct reading {
+    registry_take_setting *take;
+    struct registry_views *views;
+};
+
+static void take_setting(void *user, const struct store_setting *kept) {
+    const struct reading *reading = user;
+    reading->take(reading->views, &(struct registry_setting){.of = selector_parse(kept->selector),
+                                                             .has_enabled = kept->has_enabled,
+                                                             .enabled = kept->enabled,
+                                                             .has_priority = kept->has_priority,
+                                                             .priority = kept->priority});
 }
 
-/* A decision is kept before it takes effect, so that what was acknowledged survives. */
-static int decide(struct toolrack *host, const struct registry_setting *setting,
+static void take_default(void *user, const struct store_default *kept) {
+    const struct reading *reading = user;
+    const struct selector of = {
+            .name = kept->tool, .name_length = strlen(kept->tool), .version = kept->version};
+    reading->take(reading->views, &(struct registry_setting){.of = of, .has_default = true});
+}
+
+int host_settings(void *user, registry_take_setting *take, struct registry_views *views,
                   struct toolrack_error *err) {
+    const struct toolrack *host = user;
+    struct reading reading = {.take = take, .views = views};
+    if (host->settings_unread) {
+        return 0;
+    }
+    int code = store_read_settings(host->store, take_setting, &reading, err);
+    return code < 0 ? code : store_defaults_read(host->store, take_default, &reading, err);
+}
+
+/* A setting is kept before it takes effect, so that what was acknowledged survives. */
+struct keeping {
+    struct store *store;
+    struct store_setting setting;
+};
+
+static int keep(void *user, struct toolrack_tool *const *tools, size_t count,
+                struct toolrack_error *err) {
+    const struct keeping *keeping = user;
+    (void)tools;
+    (void)count;
+    return store_keep_setting(keeping->store, &keeping->setting, err);
+}
+
+static int set(struct toolrack *host, const struct store_setting *setting,
+               struct toolrack_error *err) {
     int code = registry_check_exact(setting->selector, err);
     if (code < 0) {
         return code;
     }
+    CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool = registry_get(host->registry, setting->selector);
     if (tool == NULL) {
         return registry_not_found(host->registry, setting->selector, err);
     }
-    toolrack_tool_unref(tool);
-    return registry_set(host->registry, setting, keep, host, err);
+    struct keeping keeping = {.store = host->store, .setting = *setting};
+    return registry_set(host->registry,
+                        &(struct registry_setting){.of = selector_parse(setting->selector),
+                                                   .has_enabled = setting->has_enabled,
+                                                   .enabled = setting->enabled,
+                                                   .has_priority = setting->has_priority,
+                                                   .priority = setting->priority},
+                        keep, &keeping, err);
 }
 
 int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
                          struct toolrack_error *err) {
-    return decide(
-            host,
-            &(struct registry_setting){.selector = name, .has_enabled = true, .enabled = enabled},
-            err);
+    return set(host,
+               &(struct store_setting){.selector = name, .has_enabled = true, .enabled = enabled},
+               err);
 }
 
 int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
                           struct toolrack_error *err) {
-    return decide(host,
-                  &(struct registry_setting){
-                          .selector = name, .has_priority = true, .priority = priority},
-                  err);
+    return set(
+            host,
+            &(struct store_setting){.selector = name, .has_priority = true, .priority = priority},
+            err);
 }
 
 /* ---------------------------------------------------------------- register */

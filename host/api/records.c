@@ -17,17 +17,17 @@ int toolrack_flush(struct toolrack *host, struct toolrack_error *err) {
 }
 
 /* "name" or "name@version" taken apart; all NULL for NULL. */
-struct selector {
+struct owned_selector {
     char *name; /* owned */
     const char *version;
 };
 
-static void selector_finish(struct selector *selector) {
+static void selector_finish(struct owned_selector *selector) {
     free(selector->name);
 }
 
-static int selector_read(struct selector *ret, const char *text, struct toolrack_error *err) {
-    *ret = (struct selector){.name = text != NULL ? strdup(text) : NULL};
+static int selector_read(struct owned_selector *ret, const char *text, struct toolrack_error *err) {
+    *ret = (struct owned_selector){.name = text != NULL ? strdup(text) : NULL};
     char *at = ret->name != NULL ? strchr(ret->name, '@') : NULL;
     if (at != NULL) {
         *at = '\0';
@@ -96,7 +96,7 @@ static void add_call(void *user, const struct store_call *call) {
 
 /* What the store does not take is not in the log, and was said to the app's. */
 static int read_log(struct toolrack *host, const struct toolrack_log_filter *filter,
-                    const struct selector *selector, struct listing *listing,
+                    const struct owned_selector *selector, struct listing *listing,
                     struct toolrack_error *err) {
     struct toolrack_error told;
     (void)recorder_flush(host, &told);
@@ -119,7 +119,7 @@ int toolrack_log(struct toolrack *host, const struct toolrack_log_filter *filter
     if (filter != NULL) {
         memcpy(&taken, filter, filter->size < sizeof taken ? filter->size : sizeof taken);
     }
-    CLEANUP(selector_finish) struct selector selector;
+    CLEANUP(selector_finish) struct owned_selector selector;
     int code = selector_read(&selector, taken.tool, err);
     if (code < 0) {
         return code;
@@ -145,7 +145,7 @@ struct usage_row {
 };
 
 struct usage_table {
-    const struct selector *selector;
+    const struct owned_selector *selector;
     struct usage_row **rows; /* by tool and version as texts, until they are shown */
     size_t count;
     size_t room;
@@ -265,7 +265,7 @@ static void merge_row(struct usage_table *table, struct usage_row *row,
 
 static void merge(void *user, const struct store_usage *usage) {
     struct usage_table *table = user;
-    const struct selector *selector = table->selector;
+    const struct owned_selector *selector = table->selector;
     if ((selector->name != NULL && strcmp(selector->name, usage->tool) != 0) ||
         (selector->version != NULL && strcmp(selector->version, usage->version) != 0)) {
         return;
@@ -373,7 +373,7 @@ static int check_name(struct toolrack *host, const char *name, struct toolrack_e
 
 int toolrack_statistics(struct toolrack *host, const char *name, struct toolrack_text **ret,
                         struct toolrack_error *err) {
-    CLEANUP(selector_finish) struct selector selector;
+    CLEANUP(selector_finish) struct owned_selector selector;
     CLEANUP(usage_table_finish) struct usage_table table = {.selector = &selector};
     int code = selector_read(&selector, name, err);
     if (code == 0) {

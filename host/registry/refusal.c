@@ -5,37 +5,37 @@
 
 struct refusal {
     struct toolrack_refusal row;
-    char *texts; /* what `row` points into: one block */
+    char *strings; /* what `row` points into: one block */
 };
 
 #define REFUSALS_FIRST_ROOM 16u
 
-static size_t text_size(const char *text) {
-    return text != NULL ? strlen(text) + 1 : 0;
+static size_t size_of(const char *string) {
+    return string != NULL ? strlen(string) + 1 : 0;
 }
 
-static const char *put_text(char **at, const char *text) {
-    if (text == NULL) {
+static const char *put_string(char **at, const char *string) {
+    if (string == NULL) {
         return NULL;
     }
     const char *start = *at;
-    *at = stpcpy(*at, text) + 1;
+    *at = stpcpy(*at, string) + 1;
     return start;
 }
 
 static bool copy_row(const struct toolrack_refusal *from, struct refusal *to) {
-    char *at = malloc(text_size(from->file) + text_size(from->plugin) + text_size(from->tool) +
-                      text_size(from->rule) + text_size(from->reason) + text_size(from->fix) + 1);
-    to->texts = at;
+    char *at = malloc(size_of(from->file) + size_of(from->plugin) + size_of(from->tool) +
+                      size_of(from->rule) + size_of(from->reason) + size_of(from->fix) + 1);
+    to->strings = at;
     if (at == NULL) {
         return false;
     }
-    to->row.file = put_text(&at, from->file);
-    to->row.plugin = put_text(&at, from->plugin);
-    to->row.tool = put_text(&at, from->tool);
-    to->row.rule = put_text(&at, from->rule);
-    to->row.reason = put_text(&at, from->reason);
-    to->row.fix = put_text(&at, from->fix);
+    to->row.file = put_string(&at, from->file);
+    to->row.plugin = put_string(&at, from->plugin);
+    to->row.tool = put_string(&at, from->tool);
+    to->row.rule = put_string(&at, from->rule);
+    to->row.reason = put_string(&at, from->reason);
+    to->row.fix = put_string(&at, from->fix);
     return true;
 }
 
@@ -64,8 +64,15 @@ bool refusals_add(struct toolrack_refusals *list, const struct toolrack_refusal 
     return true;
 }
 
-static bool is(const char *wanted, const char *text) {
-    return wanted == NULL || (text != NULL && strcmp(wanted, text) == 0);
+void refusals_note(struct toolrack_refusals *list, const struct toolrack_refusal *row,
+                   const struct log *log) {
+    if (!refusals_add(list, row)) {
+        log_line(log, LOG_ERROR, "registry", "out of memory: a refused tool will not be listed");
+    }
+}
+
+static bool is_or_any(const char *wanted, const char *string) {
+    return wanted == NULL || (string != NULL && strcmp(wanted, string) == 0);
 }
 
 void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
@@ -73,17 +80,14 @@ void refusals_remove(struct toolrack_refusals *list, const char *file, const cha
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct toolrack_refusal *row = &list->items[i].row;
-        if (is(file, row->file) && is(rule, row->rule) && is(tool, row->tool)) {
-            free(list->items[i].texts);
+        if (is_or_any(file, row->file) && is_or_any(rule, row->rule) &&
+            is_or_any(tool, row->tool)) {
+            free(list->items[i].strings);
         } else {
             list->items[kept++] = list->items[i];
         }
     }
     list->count = kept;
-}
-
-void refusals_remove_file(struct toolrack_refusals *list, const char *file) {
-    refusals_remove(list, file, NULL, NULL);
 }
 
 struct toolrack_refusals *refusals_copy(const struct toolrack_refusals *list) {
@@ -101,7 +105,7 @@ struct toolrack_refusals *refusals_copy(const struct toolrack_refusals *list) {
 
 void refusals_finish(struct toolrack_refusals *list) {
     for (size_t i = 0; i < list->count; i++) {
-        free(list->items[i].texts);
+        free(list->items[i].strings);
     }
     free(list->items);
     *list = (struct toolrack_refusals){0};

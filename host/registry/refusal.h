@@ -1,9 +1,10 @@
-/* refusal.h - what was not registered, and why: rows that own their texts. */
+/* refusal.h - what was not registered, and why: rows that own their strings. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/log.h"
 #include "toolrack/toolrack.h"
 
 struct refusal;
@@ -15,13 +16,13 @@ struct toolrack_refusals {
     size_t room;
 };
 
-/** Append a row; its texts are copied. False: out of memory, the list is as it was. */
+/** Append a row; its strings are copied. False: out of memory, the list is as it was. */
 bool refusals_add(struct toolrack_refusals *list, const struct toolrack_refusal *row);
+/** The same; that there was no memory for it is logged. */
+void refusals_note(struct toolrack_refusals *list, const struct toolrack_refusal *row,
+                   const struct log *log);
 
-/** Take out all rows of a file. */
-void refusals_remove_file(struct toolrack_refusals *list, const char *file);
-
-/** Take out those of one rule about one tool of a file. */
+/** Take out the rows of a file, of one rule and about one tool where these are not NULL. */
 void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
                      const char *tool);
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "registry/setting.h"
 #include "registry/snapshot.h"
 
 struct registry;
@@ -29,11 +30,22 @@ enum registry_duplicates {
 typedef int registry_decide(void *user, struct toolrack_tool *const *tools, size_t count,
                             struct toolrack_error *err);
 
+/* Views that a setting may be about. */
+struct registry_views;
+
+/* Makes them show a setting, which is borrowed. */
+typedef void registry_take_setting(struct registry_views *views,
+                                   const struct registry_setting *setting);
+
 struct registry_options {
     enum registry_duplicates duplicates;
     const struct log *log;
     /* After a change took effect, once for each tool; on the writer's thread, no lock held. */
     void (*event)(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
+    /* Visit all that is set: what is about all versions of a name before what is about one. Under
+     * the lock of the writers. A negative result ends the change. May be NULL. */
+    int (*settings)(void *user, registry_take_setting *take, struct registry_views *views,
+                    struct toolrack_error *err);
     /* For all new registrations of a change at once, before anybody can call them; may be NULL. */
     registry_decide *registering;
     void *user;
@@ -44,53 +56,15 @@ struct registry *registry_create(const struct registry_options *options);
 /** Release it; NULL is ignored. No other thread may use it. */
 void registry_destroy(struct registry *registry);
 
-/** What an admin has set, before or after the tools it is about come. `selector` is "name" (all
- * versions: it takes the place of what was set for single ones) or "name@version". */
-struct registry_setting {
-    const char *selector;
-    bool has_enabled;
-    bool enabled;
-    bool has_priority;
-    int32_t priority;
-};
-
-/* Makes a setting survive. Called when all else is ready, before the setting takes effect, under
- * the lock of the writers: it must not call back. A negative result ends the change. */
-typedef int registry_keep(void *user, const struct registry_setting *setting,
-                          struct toolrack_error *err);
-
-/** Set it and change the tools concerned. What has_... leaves out stays as it was set.
- * @param keep  NULL: nothing has to survive
- * @return 0; TOOLRACK_E_NO_MEMORY or the code of `keep`: then all is as it was. [any-thread] */
+/** Make a setting survive, by `decide`, and change the tools concerned. It may be about tools that
+ * are not registered.
+ * @param decide  is called once, when all that needs memory is done
+ * @return 0; TOOLRACK_E_NO_MEMORY or the code of `decide`: then all is as it was. [any-thread] */
 int registry_set(struct registry *registry, const struct registry_setting *setting,
-                 registry_keep *keep, void *user, struct toolrack_error *err);
-
-/** Which version of a name is its default, whether it is registered or not. Texts borrowed. */
-struct registry_default {
-    const char *name;
-    const char *version;
-};
-
-/* Makes it survive, likewise; `version` NULL: there is none any more. */
-typedef int registry_keep_default(void *user, const struct registry_default *chosen,
-                                  struct toolrack_error *err);
-
-/** Set the default version of a name, or with `version` NULL let it go, and change the tools
- * concerned.
- * @param keep  NULL: nothing has to survive
- * @return 0; TOOLRACK_E_NO_MEMORY or the code of `keep`: then all is as it was. [any-thread] */
-int registry_set_default(struct registry *registry, const struct registry_default *chosen,
-                         registry_keep_default *keep, void *user, struct toolrack_error *err);
-
-/** Visit what is set. Under the lock of the writers: `visit` must not change the registry.
- * [any-thread] */
-void registry_visit_defaults(struct registry *registry,
-                             void (*visit)(void *user, const struct registry_default *chosen),
-                             void *user);
+                 registry_decide *decide, void *user, struct toolrack_error *err);
 
 /** Decide anew about all versions of a name, registered or not, or with NULL about all tools.
- * `decide` is called once, when all that needs memory is done.
- * @return 0; TOOLRACK_E_NO_MEMORY or the code of `decide`: then all is as it was. [any-thread] */
+ * @return as above. [any-thread] */
 int registry_review(struct registry *registry, const char *name, registry_decide *decide,
                     void *user, struct toolrack_error *err);
 
@@ -135,7 +109,8 @@ int registry_swap(struct registry *registry, const struct registry_swap *swap, s
  * @return as above. [any-thread] */
 int registry_complete(struct registry *registry, struct plugin *plugin, struct toolrack_error *err);
 
-/** A tool of a plugin as it would be registered, but in no snapshot: for trying it out.
+/** A tool of a plugin as it would be registered, but in no snapshot: for trying it out. Where what
+ * is set cannot be read, the tool is disabled.
  * @return a reference; NULL when out of memory. [any-thread] */
 struct toolrack_tool *registry_preview(struct registry *registry, struct plugin *plugin,
                                        uint32_t index);

@@ -1,5 +1,6 @@
 #include "registry/snapshot.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +16,10 @@
  *      else a release, else a pre-release.
  *  (4) The snapshot owns one reference on each of its tools. */
 
-static int compare_text(const char *a, const char *b) {
-    return strcmp(a, b);
-}
-
 int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool *b) {
     const struct descriptor_tool *x = a->reg->spec;
     const struct descriptor_tool *y = b->reg->spec;
-    int order = compare_text(x->tool->name, y->tool->name);
+    int order = strcmp(x->tool->name, y->tool->name);
     return order != 0 ? order : semver_compare(y->version, x->version);
 }
 
@@ -33,20 +30,6 @@ static int compare_registry_order(const void *a, const void *b) {
         return x->priority > y->priority ? -1 : 1;
     }
     return tool_compare_names(x, y);
-}
-
-static bool same_name(const struct registration *a, const struct registration *b) {
-    return a->name_hash == b->name_hash && a->name_length == b->name_length &&
-           memcmp(a->spec->tool->name, b->spec->tool->name, a->name_length) == 0;
-}
-
-/* The slots for `count` names: a power of two, at least twice as many. */
-static uint32_t slot_count_for(size_t count) {
-    uint32_t slots = 8;
-    while (slots < 2 * count) {
-        slots *= 2;
-    }
-    return slots;
 }
 
 /* How much better than others a tool is to be called by its name alone. */
@@ -65,34 +48,35 @@ static struct toolrack_tool *choose_default(struct toolrack_tool *const *tools, 
     return best;
 }
 
-static void add_slot(struct snapshot *snapshot, uint32_t first, uint32_t count) {
-    struct toolrack_tool *call = choose_default(&snapshot->by_name[first], count);
-    const struct registration *reg = call->reg;
-    uint32_t at = reg->name_hash & snapshot->mask;
-    while (snapshot->slots[at].length != 0) {
-        at = (at + 1) & snapshot->mask;
-    }
-    snapshot->slots[at] = (struct name_slot){.hash = reg->name_hash,
-                                             .length = reg->name_length,
-                                             .name = reg->spec->tool->name,
-                                             .call = call,
-                                             .first = first,
-                                             .count = count};
-}
-
 static void index_names(struct snapshot *snapshot) {
-    size_t first = 0;
-    for (size_t i = 1; i <= snapshot->count; i++) {
-        if (i == snapshot->count ||
-            !same_name(snapshot->by_name[i]->reg, snapshot->by_name[first]->reg)) {
-            add_slot(snapshot, (uint32_t)first, (uint32_t)(i - first));
-            first = i;
+    for (size_t first = 0, next; first < snapshot->count; first = next) {
+        const struct registration *reg = snapshot->by_name[first]->reg;
+        const char *name = reg->spec->tool->name;
+        next = first + 1;
+        while (next < snapshot->count &&
+               tool_has_name(snapshot->by_name[next], name, reg->name_length)) {
+            next++;
         }
+        uint32_t count = (uint32_t)(next - first);
+        uint32_t at = reg->name_hash & snapshot->mask;
+        while (snapshot->slots[at].length != 0) {
+            at = (at + 1) & snapshot->mask;
+        }
+        snapshot->slots[at] =
+                (struct name_slot){.hash = reg->name_hash,
+                                   .length = reg->name_length,
+                                   .name = name,
+                                   .call = choose_default(&snapshot->by_name[first], count),
+                                   .first = (uint32_t)first,
+                                   .count = count};
     }
 }
 
 struct snapshot *snapshot_create(struct toolrack_tool **tools, size_t count) {
-    uint32_t slot_count = slot_count_for(count);
+    uint32_t slot_count = 8; /* a power of two, at least twice the number of names */
+    while (slot_count < 2 * count) {
+        slot_count *= 2;
+    }
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     struct toolrack_tool **lists = calloc(2 * count + 1, sizeof(struct toolrack_tool *));
     struct name_slot *slots = calloc(slot_count, sizeof(struct name_slot));
@@ -146,6 +130,26 @@ const struct name_slot *snapshot_find(const struct snapshot *snapshot, const cha
             return slot;
         }
     }
+}
+
+void snapshot_check(const struct snapshot *snapshot) {
+#ifndef NDEBUG
+    size_t in_slots = 0;
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct toolrack_tool *tool = snapshot->by_name[i];
+        const struct registration *reg = tool->reg;
+        const struct name_slot *slot =
+                snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
+        assert(i == 0 || tool_compare_names(snapshot->by_name[i - 1], tool) < 0);
+        assert(i == 0 || compare_registry_order(&snapshot->tools[i - 1], &snapshot->tools[i]) < 0);
+        assert(slot != NULL && slot->first <= i && i < slot->first + slot->count);
+        assert(rank_of(tool) <= rank_of(slot->call));
+        in_slots += slot->first == i ? slot->count : 0;
+    }
+    assert(in_slots == snapshot->count);
+#else
+    (void)snapshot;
+#endif
 }
 
 /* ------------------------------------------------------------ definitions */

@@ -41,6 +41,9 @@ void snapshot_destroy(struct snapshot *snapshot);
 const struct name_slot *snapshot_find(const struct snapshot *snapshot, const char *name,
                                       size_t length);
 
+/** Check the invariants, in a debug build. */
+void snapshot_check(const struct snapshot *snapshot);
+
 /** Order by name, then version downwards. 0 is the same tool. */
 int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool *b);
 

@@ -73,19 +73,32 @@ const char *registration_change_words(unsigned changed) {
     }
 }
 
-struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority,
-                                  bool is_set_default) {
-    bool is_safe = reg->spec->tool->permission == TR_SAFE;
-    struct toolrack_tool *tool = calloc(1, sizeof *tool + (is_safe ? 0 : TOOL_WHO_SIZE));
+struct toolrack_tool *tool_create(struct registration *reg) {
+    const struct tr_tool *said = reg->spec->tool;
+    struct toolrack_tool *tool =
+            calloc(1, sizeof *tool + (said->permission == TR_SAFE ? 0 : TOOL_WHO_SIZE));
     if (tool != NULL) {
         atomic_init(&tool->refs, 1);
         atomic_fetch_add_explicit(&reg->refs, 1, memory_order_relaxed);
         tool->reg = reg;
-        tool->enabled = enabled;
-        tool->is_set_default = is_set_default;
-        tool->priority = priority;
+        tool->enabled = (said->flags & TR_DISABLED) == 0;
+        /* Cut to what its trust gives, unless an administrator stated it. */
+        int32_t most = trust_priority(reg->plugin->trust);
+        bool is_free = said->priority != 0 && said->priority <= most;
+        tool->priority = is_free || reg->plugin->priority_stated ? said->priority : most;
     }
     return tool;
+}
+
+struct toolrack_tool *tool_copy(const struct toolrack_tool *tool) {
+    struct toolrack_tool *copy = tool_create(tool->reg);
+    if (copy != NULL) {
+        copy->enabled = tool->enabled;
+        copy->is_set_default = tool->is_set_default;
+        copy->priority = tool->priority;
+        tool_set_grant(copy, tool->granted_until_s, tool->granted_by);
+    }
+    return copy;
 }
 
 void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who) {
@@ -108,21 +121,6 @@ void toolrack_tool_unref(struct toolrack_tool *tool) {
         registration_unref(tool->reg);
         free(tool);
     }
-}
-
-/* --------------------------------------------------------------- defaults */
-
-bool registration_enabled_by_default(const struct registration *reg) {
-    return (reg->spec->tool->flags & TR_DISABLED) == 0;
-}
-
-int32_t registration_default_priority(const struct registration *reg) {
-    int32_t most = trust_priority(reg->plugin->trust);
-    int32_t asked = reg->spec->tool->priority;
-    if (reg->plugin->priority_stated) {
-        return asked;
-    }
-    return asked == 0 || asked > most ? most : asked;
 }
 
 /* ---------------------------------------------------------------- prepare */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "ffi/signature.h"
 #include "registry/plugin.h"
@@ -70,19 +71,23 @@ struct registration *registration_create(struct plugin *plugin, uint32_t index, 
 void registration_unref(struct registration *reg);
 CLEANUP_DEFINE(struct registration, registration_unref)
 
-/** A view of it; takes a reference on it. NULL when out of memory. [writer] */
-struct toolrack_tool *tool_create(struct registration *reg, bool enabled, int32_t priority,
-                                  bool is_set_default);
+/** A view of it as its plugin wants it, which nobody granted; takes a reference on it. NULL when
+ * out of memory. [writer] */
+struct toolrack_tool *tool_create(struct registration *reg);
+/** Another view, which looks the same. NULL when out of memory. [writer] */
+struct toolrack_tool *tool_copy(const struct toolrack_tool *tool);
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 
 /** Set until when a view is granted and by whom, while nobody else has it. Nothing happens to a
  * safe tool, which needs no grant. [writer] */
 void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who);
 
-/** What a plugin gave the tool: enabled unless it says otherwise; its priority, cut to its trust's
- * unless an administrator stated it. */
-bool registration_enabled_by_default(const struct registration *reg);
-int32_t registration_default_priority(const struct registration *reg);
+/** Whether it is called so. [any-thread] */
+static inline bool tool_has_name(const struct toolrack_tool *tool, const char *name,
+                                 size_t length) {
+    const struct registration *reg = tool->reg;
+    return reg->name_length == length && memcmp(reg->spec->tool->name, name, length) == 0;
+}
 
 /** What a call needs, when registration_prepare() has made it; else NULL. [any-thread] */
 static inline const struct prepared *registration_prepared(struct registration *reg) {

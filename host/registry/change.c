@@ -1,0 +1,83 @@
+#include "registry/change.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool change_begin(struct change *change, size_t tools_max, uint64_t uid_old) {
+    *change = (struct change){
+            .uid_old = uid_old,
+            .tools = calloc(tools_max + 1, sizeof(struct toolrack_tool *)),
+            .notices = calloc(tools_max + 1, sizeof(struct notice)),
+    };
+    return change->tools != NULL && change->notices != NULL;
+}
+
+void change_finish(struct change *change) {
+    for (size_t i = 0; i < change->count; i++) {
+        toolrack_tool_unref(change->tools[i]);
+    }
+    for (size_t i = 0; i < change->notice_count; i++) {
+        toolrack_tool_unref(change->notices[i].tool);
+    }
+    free(change->tools);
+    free(change->notices);
+    snapshot_destroy(change->replaced);
+}
+
+void change_add(struct change *change, struct toolrack_tool *tool) {
+    change->tools[change->count++] = toolrack_tool_ref(tool);
+}
+
+void change_note(struct change *change, enum toolrack_event_kind kind, struct toolrack_tool *tool) {
+    change->notices[change->notice_count++] =
+            (struct notice){.kind = kind, .tool = toolrack_tool_ref(tool)};
+}
+
+static int compare_arrival(const void *a, const void *b) {
+    const struct toolrack_tool *x = *(struct toolrack_tool *const *)a;
+    const struct toolrack_tool *y = *(struct toolrack_tool *const *)b;
+    int order = tool_compare_names(x, y);
+    return order != 0 ? order : (x->reg->uid > y->reg->uid) - (x->reg->uid < y->reg->uid);
+}
+
+void change_sort(struct change *change, size_t first) {
+    if (change->count > first) {
+        qsort(&change->tools[first], change->count - first, sizeof *change->tools, compare_arrival);
+    }
+}
+
+size_t change_find_name(struct toolrack_tool *const *tools, size_t count, const char *name,
+                        size_t length) {
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *other = toolrack_tool_name(tools[middle]);
+        int order = strncmp(other, name, length);
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < count && tool_has_name(tools[low], name, length) ? low : count;
+}
+
+struct toolrack_tool *change_find_same(struct toolrack_tool *const *tools, size_t count,
+                                       const struct toolrack_tool *wanted) {
+    size_t at = change_find_name(tools, count, toolrack_tool_name(wanted),
+                                 strlen(toolrack_tool_name(wanted)));
+    for (int order = -1; at < count && order < 0; at++) {
+        order = tool_compare_names(tools[at], wanted);
+        if (order == 0) {
+            return tools[at];
+        }
+    }
+    return NULL;
+}
+
+struct snapshot *change_take_snapshot(struct change *change) {
+    struct snapshot *next = snapshot_create(change->tools, change->count);
+    change->count = 0; /* the snapshot took the references over, even when it failed */
+    return next;
+}

@@ -1,0 +1,107 @@
+#include "registry/duplicate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/name.h"
+
+/* Why the second of two tools is refused, and what to do. */
+struct words {
+    char reason[512];
+    char fix[512];
+};
+
+/* Most suffixes tried. */
+#define FREE_NAME_TRIES_MAX 100
+
+static void describe(const struct change *change, const struct toolrack_tool *first,
+                     const struct toolrack_tool *second, struct words *ret) {
+    /* A name like the second's that nobody has: weather_v2, weather_alt, weather_v3 ... Where all
+     * are taken the words stand for any. */
+    const char *name = toolrack_tool_name(second);
+    char other[NAME_LENGTH_MAX + 1] = "another name";
+    for (int i = 2; i < FREE_NAME_TRIES_MAX; i++) {
+        char tail[16];
+        char tried[NAME_LENGTH_MAX + 1];
+        (void)snprintf(tail, sizeof tail, i == 3 ? "_alt" : "_v%d", i < 3 ? i : i - 1);
+        (void)snprintf(tried, sizeof tried, "%.*s%s", (int)(NAME_LENGTH_MAX - strlen(tail)), name,
+                       tail);
+        if (change_find_name(change->tools, change->count, tried, strlen(tried)) == change->count) {
+            memcpy(other, tried, sizeof other);
+            break;
+        }
+    }
+    const char *file = toolrack_tool_file(first);
+    (void)snprintf(ret->reason, sizeof ret->reason,
+                   "Tool already exists: %s %s, from plugin %s%s%s%s", name,
+                   toolrack_tool_version(second), toolrack_tool_plugin(first),
+                   file != NULL ? " (" : "", file != NULL ? file : "", file != NULL ? ")" : "");
+    (void)snprintf(ret->fix, sizeof ret->fix,
+                   "name it %s, give it another version, or remove the first one", other);
+}
+
+static void refuse(const struct change *change, const struct toolrack_tool *first,
+                   const struct toolrack_tool *second, struct toolrack_refusals *refusals,
+                   const struct log *log) {
+    struct words words;
+    describe(change, first, second, &words);
+    log_line(log, LOG_WARNING, toolrack_tool_plugin(second), "%s; %s", words.reason, words.fix);
+    refusals_note(refusals,
+                  &(struct toolrack_refusal){.file = toolrack_tool_file(second),
+                                             .plugin = toolrack_tool_plugin(second),
+                                             .tool = toolrack_tool_name(second),
+                                             .rule = DUPLICATE_RULE,
+                                             .reason = words.reason,
+                                             .fix = words.fix},
+                  log);
+}
+
+/* All is said before anything is dropped: the search for a free name looks at every tool. */
+void duplicates_resolve(struct change *change, bool replaces, struct toolrack_refusals *refusals,
+                        const struct log *log) {
+    size_t first_at = 0;
+    for (size_t i = 1; i < change->count; i++) {
+        struct toolrack_tool *first = change->tools[first_at];
+        const struct toolrack_tool *second = change->tools[i];
+        bool same = tool_compare_names(first, second) == 0;
+        if (same && !replaces) {
+            refuse(change, first, second, refusals, log);
+        } else if (same) {
+            log_line(log, LOG_WARNING, toolrack_tool_plugin(second),
+                     "%s %s replaces the one of plugin %s", toolrack_tool_name(second),
+                     toolrack_tool_version(second), toolrack_tool_plugin(first));
+            if (first->reg->uid <= change->uid_old) {
+                change_note(change, TOOLRACK_EVENT_REMOVED, first);
+            }
+        }
+        first_at = same && !replaces ? first_at : i;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < change->count; i++) {
+        struct toolrack_tool *tool = change->tools[i];
+        if (kept == 0 || tool_compare_names(change->tools[kept - 1], tool) != 0) {
+            change->tools[kept++] = tool;
+        } else if (replaces) {
+            toolrack_tool_unref(change->tools[kept - 1]);
+            change->tools[kept - 1] = tool;
+        } else {
+            toolrack_tool_unref(tool);
+        }
+    }
+    change->count = kept;
+}
+
+int duplicates_check(const struct change *change, struct toolrack_error *err) {
+    for (size_t i = 1; i < change->count; i++) {
+        const struct toolrack_tool *second = change->tools[i];
+        if (tool_compare_names(change->tools[i - 1], second) == 0) {
+            struct words words;
+            describe(change, change->tools[i - 1], second, &words);
+            int code = error_set(err, TOOLRACK_E_EXISTS, "%s; %s", words.reason, words.fix);
+            error_set_tool(err, toolrack_tool_name(second));
+            return code;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,106 @@
+#include "registry/find.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/name.h"
+#include "base/semver.h"
+#include "registry/selector.h"
+
+/* Of versions downwards the first that is in the range and enabled, or else the first in it. */
+static struct toolrack_tool *find_in_range(struct toolrack_tool *const *versions, uint32_t count,
+                                           const char *text) {
+    struct semver_range range;
+    struct toolrack_tool *found = NULL;
+    if (!semver_range_parse(text, &range)) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!semver_range_has(&range, versions[i]->reg->spec->version)) {
+            continue;
+        }
+        if (versions[i]->enabled) {
+            return versions[i];
+        }
+        found = found != NULL ? found : versions[i];
+    }
+    return found;
+}
+
+struct toolrack_tool *find_tool(const struct snapshot *snapshot, const char *text) {
+    const struct selector selector = selector_parse(text);
+    const struct name_slot *slot = snapshot_find(snapshot, selector.name, selector.name_length);
+    if (slot == NULL || selector.version == NULL) {
+        return slot != NULL ? slot->call : NULL;
+    }
+    struct toolrack_tool *const *versions = &snapshot->by_name[slot->first];
+    if (!semver_valid(selector.version)) {
+        return find_in_range(versions, slot->count, selector.version);
+    }
+    for (uint32_t i = 0; i < slot->count; i++) {
+        if (semver_compare(versions[i]->reg->spec->version, selector.version) == 0) {
+            return versions[i];
+        }
+    }
+    return NULL;
+}
+
+const char *find_nearest(const struct snapshot *snapshot, const char *name) {
+    struct nearest nearest = nearest_to(name);
+    for (size_t i = 0; i < snapshot->count; i++) {
+        (void)nearest_try(&nearest, toolrack_tool_name(snapshot->by_name[i]));
+    }
+    return nearest.name;
+}
+
+/* A name that is registered, in none of the versions that were asked for. */
+static int find_no_version(const struct snapshot *snapshot, const struct name_slot *slot,
+                           const char *version, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf versions = BUF_INIT;
+    struct semver_range range;
+    for (uint32_t i = 0; i < slot->count; i++) {
+        buf_printf(&versions, "%s%s", i > 0 ? ", " : "",
+                   toolrack_tool_version(snapshot->by_name[slot->first + i]));
+    }
+    if (versions.failed) {
+        return error_oom(err);
+    }
+    const char *name = slot->name;
+    if (semver_valid(version)) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version '%s'; there is: %s",
+                         name, version, versions.data);
+    }
+    if (semver_range_parse(version, &range)) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "Tool '%s' has no version in the range '%s'; there is: %s", name, version,
+                         versions.data);
+    }
+    return error_set(err, TOOLRACK_E_NOT_FOUND,
+                     "Tool '%s' has no version '%s', which is neither a version such as 1.2.0 nor "
+                     "a range such as ^1; there is: %s",
+                     name, version, versions.data);
+}
+
+int find_nothing(const struct snapshot *snapshot, const char *text, struct toolrack_error *err) {
+    const struct selector selector = selector_parse(text);
+    const struct name_slot *slot = snapshot_find(snapshot, selector.name, selector.name_length);
+    char name[NAME_LENGTH_MAX + 1];
+    int code;
+    (void)snprintf(name, sizeof name, "%.*s",
+                   (int)(selector.name_length < sizeof name ? selector.name_length : sizeof name),
+                   selector.name);
+    if (slot != NULL) {
+        code = find_no_version(snapshot, slot, selector.version != NULL ? selector.version : "",
+                               err);
+    } else if (name[0] == '\0') {
+        code = error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '<unnamed>' not found");
+    } else {
+        const char *nearest = find_nearest(snapshot, name);
+        code = nearest != NULL ? error_set(err, TOOLRACK_E_NOT_FOUND,
+                                           "Tool '%s' not found; did you mean '%s'?", name, nearest)
+                               : error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found", name);
+    }
+    error_set_tool(err, name);
+    return code;
+}
