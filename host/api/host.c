@@ -97,7 +97,6 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     }
     (void)pthread_mutex_init(&host->config_lock, NULL);
     arena_init(&host->arena, NULL, 0);
-    recorder_init(&host->recorder);
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
                              .level_min = (int)host->options.log_level};
@@ -118,6 +117,11 @@ static int host_permit(void *user, struct toolrack_tool *tool,
                        size_t length, struct toolrack_error *err) {
     const struct toolrack *host = user;
     return permit_check(host->permit, tool, options, arguments, length, err);
+}
+
+static void host_record(void *user, const struct call_ending *ending) {
+    const struct toolrack *host = user;
+    record_note(host->record, ending);
 }
 
 static int host_registering(void *user, struct toolrack_tool *const *tools, size_t count,
@@ -142,7 +146,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .deadline_ms = deadline_ms != 0 ? deadline_ms : DEADLINE_MS_DEFAULT,
                                .permit = host_permit,
                                .event = host_plugin_event,
-                               .record = recorder_note,
+                               .record = host_record,
                                .user = host};
     host->registry = registry_create(&(struct registry_options){
             .duplicates = host->config.replaces_duplicates ? REGISTRY_REPLACE : REGISTRY_REJECT,
@@ -159,7 +163,9 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                                                                 : 0;
 }
 
-static int make_permit(struct toolrack *host, struct toolrack_error *err) {
+/* What keeps its decisions and records in the store. */
+static int make_keepers(struct toolrack *host, const struct places *places,
+                        struct toolrack_error *err) {
     host->permit = permit_create(
             &(struct permit_options){.log = &host->log,
                                      .store = host->store,
@@ -169,7 +175,27 @@ static int make_permit(struct toolrack *host, struct toolrack_error *err) {
                                      .host = host,
                                      .event = tell_of_permit,
                                      .approve = host->options.approve != NULL ? ask_app : NULL});
-    return host->permit != NULL ? 0 : error_oom(err);
+    if (host->permit == NULL) {
+        return error_oom(err);
+    }
+    host->record = record_create(&(struct record_options){.log = &host->log,
+                                                          .store = host->store,
+                                                          .writer = host->writer,
+                                                          .permit = host->permit,
+                                                          .registry = host->registry,
+                                                          .keeps_lines = places->state_dir != NULL,
+                                                          .days = host->config.log_days,
+                                                          .megabytes = host->config.log_megabytes});
+    if (host->record == NULL) {
+        return error_oom(err);
+    }
+    host->choose = choose_create(&(struct choose_options){.log = &host->log,
+                                                          .store = host->store,
+                                                          .registry = host->registry,
+                                                          .permit = host->permit,
+                                                          .flush = record_flush,
+                                                          .record = host->record});
+    return host->choose != NULL ? 0 : error_oom(err);
 }
 
 static int make_life(struct toolrack *host, struct toolrack_error *err) {
@@ -202,7 +228,7 @@ static int open_store(struct toolrack *host, const struct places *places,
                       struct toolrack_error *err) {
     struct toolrack_error reason = {0};
     host->store = store_open(places->state_dir, &reason);
-    int code = host->store != NULL ? make_permit(host, err) : error_oom(err);
+    int code = host->store != NULL ? make_keepers(host, places, err) : error_oom(err);
     if (code == 0) {
         code = make_life(host, err);
     }
@@ -279,7 +305,6 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 static void host_free(struct toolrack *host) {
     config_finish(&host->config);
     services_finish(&host->services);
-    recorder_finish(&host->recorder);
     arena_finish(&host->arena);
     (void)pthread_mutex_destroy(&host->config_lock);
     free(host);
@@ -296,13 +321,15 @@ void toolrack_close(struct toolrack *host) {
     registry_destroy(host->registry);
     life_end(host->life, quiet);
     store_writer_stop(host->writer);
-    recorder_stop(host); /* what it writes may be decisions */
+    record_stop(host->record); /* what it writes may be decisions */
     if (host->permit != NULL) {
         permit_flush(host->permit);
     }
     atomic_store(&host->closed, true);
     if (quiet) {
         life_destroy(host->life);
+        choose_destroy(host->choose);
+        record_destroy(host->record);
         permit_destroy(host->permit);
         store_writer_destroy(host->writer);
         store_close(host->store);

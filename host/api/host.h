@@ -10,19 +10,19 @@
  *   answer.c    the calls of a model's message, and their results
  *   why.c       how a plugin is isolated, and why it is as it is
  *   permissions.c  grant, revoke, pending calls and decisions, as the permit has them
- *   recorder.c  what was called, on its way to the store
- *   records.c   the log of calls and statistics as the app reads them */
+ *   records.c   the log of calls, statistics and recommendations, as record and choose have them */
 #pragma once
 
 #include "api/defaults.h"
-#include "api/recorder.h"
 #include "base/log.h"
 #include "call/pool.h"
+#include "choose/choose.h"
 #include "config/config.h"
 #include "config/places.h"
 #include "config/services.h"
 #include "life/life.h"
 #include "permit/permit.h"
+#include "record/record.h"
 #include "registry/registry.h"
 #include "store/store.h"
 #include "store/writer.h"
@@ -48,7 +48,8 @@ struct toolrack {
 
     struct permit *permit;
     struct life *life;
-    struct recorder recorder;
+    struct record *record;
+    struct choose *choose;
 
     atomic_bool closed; /* only calls that were given up look at it: the app hears no more */
 };

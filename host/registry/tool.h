@@ -27,6 +27,7 @@ struct prepared {
 enum registration_change { REGISTRATION_DESCRIPTION = 1, REGISTRATION_SCHEMA = 2 };
 
 struct succession;
+struct subject; /* host/record's; here a name */
 
 struct registration {
     atomic_uint refs;
@@ -43,7 +44,7 @@ struct registration {
     _Atomic(struct prepared *) prepared;
     struct succession *succession; /* owned; NULL: it fits the version before it. Set before it is
                                     * published, and never changed after */
-    _Atomic(void *) subject; /* what whoever records its calls knows it by, and owns; NULL: none */
+    _Atomic(struct subject *) subject; /* what the record knows it by, and owns; NULL: not called */
 
     /* Statistics; written by every call, so away from what every call only reads. */
     _Alignas(64) atomic_uint_fast64_t calls;

@@ -103,7 +103,7 @@ static int prune(struct store *store, size_t added, const struct store_calls_lim
 }
 
 int store_calls_add(struct store *store, const struct store_call *calls, size_t count,
-                    const struct store_usage *usage, size_t usage_count,
+                    const struct store_statistics *statistics, size_t statistics_count,
                     const struct store_calls_limits *limits, struct toolrack_error *err) {
     int64_t written = 0;
     int code = database_begin(store, DATABASE_SOON, err);
@@ -114,7 +114,7 @@ int store_calls_add(struct store *store, const struct store_call *calls, size_t 
         code = insert_all(store, calls, count, written, err);
     }
     if (code == 0) {
-        code = usage_add(store, usage, usage_count, err);
+        code = statistics_add(store, statistics, statistics_count, err);
     }
     if (code == 0) {
         code = prune(store, count, limits, err);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/usage.h"
+#include "store/statistics.h"
 
 /* Most rows that go when the log has become too old or too large, at a time: at least, and for each
  * that comes. */
@@ -50,7 +50,7 @@ struct store_calls_limits {
  * limits do not allow.
  * @return as all of the store. [any-thread] */
 int store_calls_add(struct store *store, const struct store_call *calls, size_t count,
-                    const struct store_usage *usage, size_t usage_count,
+                    const struct store_statistics *statistics, size_t statistics_count,
                     const struct store_calls_limits *limits, struct toolrack_error *err);
 
 /** Which calls to read. */

@@ -207,7 +207,7 @@ int database_check_texts(const struct text_limit *limits, struct toolrack_error 
 struct store_approval;
 struct store_grant;
 struct store_pin;
-struct store_usage;
+struct store_statistics;
 
 /** Whether its texts can be kept; and keep it, inside a transaction. (approvals.c, grants.c,
  * pins.c) */
@@ -219,8 +219,8 @@ int grant_put(struct store *store, const struct store_grant *grant, struct toolr
 int pin_check(const struct store_pin *pin, struct toolrack_error *err);
 int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_error *err);
 
-/** Add what was counted to what is kept, inside a transaction. (usage.c) */
-int usage_add(struct store *store, const struct store_usage *rows, size_t count,
+/** Add what was counted to what is kept, inside a transaction. (statistics.c) */
+int statistics_add(struct store *store, const struct store_statistics *rows, size_t count,
               struct toolrack_error *err);
 
 /** Remove the grants of a selector, inside a transaction.

@@ -1,6 +1,6 @@
 /* health.h - which tools have failed lately, and which of them are on the blacklist for it.
  *
- * What the numbers mean, and when they change, is choose/health.h's business. Several processes
+ * What the numbers mean, and when they change, is health-rules.h's business. Several processes
  * share them: each change begins with what is kept, inside one transaction. No change is a decision
  * of somebody's: it survives the end of the process, and not always a power cut. */
 #pragma once

@@ -9,9 +9,9 @@
  *
  * What else survives has a header of its own: grants.h, approvals.h and pins.h, which
  * consent.h ties together, pending.h, quarantine.h, crashes.h, generations.h, decisions.h,
- * calls.h, usage.h, marks.h, feedback.h, health.h, defaults.h, and loading.h, which keeps files
- * beside the database. writer.h is the thread that writes what need not be on the disk at once. All
- * have this in common:
+ * calls.h, statistics.h, marks.h, feedback.h, health.h, defaults.h, and loading.h, which keeps
+ * files beside the database. writer.h is the thread that writes what need not be on the disk at
+ * once. All have this in common:
  *
  *  - Structs and texts given are borrowed; those given to a visitor live until it
  *    returns. Texts are UTF-8 and at most STORE_TEXT_SIZE_MAX bytes where nothing else

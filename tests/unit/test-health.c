@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "api/health.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "choose/health.h"
+#include "record/health.h"
+#include "store/health-rules.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
@@ -23,6 +23,13 @@ CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 #define MINUTE (INT64_C(60) * 1000)
 
 static struct store_health health;
+
+static void note_outcomes(struct toolrack *of, const struct health_outcome *outcomes,
+                          size_t count) {
+    health_note_outcomes(
+            &(struct record_options){.log = &of->log, .store = of->store, .permit = of->permit},
+            outcomes, count);
+}
 
 static enum health_change note(int code, int64_t now_ms) {
     return health_note(&health, code, now_ms);
@@ -218,7 +225,7 @@ static int close_and_remove(void **state) {
 static void note_call(struct toolrack *on, const char *version, int code, int64_t now_ms) {
     const struct health_outcome outcome = {
             .tool = "frail", .version = version, .code = code, .ended_ms = now_ms};
-    healths_note(on, &outcome, 1);
+    note_outcomes(on, &outcome, 1);
 }
 
 static void assert_blacklist(const char *expected) {
@@ -265,7 +272,7 @@ static void a_batch_is_taken_in_order(void **state) {
                                            /* "a" fails always, "b" but for the last, "c" never */
                                            .code = i % 3 == 0 || i == 59 ? 0 : TOOLRACK_E_TIMEOUT};
     }
-    healths_note(host, batch, ARRAY_LENGTH(batch));
+    note_outcomes(host, batch, ARRAY_LENGTH(batch));
     assert_blacklist("\"tool\":\"a@1.0.0\"");
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     assert_int_equal(toolrack_marked(host, TOOLRACK_MARK_BLACKLIST, &text, &err), 0);
@@ -311,7 +318,7 @@ static void what_is_kept_is_bounded(void **state) {
                                                .code = TOOLRACK_E_TIMEOUT,
                                                .ended_ms = NOW + round};
         }
-        healths_note(host, batch, round < 8 ? ARRAY_LENGTH(batch) : 3);
+        note_outcomes(host, batch, round < 8 ? ARRAY_LENGTH(batch) : 3);
     }
     int count = 0;
     assert_int_equal(store_health_read(host->store, count_row, &count, &err), 0);

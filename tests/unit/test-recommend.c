@@ -10,12 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/health.h"
+#include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "choose/health.h"
 #include "choose/match.h"
 #include "choose/recommend.h"
+#include "record/health.h"
+#include "store/health-rules.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -397,7 +398,10 @@ static void note_frail(int code, int64_t ago_ms) {
                                            .version = "1.0.0",
                                            .code = code,
                                            .ended_ms = clock_wall_ms() - ago_ms};
-    healths_note(host, &outcome, 1);
+    health_note_outcomes(&(struct record_options){.log = &host->log,
+                                                  .store = host->store,
+                                                  .permit = host->permit},
+                         &outcome, 1);
 }
 
 static void what_fails_too_often_is_tried_again_once(void **state) {

@@ -40,7 +40,7 @@
 #include "store/pins.h"
 #include "store/quarantine.h"
 #include "store/store.h"
-#include "store/usage.h"
+#include "store/statistics.h"
 
 #define NOW 1000000
 
@@ -1213,12 +1213,12 @@ static int add_call(const char *tool, int64_t time_ms, const struct store_calls_
                                     .plugin = "p",
                                     .arguments = "{}",
                                     .result = "7"};
-    const struct store_usage usage = {.tool = tool,
+    const struct store_statistics usage = {.tool = tool,
                                       .version = "1.0.0",
                                       .calls = 1,
                                       .first_ms = time_ms,
                                       .last_ms = time_ms,
-                                      .times = &(struct store_usage_time){.bucket = 3, .count = 1},
+                                      .times = &(struct store_time){.bucket = 3, .count = 1},
                                       .time_count = 1};
     return store_calls_add(store, &call, 1, &usage, 1, limits, &err);
 }
@@ -1234,7 +1234,7 @@ static int read_calls(const struct store_calls_filter *filter) {
     return store_calls_read(store, filter, see_call, NULL, &err);
 }
 
-static void see_usage(void *user, const struct store_usage *usage) {
+static void see_usage(void *user, const struct store_statistics *usage) {
     (void)user;
     buf_printf(&seen, "%s %llu %u;", usage->tool, (unsigned long long)usage->calls,
                usage->time_count);
@@ -1249,14 +1249,14 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "");
-    assert_seen(store_read_usage(store, see_usage, NULL, &err), "");
+    assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
-    assert_seen(store_read_usage(store, see_usage, NULL, &err), "wipe 1 1;");
+    assert_seen(store_statistics_read(store, see_usage, NULL, &err), "wipe 1 1;");
 }
 
 static void a_call_upgrades_a_file_of_the_first_form(void **state) {
@@ -1300,7 +1300,7 @@ static void old_calls_go_and_their_counts_stay(void **state) {
     assert_seen(read_calls(&(struct store_calls_filter){0}), "5 t 1000005;");
     assert_ok(add_call("t", NOW + 9, &(struct store_calls_limits){.since_ms = NOW + 9}));
     assert_seen(read_calls(&(struct store_calls_filter){0}), "6 t 1000009;");
-    assert_seen(store_read_usage(store, see_usage, NULL, &err), "t 6 1;");
+    assert_seen(store_statistics_read(store, see_usage, NULL, &err), "t 6 1;");
 }
 
 static void the_oldest_calls_of_a_large_log_go(void **state) {

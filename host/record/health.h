@@ -1,15 +1,15 @@
 /* health.h - the ends of calls, as far as they decide whether a tool is recommended.
  *
- * Who writes the records of calls hands them over in batches, away from the path of calls. Most
- * batches have no failure and are about tools that had none: they cost one look into the store. */
+ * The record hands them over in batches, away from the path of calls. Most batches have no failure
+ * and are about tools that had none: they cost one look into the store. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "toolrack/toolrack.h"
+struct record_options;
 
-/** How a call ended. Texts are borrowed. */
+/** How a call ended. Strings are borrowed. */
 struct health_outcome {
     const char *tool;
     const char *version;
@@ -19,4 +19,5 @@ struct health_outcome {
 
 /** Take note of calls, in the order in which they ended. What cannot be kept is an error in the
  * log. [any-thread] */
-void healths_note(struct toolrack *host, const struct health_outcome *outcomes, size_t count);
+void health_note_outcomes(const struct record_options *options,
+                          const struct health_outcome *outcomes, size_t count);

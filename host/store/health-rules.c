@@ -1,4 +1,4 @@
-#include "choose/health.h"
+#include "store/health-rules.h"
 
 #include <string.h>
 

@@ -1,47 +1,51 @@
-#include "choose/recommend.h"
+#include "choose/choose.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/health.h"
-#include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "choose/health.h"
+#include "choose/inside.h"
 #include "choose/match.h"
+#include "choose/recommend.h"
 #include "registry/document.h"
 #include "registry/selector.h"
 #include "store/feedback.h"
+#include "store/health-rules.h"
 #include "store/marks.h"
-#include "store/usage.h"
+#include "store/statistics.h"
 
 #define LIMIT_DEFAULT 10u
+#define FIRST_ROOM    64u
 
 /* Numbers are shown with so many parts of one. */
 #define SHOWN_PARTS 10000.0
 
 /* One tool that could be recommended. */
 struct candidate {
-    struct toolrack_tool *tool; /* borrowed from the list */
+    struct toolrack_tool *tool; /* a reference */
     struct recommend_tool known;
     bool left_out; /* it is on the blacklist */
     bool tried;    /* it is, and is tried again */
 };
 
 struct candidates {
-    struct toolrack_tools *tools;
     struct candidate *items; /* in registry order */
     struct candidate **by_name;
     size_t count;
+    size_t room;
+    bool no_memory;
     int64_t now_ms;
 };
 
 static void candidates_finish(struct candidates *candidates) {
+    for (size_t i = 0; i < candidates->count; i++) {
+        toolrack_tool_unref(candidates->items[i].tool);
+    }
     free(candidates->items);
     free(candidates->by_name);
-    toolrack_tools_free(candidates->tools);
 }
 
 /* ------------------------------------------------------------- who can be called */
@@ -56,9 +60,9 @@ static bool can_run(const struct toolrack_tool *tool) {
 }
 
 /* Of several versions, the one that a call by name means. */
-static bool is_default(struct toolrack *host, const struct toolrack_tool *tool) {
+static bool is_default(struct registry *registry, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *called = registry_get(host->registry, toolrack_tool_name(tool));
+    struct toolrack_tool *called = registry_get(registry, toolrack_tool_name(tool));
     return called != NULL && called->reg == tool->reg;
 }
 
@@ -68,25 +72,56 @@ static int compare_names(const void *left, const void *right) {
     return strcmp(toolrack_tool_name(a->tool), toolrack_tool_name(b->tool));
 }
 
-static int find_candidates(struct toolrack *host, struct candidates *ret,
-                           struct toolrack_error *err) {
-    int code = toolrack_list(host, NULL, &ret->tools, err);
-    if (code < 0) {
-        return code;
+static bool take_tool(void *user, struct toolrack_tool *tool) {
+    struct candidates *candidates = user;
+    if (!toolrack_tool_enabled(tool)) {
+        return true;
     }
-    size_t room = toolrack_tools_count(ret->tools) + 1;
-    ret->items = calloc(room, sizeof *ret->items);
-    ret->by_name = calloc(room, sizeof(struct candidate *));
-    if (ret->items == NULL || ret->by_name == NULL) {
+    if (candidates->count == candidates->room) {
+        size_t room = candidates->room == 0 ? FIRST_ROOM : 2 * candidates->room;
+        struct candidate *grown = realloc(candidates->items, room * sizeof *grown);
+        if (grown == NULL) {
+            candidates->no_memory = true;
+            return false;
+        }
+        candidates->items = grown;
+        candidates->room = room;
+    }
+    candidates->items[candidates->count++] = (struct candidate){.tool = toolrack_tool_ref(tool)};
+    return true;
+}
+
+/* Those that are left out go; by_name is of no use then. */
+static void drop_left_out(struct candidates *candidates) {
+    size_t kept = 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (candidates->items[i].left_out) {
+            toolrack_tool_unref(candidates->items[i].tool);
+        } else {
+            candidates->items[kept++] = candidates->items[i];
+        }
+    }
+    candidates->count = kept;
+}
+
+static int find_candidates(const struct choose *choose, struct candidates *ret,
+                           struct toolrack_error *err) {
+    registry_visit(choose->options.registry, take_tool, ret);
+    if (ret->no_memory) {
         return error_oom(err);
     }
-    for (size_t i = 0; i < room - 1; i++) {
-        struct toolrack_tool *tool = toolrack_tools_get(ret->tools, i);
-        if (can_run(tool) && is_default(host, tool) && !permit_refuses(tool)) {
-            ret->items[ret->count].tool = tool;
-            ret->by_name[ret->count] = &ret->items[ret->count];
-            ret->count++;
-        }
+    for (size_t i = 0; i < ret->count; i++) {
+        struct toolrack_tool *tool = ret->items[i].tool;
+        ret->items[i].left_out = !can_run(tool) || !is_default(choose->options.registry, tool) ||
+                                 permit_refuses(tool);
+    }
+    drop_left_out(ret);
+    ret->by_name = calloc(ret->count + 1, sizeof(struct candidate *));
+    if (ret->by_name == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < ret->count; i++) {
+        ret->by_name[i] = &ret->items[i];
     }
     qsort(ret->by_name, ret->count, sizeof ret->by_name[0], compare_names);
     return 0;
@@ -119,13 +154,13 @@ static struct candidate *find(const struct candidates *candidates, const char *n
 
 /* ----------------------------------------------------------- what is known of them */
 
-static void take_usage(void *user, const struct store_usage *usage) {
-    struct candidate *candidate = find(user, usage->tool, strlen(usage->tool), usage->version);
+static void take_statistics(void *user, const struct store_statistics *of) {
+    struct candidate *candidate = find(user, of->tool, strlen(of->tool), of->version);
     if (candidate != NULL) {
-        candidate->known.calls = usage->calls;
-        candidate->known.failures = usage->failures;
-        candidate->known.median_ns = usage->p50_ns;
-        candidate->known.last_ms = usage->last_ms;
+        candidate->known.calls = of->calls;
+        candidate->known.failures = of->failures;
+        candidate->known.median_ns = store_time_quantile(of->times, of->time_count, 50);
+        candidate->known.last_ms = of->last_ms;
     }
 }
 
@@ -158,12 +193,11 @@ static void take_health(void *user, const char *tool, const char *version,
     }
 }
 
-static int read_records(struct toolrack *host, struct candidates *candidates,
+static int read_records(const struct choose *choose, struct candidates *candidates,
                         struct toolrack_error *err) {
-    struct store *store = host->store;
-    struct toolrack_error told; /* what is not written yet is in the log of errors */
-    (void)toolrack_flush(host, &told);
-    int code = store_read_usage(store, take_usage, candidates, err);
+    struct store *store = choose->options.store;
+    (void)choose->options.flush(choose->options.record, NULL); /* the log says what fails */
+    int code = store_statistics_read(store, take_statistics, candidates, err);
     if (code == 0) {
         code = store_feedback_count(store, take_opinions, candidates, err);
     }
@@ -171,17 +205,6 @@ static int read_records(struct toolrack *host, struct candidates *candidates,
         code = store_marks_read(store, take_mark, candidates, err);
     }
     return code < 0 ? code : store_health_read(store, take_health, candidates, err);
-}
-
-/* Those that are left out go; by_name is of no use then. */
-static void drop_left_out(struct candidates *candidates) {
-    size_t kept = 0;
-    for (size_t i = 0; i < candidates->count; i++) {
-        if (!candidates->items[i].left_out) {
-            candidates->items[kept++] = candidates->items[i];
-        }
-    }
-    candidates->count = kept;
 }
 
 static int match_all(struct candidates *candidates, const char *task, struct toolrack_error *err) {
@@ -242,17 +265,18 @@ static bool offer(void *user, struct store_health *health) {
 }
 
 /* A trial that cannot be kept is offered again: worse is not to recommend anything. */
-static void begin_trial(struct toolrack *host, const struct candidate *candidate, int64_t now_ms) {
+static void begin_trial(const struct choose *choose, const struct candidate *candidate,
+                        int64_t now_ms) {
     struct toolrack_error err;
     const struct toolrack_tool *tool = candidate->tool;
-    if (store_health_change(host->store, toolrack_tool_name(tool), toolrack_tool_version(tool),
-                            offer, &now_ms, &err) < 0) {
-        log_line(&host->log, LOG_ERROR, "recommend", "the trial of '%s' is not kept: %s",
+    if (store_health_change(choose->options.store, toolrack_tool_name(tool),
+                            toolrack_tool_version(tool), offer, &now_ms, &err) < 0) {
+        log_line(choose->options.log, LOG_ERROR, "recommend", "the trial of '%s' is not kept: %s",
                  toolrack_tool_name(tool), err.message);
     }
 }
 
-static int answer(struct toolrack *host, const struct candidates *candidates,
+static int answer(const struct choose *choose, const struct candidates *candidates,
                   const struct recommend_options *options, struct toolrack_text **ret,
                   struct toolrack_error *err) {
     size_t room = candidates->count + 1;
@@ -275,33 +299,51 @@ static int answer(struct toolrack *host, const struct candidates *candidates,
     int code = document_end(doc, ret, err);
     for (size_t i = 0; code == 0 && i < count; i++) {
         if (candidates->items[rows[i].index].tried) {
-            begin_trial(host, &candidates->items[rows[i].index], options->now_ms);
+            begin_trial(choose, &candidates->items[rows[i].index], options->now_ms);
         }
     }
     return code;
 }
 
-int toolrack_recommend(struct toolrack *host, const struct toolrack_recommend_options *options,
-                       struct toolrack_text **ret, struct toolrack_error *err) {
+int choose_recommend(const struct choose *choose, const struct toolrack_recommend_options *options,
+                     struct toolrack_text **ret, struct toolrack_error *err) {
+    OBJECT_CHECK(choose, CHOOSE_MAGIC);
     struct toolrack_recommend_options taken = {0};
     if (options != NULL) {
         memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
     }
     CLEANUP(candidates_finish) struct candidates candidates = {.now_ms = clock_wall_ms()};
     bool has_task = taken.task != NULL && taken.task[0] != '\0';
-    int code = find_candidates(host, &candidates, err);
+    int code = find_candidates(choose, &candidates, err);
     if (code == 0) {
-        code = read_records(host, &candidates, err);
+        code = read_records(choose, &candidates, err);
     }
     drop_left_out(&candidates);
     if (code == 0 && has_task) {
         code = match_all(&candidates, taken.task, err);
     }
     return code < 0 ? code
-                    : answer(host, &candidates,
+                    : answer(choose, &candidates,
                              &(struct recommend_options){.now_ms = candidates.now_ms,
                                                          .has_task = has_task,
                                                          .limit = taken.limit != 0 ? taken.limit
                                                                                    : LIMIT_DEFAULT},
                              ret, err);
+}
+
+/* -------------------------------------------------------------------- life */
+
+struct choose *choose_create(const struct choose_options *options) {
+    struct choose *choose = malloc(sizeof *choose);
+    if (choose != NULL) {
+        *choose = (struct choose){.magic = CHOOSE_MAGIC, .options = *options};
+    }
+    return choose;
+}
+
+void choose_destroy(struct choose *choose) {
+    if (choose != NULL) {
+        OBJECT_WIPE(choose, CHOOSE_MAGIC);
+        free(choose);
+    }
 }

@@ -2,16 +2,15 @@
  * nothing of it is held in memory. */
 #include <string.h>
 
-#include "api/health.h"
-#include "api/host.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "choose/health.h"
+#include "choose/inside.h"
 #include "registry/document.h"
 #include "store/calls.h"
 #include "store/feedback.h"
+#include "store/health-rules.h"
 #include "store/marks.h"
 
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
@@ -40,13 +39,12 @@ static void look_at(void *user, const struct store_call *call) {
                                     call->tool, call->version, name, version);
 }
 
-static int check_call(struct toolrack *host, const struct toolrack_tool *tool, uint64_t call,
+static int check_call(const struct choose *choose, const struct toolrack_tool *tool, uint64_t call,
                       struct toolrack_error *err) {
-    struct toolrack_error told;
-    (void)toolrack_flush(host, &told);
+    (void)choose->options.flush(choose->options.record, NULL); /* the log says what fails */
     struct search search = {.tool = tool, .err = err, .code = 1};
-    int code = store_call_read(host->store, call <= INT64_MAX ? (int64_t)call : 0, look_at, &search,
-                               err);
+    int code = store_call_read(choose->options.store, call <= INT64_MAX ? (int64_t)call : 0,
+                               look_at, &search, err);
     if (code < 0 || search.code <= 0) {
         return code < 0 ? code : search.code;
     }
@@ -54,11 +52,12 @@ static int check_call(struct toolrack *host, const struct toolrack_tool *tool, u
                      (unsigned long long)call);
 }
 
-int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64_t call,
-                      const char *who, struct toolrack_error *err) {
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
+int choose_feedback(const struct choose *choose, const char *name, bool good, uint64_t call,
+                    const char *who, struct toolrack_error *err) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = registry_get(choose->options.registry, name);
     if (tool == NULL) {
-        return registry_not_found(host->registry, name, err);
+        return registry_not_found(choose->options.registry, name, err);
     }
     const struct store_feedback feedback = {.tool = toolrack_tool_name(tool),
                                             .version = toolrack_tool_version(tool),
@@ -66,12 +65,12 @@ int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64
                                             .call = call,
                                             .who = who_or_api(who),
                                             .time_ms = clock_wall_ms()};
-    int code = call != 0 ? check_call(host, tool, call, err) : 0;
+    int code = call != 0 ? check_call(choose, tool, call, err) : 0;
     if (code < 0) {
         error_set_tool(err, feedback.tool);
         return code;
     }
-    return store_feedback_add(host->store, &feedback, err);
+    return store_feedback_add(choose->options.store, &feedback, err);
 }
 
 /* -------------------------------------------------------------------- mark */
@@ -90,27 +89,29 @@ static const char *selector_of(const struct toolrack_tool *tool, const char *nam
                                   toolrack_tool_version(tool));
 }
 
-static void note_mark(struct toolrack *host, const struct store_mark *mark, bool on) {
-    permit_note(host->permit, &(struct store_decision){.tool = mark->selector,
-                                                       .decision = !on ? "unlisted"
-                                                                   : mark->list == STORE_WHITELIST
-                                                                           ? "whitelisted"
-                                                                           : "blacklisted",
-                                                       .who = mark->who,
-                                                       .why = mark->why});
+static void note_mark(const struct choose *choose, const struct store_mark *mark, bool on) {
+    permit_note(choose->options.permit,
+                &(struct store_decision){.tool = mark->selector,
+                                         .decision = !on ? "unlisted"
+                                                     : mark->list == STORE_WHITELIST
+                                                             ? "whitelisted"
+                                                             : "blacklisted",
+                                         .who = mark->who,
+                                         .why = mark->why});
 }
 
-int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *name, bool on,
-                  const char *why, const char *who, struct toolrack_error *err) {
+int choose_mark(const struct choose *choose, enum toolrack_mark mark, const char *name, bool on,
+                const char *why, const char *who, struct toolrack_error *err) {
     CLEANUP(arena_finish) struct arena arena;
     arena_init(&arena, NULL, 0);
     int code = registry_check_exact(name, err);
     if (code < 0) {
         return code;
     }
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = registry_get(choose->options.registry, name);
     if (tool == NULL && on) {
-        return registry_not_found(host->registry, name, err);
+        return registry_not_found(choose->options.registry, name, err);
     }
     const struct store_mark new = {.selector = selector_of(tool, name, &arena),
                                    .list = list_of(mark),
@@ -118,10 +119,10 @@ int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *na
                                    .who = who_or_api(who),
                                    .why = why};
     code = new.selector == NULL ? error_oom(err)
-           : on                 ? store_mark(host->store, &new, err)
-                                : store_unmark(host->store, new.list, new.selector, err);
+           : on                 ? store_mark(choose->options.store, &new, err)
+                                : store_unmark(choose->options.store, new.list, new.selector, err);
     if (code == 0) {
-        note_mark(host, &new, on);
+        note_mark(choose, &new, on);
     }
     return code;
 }
@@ -164,14 +165,14 @@ static void list_resting(void *user, const char *tool, const char *version,
     }
 }
 
-int toolrack_marked(struct toolrack *host, enum toolrack_mark mark, struct toolrack_text **ret,
-                    struct toolrack_error *err) {
+int choose_marked(const struct choose *choose, enum toolrack_mark mark, struct toolrack_text **ret,
+                  struct toolrack_error *err) {
     struct listing listing = {.list = list_of(mark)};
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = document_begin_list(&listing.rows);
     listing.doc = doc;
-    int code = store_marks_read(host->store, list_mark, &listing, err);
+    int code = store_marks_read(choose->options.store, list_mark, &listing, err);
     if (code == 0 && listing.list == STORE_BLACKLIST) {
-        code = store_health_read(host->store, list_resting, &listing, err);
+        code = store_health_read(choose->options.store, list_resting, &listing, err);
     }
     return code < 0 ? code : document_end(STEAL(doc), ret, err);
 }

@@ -1,4 +1,5 @@
-/* health.h - when a tool fails too often to be recommended, and when it is tried again.
+/* health-rules.h - what the numbers of health.h mean: when a tool fails too often to be
+ * recommended, and when it is tried again.
  *
  *     healthy --- HEALTH_FAILURES failures in a row within HEALTH_WINDOW_MS ---> resting
  *     resting --- the cool-down is over, and it is recommended ---> on trial

@@ -1,4 +1,4 @@
-/* usage.h - statistics of the calls of each version of each tool.
+/* statistics.h - statistics of the calls of each version of each tool.
  *
  * They only grow: several processes share a state folder, and each adds what it has
  * counted since it last did. So nothing here replaces a number; the largest and the
@@ -11,20 +11,20 @@
 
 /* Durations are counted in buckets: exact below 16 ns, then 16 to each power of two, so that one is
  * at most 6.25 % wide; the last one takes what is longer than about 4.8 hours. */
-#define STORE_USAGE_BUCKETS 656u
+#define STORE_TIME_BUCKETS 656u
 
 /** The bucket of a duration, and the middle of a bucket, in nanoseconds. [any-thread] */
-uint32_t store_usage_bucket(uint64_t ns);
-uint64_t store_usage_middle(uint32_t bucket);
+uint32_t store_time_bucket(uint64_t ns);
+uint64_t store_time_middle(uint32_t bucket);
 
 /** So many calls took so long. */
-struct store_usage_time {
+struct store_time {
     uint32_t bucket;
     uint64_t count;
 };
 
 /** What is known of one version of one tool. */
-struct store_usage {
+struct store_statistics {
     const char *tool;
     const char *version;
     uint64_t calls;
@@ -43,21 +43,15 @@ struct store_usage {
     const char *last_error; /**< a JSON object, or NULL */
     int64_t last_error_ms;
 
-    /** Read, not added: half, 95 and 99 of 100 calls took no longer. */
-    uint64_t p50_ns;
-    uint64_t p95_ns;
-    uint64_t p99_ns;
-
     /** How long they took, by bucket. */
-    const struct store_usage_time *times;
+    const struct store_time *times;
     uint32_t time_count;
 };
 
 /** Half (of_100: 50), 95 or 99 of 100 took no longer than this. [any-thread] */
-uint64_t store_usage_quantile(const struct store_usage_time *times, uint32_t count,
-                              unsigned of_100);
+uint64_t store_time_quantile(const struct store_time *times, uint32_t count, unsigned of_100);
 
 /** Visit all, by tool and version as texts. [any-thread] */
-int store_read_usage(struct store *store,
-                     void (*visit)(void *user, const struct store_usage *usage), void *user,
-                     struct toolrack_error *err);
+int store_statistics_read(struct store *store,
+                          void (*visit)(void *user, const struct store_statistics *statistics),
+                          void *user, struct toolrack_error *err);

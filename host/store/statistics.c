@@ -1,4 +1,4 @@
-#include "store/usage.h"
+#include "store/statistics.h"
 
 #include <stdlib.h>
 
@@ -10,16 +10,16 @@
 #define PARTS_LOG 4u
 #define PARTS     (1u << PARTS_LOG)
 
-uint32_t store_usage_bucket(uint64_t ns) {
+uint32_t store_time_bucket(uint64_t ns) {
     if (ns < PARTS) {
         return (uint32_t)ns;
     }
     uint32_t shift = 63u - (uint32_t)__builtin_clzll(ns) - PARTS_LOG;
     uint32_t bucket = PARTS + shift * PARTS + (uint32_t)((ns >> shift) & (PARTS - 1));
-    return bucket < STORE_USAGE_BUCKETS ? bucket : STORE_USAGE_BUCKETS - 1;
+    return bucket < STORE_TIME_BUCKETS ? bucket : STORE_TIME_BUCKETS - 1;
 }
 
-uint64_t store_usage_middle(uint32_t bucket) {
+uint64_t store_time_middle(uint32_t bucket) {
     if (bucket < PARTS) {
         return bucket;
     }
@@ -28,8 +28,7 @@ uint64_t store_usage_middle(uint32_t bucket) {
     return first + ((UINT64_C(1) << shift) >> 1);
 }
 
-uint64_t store_usage_quantile(const struct store_usage_time *times, uint32_t count,
-                              unsigned of_100) {
+uint64_t store_time_quantile(const struct store_time *times, uint32_t count, unsigned of_100) {
     uint64_t all = 0;
     uint64_t seen = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -38,7 +37,7 @@ uint64_t store_usage_quantile(const struct store_usage_time *times, uint32_t cou
     for (uint32_t i = 0; i < count; i++) {
         seen += times[i].count;
         if (seen * 100 >= all * of_100) {
-            return store_usage_middle(times[i].bucket);
+            return store_time_middle(times[i].bucket);
         }
     }
     return 0;
@@ -69,7 +68,7 @@ static struct value number(uint64_t number) {
 }
 
 static int add_row(struct store *store, sqlite3_stmt *counts, sqlite3_stmt *time,
-                   const struct store_usage *row, struct toolrack_error *err) {
+                   const struct store_statistics *row, struct toolrack_error *err) {
     int code = database_run_prepared(
             store, counts,
             VALUES(value_text(row->tool), value_text(row->version), number(row->calls),
@@ -89,8 +88,8 @@ static int add_row(struct store *store, sqlite3_stmt *counts, sqlite3_stmt *time
     return code;
 }
 
-int usage_add(struct store *store, const struct store_usage *rows, size_t count,
-              struct toolrack_error *err) {
+int statistics_add(struct store *store, const struct store_statistics *rows, size_t count,
+                   struct toolrack_error *err) {
     sqlite3_stmt *counts = NULL;
     sqlite3_stmt *time = NULL;
     int code = database_prepare(store, add_counts, &counts, err);
@@ -128,52 +127,50 @@ static size_t find_times(const struct rows *times, int64_t id, size_t *ret_count
 }
 
 /* Of a damaged file too, these are buckets, each once and rising. */
-static uint32_t take_times(const struct rows *rows, int64_t id, struct store_usage_time *ret) {
+static uint32_t take_times(const struct rows *rows, int64_t id, struct store_time *ret) {
     size_t count;
     size_t start = find_times(rows, id, &count);
     uint32_t taken = 0;
     for (size_t i = start; i < start + count; i++) {
         const struct value *row = rows_at(rows, i);
-        if (row[1].number >= 0 && row[1].number < STORE_USAGE_BUCKETS && row[2].number > 0 &&
-            taken < STORE_USAGE_BUCKETS) {
-            ret[taken++] = (struct store_usage_time){.bucket = (uint32_t)row[1].number,
-                                                     .count = (uint64_t)row[2].number};
+        if (row[1].number >= 0 && row[1].number < STORE_TIME_BUCKETS && row[2].number > 0 &&
+            taken < STORE_TIME_BUCKETS) {
+            ret[taken++] = (struct store_time){.bucket = (uint32_t)row[1].number,
+                                               .count = (uint64_t)row[2].number};
         }
     }
     return taken;
 }
 
 static void visit_row(const struct value *row, const struct rows *times,
-                      void (*visit)(void *user, const struct store_usage *usage), void *user) {
-    struct store_usage_time taken[STORE_USAGE_BUCKETS];
+                      void (*visit)(void *user, const struct store_statistics *statistics),
+                      void *user) {
+    struct store_time taken[STORE_TIME_BUCKETS];
     uint32_t count = take_times(times, row[0].number, taken);
-    visit(user, &(struct store_usage){.tool = value_as_text(&row[1]),
-                                      .version = value_as_text(&row[2]),
-                                      .calls = (uint64_t)row[3].number,
-                                      .failures = (uint64_t)row[4].number,
-                                      .unlogged = (uint64_t)row[5].number,
-                                      .total_ns = (uint64_t)row[6].number,
-                                      .max_ns = (uint64_t)row[7].number,
-                                      .cpu_calls = (uint64_t)row[8].number,
-                                      .cpu_ns = (uint64_t)row[9].number,
-                                      .memory_calls = (uint64_t)row[10].number,
-                                      .memory = (uint64_t)row[11].number,
-                                      .bytes_in = (uint64_t)row[12].number,
-                                      .bytes_out = (uint64_t)row[13].number,
-                                      .first_ms = row[14].number,
-                                      .last_ms = row[15].number,
-                                      .last_error = value_as_optional_text(&row[16]),
-                                      .last_error_ms = row[17].number,
-                                      .p50_ns = store_usage_quantile(taken, count, 50),
-                                      .p95_ns = store_usage_quantile(taken, count, 95),
-                                      .p99_ns = store_usage_quantile(taken, count, 99),
-                                      .times = taken,
-                                      .time_count = count});
+    visit(user, &(struct store_statistics){.tool = value_as_text(&row[1]),
+                                           .version = value_as_text(&row[2]),
+                                           .calls = (uint64_t)row[3].number,
+                                           .failures = (uint64_t)row[4].number,
+                                           .unlogged = (uint64_t)row[5].number,
+                                           .total_ns = (uint64_t)row[6].number,
+                                           .max_ns = (uint64_t)row[7].number,
+                                           .cpu_calls = (uint64_t)row[8].number,
+                                           .cpu_ns = (uint64_t)row[9].number,
+                                           .memory_calls = (uint64_t)row[10].number,
+                                           .memory = (uint64_t)row[11].number,
+                                           .bytes_in = (uint64_t)row[12].number,
+                                           .bytes_out = (uint64_t)row[13].number,
+                                           .first_ms = row[14].number,
+                                           .last_ms = row[15].number,
+                                           .last_error = value_as_optional_text(&row[16]),
+                                           .last_error_ms = row[17].number,
+                                           .times = taken,
+                                           .time_count = count});
 }
 
-int store_read_usage(struct store *store,
-                     void (*visit)(void *user, const struct store_usage *usage), void *user,
-                     struct toolrack_error *err) {
+int store_statistics_read(struct store *store,
+                          void (*visit)(void *user, const struct store_statistics *statistics),
+                          void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows times = ROWS_INIT;
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     /* Calls that another process adds between the two are missing in the times only. */

@@ -1,0 +1,30 @@
+/* inside.h - the record as its own files see it. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/lock.h"
+#include "base/object.h"
+#include "base/ring.h"
+#include "record/record.h"
+#include "record/subject.h"
+
+struct record {
+    uint32_t magic; /* RECORD_MAGIC */
+    struct record_options options;
+    struct ring rings[RECORD_RINGS_MAX];
+    atomic_uint ring_count; /* 0: no call has ended */
+    struct store_writer_source source;
+
+    struct lock write_lock; /* held by who reads the rings and writes to the store */
+    uint64_t unwritten;     /* lines that the store did not take; guarded by write_lock */
+
+    struct lock lock; /* guards what follows; the order is write_lock, then lock */
+    struct subject *subjects;
+};
+#define RECORD_MAGIC 0x64636572u
+
+/** Visit what was counted and is not in the store. [any-thread] */
+void record_read_unwritten(struct record *record,
+                           void (*visit)(void *user, const struct store_statistics *statistics),
+                           void *user);

@@ -1,0 +1,184 @@
+#include "record/line.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/rendering.h"
+#include "base/utf8.h"
+#include "record/mask.h"
+#include "schema/secret.h"
+#include "toolrack/records.h"
+
+/* In place of a length: there is no string. */
+#define NO_STRING UINT32_MAX
+
+/* ------------------------------------------------------- on the path of calls */
+
+static void put(struct line_strings *strings, enum line_string which, const char *string,
+                size_t length, size_t length_max) {
+    if (length > length_max) {
+        length = utf8_cut(string, length_max);
+    }
+    strings->strings[which] = string;
+    strings->lengths[which] = (uint32_t)length;
+    strings->size += length + 1;
+}
+
+static void put_short(struct line_strings *strings, enum line_string which, const char *string) {
+    strings->lengths[which] = NO_STRING;
+    if (string != NULL) {
+        put(strings, which, string, strnlen(string, LINE_STRING_MAX + 1), LINE_STRING_MAX);
+    }
+}
+
+/* Secrets are found in the whole only: a string that is too long for that is not logged at all. */
+static void put_long(struct line_strings *strings, enum line_string which, const char *string,
+                     size_t length, bool secretive, size_t length_max) {
+    if (secretive && length > LINE_SECRETIVE_MAX) {
+        put(strings, which, SECRET_MASK, strlen(SECRET_MASK), length_max);
+    } else {
+        put(strings, which, string, length, secretive ? LINE_SECRETIVE_MAX : length_max);
+    }
+}
+
+void line_collect(const struct subject *subject, const struct call_ending *ending,
+                  struct line_strings *ret) {
+    const struct toolrack_call_options *options = ending->options;
+    ret->size = 0;
+    ret->count = ending->result != NULL ? LINE_FIELD : LINE_STRINGS;
+    put_short(ret, LINE_CALLER, options->caller);
+    put_short(ret, LINE_CHANNEL, options->channel);
+    put_short(ret, LINE_CONVERSATION, options->conversation);
+    put_short(ret, LINE_TRACE, options->trace);
+    put_long(ret, LINE_ARGUMENTS, ending->arguments, ending->length, subject->schema != NULL,
+             TOOLRACK_LOG_ARGUMENTS_MAX);
+    if (ending->result != NULL) {
+        put_long(ret, LINE_RESULT, ending->result->json, ending->result->json_length,
+                 subject->result_schema != NULL, TOOLRACK_LOG_RESULT_MAX);
+        return;
+    }
+    const struct toolrack_error *err = ending->err;
+    ret->lengths[LINE_RESULT] = NO_STRING;
+    put(ret, LINE_FIELD, err->field, strlen(err->field), sizeof err->field);
+    put(ret, LINE_MESSAGE, err->message, strlen(err->message), sizeof err->message);
+    put(ret, LINE_BACKTRACE, err->trace, strlen(err->trace), sizeof err->trace);
+}
+
+void line_measure(const struct call_ending *ending, struct figures *ret) {
+    bool failed = ending->result == NULL;
+    *ret = (struct figures){.started_ns = ending->started_ns,
+                            .duration_ns = ending->duration_ns,
+                            .cost = ending->cost,
+                            .bytes_in = ending->length,
+                            .bytes_out = failed ? 0 : ending->result->json_length,
+                            .code = failed ? (int32_t)ending->err->code : 0,
+                            .signal = failed ? ending->err->signal : 0};
+}
+
+void line_fill(struct line *line, struct subject *subject, const struct call_ending *ending,
+               const struct line_strings *strings) {
+    line->subject = subject;
+    line_measure(ending, &line->figures);
+    line->size = (uint32_t)strings->size;
+    char *at = (char *)(line + 1);
+    for (unsigned i = 0; i < strings->count; i++) {
+        uint32_t length = strings->lengths[i];
+        line->lengths[i] = length;
+        if (length != NO_STRING) {
+            if (length != 0) { /* an empty string may be NULL */
+                memcpy(at, strings->strings[i], length);
+            }
+            at[length] = '\0';
+            at += length + 1;
+        }
+    }
+}
+
+/* ------------------------------------------------------- on the writer's thread */
+
+static const char *cut(const char *string, size_t length_max) {
+    if (string != NULL && strlen(string) > length_max) {
+        /* Made in the arena: it is ours to cut. */
+        ((char *)(uintptr_t)string)[utf8_cut(string, length_max)] = '\0';
+    }
+    return string;
+}
+
+static void copy_into(char *room, size_t size, const char *string) {
+    size_t length = string != NULL ? strnlen(string, size - 1) : 0;
+    memcpy(room, string != NULL ? string : "", length);
+    room[length] = '\0';
+}
+
+/* The error as a JSON object; NULL: out of memory. */
+static const char *write_error(const struct line *line, const char *const *strings,
+                               struct arena *arena) {
+    struct toolrack_error err = {.code = line->figures.code, .signal = line->figures.signal};
+    copy_into(err.tool, sizeof err.tool, line->subject->tool);
+    copy_into(err.field, sizeof err.field, strings[LINE_FIELD]);
+    copy_into(err.message, sizeof err.message, strings[LINE_MESSAGE]);
+    copy_into(err.trace, sizeof err.trace, strings[LINE_BACKTRACE]);
+    yyjson_alc alc = arena_alc(arena);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
+    yyjson_mut_val *object = doc != NULL ? error_object(doc, &err, NULL) : NULL;
+    yyjson_mut_doc_set_root(doc, object);
+    return object != NULL ? yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL)
+                          : NULL;
+}
+
+struct store_call line_read(const struct line *line, int64_t wall_ns, struct arena *arena,
+                            bool *ret_no_memory) {
+    const struct subject *subject = line->subject;
+    const struct figures *figures = &line->figures;
+    const char *strings[LINE_STRINGS];
+    char *at = arena_copy(arena, (const char *)(line + 1), line->size);
+    *ret_no_memory = *ret_no_memory || at == NULL;
+    for (unsigned i = 0; i < LINE_STRINGS; i++) {
+        bool given = at != NULL && (i < LINE_FIELD || figures->code < 0) &&
+                     line->lengths[i] != NO_STRING;
+        strings[i] = given ? at : NULL;
+        if (given) {
+            if (!utf8_valid(at, line->lengths[i])) {
+                utf8_make_line(at);
+            }
+            at += line->lengths[i] + 1;
+        }
+    }
+    if (subject->schema != NULL && strings[LINE_ARGUMENTS] != NULL) {
+        strings[LINE_ARGUMENTS] = mask_arguments(subject->schema, strings[LINE_ARGUMENTS], arena);
+        /* The message quotes the value that it refuses. */
+        if (strings[LINE_FIELD] != NULL && strings[LINE_MESSAGE] != NULL &&
+            mask_hides(strings[LINE_ARGUMENTS], strings[LINE_FIELD])) {
+            strings[LINE_MESSAGE] = SECRET_MASK;
+        }
+    }
+    if (subject->result_schema != NULL && strings[LINE_RESULT] != NULL) {
+        strings[LINE_RESULT] = mask_result(subject->result_schema, strings[LINE_RESULT], arena);
+    }
+    const char *error = NULL;
+    if (figures->code < 0) {
+        error = write_error(line, strings, arena);
+        *ret_no_memory = *ret_no_memory || error == NULL;
+    }
+    return (struct store_call){
+            .time_ms = (wall_ns + (int64_t)figures->started_ns) / CLOCK_NS_PER_MS,
+            .tool = subject->tool,
+            .version = subject->version,
+            .plugin = subject->plugin,
+            .caller = strings[LINE_CALLER],
+            .channel = strings[LINE_CHANNEL] != NULL ? strings[LINE_CHANNEL] : "api",
+            .conversation = strings[LINE_CONVERSATION],
+            .trace = strings[LINE_TRACE],
+            .duration_ns = figures->duration_ns,
+            .arguments = cut(strings[LINE_ARGUMENTS], TOOLRACK_LOG_ARGUMENTS_MAX),
+            .result = cut(strings[LINE_RESULT], TOOLRACK_LOG_RESULT_MAX),
+            .bytes_in = figures->bytes_in,
+            .bytes_out = figures->bytes_out,
+            .error = error,
+            .code = figures->code,
+            .has_cpu = figures->cost.cpu_ns != CALL_UNMEASURED,
+            .cpu_ns = figures->cost.cpu_ns,
+            .has_memory = figures->cost.memory != CALL_UNMEASURED,
+            .memory = figures->cost.memory};
+}

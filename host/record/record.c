@@ -1,0 +1,395 @@
+/* Invariants:
+ *
+ *  (1) The rings are made before the first subject is known to a registration, and stay until
+ *      record_destroy(): so whoever finds a subject may use them.
+ *  (2) Subjects are only added; each registration knows its own once it was called.
+ *  (3) Only the holder of write_lock reads the rings, takes from tallies and writes to the store:
+ *      so the log has the lines in the order in which their calls ended.
+ *  (4) A call that has ended is in a ring, in a tally, or in the store, or the log has said that
+ *      its line is lost; it is counted in any case. */
+#include "record/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/thread.h"
+#include "record/health.h"
+#include "record/line.h"
+#include "store/calls.h"
+
+#define MS_PER_DAY   (INT64_C(24) * 3600 * 1000)
+#define BYTES_PER_MB (UINT64_C(1024) * 1024)
+
+/* ------------------------------------------------------------- path of calls */
+
+/* Of those for which there is memory a power of two, so that a thread finds its own at once. */
+static unsigned make_rings(struct ring *rings) {
+    unsigned wanted = thread_cpu_count();
+    unsigned made = 0;
+    unsigned count = 1;
+    wanted = wanted < RECORD_RINGS_MAX ? wanted : RECORD_RINGS_MAX;
+    while (made < wanted && ring_init(&rings[made], RECORD_RING_SIZE)) {
+        made++;
+    }
+    while (2 * count <= made) {
+        count *= 2;
+    }
+    while (made > count) {
+        ring_finish(&rings[--made]);
+    }
+    return made;
+}
+
+/* At the first call of a registration. NULL: out of memory; the next call tries again. */
+static struct subject *find_subject(struct record *record, struct toolrack_tool *tool) {
+    CLEANUP(subject_freep) struct subject *made = subject_create(tool);
+    if (made == NULL) {
+        return NULL;
+    }
+    LOCK_SCOPE(&record->lock);
+    if (record->ring_count == 0) {
+        record->ring_count = make_rings(record->rings);
+        if (record->ring_count == 0) {
+            return NULL;
+        }
+    }
+    struct subject *subject = record->subjects;
+    while (subject != NULL && !subject_is_same(subject, made)) {
+        subject = subject->next;
+    }
+    if (subject == NULL) {
+        subject = STEAL(made);
+        subject->next = record->subjects;
+        record->subjects = subject;
+    }
+    atomic_store_explicit(&tool->reg->subject, subject, memory_order_release);
+    return subject;
+}
+
+/* Threads take the rings in turn. */
+static unsigned number_of_thread(void) {
+    static atomic_uint threads;
+    static _Thread_local unsigned number; /* from 1 */
+    if (number == 0) {
+        number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
+    }
+    return number;
+}
+
+static bool is_filling(struct ring *ring) {
+    return ring_used(ring) > RECORD_RING_FILLING;
+}
+
+void record_note(struct record *record, const struct call_ending *ending) {
+    OBJECT_CHECK(record, RECORD_MAGIC);
+    struct subject *subject =
+            atomic_load_explicit(&ending->tool->reg->subject, memory_order_acquire);
+    if (subject == NULL && (subject = find_subject(record, ending->tool)) == NULL) {
+        return;
+    }
+    struct line_strings strings;
+    line_collect(subject, ending, &strings);
+    /* Room in the thread's own ring, or else in the next that has some: so the burst of one thread
+     * has the room of all. */
+    unsigned count = atomic_load_explicit(&record->ring_count, memory_order_relaxed);
+    unsigned first = number_of_thread();
+    struct ring *ring = NULL;
+    struct line *line = NULL;
+    for (unsigned i = 0; line == NULL && i < count; i++) {
+        ring = &record->rings[(first + i) & (count - 1)];
+        line = ring_reserve(ring, sizeof *line + strings.size);
+    }
+    if (line == NULL) {
+        struct figures figures;
+        line_measure(ending, &figures);
+        subject_count(subject, &figures, false);
+        return;
+    }
+    line_fill(line, subject, ending, &strings);
+    ring_commit(line, sizeof *line + strings.size);
+    int state = atomic_load(&record->source.state);
+    if (state == STORE_WRITER_EMPTY || (state == STORE_WRITER_GATHERING && is_filling(ring))) {
+        store_writer_wake(&record->source, state == STORE_WRITER_GATHERING);
+    }
+}
+
+/* ------------------------------------------------------------------- batch */
+
+/* Lines on their way to the store, and what was counted. */
+struct batch {
+    struct store_call *calls;
+    size_t count;
+    struct store_statistics *statistics;
+    struct subject **subjects; /* of each of the statistics */
+    size_t statistics_count;
+    struct arena arena;
+    int64_t wall_ns; /* the monotonic clock's zero, in the time since 1970 */
+    bool no_memory;  /* for some of it */
+};
+
+static void batch_init(struct batch *batch) {
+    *batch = (struct batch){.wall_ns = clock_wall_ns() - (int64_t)clock_now_ns()};
+}
+
+static void batch_finish(struct batch *batch) {
+    free(batch->calls);
+    arena_finish(&batch->arena);
+}
+
+/* Copy a line out of its ring, and count it. */
+static void take_line(struct batch *batch, const struct line *line) {
+    struct subject *subject = line->subject;
+    struct store_call *call = &batch->calls[batch->count++];
+    subject_count(subject, &line->figures, true);
+    *call = line_read(line, batch->wall_ns, &batch->arena, &batch->no_memory);
+    char *error = call->error != NULL ? strdup(call->error) : NULL;
+    if (error != NULL) {
+        free(subject->last_error);
+        subject->last_error = error;
+        subject->last_error_ms = call->time_ms;
+    }
+}
+
+/* The ring whose next line ended first, or -1. */
+static int earliest(const struct line *const *next, unsigned count) {
+    int best = -1;
+    uint64_t best_ns = UINT64_MAX;
+    for (unsigned i = 0; i < count; i++) {
+        if (next[i] != NULL) {
+            uint64_t ended_ns = next[i]->figures.started_ns + next[i]->figures.duration_ns;
+            if (ended_ns < best_ns) {
+                best = (int)i;
+                best_ns = ended_ns;
+            }
+        }
+    }
+    return best;
+}
+
+/* Move lines from the rings, in the order in which their calls ended. Returns whether there may be
+ * more. Caller holds write_lock. */
+static bool take_lines(struct record *record, struct batch *batch) {
+    LOCK_ASSERT_HELD(&record->write_lock);
+    const struct line *next[RECORD_RINGS_MAX];
+    size_t at[RECORD_RINGS_MAX];
+    size_t done[RECORD_RINGS_MAX];
+    unsigned count = record->ring_count;
+    for (unsigned i = 0; i < count; i++) {
+        done[i] = at[i] = ring_start(&record->rings[i]);
+        next[i] = ring_next(&record->rings[i], &at[i]);
+    }
+    int from;
+    while (batch->count < RECORD_BATCH_MAX && (from = earliest(next, count)) >= 0) {
+        take_line(batch, next[from]);
+        done[from] = at[from];
+        next[from] = ring_next(&record->rings[from], &at[from]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        ring_release(&record->rings[i], done[i]);
+    }
+    return batch->count == RECORD_BATCH_MAX;
+}
+
+/* Take what was counted. Caller holds write_lock. */
+static void take_statistics(struct record *record, struct batch *batch) {
+    LOCK_ASSERT_HELD(&record->write_lock);
+    lock_take(&record->lock);
+    struct subject *first = record->subjects; /* those added later come before it */
+    lock_release(&record->lock);
+    size_t count = 0;
+    for (struct subject *at = first; at != NULL; at = at->next) {
+        count += subject_has_calls(at);
+    }
+    batch->statistics = arena_alloc(&batch->arena, (count + 1) * sizeof *batch->statistics);
+    batch->subjects = arena_alloc(&batch->arena, (count + 1) * sizeof *batch->subjects);
+    if (batch->statistics == NULL || batch->subjects == NULL) {
+        batch->no_memory = true;
+        return;
+    }
+    for (struct subject *at = first; at != NULL && batch->statistics_count < count; at = at->next) {
+        if (subject_has_calls(at)) {
+            batch->statistics[batch->statistics_count] =
+                    subject_take(at, &batch->arena, batch->wall_ns);
+            batch->subjects[batch->statistics_count++] = at;
+        }
+    }
+}
+
+static void give_statistics_back(const struct batch *batch) {
+    for (size_t i = 0; i < batch->statistics_count; i++) {
+        subject_give_back(batch->subjects[i], &batch->statistics[i], batch->wall_ns);
+    }
+}
+
+static int write_rows(const struct record_options *options, const struct batch *batch,
+                      struct toolrack_error *err) {
+    uint32_t days = options->days != 0 ? options->days : RECORD_DAYS_DEFAULT;
+    uint32_t megabytes = options->megabytes != 0 ? options->megabytes : RECORD_MEGABYTES_DEFAULT;
+    const struct store_calls_limits limits = {.since_ms = clock_wall_ms() - days * MS_PER_DAY,
+                                              .bytes = megabytes * BYTES_PER_MB};
+    if (batch->no_memory) {
+        return error_oom(err);
+    }
+    return store_calls_add(options->store, batch->calls, options->keeps_lines ? batch->count : 0,
+                           batch->statistics, batch->statistics_count, &limits, err);
+}
+
+/* Say once that the store takes no lines, and once when it takes them again; say each time that
+ * calls came too fast. Caller holds write_lock. */
+static void tell(struct record *record, const struct batch *batch, int code,
+                 const struct toolrack_error *err) {
+    LOCK_ASSERT_HELD(&record->write_lock);
+    const struct log *log = record->options.log;
+    if (code < 0 && record->unwritten == 0) {
+        log_line(log, LOG_ERROR, "store", "calls are not logged, and counted in memory only: %s",
+                 err->message);
+    } else if (code == 0 && record->unwritten > 0) {
+        log_line(log, LOG_WARNING, "store",
+                 "calls are logged again; %llu of them are not in the log",
+                 (unsigned long long)record->unwritten);
+    }
+    record->unwritten = code == 0 ? 0 : record->unwritten + batch->count;
+    uint64_t unlogged = 0;
+    for (size_t i = 0; i < batch->statistics_count; i++) {
+        unlogged += batch->statistics[i].unlogged;
+    }
+    if (unlogged > 0) {
+        log_line(log, LOG_WARNING, "store",
+                 "%llu calls are counted and not logged: they came faster than they could be "
+                 "written",
+                 (unsigned long long)unlogged);
+    }
+}
+
+/* What the calls of a batch say about the health of their tools. */
+static void note_health(struct record *record, const struct batch *batch) {
+    CLEANUP(freep)
+    struct health_outcome *outcomes = calloc(batch->count + 1, sizeof *outcomes);
+    for (size_t i = 0; outcomes != NULL && i < batch->count; i++) {
+        const struct store_call *call = &batch->calls[i];
+        outcomes[i] = (struct health_outcome){
+                .tool = call->tool,
+                .version = call->version,
+                .code = call->code,
+                .ended_ms = call->time_ms + (int64_t)(call->duration_ns / CLOCK_NS_PER_MS)};
+    }
+    health_note_outcomes(&record->options, outcomes, outcomes != NULL ? batch->count : 0);
+}
+
+/* Write one batch. Caller holds write_lock. */
+static int write_batch(struct record *record, bool *ret_more, struct toolrack_error *err) {
+    CLEANUP(batch_finish) struct batch batch;
+    batch_init(&batch);
+    *ret_more = false;
+    batch.calls = malloc(RECORD_BATCH_MAX * sizeof *batch.calls);
+    if (batch.calls == NULL) {
+        return error_oom(err);
+    }
+    *ret_more = take_lines(record, &batch);
+    take_statistics(record, &batch);
+    if (batch.count == 0 && batch.statistics_count == 0) {
+        return 0;
+    }
+    int code = write_rows(&record->options, &batch, err);
+    tell(record, &batch, code, err);
+    if (code < 0) {
+        give_statistics_back(&batch);
+        return code;
+    }
+    for (size_t i = 0; i < batch.statistics_count; i++) {
+        subject_is_written(batch.subjects[i]);
+    }
+    note_health(record, &batch);
+    return 0;
+}
+
+int record_flush(struct record *record, struct toolrack_error *err) {
+    OBJECT_CHECK(record, RECORD_MAGIC);
+    int code = 0;
+    bool more = true;
+    LOCK_SCOPE(&record->write_lock);
+    while (more) {
+        struct toolrack_error why;
+        int failed = write_batch(record, &more, &why);
+        code = failed < 0 ? error_set(err, failed, "%s", why.message) : code;
+    }
+    return code;
+}
+
+void record_read_unwritten(struct record *record,
+                           void (*visit)(void *user, const struct store_statistics *statistics),
+                           void *user) {
+    CLEANUP(batch_finish) struct batch batch;
+    batch_init(&batch);
+    LOCK_SCOPE(&record->write_lock);
+    take_statistics(record, &batch);
+    for (size_t i = 0; i < batch.statistics_count; i++) {
+        visit(user, &batch.statistics[i]);
+    }
+    give_statistics_back(&batch);
+}
+
+/* -------------------------------------------------------------------- life */
+
+static void write_waiting(void *user) {
+    (void)record_flush(user, NULL); /* what fails is said there */
+}
+
+static enum store_writer_rows count_waiting(void *user) {
+    struct record *record = user;
+    enum store_writer_rows rows = STORE_WRITER_NONE;
+    for (unsigned i = 0; i < record->ring_count; i++) {
+        if (is_filling(&record->rings[i])) {
+            return STORE_WRITER_MANY;
+        }
+        if (ring_used(&record->rings[i]) > 0) {
+            rows = STORE_WRITER_SOME;
+        }
+    }
+    return rows;
+}
+
+struct record *record_create(const struct record_options *options) {
+    struct record *record = aligned_alloc(_Alignof(struct record), sizeof *record);
+    if (record == NULL) {
+        return NULL;
+    }
+    memset(record, 0, sizeof *record);
+    record->magic = RECORD_MAGIC;
+    record->options = *options;
+    lock_init(&record->write_lock);
+    lock_init(&record->lock);
+    record->source = (struct store_writer_source){.gather_ms = RECORD_GATHER_MS,
+                                                  .write = write_waiting,
+                                                  .rows = count_waiting,
+                                                  .user = record};
+    store_writer_add(options->writer, &record->source);
+    return record;
+}
+
+void record_stop(struct record *record) {
+    /* What is in memory ends with the host. */
+    if (record != NULL && record->ring_count > 0 && record->options.keeps_lines) {
+        (void)record_flush(record, NULL);
+    }
+}
+
+void record_destroy(struct record *record) {
+    if (record == NULL) {
+        return;
+    }
+    OBJECT_WIPE(record, RECORD_MAGIC);
+    while (record->subjects != NULL) {
+        struct subject *next = record->subjects->next;
+        subject_free(record->subjects);
+        record->subjects = next;
+    }
+    for (unsigned i = 0; i < record->ring_count; i++) {
+        ring_finish(&record->rings[i]);
+    }
+    lock_finish(&record->lock);
+    lock_finish(&record->write_lock);
+    free(record);
+}

@@ -1,0 +1,349 @@
+/* The log of calls and the statistics, as the app reads them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/semver.h"
+#include "record/inside.h"
+#include "registry/document.h"
+#include "registry/selector.h"
+#include "store/calls.h"
+#include "store/feedback.h"
+
+/* Where a filter does not say. */
+#define LOG_LIMIT_DEFAULT 1000u
+
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
+static void add_number(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key, bool has,
+                       uint64_t number) {
+    if (has) {
+        (void)yyjson_mut_obj_add_uint(doc, row, key, number);
+    } else {
+        (void)yyjson_mut_obj_add_null(doc, row, key);
+    }
+}
+
+/* The error as an object of the list, or null. Of a damaged file it may be anything. */
+static yyjson_mut_val *add_error(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key,
+                                 const char *error) {
+    yyjson_doc *read = error != NULL ? yyjson_read(error, strlen(error), YYJSON_READ_NOFLAG) : NULL;
+    yyjson_mut_val *copy =
+            read != NULL ? yyjson_val_mut_copy(doc, yyjson_doc_get_root(read)) : NULL;
+    yyjson_doc_free(read);
+    if (!yyjson_mut_is_obj(copy)) {
+        (void)yyjson_mut_obj_add_null(doc, row, key);
+        return NULL;
+    }
+    (void)yyjson_mut_obj_add_val(doc, row, key, copy);
+    return copy;
+}
+
+/* --------------------------------------------------------------------- log */
+
+struct listing {
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *list;
+};
+
+static void add_call(void *user, const struct store_call *call) {
+    const struct listing *listing = user;
+    yyjson_mut_doc *doc = listing->doc;
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, listing->list);
+    (void)yyjson_mut_obj_add_sint(doc, row, "id", call->id);
+    document_add_text(doc, row, "tool", call->tool);
+    document_add_text(doc, row, "version", call->version);
+    document_add_text(doc, row, "plugin", call->plugin);
+    document_add_text(doc, row, "caller", call->caller);
+    document_add_text(doc, row, "channel", call->channel);
+    document_add_text(doc, row, "conversation", call->conversation);
+    document_add_text(doc, row, "trace", call->trace);
+    (void)yyjson_mut_obj_add_sint(doc, row, "time_ms", call->time_ms);
+    (void)yyjson_mut_obj_add_uint(doc, row, "duration_ns", call->duration_ns);
+    (void)yyjson_mut_obj_add_bool(doc, row, "ok", call->error == NULL);
+    document_add_text(doc, row, "arguments", call->arguments);
+    document_add_text(doc, row, "result", call->result);
+    (void)yyjson_mut_obj_add_uint(doc, row, "bytes_in", call->bytes_in);
+    (void)yyjson_mut_obj_add_uint(doc, row, "bytes_out", call->bytes_out);
+    (void)add_error(doc, row, "error", call->error);
+    add_number(doc, row, "cpu_ns", call->has_cpu, call->cpu_ns);
+    add_number(doc, row, "memory", call->has_memory, call->memory);
+}
+
+/* A copy of a selector's name; NULL for NULL, or when out of memory. */
+static char *copy_name(const struct selector *selector) {
+    return selector->name != NULL ? strndup(selector->name, selector->name_length) : NULL;
+}
+
+/* What a selector of one version or of all says; all of it is NULL for NULL. */
+static int read_selector(const char *string, struct selector *ret, struct toolrack_error *err) {
+    *ret = string != NULL ? selector_parse(string) : (struct selector){0};
+    return string != NULL ? registry_check_exact(string, err) : 0;
+}
+
+int record_log(struct record *record, const struct toolrack_log_filter *filter,
+               struct toolrack_text **ret, struct toolrack_error *err) {
+    OBJECT_CHECK(record, RECORD_MAGIC);
+    struct toolrack_log_filter taken = {0};
+    struct selector selector;
+    if (filter != NULL) {
+        memcpy(&taken, filter, filter->size < sizeof taken ? filter->size : sizeof taken);
+    }
+    int code = read_selector(taken.tool, &selector, err);
+    if (code < 0) {
+        return code;
+    }
+    CLEANUP(freep) char *name = copy_name(&selector);
+    if (selector.name != NULL && name == NULL) {
+        return error_oom(err);
+    }
+    struct listing listing;
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = document_begin_list(&listing.list);
+    listing.doc = doc;
+    (void)record_flush(record, NULL); /* lines that the store does not take are not in the list */
+    code = store_calls_read(
+            record->options.store,
+            &(struct store_calls_filter){
+                    .tool = name,
+                    .version = selector.version,
+                    .errors = taken.errors,
+                    .since_ms = taken.since_ms,
+                    .after_id = taken.after_id > INT64_MAX ? INT64_MAX : (int64_t)taken.after_id,
+                    .limit = taken.limit != 0 ? taken.limit : LOG_LIMIT_DEFAULT},
+            add_call, &listing, err);
+    return code < 0 ? code : document_end(STEAL(doc), ret, err);
+}
+
+/* -------------------------------------------------------------- statistics */
+
+/* One tool and version: what the store has of it, and what is not in the store yet. */
+struct row {
+    struct store_statistics sum; /* its strings are owned */
+    uint64_t times[STORE_TIME_BUCKETS];
+    uint64_t good; /* opinions */
+    uint64_t bad;
+};
+
+struct table {
+    struct selector selector;
+    struct row **rows; /* by tool and version as strings, until they are shown */
+    size_t count;
+    size_t room;
+    bool no_memory;
+};
+
+static void row_free(struct row *row) {
+    if (row != NULL) {
+        free((char *)(uintptr_t)row->sum.tool);
+        free((char *)(uintptr_t)row->sum.version);
+        free((char *)(uintptr_t)row->sum.last_error);
+        free(row);
+    }
+}
+CLEANUP_DEFINE(struct row, row_free)
+
+static void table_finish(struct table *table) {
+    for (size_t i = 0; i < table->count; i++) {
+        row_free(table->rows[i]);
+    }
+    free(table->rows);
+}
+
+/* Where a row is, or belongs. */
+static size_t find_place(const struct table *table, const char *tool, const char *version,
+                         bool *ret_there) {
+    size_t low = 0;
+    size_t high = table->count;
+    *ret_there = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct store_statistics *sum = &table->rows[middle]->sum;
+        int order = strcmp(sum->tool, tool);
+        order = order != 0 ? order : strcmp(sum->version, version);
+        if (order == 0) {
+            *ret_there = true;
+            return middle;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The row of a tool and version, made where there is none; NULL: out of memory. */
+static struct row *find_row(struct table *table, const char *tool, const char *version) {
+    bool there;
+    size_t place = find_place(table, tool, version, &there);
+    if (there) {
+        return table->rows[place];
+    }
+    if (table->count == table->room) {
+        size_t room = table->room == 0 ? 16 : table->room * 2;
+        struct row **rows = realloc(table->rows, room * sizeof(struct row *));
+        if (rows == NULL) {
+            return NULL;
+        }
+        table->rows = rows;
+        table->room = room;
+    }
+    CLEANUP(row_freep) struct row *row = calloc(1, sizeof *row);
+    if (row == NULL || (row->sum.tool = strdup(tool)) == NULL ||
+        (row->sum.version = strdup(version)) == NULL) {
+        return NULL;
+    }
+    row->sum.first_ms = INT64_MAX;
+    struct row **at = &table->rows[place];
+    memmove(at + 1, at, (table->count++ - place) * sizeof(struct row *));
+    return *at = STEAL(row);
+}
+
+static void merge(void *user, const struct store_statistics *more) {
+    struct table *table = user;
+    const struct selector *selector = &table->selector;
+    if ((selector->name != NULL && !selector_has_name(selector, more->tool, strlen(more->tool))) ||
+        (selector->version != NULL && strcmp(selector->version, more->version) != 0)) {
+        return;
+    }
+    struct row *row = find_row(table, more->tool, more->version);
+    if (row == NULL) {
+        table->no_memory = true;
+        return;
+    }
+    struct store_statistics *sum = &row->sum;
+    sum->calls += more->calls;
+    sum->failures += more->failures;
+    sum->unlogged += more->unlogged;
+    sum->total_ns += more->total_ns;
+    sum->max_ns = more->max_ns > sum->max_ns ? more->max_ns : sum->max_ns;
+    sum->cpu_calls += more->cpu_calls;
+    sum->cpu_ns += more->cpu_ns;
+    sum->memory_calls += more->memory_calls;
+    sum->memory += more->memory;
+    sum->bytes_in += more->bytes_in;
+    sum->bytes_out += more->bytes_out;
+    sum->first_ms = more->first_ms < sum->first_ms ? more->first_ms : sum->first_ms;
+    sum->last_ms = more->last_ms > sum->last_ms ? more->last_ms : sum->last_ms;
+    for (uint32_t i = 0; i < more->time_count; i++) {
+        row->times[more->times[i].bucket] += more->times[i].count;
+    }
+    if (more->last_error != NULL && more->last_error_ms >= sum->last_error_ms) {
+        char *copy = strdup(more->last_error);
+        table->no_memory = table->no_memory || copy == NULL;
+        free((char *)(uintptr_t)sum->last_error);
+        sum->last_error = copy;
+        sum->last_error_ms = more->last_error_ms;
+    }
+}
+
+/* Of tools that were called: an opinion alone is no statistic. */
+static void merge_opinions(void *user, const struct store_opinions *opinions) {
+    const struct table *table = user;
+    bool there;
+    size_t place = find_place(table, opinions->tool, opinions->version, &there);
+    if (there) {
+        table->rows[place]->good = opinions->good;
+        table->rows[place]->bad = opinions->bad;
+    }
+}
+
+/* By name, the highest version first. */
+static int compare_rows(const void *left, const void *right) {
+    const struct store_statistics *a = &(*(struct row *const *)left)->sum;
+    const struct store_statistics *b = &(*(struct row *const *)right)->sum;
+    int order = strcmp(a->tool, b->tool);
+    if (order == 0 && semver_valid(a->version) && semver_valid(b->version)) {
+        order = semver_compare(b->version, a->version);
+    }
+    return order != 0 ? order : strcmp(b->version, a->version);
+}
+
+static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct row *from) {
+    static const struct {
+        const char *key;
+        unsigned of_100;
+    } quantiles[] = {{"p50_ns", 50}, {"p95_ns", 95}, {"p99_ns", 99}};
+    const struct store_statistics *sum = &from->sum;
+    uint64_t calls = sum->calls > 0 ? sum->calls : 1;
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+    if (row == NULL) {
+        return; /* no memory, which document_end() says */
+    }
+    struct store_time times[STORE_TIME_BUCKETS];
+    uint32_t time_count = 0;
+    for (uint32_t i = 0; i < STORE_TIME_BUCKETS; i++) {
+        if (from->times[i] > 0) {
+            times[time_count++] = (struct store_time){.bucket = i, .count = from->times[i]};
+        }
+    }
+    document_add_text(doc, row, "tool", sum->tool);
+    document_add_text(doc, row, "version", sum->version);
+    (void)yyjson_mut_obj_add_uint(doc, row, "calls", sum->calls);
+    (void)yyjson_mut_obj_add_uint(doc, row, "failures", sum->failures);
+    (void)yyjson_mut_obj_add_uint(doc, row, "unlogged", sum->unlogged);
+    (void)yyjson_mut_obj_add_real(doc, row, "success_rate",
+                                  1.0 - (double)sum->failures / (double)calls);
+    (void)yyjson_mut_obj_add_uint(doc, row, "mean_ns", sum->total_ns / calls);
+    for (size_t i = 0; i < ARRAY_LENGTH(quantiles); i++) {
+        /* The middle of a bucket may lie above the longest of its calls. */
+        uint64_t ns = store_time_quantile(times, time_count, quantiles[i].of_100);
+        (void)yyjson_mut_obj_add_uint(doc, row, quantiles[i].key,
+                                      ns < sum->max_ns ? ns : sum->max_ns);
+    }
+    (void)yyjson_mut_obj_add_uint(doc, row, "max_ns", sum->max_ns);
+    add_number(doc, row, "cpu_ns", sum->cpu_calls > 0,
+               sum->cpu_ns / (sum->cpu_calls > 0 ? sum->cpu_calls : 1));
+    add_number(doc, row, "memory", sum->memory_calls > 0,
+               sum->memory / (sum->memory_calls > 0 ? sum->memory_calls : 1));
+    (void)yyjson_mut_obj_add_uint(doc, row, "bytes_in", sum->bytes_in);
+    (void)yyjson_mut_obj_add_uint(doc, row, "bytes_out", sum->bytes_out);
+    (void)yyjson_mut_obj_add_sint(doc, row, "first_ms", sum->first_ms);
+    (void)yyjson_mut_obj_add_sint(doc, row, "last_ms", sum->last_ms);
+    yyjson_mut_val *error = add_error(doc, row, "last_error", sum->last_error);
+    if (error != NULL) {
+        (void)yyjson_mut_obj_add_sint(doc, error, "time_ms", sum->last_error_ms);
+    }
+    (void)yyjson_mut_obj_add_uint(doc, row, "feedback_good", from->good);
+    (void)yyjson_mut_obj_add_uint(doc, row, "feedback_bad", from->bad);
+}
+
+int record_statistics(struct record *record, const char *name, struct toolrack_text **ret,
+                      struct toolrack_error *err) {
+    OBJECT_CHECK(record, RECORD_MAGIC);
+    const struct record_options *options = &record->options;
+    CLEANUP(table_finish) struct table table = {0};
+    int code = read_selector(name, &table.selector, err);
+    if (code < 0) {
+        return code;
+    }
+    (void)record_flush(record, NULL); /* what the store does not take is read from memory */
+    code = store_statistics_read(options->store, merge, &table, err);
+    if (code == 0) {
+        record_read_unwritten(record, merge, &table);
+        code = store_feedback_count(options->store, merge_opinions, &table, err);
+    }
+    if (code == 0 && table.no_memory) {
+        code = error_oom(err);
+    }
+    if (code == 0 && table.count == 0 && name != NULL) {
+        /* Nothing is known of it: is there such a tool at all? */
+        struct toolrack_tool *tool = registry_get(options->registry, name);
+        code = tool != NULL ? 0 : registry_not_found(options->registry, name, err);
+        toolrack_tool_unref(tool);
+    }
+    if (code < 0) {
+        return code;
+    }
+    yyjson_mut_val *list;
+    yyjson_mut_doc *doc = document_begin_list(&list);
+    if (table.count > 0) {
+        qsort(table.rows, table.count, sizeof(struct row *), compare_rows);
+    }
+    for (size_t i = 0; i < table.count; i++) {
+        add_row(doc, list, table.rows[i]);
+    }
+    return document_end(doc, ret, err);
+}

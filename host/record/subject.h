@@ -1,0 +1,87 @@
+/* subject.h - one version of one tool of one plugin: what is secret in its calls, and what was
+ * counted of them.
+ *
+ * A subject lives as long as its record. A registration that comes again after a reload, with the
+ * same schemas, is the same subject. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <yyjson.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "call/call.h"
+#include "store/statistics.h"
+
+/* What one call adds to the statistics. */
+struct figures {
+    uint64_t started_ns;
+    uint64_t duration_ns;
+    struct call_cost cost;
+    uint64_t bytes_in;
+    uint64_t bytes_out;
+    int32_t code; /* 0: it has a result */
+    int32_t signal;
+};
+
+/* What the calls of a tool were since they were last written. Changed by the reader of the rings,
+ * and by a call that finds all rings full. */
+struct tally {
+    atomic_uint_fast64_t calls;
+    atomic_uint_fast64_t failures;
+    atomic_uint_fast64_t unlogged;
+    atomic_uint_fast64_t total_ns;
+    atomic_uint_fast64_t max_ns;
+    atomic_uint_fast64_t cpu_calls;
+    atomic_uint_fast64_t cpu_ns;
+    atomic_uint_fast64_t memory_calls;
+    atomic_uint_fast64_t memory;
+    atomic_uint_fast64_t bytes_in;
+    atomic_uint_fast64_t bytes_out;
+    atomic_uint_fast64_t first_ns; /* of the monotonic clock; UINT64_MAX: no call */
+    atomic_uint_fast64_t last_ns;
+    atomic_uint_fast64_t times[STORE_TIME_BUCKETS];
+};
+
+/* What each call reads comes first, and the tally, which changes all the time, a cache line behind
+ * it. */
+struct subject {
+    yyjson_doc *schema;        /* of arguments, where it has secrets; else NULL */
+    yyjson_doc *result_schema; /* the same */
+    struct subject *next;
+    char *tool; /* the block of all three strings */
+    const char *version;
+    const char *plugin;
+    char *last_error; /* a JSON object to write, or NULL; guarded by the record's write_lock */
+    int64_t last_error_ms;
+    struct tally tally;
+};
+
+/** @return a subject of the tool as it is registered; NULL when out of memory. [any-thread] */
+struct subject *subject_create(const struct toolrack_tool *tool);
+void subject_free(struct subject *subject);
+CLEANUP_DEFINE(struct subject, subject_free)
+
+/** Whether both are about the same version of the same tool, with the same secrets. [any-thread] */
+bool subject_is_same(const struct subject *a, const struct subject *b);
+
+/** Count a call. [any-thread] */
+void subject_count(struct subject *subject, const struct figures *figures, bool logged);
+
+/** Whether anything is counted and not taken. [any-thread] */
+static inline bool subject_has_calls(struct subject *subject) {
+    return atomic_load_explicit(&subject->tally.calls, memory_order_relaxed) > 0;
+}
+
+/** Take what was counted out of the subject. Its strings are the subject's, its times are in the
+ * arena. Caller holds the record's write_lock.
+ * @param wall_ns  the monotonic clock's zero, in the time since 1970 */
+struct store_statistics subject_take(struct subject *subject, struct arena *arena, int64_t wall_ns);
+
+/** Count again what was taken. Caller holds the record's write_lock. */
+void subject_give_back(struct subject *subject, const struct store_statistics *taken,
+                       int64_t wall_ns);
+
+/** What was taken is in the store, with the last error. Caller holds the record's write_lock. */
+void subject_is_written(struct subject *subject);
