@@ -237,9 +237,6 @@ static int open_store(struct toolrack *host, const struct places *places,
     }
     host->settings_unread = reason.code != 0 || defaults_open(host, &reason) < 0;
     if (reason.code == 0) {
-        (void)life_read(host->life, &reason);
-    }
-    if (reason.code == 0) {
         (void)permit_refresh(host->permit, &reason);
     }
     if (reason.code != 0) {

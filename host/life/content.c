@@ -1,126 +1,55 @@
 #include "life/content.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "registry/plugin.h"
-
-/* Invariants:
- *
- *  (1) At most one rollback of each path.
- *  (2) Nothing of the room is locked by who holds this lock; the store may be waited for. */
-
-void contents_init(struct contents *contents, const struct life_options *options) {
-    *contents = (struct contents){.options = options};
-    lock_init(&contents->lock);
-}
-
-void contents_finish(struct contents *contents) {
-    for (size_t i = 0; i < contents->rollback_count; i++) {
-        free(contents->rollbacks[i].path);
-    }
-    free(contents->rollbacks);
-    lock_finish(&contents->lock);
-}
+#include "store/generations.h"
 
 /* --------------------------------------------------------------- rollbacks */
 
-/* Caller holds the lock, as in the next ones. */
-static struct rollback *find_rollback(struct contents *contents, const char *path) {
-    LOCK_ASSERT_HELD(&contents->lock);
-    for (size_t i = 0; i < contents->rollback_count; i++) {
-        if (strcmp(contents->rollbacks[i].path, path) == 0) {
-            return &contents->rollbacks[i];
-        }
-    }
-    return NULL;
-}
-
-static bool set_rollback(struct contents *contents, const char *path, const uint8_t *bad_sha256,
-                         const uint8_t *use_sha256) {
-    struct rollback *known = find_rollback(contents, path);
-    if (known == NULL) {
-        struct rollback *grown =
-                realloc(contents->rollbacks, (contents->rollback_count + 1) * sizeof *grown);
-        char *copy = strdup(path);
-        contents->rollbacks = grown != NULL ? grown : contents->rollbacks;
-        if (grown == NULL || copy == NULL) {
-            free(copy);
-            return false;
-        }
-        known = &grown[contents->rollback_count++];
-        known->path = copy;
-    }
-    memcpy(known->bad_sha256, bad_sha256, sizeof known->bad_sha256);
-    memcpy(known->use_sha256, use_sha256, sizeof known->use_sha256);
-    return true;
-}
-
-static void forget_rollback(struct contents *contents, struct rollback *rollback) {
-    free(rollback->path);
-    *rollback = contents->rollbacks[--contents->rollback_count];
-}
-
-struct reading_kept {
-    struct contents *contents;
-    bool failed;
+struct search {
+    const char *path;
+    struct content_rollback *ret;
+    bool found;
 };
 
-static void take_rollback(void *user, const struct store_rollback *kept) {
-    struct reading_kept *reading = user;
-    reading->failed =
-            !set_rollback(reading->contents, kept->path, kept->bad_sha256, kept->use_sha256) ||
-            reading->failed;
-}
-
-int contents_read(struct contents *contents, struct toolrack_error *err) {
-    struct reading_kept reading = {.contents = contents};
-    LOCK_SCOPE(&contents->lock);
-    int code = store_rollback_read(contents->options->store, take_rollback, &reading, err);
-    return code == 0 && reading.failed ? error_oom(err) : code;
-}
-
-bool contents_find_rollback(struct contents *contents, const char *path, struct rollback *ret) {
-    LOCK_SCOPE(&contents->lock);
-    const struct rollback *found = find_rollback(contents, path);
-    if (found != NULL && ret != NULL) {
-        *ret = *found;
+static void see_rollback(void *user, const struct store_rollback *kept) {
+    struct search *search = user;
+    if (strcmp(kept->path, search->path) == 0) {
+        memcpy(search->ret->bad_sha256, kept->bad_sha256, sizeof kept->bad_sha256);
+        memcpy(search->ret->use_sha256, kept->use_sha256, sizeof kept->use_sha256);
+        search->found = true;
     }
-    return found != NULL;
 }
 
-int contents_roll_back(struct contents *contents, const char *path,
-                       const uint8_t bad_sha256[STAGE_HASH_SIZE],
-                       const uint8_t use_sha256[STAGE_HASH_SIZE], struct toolrack_error *err) {
+bool content_find_rollback(const struct life_options *options, const char *path,
+                           struct content_rollback *ret) {
+    struct toolrack_error unheard; /* the host has said that its store cannot be used */
+    struct search search = {.path = path, .ret = ret};
+    return store_rollback_read(options->store, see_rollback, &search, &unheard) == 0 &&
+           search.found;
+}
+
+int content_roll_back(const struct life_options *options, const char *path,
+                      const struct content_rollback *rollback, struct toolrack_error *err) {
     struct store_rollback kept = {.path = path};
-    memcpy(kept.bad_sha256, bad_sha256, sizeof kept.bad_sha256);
-    memcpy(kept.use_sha256, use_sha256, sizeof kept.use_sha256);
-    int code = store_rollback_set(contents->options->store, &kept, err);
-    if (code < 0) {
-        return code;
-    }
-    lock_take(&contents->lock);
-    bool set = set_rollback(contents, path, bad_sha256, use_sha256);
-    lock_release(&contents->lock);
-    return set ? 0 : error_oom(err);
+    memcpy(kept.bad_sha256, rollback->bad_sha256, sizeof kept.bad_sha256);
+    memcpy(kept.use_sha256, rollback->use_sha256, sizeof kept.use_sha256);
+    return store_rollback_set(options->store, &kept, err);
 }
 
-void contents_end_rollback(struct contents *contents, const char *path) {
-    lock_take(&contents->lock);
-    struct rollback *known = find_rollback(contents, path);
-    bool found = known != NULL;
-    if (found) {
-        forget_rollback(contents, known);
-    }
-    lock_release(&contents->lock);
+void content_end_rollback(const struct life_options *options, const char *path) {
+    struct content_rollback unused;
     struct toolrack_error why;
-    int code = found ? store_rollback_clear(contents->options->store, path, &why) : 0;
+    int code = content_find_rollback(options, path, &unused)
+                       ? store_rollback_clear(options->store, path, &why)
+                       : 0;
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
-        log_line(contents->options->log, LOG_ERROR, "store",
-                 "%s has a new content, and still the store keeps that its last one was bad: %s",
-                 path, why.message);
+        log_line(options->log, LOG_ERROR, "store",
+                 "the rollback of %s has ended, and the store could not note it: %s", path,
+                 why.message);
     }
 }
 
@@ -133,16 +62,17 @@ static void take_content(void *user, const struct store_generation *kept) {
     }
 }
 
-int contents_read_history(const struct contents *contents, const char *path,
-                          struct content_history *ret, struct toolrack_error *err) {
+int content_read_history(const struct life_options *options, const char *path,
+                         struct content_history *ret, struct toolrack_error *err) {
     ret->count = 0;
-    return store_generations_read(contents->options->store, path, take_content, ret, err);
+    return store_generations_read(options->store, path, take_content, ret, err);
 }
 
-void contents_note(const struct contents *contents, const char *path, const struct plugin *plugin) {
+void content_note(const struct life_options *options, const char *path,
+                  const struct plugin *plugin) {
     struct content_history history;
     struct toolrack_error err;
-    int code = contents_read_history(contents, path, &history, &err);
+    int code = content_read_history(options, path, &history, &err);
     bool is_newest = code == 0 && history.count > 0 &&
                      memcmp(history.sha256[0], plugin->sha256, sizeof history.sha256[0]) == 0;
     if (code == 0 && !is_newest) {
@@ -152,10 +82,11 @@ void contents_note(const struct contents *contents, const char *path, const stru
                                                                       : plugin->image_path,
                                               .seen_s = clock_wall_s()};
         memcpy(generation.sha256, plugin->sha256, sizeof generation.sha256);
-        code = store_generation_add(contents->options->store, &generation, NULL, &err);
+        code = store_generation_add(options->store, &generation, NULL, &err);
     }
     if (code < 0) {
-        log_line(contents->options->log, LOG_WARNING, "store",
-                 "nobody will be able to go back to this content of %s: %s", path, err.message);
+        log_line(options->log, LOG_WARNING, "store",
+                 "this content of %s cannot be gone back to later, for it was not noted: %s", path,
+                 err.message);
     }
 }

@@ -150,7 +150,7 @@ static void when_quarantined(void *user, void *crew_user, const char *reason, un
     const struct generation *generation = crew_user;
     const char *id = generation->desc->plugin->id;
     struct toolrack_error err;
-    if (quarantines_add(isolate->quarantines, id, generation->sha256, reason, crashes, &err) < 0) {
+    if (quarantine_add(isolate->options, id, generation->sha256, reason, crashes, &err) < 0) {
         log_line(isolate->options->log, LOG_ERROR, "store",
                  "the quarantine of '%s' is not kept: %s", id, err.message);
     }
@@ -208,34 +208,35 @@ int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolra
     if (code < 0) {
         return code;
     }
-    char quarantined[ERROR_MESSAGE_MAX] = "";
-    bool is_quarantined = quarantines_find(isolate->quarantines, plugin, quarantined);
+    struct quarantine quarantine;
+    bool is_quarantined = quarantine_read(options, plugin->desc->plugin->id, &quarantine) &&
+                          quarantine_is_of(&quarantine, plugin);
     uint64_t ago_ms[CREW_CRASHES_KEPT];
     uint32_t window_ms = generation->policy.limits.crashes_window_ms;
-    size_t crashes =
-            quarantines_recent_crashes(isolate->quarantines, plugin,
-                                       window_ms != 0 ? window_ms : CREW_CRASHES_WINDOW_MS, ago_ms);
+    size_t crashes = quarantine_recent_crashes(
+            options, plugin, window_ms != 0 ? window_ms : CREW_CRASHES_WINDOW_MS, ago_ms);
     struct crew *crew = NULL;
-    code = crew_create(isolate->supervisor,
-                       &(struct crew_options){.desc = generation->desc,
-                                              .path = plugin->image_path,
-                                              .foreign = generation->foreign,
-                                              .identity = plugin->image_identity,
-                                              .settings = settings,
-                                              .policy = generation->policy.sandbox,
-                                              .environment = generation->policy.environment,
-                                              .sandbox_required = options->require_sandbox,
-                                              .limits = generation->policy.limits,
-                                              .quarantined = is_quarantined ? quarantined : NULL,
-                                              .crashes_ago_ms = ago_ms,
-                                              .crashes_ago_count = crashes,
-                                              .user = generation},
-                       &crew, err);
+    code = crew_create(
+            isolate->supervisor,
+            &(struct crew_options){.desc = generation->desc,
+                                   .path = plugin->image_path,
+                                   .foreign = generation->foreign,
+                                   .identity = plugin->image_identity,
+                                   .settings = settings,
+                                   .policy = generation->policy.sandbox,
+                                   .environment = generation->policy.environment,
+                                   .sandbox_required = options->require_sandbox,
+                                   .limits = generation->policy.limits,
+                                   .quarantined = is_quarantined ? quarantine.reason : NULL,
+                                   .crashes_ago_ms = ago_ms,
+                                   .crashes_ago_count = crashes,
+                                   .user = generation},
+            &crew, err);
     if (code < 0) {
         return code;
     }
     if (is_quarantined) {
-        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, quarantined);
+        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, quarantine.reason);
     }
     generation_set_crew(generation, crew);
     return 0;
@@ -247,11 +248,12 @@ void isolate_end(struct isolate *isolate) {
 }
 
 void isolate_recall(struct isolate *isolate, struct plugin *plugin) {
-    char reason[ERROR_MESSAGE_MAX];
+    struct quarantine quarantine;
     struct toolrack_error err; /* a copy that fails fails again at the first call, which tells it */
-    if (plugin->isolated && quarantines_has(isolate->quarantines, plugin->desc->plugin->id) &&
+    if (plugin->isolated &&
+        quarantine_read(isolate->options, plugin->desc->plugin->id, &quarantine) &&
         staging_copy(isolate->staging, plugin, &err) == 0 &&
-        quarantines_find(isolate->quarantines, plugin, reason)) {
-        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, reason);
+        quarantine_is_of(&quarantine, plugin)) {
+        plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, quarantine.reason);
     }
 }

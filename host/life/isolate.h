@@ -10,14 +10,12 @@
 #include "registry/plugin.h"
 
 struct generation;
-struct quarantines;
 struct retirement;
 struct staging;
 struct supervisor;
 
 struct isolate {
     const struct life_options *options;
-    struct quarantines *quarantines;
     struct staging *staging;
 
     /* The last worker of a generation that nobody calls any more has ended. [supervisor] */
@@ -37,7 +35,7 @@ void isolate_finish(struct isolate *isolate);
 int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolrack_error *err);
 
 /** A plugin that was put in quarantine by an earlier process says so before anybody calls it.
- * Whether the file is still the one that crashed, its copy shows. */
+ * Whether the file is still the one that crashed, its copy shows. [any-thread] */
 void isolate_recall(struct isolate *isolate, struct plugin *plugin);
 
 /** End all workers, and all generations that had some. No call is running. */

@@ -55,15 +55,11 @@ struct life *life_create(const struct life_options *options) {
     life->options = *options;
     life->options.worker_program = worker_program;
     files_init(&life->files);
-    contents_init(&life->contents, &life->options);
-    quarantines_init(&life->quarantines, &life->options);
     trials_init(&life->trials, &life->options);
     life->generations = (struct generations){
             .options = &life->options, .services = &services, .services_user = life};
     generations_init(&life->generations);
-    life->staging = (struct staging){.options = &life->options,
-                                     .contents = &life->contents,
-                                     .generations = &life->generations};
+    life->staging = (struct staging){.options = &life->options, .generations = &life->generations};
     staging_init(&life->staging);
     life->retirement = (struct retirement){.options = &life->options,
                                            .generations = &life->generations,
@@ -71,17 +67,11 @@ struct life *life_create(const struct life_options *options) {
                                            .staging = &life->staging};
     retire_init(&life->retirement);
     life->isolate = (struct isolate){.options = &life->options,
-                                     .quarantines = &life->quarantines,
                                      .staging = &life->staging,
                                      .gone = retire_workers_gone,
                                      .retirement = &life->retirement};
     isolate_init(&life->isolate);
     return life;
-}
-
-int life_read(struct life *life, struct toolrack_error *err) {
-    int code = quarantines_read(&life->quarantines, err);
-    return code < 0 ? code : contents_read(&life->contents, err);
 }
 
 /* ------------------------------------------------------------------------------ end */
@@ -120,8 +110,6 @@ void life_destroy(struct life *life) {
     staging_finish(&life->staging);
     generations_finish(&life->generations);
     trials_finish(&life->trials);
-    quarantines_finish(&life->quarantines);
-    contents_finish(&life->contents);
     files_finish(&life->files);
     free((void *)(uintptr_t)life->options.worker_program);
     free(life);

@@ -19,10 +19,6 @@ struct plugin;
 
 /** Neither reads nor starts anything yet. NULL when out of memory. [any-thread] */
 struct life *life_create(const struct life_options *options);
-/** Take over what the store has kept: quarantines and rollbacks.
- * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
-int life_read(struct life *life, struct toolrack_error *err);
-
 /** Register the tools that the configuration defines. What is wrong with one of them is logged and
  * refused. @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
 int life_open_definitions(struct life *life, struct toolrack_error *err);

@@ -9,7 +9,9 @@
 #include "life/parts.h"
 #include "life/reload.h"
 #include "registry/registry.h"
+#include "store/generations.h"
 #include "store/loading.h"
+#include "store/quarantine.h"
 
 /* ----------------------------------------------------------------- refused */
 
@@ -77,14 +79,40 @@ static void leave_out(struct life *life) {
 
 /* ---------------------------------------------------------------- register */
 
-static int open_file(struct life *life, const struct scan_file *scanned, int64_t now_ns,
-                     struct plugin **ret, struct toolrack_error *err) {
+/* What the store says of files, read once for all of them. */
+struct opening {
+    struct life *life;
+    const struct scan *scan;
+    bool *rolled_back; /* by the number of the file in the scan */
+};
+
+static void see_rollback(void *user, const struct store_rollback *kept) {
+    const struct opening *opening = user;
+    for (size_t i = 0; i < opening->scan->file_count; i++) {
+        if (strcmp(opening->scan->files[i].path, kept->path) == 0) {
+            opening->rolled_back[i] = true;
+        }
+    }
+}
+
+static void see_quarantine(void *user, const struct store_quarantine *kept) {
+    struct life *life = ((const struct opening *)user)->life;
+    struct plugin *held;
+    for (size_t at = 0; (held = generations_hold(&life->generations, kept->plugin, at)) != NULL;
+         at++) {
+        isolate_recall(&life->isolate, held);
+        plugin_unref(held);
+    }
+}
+
+static int open_file(struct life *life, const struct scan_file *scanned, bool is_rolled_back,
+                     int64_t now_ns, struct plugin **ret, struct toolrack_error *err) {
     struct plugin_file *file =
             files_add(&life->files, scanned->path, &life->options.places->folders[scanned->folder]);
     if (file == NULL) {
         return error_oom(err);
     }
-    if (contents_find_rollback(&life->contents, file->path, NULL)) {
+    if (is_rolled_back) {
         struct reload_row row; /* the content that an administrator went back from is not used */
         (void)reload_file(life, file, RELOAD_OPENING, &row);
         reload_row_finish(&row);
@@ -102,7 +130,6 @@ static int open_file(struct life *life, const struct scan_file *scanned, int64_t
             .file = file, .identity = scanned->identity, .desc = scanned->descriptor};
     int code = generation_create(&life->generations, &source, ret, err);
     if (code == 0) {
-        isolate_recall(&life->isolate, *ret);
         generations_serve(&life->generations, file, *ret);
     }
     return code;
@@ -112,12 +139,20 @@ static int register_files(struct life *life, const struct scan *scan, struct too
     int64_t now_ns = clock_wall_ns();
     struct plugin **plugins = calloc(scan->file_count + 1, sizeof(struct plugin *));
     size_t count = 0;
-    int code = plugins == NULL ? error_oom(err) : 0;
+    struct toolrack_error unheard; /* the host has said that its store cannot be used */
+    struct opening opening = {
+            .life = life, .scan = scan, .rolled_back = calloc(scan->file_count + 1, sizeof(bool))};
+    int code = plugins == NULL || opening.rolled_back == NULL ? error_oom(err) : 0;
+    if (code == 0) {
+        (void)store_rollback_read(life->options.store, see_rollback, &opening, &unheard);
+    }
     for (size_t i = 0; code == 0 && i < scan->file_count; i++) {
-        code = open_file(life, &scan->files[i], now_ns, &plugins[count], err);
+        code = open_file(life, &scan->files[i], opening.rolled_back[i], now_ns, &plugins[count],
+                         err);
         count += plugins[count] != NULL;
     }
     if (code == 0) {
+        (void)store_quarantine_read(life->options.store, see_quarantine, &opening, &unheard);
         code = registry_add(life->options.registry, plugins, count, err);
     }
     if (code == 0) {
@@ -126,6 +161,7 @@ static int register_files(struct life *life, const struct scan *scan, struct too
     for (size_t i = 0; i < count; i++) {
         plugin_unref(plugins[i]);
     }
+    free(opening.rolled_back);
     free(plugins);
     return code;
 }

@@ -14,8 +14,8 @@
  *  (1) a file is taken, before all locks, by one thread at a time;
  *  (2) generation.stage_lock, while its file is copied; then staging.use, for reading while a copy
  *      is made or found and no generation has it yet, for writing while unneeded ones are removed;
- *  (3) the locks of staging, isolate, contents, quarantines, trials (then that of a trial) and
- *      retirement: no lock of the room is taken by who holds one of them;
+ *  (3) the locks of staging, isolate, trials (then that of a trial) and retirement: no lock of the
+ *      room is taken by who holds one of them;
  *  (4) that of the generations, then that of the files.
  *
  *  No lock is held while code of a plugin runs, or the app is told of something; but for (2), whose
@@ -41,8 +41,6 @@ struct life {
     struct life_options options;
     struct plugin_files files;
     struct generations generations;
-    struct contents contents;
-    struct quarantines quarantines;
     struct staging staging;
     struct isolate isolate;
     struct retirement retirement;

@@ -2,122 +2,52 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "plugin/build_id.h"
 #include "store/crashes.h"
 #include "store/decisions.h"
 #include "store/quarantine.h"
 
-void quarantines_init(struct quarantines *quarantines, const struct life_options *options) {
-    *quarantines = (struct quarantines){.options = options};
-    lock_init(&quarantines->lock);
-}
-
-static void quarantine_finish(struct quarantine *quarantine) {
-    free(quarantine->plugin);
-    free(quarantine->reason);
-}
-
-void quarantines_finish(struct quarantines *quarantines) {
-    for (size_t i = 0; i < quarantines->count; i++) {
-        quarantine_finish(&quarantines->items[i]);
-    }
-    free(quarantines->items);
-    lock_finish(&quarantines->lock);
-}
-
-/* Caller holds the lock. */
-static struct quarantine *find(const struct quarantines *quarantines, const char *plugin) {
-    for (size_t i = 0; i < quarantines->count; i++) {
-        if (strcmp(quarantines->items[i].plugin, plugin) == 0) {
-            return &quarantines->items[i];
-        }
-    }
-    return NULL;
-}
-
-/* Caller holds the lock. */
-static void remove_item(struct quarantines *quarantines, struct quarantine *item) {
-    quarantine_finish(item);
-    *item = quarantines->items[--quarantines->count];
-}
-
-static bool add(struct quarantines *quarantines, const char *plugin, const uint8_t *sha256,
-                const char *reason) {
-    struct quarantine item = {.plugin = strdup(plugin), .reason = strdup(reason)};
-    memcpy(item.sha256, sha256, sizeof item.sha256);
-    lock_take(&quarantines->lock);
-    struct quarantine *known = find(quarantines, plugin);
-    if (known != NULL) {
-        remove_item(quarantines, known);
-    }
-    struct quarantine *grown =
-            realloc(quarantines->items, (quarantines->count + 1) * sizeof *grown);
-    quarantines->items = grown != NULL ? grown : quarantines->items;
-    bool added = grown != NULL && item.plugin != NULL && item.reason != NULL;
-    if (added) {
-        grown[quarantines->count++] = item;
-    } else {
-        quarantine_finish(&item);
-    }
-    lock_release(&quarantines->lock);
-    return added;
-}
-
-struct reading_kept {
-    struct quarantines *quarantines;
-    bool failed;
+struct search {
+    const char *plugin_id;
+    struct quarantine *ret;
+    bool found;
 };
 
-static void take_kept(void *user, const struct store_quarantine *kept) {
-    struct reading_kept *reading = user;
-    reading->failed =
-            !add(reading->quarantines, kept->plugin, kept->sha256, kept->reason) || reading->failed;
-}
-
-int quarantines_read(struct quarantines *quarantines, struct toolrack_error *err) {
-    struct reading_kept reading = {.quarantines = quarantines};
-    int code = store_quarantine_read(quarantines->options->store, take_kept, &reading, err);
-    return code == 0 && reading.failed ? error_oom(err) : code;
-}
-
-bool quarantines_has(struct quarantines *quarantines, const char *plugin) {
-    lock_take(&quarantines->lock);
-    bool has = find(quarantines, plugin) != NULL;
-    lock_release(&quarantines->lock);
-    return has;
-}
-
-bool quarantines_find(struct quarantines *quarantines, const struct plugin *plugin,
-                      char reason[ERROR_MESSAGE_MAX]) {
-    static const uint8_t unknown[sizeof plugin->sha256];
-    lock_take(&quarantines->lock);
-    const struct quarantine *kept = find(quarantines, plugin->desc->plugin->id);
-    bool found = kept != NULL && (memcmp(kept->sha256, plugin->sha256, sizeof kept->sha256) == 0 ||
-                                  memcmp(kept->sha256, unknown, sizeof unknown) == 0);
-    if (found) {
-        (void)snprintf(reason, ERROR_MESSAGE_MAX, "%s", kept->reason);
+static void see_quarantine(void *user, const struct store_quarantine *kept) {
+    struct search *search = user;
+    if (strcmp(kept->plugin, search->plugin_id) == 0) {
+        memcpy(search->ret->sha256, kept->sha256, sizeof kept->sha256);
+        (void)snprintf(search->ret->reason, sizeof search->ret->reason, "%s", kept->reason);
+        search->found = true;
     }
-    lock_release(&quarantines->lock);
-    return found;
 }
 
-int quarantines_add(struct quarantines *quarantines, const char *plugin_id,
-                    const uint8_t sha256[32], const char *reason, unsigned crashes,
-                    struct toolrack_error *err) {
-    if (!add(quarantines, plugin_id, sha256, reason)) {
-        return error_oom(err);
-    }
+bool quarantine_read(const struct life_options *options, const char *plugin_id,
+                     struct quarantine *ret) {
+    struct toolrack_error unheard; /* the host has said that its store cannot be used */
+    struct search search = {.plugin_id = plugin_id, .ret = ret};
+    return store_quarantine_read(options->store, see_quarantine, &search, &unheard) == 0 &&
+           search.found;
+}
+
+bool quarantine_is_of(const struct quarantine *quarantine, const struct plugin *plugin) {
+    static const uint8_t unknown[sizeof quarantine->sha256];
+    return memcmp(quarantine->sha256, plugin->sha256, sizeof quarantine->sha256) == 0 ||
+           memcmp(quarantine->sha256, unknown, sizeof unknown) == 0;
+}
+
+int quarantine_add(const struct life_options *options, const char *plugin_id,
+                   const uint8_t sha256[32], const char *reason, unsigned crashes,
+                   struct toolrack_error *err) {
     struct store_quarantine kept = {.plugin = plugin_id,
                                     .reason = reason,
                                     .since_s = clock_wall_s(),
                                     .crash_count = crashes};
     memcpy(kept.sha256, sha256, sizeof kept.sha256);
-    return store_quarantine_set(quarantines->options->store, &kept, err);
+    return store_quarantine_set(options->store, &kept, err);
 }
 
 /* ----------------------------------------------------- crashes of other processes */
@@ -165,8 +95,8 @@ static void read_build_id(const char *path, char ret[2 * BUILD_ID_MAX + 1]) {
     }
 }
 
-size_t quarantines_recent_crashes(struct quarantines *quarantines, const struct plugin *plugin,
-                                  uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]) {
+size_t quarantine_recent_crashes(const struct life_options *options, const struct plugin *plugin,
+                                 uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]) {
     struct toolrack_error unheard; /* what cannot be read does not count */
     struct recent recent = {.plugin = plugin->desc->plugin->id, .now_s = clock_wall_s()};
     recent.since_s = recent.now_s - (int64_t)(window_ms / 1000) - 1;
@@ -175,20 +105,10 @@ size_t quarantines_recent_crashes(struct quarantines *quarantines, const struct 
         read_build_id(plugin->image_path, recent.build_id);
     }
     const struct store_decisions_filter filter = {.since_ms = recent.since_s * 1000};
-    (void)store_decisions_read(quarantines->options->store, &filter, note_release, &recent,
-                               &unheard);
-    (void)store_crashes_read(quarantines->options->store, recent.plugin, note_crash, &recent,
-                             &unheard);
+    (void)store_decisions_read(options->store, &filter, note_release, &recent, &unheard);
+    (void)store_crashes_read(options->store, recent.plugin, note_crash, &recent, &unheard);
     for (size_t i = 0; i < recent.count; i++) {
         ret_ago_ms[i] = (uint64_t)(recent.now_s - recent.times_s[recent.count - 1 - i]) * 1000;
     }
     return recent.count;
-}
-
-void quarantines_forget(struct quarantines *quarantines, const char *plugin) {
-    LOCK_SCOPE(&quarantines->lock);
-    struct quarantine *known = find(quarantines, plugin);
-    if (known != NULL) {
-        remove_item(quarantines, known);
-    }
 }

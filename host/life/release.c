@@ -28,16 +28,13 @@ int release_plugin(struct life *life, struct plugin *plugin, struct toolrack_err
     if (plugin_state(plugin) == TOOLRACK_STATE_LEFT_OUT) {
         return admit(life, plugin, err);
     }
-    if (!quarantines_has(&life->quarantines, id)) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "plugin '%s' is neither in quarantine nor left out", id);
-    }
     struct toolrack_error why;
     int code = store_quarantine_remove(options->store, id, &why);
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
         return error_set(err, code, "%s", why.message);
     }
-    quarantines_forget(&life->quarantines, id);
+    bool was_kept = code == 0;
+    bool was_quarantined = false; /* perhaps the store could not keep it */
     struct plugin *held;
     for (size_t at = 0; (held = generations_hold(&life->generations, id, at)) != NULL; at++) {
         struct crew *crew = atomic_load(&held->crew);
@@ -45,10 +42,15 @@ int release_plugin(struct life *life, struct plugin *plugin, struct toolrack_err
             crew_release(crew);
         }
         if (plugin_state(held) == TOOLRACK_STATE_QUARANTINED) {
+            was_quarantined = true;
             plugin_set_state(held, TOOLRACK_STATE_LISTED, "");
             tell(life, held);
         }
         plugin_unref(held);
+    }
+    if (!was_kept && !was_quarantined) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "plugin '%s' is neither in quarantine nor left out", id);
     }
     permit_note(options->permit, &(struct store_decision){.plugin = id,
                                                           .decision = "released",

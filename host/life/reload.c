@@ -92,7 +92,7 @@ static enum reload_outcome refuse_rows(struct reload *reload, const struct toolr
     memcpy(reload->row->reason, words.message, sizeof reload->row->reason);
     (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused%s: %s", reload->file->path,
                     reload->old != NULL && atomic_load(&reload->old->staged)
-                            ? ", and what it had before goes on serving"
+                            ? ", and its content before stays in use"
                             : "",
                     reload->row->reason);
     life_tell(life, TOOLRACK_EVENT_REFUSED, id_of(reload), words.message);
@@ -114,7 +114,7 @@ static enum reload_outcome refuse(struct reload *reload, const char *rule, const
 /* For what says nothing of the file: no memory, no room on the disk. It is tried again. */
 static enum reload_outcome refuse_for_now(struct reload *reload, const struct toolrack_error *err) {
     return refuse(reload, "reload-failed", NULL, err->message,
-                  "reload it when that has been put right");
+                  "reload it when the cause is removed");
 }
 
 /* ------------------------------------------------------------------------ exchange */
@@ -206,15 +206,14 @@ static enum reload_outcome exchange(struct reload *reload) {
     file->is_refused = count > 0;
     reload->row->generation = reload->new->generation;
     if (!reload->content.is_earlier) {
-        contents_note(&reload->life->contents, file->path, reload->new);
+        content_note(&reload->life->options, file->path, reload->new);
     }
     if (reload->old == NULL) {
         return RELOAD_ADDED;
     }
     char words[ERROR_FIELD_MAX];
     (void)snprintf(words, sizeof words, "generation %u of content %.16s%s", reload->row->generation,
-                   reload->row->sha256,
-                   reload->content.is_earlier ? ", to which somebody went back" : "");
+                   reload->row->sha256, reload->content.is_earlier ? ", by a rollback" : "");
     life_tell(reload->life, TOOLRACK_EVENT_RELOADED, reload->new->desc->plugin->id, words);
     return RELOAD_RELOADED;
 }
@@ -228,7 +227,7 @@ static enum reload_outcome remove_tools(struct reload *reload) {
     if (reload->how == RELOAD_AND_KEEP && was_known && file->tries < RELOAD_GONE_TRIES) {
         return RELOAD_CHANGING;
     }
-    contents_end_rollback(&reload->life->contents, file->path);
+    content_end_rollback(&reload->life->options, file->path);
     if (was_known && exchange_tools(reload, NULL, 0, &err) < 0) {
         return refuse_for_now(reload, &err);
     }
@@ -251,7 +250,7 @@ static enum reload_outcome try_out(struct reload *reload) {
     if (code == TOOLRACK_E_REFUSED) {
         return refuse(reload, err.tool[0] != '\0' ? "self-test" : "cannot-load",
                       err.tool[0] != '\0' ? err.tool : NULL, err.message,
-                      "mend the plugin and put it there again");
+                      "correct the plugin and put it there again");
     }
     return code < 0 ? refuse_for_now(reload, &err) : RELOAD_UNDECIDED;
 }
@@ -400,9 +399,10 @@ static enum reload_outcome settle(struct reload *reload) {
         }
         return why == ENOENT || why == ELOOP
                        ? refuse(reload, "file-dangling-link", NULL,
-                                why == ENOENT ? "it is a link to a file that does not exist"
-                                              : "it is a link that leads in a circle",
-                                "mend the link or remove it")
+                                why == ENOENT
+                                        ? "it is a symbolic link to a file that does not exist"
+                                        : "it is a symbolic link loop",
+                                "correct the link or remove it")
                        : refuse(reload, "file-unreadable", NULL, strerror(why),
                                 "let the user that runs the host read the file and its folder");
     }

@@ -1,6 +1,7 @@
 #include "life/report.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <yyjson.h>
 
 #include "base/cleanup.h"
@@ -143,24 +144,28 @@ int report_reload(struct life *life, const char *name, struct toolrack_text **re
 static int roll_back(struct life *life, struct plugin_file *file, struct toolrack_error *err) {
     CLEANUP(plugin_unrefp)
     struct plugin *serving = generations_serving(&life->generations, file);
-    bool was_rolled_back = contents_find_rollback(&life->contents, file->path, NULL);
-    uint8_t bad[STAGE_HASH_SIZE];
+    struct content_rollback before;
+    struct content_rollback rollback;
+    bool was_rolled_back = content_find_rollback(&life->options, file->path, &before);
     struct staged previous;
     if (serving == NULL) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "nothing of %s serves that one could go back from; put a good file there",
-                         file->path);
+        return error_set(
+                err, TOOLRACK_E_NOT_FOUND,
+                "no content of %s is in use that could be rolled back; put a good file there",
+                file->path);
     }
     int code = staging_copy(&life->staging, serving, err); /* so that its hash is known */
     if (code == 0) {
-        code = stage_hash(file->path, NULL, bad, err);
+        code = stage_hash(file->path, NULL, rollback.bad_sha256, err);
         code = code == STAGE_CHANGING ? TOOLRACK_E_IO : code;
     }
     if (code == 0) {
-        code = staging_find_previous(&life->staging, file, serving->sha256, bad, &previous, err);
+        code = staging_find_previous(&life->staging, file, serving->sha256, rollback.bad_sha256,
+                                     &previous, err);
     }
     if (code == 0) {
-        code = contents_roll_back(&life->contents, file->path, bad, previous.sha256, err);
+        memcpy(rollback.use_sha256, previous.sha256, sizeof rollback.use_sha256);
+        code = content_roll_back(&life->options, file->path, &rollback, err);
     }
     if (code < 0) {
         return code;
@@ -172,9 +177,10 @@ static int roll_back(struct life *life, struct plugin_file *file, struct toolrac
     reload_row_finish(&row);
     if (!done && was_rolled_back) {
         struct toolrack_error unheard;
-        (void)contents_roll_back(&life->contents, file->path, bad, serving->sha256, &unheard);
+        memcpy(rollback.use_sha256, serving->sha256, sizeof rollback.use_sha256);
+        (void)content_roll_back(&life->options, file->path, &rollback, &unheard);
     } else if (!done) {
-        contents_end_rollback(&life->contents, file->path);
+        content_end_rollback(&life->options, file->path);
     }
     return code;
 }

@@ -112,7 +112,7 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
         code = copy_as_scanned(staging, plugin, err);
         staging_leave(staging);
         if (code == 0) {
-            contents_note(staging->contents, plugin->path, plugin);
+            content_note(staging->options, plugin->path, plugin);
         }
     }
     (void)pthread_mutex_unlock(&generation->stage_lock);
@@ -122,7 +122,7 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
 /* --------------------------------------------------------------- of what is there */
 
 static int take_earlier(struct staging *staging, const struct plugin_file *file,
-                        const struct rollback *rollback, struct content *content,
+                        const struct content_rollback *rollback, struct content *content,
                         struct toolrack_error *err) {
     struct file_identity source = content->staged.source;
     int code = stage_find(staging->stage, rollback->use_sha256, file->path, &content->staged, err);
@@ -131,14 +131,14 @@ static int take_earlier(struct staging *staging, const struct plugin_file *file,
     return code != TOOLRACK_E_NOT_FOUND
                    ? code
                    : error_set(err, TOOLRACK_E_REFUSED,
-                               "it has the content that somebody went back from, and the one "
+                               "the file has the content that was rolled back, and the content "
                                "before it is not kept any more");
 }
 
 int staging_take(struct staging *staging, const struct plugin_file *file, struct content *ret,
                  struct toolrack_error *err) {
     struct content content = {0};
-    struct rollback rollback;
+    struct content_rollback rollback;
     int code = open_stage(staging, err);
     if (code == 0) {
         code = stage_copy(staging->stage, file->path, NULL, STAGE_REUSE, &content.staged, err);
@@ -147,11 +147,11 @@ int staging_take(struct staging *staging, const struct plugin_file *file, struct
         return code;
     }
     memcpy(content.file_sha256, content.staged.sha256, sizeof content.file_sha256);
-    if (contents_find_rollback(staging->contents, file->path, &rollback)) {
+    if (content_find_rollback(staging->options, file->path, &rollback)) {
         if (memcmp(content.file_sha256, rollback.bad_sha256, sizeof content.file_sha256) == 0) {
             code = take_earlier(staging, file, &rollback, &content, err);
         } else {
-            contents_end_rollback(staging->contents, file->path);
+            content_end_rollback(staging->options, file->path);
         }
     }
     if (code == 0) {
@@ -165,7 +165,7 @@ int staging_find_previous(struct staging *staging, const struct plugin_file *fil
                           const uint8_t file_sha256[STAGE_HASH_SIZE], struct staged *ret,
                           struct toolrack_error *err) {
     struct content_history history;
-    int code = contents_read_history(staging->contents, file->path, &history, err);
+    int code = content_read_history(staging->options, file->path, &history, err);
     if (code < 0) {
         return code;
     }
@@ -184,11 +184,12 @@ int staging_find_previous(struct staging *staging, const struct plugin_file *fil
     }
     staging_leave(staging);
     return found ? 0
-                 : error_set(err, TOOLRACK_E_NOT_FOUND,
-                             "there is no earlier content of %s to go back to: of each file the "
-                             "last %u are kept, once a tool of it was called; put the file there "
-                             "that you want",
-                             file->path, STAGE_CONTENTS_KEPT);
+                 : error_set(
+                           err, TOOLRACK_E_NOT_FOUND,
+                           "there is no earlier content of %s to go back to: the last %u contents "
+                           "of a file are kept, each since a tool of it was first called; put "
+                           "the file there that you want",
+                           file->path, STAGE_CONTENTS_KEPT);
 }
 
 /* ------------------------------------------------------------------------ unused */

@@ -7,7 +7,6 @@
 #include "files/stage.h"
 #include "life/options.h"
 
-struct contents;
 struct generations;
 struct plugin;
 struct plugin_file;
@@ -15,7 +14,6 @@ struct plugin_files;
 
 struct staging {
     const struct life_options *options;
-    struct contents *contents;
     struct generations *generations;
     pthread_rwlock_t use; /* read: copies are made or found, until a generation has them; write:
                            * those that none has are removed */

@@ -153,9 +153,10 @@ static void add_content(struct life *life, const struct plugin *plugin, yyjson_m
         (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
     }
     document_add_text(doc, root, "sha256", known ? digits : NULL);
-    (void)yyjson_mut_obj_add_bool(
-            doc, root, "rolled_back",
-            plugin->path != NULL && contents_find_rollback(&life->contents, plugin->path, NULL));
+    struct content_rollback unused;
+    bool is_rolled_back =
+            plugin->path != NULL && content_find_rollback(&life->options, plugin->path, &unused);
+    (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", is_rolled_back);
 }
 
 /* What is wrong with the file, whatever serves. */
