@@ -1,4 +1,10 @@
-#include "life/configured.h"
+/* The tools that the configuration defines become registrations.
+ *
+ * Each is a plugin of its own, of the tool's name and in the host's memory, so that settings,
+ * permissions, pins and calls know no difference. They are registered before any folder is scanned:
+ * of two tools with one name and version the one of the configuration comes first. They are read
+ * when the host is opened; a change of the file takes effect when it is opened again. */
+#include "life/life.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +171,7 @@ static int register_all(struct life *life, struct toolrack_error *err) {
                             : registry_add(life->options.registry, batch.items, batch.count, err);
 }
 
-int configured_open(struct life *life, struct toolrack_error *err) {
+int life_open_definitions(struct life *life, struct toolrack_error *err) {
     return life->options.config->tools == NULL || life->options.safe_mode ? 0
                                                                           : register_all(life, err);
 }
@@ -208,8 +214,8 @@ static void forgive(struct life *life, const struct batch *batch) {
     }
 }
 
-int configured_add_service(struct life *life, const struct toolrack_service *service,
-                           struct toolrack_error *err) {
+int life_add_service(struct life *life, const struct toolrack_service *service,
+                     struct toolrack_error *err) {
     CLEANUP(batch_finish) struct batch batch = {0};
     (void)pthread_mutex_lock(life->options.config_lock);
     int code = services_add(life->options.services, service, err);

@@ -5,10 +5,11 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "files/folder.h"
+#include "life/life.h"
 #include "life/parts.h"
 #include "registry/registry.h"
 
-struct plugin *find_plugin(struct life *life, const char *name, struct toolrack_error *err) {
+struct plugin *life_find_plugin(struct life *life, const char *name, struct toolrack_error *err) {
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool = registry_get(life->options.registry, name);
     struct plugin *plugin = tool != NULL ? plugin_ref(tool->reg->plugin)
@@ -76,7 +77,7 @@ static struct plugin_file *file_of_path(struct life *life, const char *path) {
 }
 
 struct plugin_file *find_file(struct life *life, const char *name, struct toolrack_error *err) {
-    CLEANUP(plugin_unrefp) struct plugin *plugin = find_plugin(life, name, err);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(life, name, err);
     if (plugin != NULL) {
         return file_of_plugin(plugin, err);
     }

@@ -1,6 +1,7 @@
 #include "life/foreign.h"
 
 #include "base/error.h"
+#include "life/life.h"
 #include "life/parts.h"
 #include "registry/registry.h"
 
@@ -41,8 +42,8 @@ int foreign_make(struct life *life, const struct foreign *foreign, struct descri
     return code;
 }
 
-int foreign_add(struct life *life, const struct foreign *foreign, uint64_t *ret_uid,
-                struct toolrack_error *err) {
+int life_add_foreign(struct life *life, const struct foreign *foreign, uint64_t *ret_uid,
+                     struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     CLEANUP(plugin_unrefp) struct plugin *plugin = NULL;
     int code = describe(foreign, &desc, err);

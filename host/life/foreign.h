@@ -16,11 +16,3 @@ struct life;
  * [any-thread] */
 int foreign_make(struct life *life, const struct foreign *foreign, struct descriptor *desc,
                  struct plugin **ret, struct toolrack_error *err);
-
-/** Register one. Nothing of the library is touched before its first call.
- *
- * @param ret_uid  the tool's; may be NULL
- * @return 0; TOOLRACK_E_REFUSED for a definition that is not sound; TOOLRACK_E_EXISTS for a name
- *         and version taken; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int foreign_add(struct life *life, const struct foreign *foreign, uint64_t *ret_uid,
-                struct toolrack_error *err);

@@ -5,16 +5,9 @@
 
 #include "base/cleanup.h"
 #include "base/object.h"
-#include "life/configured.h"
-#include "life/find.h"
-#include "life/foreign.h"
-#include "life/opening.h"
 #include "life/parts.h"
-#include "life/release.h"
 #include "life/reload.h"
-#include "life/report.h"
 #include "life/watcher.h"
-#include "life/why.h"
 
 /* ------------------------------------------------------------ what a plugin asks for */
 
@@ -117,61 +110,12 @@ void life_destroy(struct life *life) {
 
 /* ---------------------------------------------------------------------------- verbs */
 
-int life_open_definitions(struct life *life, struct toolrack_error *err) {
-    return configured_open(life, err);
-}
-
-int life_open_files(struct life *life, struct toolrack_error *err) {
-    return opening_scan(life, err);
-}
-
 int life_watch(struct life *life, struct toolrack_error *err) {
     return watcher_start(life, err);
-}
-
-struct plugin *life_find_plugin(struct life *life, const char *name, struct toolrack_error *err) {
-    OBJECT_CHECK(life, LIFE_MAGIC);
-    return find_plugin(life, name, err);
 }
 
 bool life_refresh(struct life *life, struct plugin *plugin, uint64_t until_ns) {
     struct toolrack_error unheard; /* the call says it */
     return staging_copy(&life->staging, plugin, &unheard) < 0 &&
            reload_if_stale(life, plugin, until_ns);
-}
-
-int life_reload(struct life *life, const char *name, struct toolrack_text **ret_report,
-                struct toolrack_error *err) {
-    OBJECT_CHECK(life, LIFE_MAGIC);
-    return report_reload(life, name, ret_report, err);
-}
-
-int life_rollback(struct life *life, const char *name, struct toolrack_error *err) {
-    OBJECT_CHECK(life, LIFE_MAGIC);
-    return report_rollback(life, name, err);
-}
-
-int life_release(struct life *life, const char *name, struct toolrack_error *err) {
-    OBJECT_CHECK(life, LIFE_MAGIC);
-    CLEANUP(plugin_unrefp) struct plugin *plugin = find_plugin(life, name, err);
-    return plugin != NULL ? release_plugin(life, plugin, err) : TOOLRACK_E_NOT_FOUND;
-}
-
-int life_add_service(struct life *life, const struct toolrack_service *service,
-                     struct toolrack_error *err) {
-    return configured_add_service(life, service, err);
-}
-
-int life_add_foreign(struct life *life, const struct foreign *foreign, uint64_t *ret_uid,
-                     struct toolrack_error *err) {
-    return foreign_add(life, foreign, ret_uid, err);
-}
-
-void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_mut_val *root) {
-    why_describe_isolation(plugin, doc, root);
-}
-
-int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
-                  yyjson_mut_val *root, struct toolrack_error *err) {
-    return why_describe(life, plugin, doc, root, err);
 }

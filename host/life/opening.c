@@ -1,4 +1,5 @@
-#include "life/opening.h"
+/* What opening a host does with the plugin files. */
+#include "life/life.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,7 +167,7 @@ static int register_files(struct life *life, const struct scan *scan, struct too
     return code;
 }
 
-int opening_scan(struct life *life, struct toolrack_error *err) {
+int life_open_files(struct life *life, struct toolrack_error *err) {
     struct scan *scan = NULL;
     bool no_memory;
     const struct places *places = life->options.places;

@@ -1,5 +1,7 @@
-#include "life/release.h"
+/* Letting a plugin run again: one in quarantine, or one that was left out. */
+#include "life/life.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "life/parts.h"
 #include "permit/permit.h"
@@ -22,8 +24,12 @@ static int admit(struct life *life, struct plugin *plugin, struct toolrack_error
     return code;
 }
 
-int release_plugin(struct life *life, struct plugin *plugin, struct toolrack_error *err) {
+int life_release(struct life *life, const char *name, struct toolrack_error *err) {
     const struct life_options *options = &life->options;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(life, name, err);
+    if (plugin == NULL) {
+        return TOOLRACK_E_NOT_FOUND;
+    }
     const char *id = plugin->desc->plugin->id;
     if (plugin_state(plugin) == TOOLRACK_STATE_LEFT_OUT) {
         return admit(life, plugin, err);

@@ -1,4 +1,5 @@
-#include "life/report.h"
+/* A reload or a rollback that somebody asks for, and what came of it. */
+#include "life/life.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -125,8 +126,8 @@ static int report_named(struct report *report, const char *name, struct toolrack
     return 0;
 }
 
-int report_reload(struct life *life, const char *name, struct toolrack_text **ret_report,
-                  struct toolrack_error *err) {
+int life_reload(struct life *life, const char *name, struct toolrack_text **ret_report,
+                struct toolrack_error *err) {
     struct report report = {.life = life};
     report.doc = document_begin_list(&report.rows);
     int code = name != NULL ? report_named(&report, name, err) : report_all(&report, err);
@@ -185,7 +186,7 @@ static int roll_back(struct life *life, struct plugin_file *file, struct toolrac
     return code;
 }
 
-int report_rollback(struct life *life, const char *name, struct toolrack_error *err) {
+int life_rollback(struct life *life, const char *name, struct toolrack_error *err) {
     struct toolrack_error why = {0};
     struct plugin_file *file = find_file(life, name, &why);
     if (file == NULL) {

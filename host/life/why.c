@@ -1,4 +1,5 @@
-#include "life/why.h"
+/* Why a plugin is as it is: the half of `toolrack why` and `show` that is not the tool's. */
+#include "life/life.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -90,7 +91,7 @@ static void add_crew(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct cre
     (void)yyjson_mut_obj_add_uint(doc, root, "crashes", status->crashes);
 }
 
-void why_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     document_add_text(doc, root, "isolation", plugin->isolated ? "process" : "none");
     const struct generation *generation = generation_of(plugin);
     if (generation != NULL) {
@@ -196,8 +197,8 @@ static void add_retired(struct life *life, const struct plugin *plugin, yyjson_m
     }
 }
 
-int why_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
-                 yyjson_mut_val *root, struct toolrack_error *err) {
+int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
+                  yyjson_mut_val *root, struct toolrack_error *err) {
     add_content(life, plugin, doc, root);
     add_retired(life, plugin, doc, root);
     int code = add_refused(life, plugin, doc, root, err);
