@@ -185,3 +185,15 @@ void files_finish(struct plugin_files *files) {
     (void)pthread_cond_destroy(&files->changed);
     lock_finish(&files->lock);
 }
+
+void files_check(struct plugin_files *files) {
+    LOCK_SCOPE(&files->lock);
+    uint32_t count = 0;
+    for (struct plugin_file *file = files->first; file != NULL; file = file->next) {
+        assert(find(files, file->path, file->hash) == file); /* (2) */
+        assert(file->next != NULL || files->end == &file->next);
+        count++;
+    }
+    assert(count == files->count);
+    (void)count;
+}

@@ -83,3 +83,6 @@ void files_set_round(struct plugin_files *files, struct plugin_file *file, uint3
 /** Whether it is a file of that folder and was not there in that round. [any-thread] */
 bool files_was_missed(struct plugin_files *files, const struct plugin_file *file,
                       const struct scan_folder *folder, uint32_t round);
+
+/** Assert the invariants of files.c. [any-thread] */
+void files_check(struct plugin_files *files);

@@ -307,3 +307,20 @@ struct generation *generations_detach(struct generations *all) {
     }
     return generation;
 }
+
+void generations_check(struct generations *all) {
+    LOCK_SCOPE(&all->lock);
+    for (const struct generation *at = all->first; at != NULL; at = at->next) {
+        assert(at->next == NULL || at->next->prev == at); /* (1) */
+        assert(at->all == all && at->number <= at->file->newest);
+        assert(at->file->serving != at || at->plugin != NULL); /* (2) */
+        assert(at->plugin == NULL || at->plugin->context == at);
+        for (const struct generation *other = at->next; other != NULL; other = other->next) {
+            bool may_share = at->is_isolated || other->is_isolated || at->image_path == NULL ||
+                             other->image_path == NULL;
+            assert(may_share || strcmp(at->image_path, other->image_path) != 0); /* (3) */
+            assert(at->file != other->file || at->number != other->number);
+            (void)may_share;
+        }
+    }
+}

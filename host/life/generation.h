@@ -114,3 +114,6 @@ const char *const *generations_list_copies(struct generations *all, struct plugi
 /** Take one generation that was not ended yet from its plugin, which the app still holds and which
  * is only text then; NULL: there is none. */
 struct generation *generations_detach(struct generations *all);
+
+/** Assert the invariants of generation.c. [any-thread] */
+void generations_check(struct generations *all);

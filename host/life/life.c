@@ -119,3 +119,10 @@ bool life_refresh(struct life *life, struct plugin *plugin, uint64_t until_ns) {
     return staging_copy(&life->staging, plugin, &unheard) < 0 &&
            reload_if_stale(life, plugin, until_ns);
 }
+
+void life_check(struct life *life) {
+    OBJECT_CHECK(life, LIFE_MAGIC);
+    files_check(&life->files);
+    generations_check(&life->generations);
+    retire_check(&life->retirement);
+}

@@ -72,3 +72,7 @@ int life_add_foreign(struct life *life, const struct foreign *foreign, uint64_t 
 void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_mut_val *root);
 int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
                   yyjson_mut_val *root, struct toolrack_error *err);
+
+/** Assert the invariants of its parts, which a build with NDEBUG does not. For tests, between
+ * steps. [any-thread] */
+void life_check(struct life *life);

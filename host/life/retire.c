@@ -1,5 +1,6 @@
 #include "life/retire.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,4 +330,23 @@ bool retire_get(struct retirement *retirement, const struct plugin_file *file, s
         *ret = *note;
     }
     return note != NULL;
+}
+
+void retire_check(struct retirement *retirement) {
+    lock_take(&retirement->lock);
+    for (const struct generation *at = retirement->first; at != NULL; at = at->next_end) {
+        assert(at->plugin == NULL); /* (1) */
+        assert(at->next_end != NULL || retirement->end == &at->next_end);
+    }
+    lock_release(&retirement->lock);
+    for (const struct plugin_file *file = NULL;
+         (file = files_next(retirement->files, file)) != NULL;) {
+        lock_take(&retirement->lock);
+        for (const struct retired *note = file->retired; note != NULL; note = note->next) {
+            assert(find_note(file, note->generation) == note); /* one of each generation */
+            assert(note->state == RETIRED_PENDING || note->unload == NULL ||
+                   note->state != RETIRED_DRAINING);
+        }
+        lock_release(&retirement->lock);
+    }
 }

@@ -95,3 +95,6 @@ bool retire_get(struct retirement *retirement, const struct plugin_file *file, s
 
 /** "draining", "gone", "pending" or "resident". */
 const char *retired_state_name(enum retired_state state);
+
+/** Assert the invariants of retire.c. [any-thread] */
+void retire_check(struct retirement *retirement);

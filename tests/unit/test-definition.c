@@ -284,8 +284,16 @@ static void a_service_that_comes_later_brings_its_tools(void **state) {
     CLEANUP(toolrack_closep)
     struct toolrack *host = open_host(
             TOOLS(TOOL("up", "", "\"type\": \"internal\", \"handler\": \"counter\"") "," TOOL(
-                    "other", "", "\"type\": \"internal\", \"handler\": \"another\"")));
+                    "other", "",
+                    "\"type\": \"internal\", \"handler\": \"another\"") "," TOOL("fixed",
+                                                                                 "\"handler\": "
+                                                                                 "\"counter\",",
+                                                                                 "\"type\": "
+                                                                                 "\"mock\", "
+                                                                                 "\"mock_"
+                                                                                 "response\": 7")));
     struct toolrack_error err;
+    gives(host, "fixed", NULL, "7"); /* not by the service, though that is named */
     assert_false(is_there(host, "up"));
     assert_true(is_refused(host, "up", "definition-service", "there are: none", ""));
     assert_int_equal(toolrack_add_service(host, &service, &err), 0);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -322,6 +323,16 @@ static void without_memory_nothing_is_made(void **state) {
 
 /* ------------------------------------------------------------------------ calls */
 
+static atomic_uint not_kept; /* log lines that say so of a quarantine */
+
+static void note_log(void *user, enum toolrack_log_level level, const char *source,
+                     const char *line) {
+    (void)user;
+    (void)level;
+    (void)source;
+    not_kept += strstr(line, "is not kept") != NULL;
+}
+
 static void note_event(void *user, const struct toolrack_event *event) {
     (void)user;
     if (event->kind == TOOLRACK_EVENT_QUARANTINED) {
@@ -342,6 +353,7 @@ static struct toolrack *open_host_in(const char *state_dir, const char *config) 
     options.isolation = TOOLRACK_ISOLATION_NONE;
     options.worker_program = FOREIGN_WORKER;
     options.event = note_event;
+    options.log = note_log;
     struct toolrack *host = NULL;
     struct toolrack_error err = {0};
     if (toolrack_open(&options, &host, &err) < 0) {
@@ -537,6 +549,7 @@ static void a_crash_stays_in_the_worker(void **state) {
     }
     check_failure(host, "length", "{\"text\":1}", TOOLRACK_E_EXECUTION_FAILED, "quarantine", &err);
     assert_int_equal(sem_wait(&quarantined), 0); /* the call may hear of it first */
+    assert_int_equal(not_kept, 0);
     assert_int_equal(toolrack_release(host, "length", &err), 0);
     check_failure(host, "length", "{\"text\":1}", TOOLRACK_E_EXECUTION_FAILED, "", &err);
     assert_int_equal(err.signal, SIGSEGV);
@@ -582,6 +595,7 @@ static void a_quarantine_outlives_the_host(void **state) {
     assert_non_null(strstr(why, "SIGSEGV"));
     toolrack_text_unref(text);
     toolrack_close(host);
+    assert_int_equal(not_kept, 0);
     host = open_host_in(state_dir, "{}");
     (void)add(host, "length", WRONG_STRLEN(",\"minimum\":2"));
     check_failure(host, "length", "{\"text\":2}", TOOLRACK_E_EXECUTION_FAILED, "", &err);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <yyjson.h>
 
+#include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "build.h"
@@ -481,6 +482,7 @@ static char *reload_for(struct toolrack *host, const char *name, const char *poi
     if (toolrack_reload(host, name, &report, &err) < 0) {
         fail_msg("%s", err.message);
     }
+    life_check(host->life);
     size_t length = 0;
     const char *json = toolrack_text_data(report, &length);
     yyjson_doc *doc = yyjson_read(json, length, 0);
@@ -899,6 +901,7 @@ static void going_back_is_remembered(void **state) {
     expect_reload(place->host, NULL, "/0/outcome", "reloaded");
     assert_int_equal(call_build(place->host), 2);
     assert_int_equal(toolrack_rollback(place->host, "build", &err), 0);
+    life_check(place->host->life);
     assert_int_equal(call_build(place->host), 1);
     CLEANUP(freep) char *rolled_back = why(place->host, "/rolled_back");
     assert_string_equal(rolled_back, "true");
