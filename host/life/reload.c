@@ -92,7 +92,7 @@ static enum reload_outcome refuse_rows(struct reload *reload, const struct toolr
     memcpy(reload->row->reason, words.message, sizeof reload->row->reason);
     (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused%s: %s", reload->file->path,
                     reload->old != NULL && atomic_load(&reload->old->staged)
-                            ? ", and its content before stays in use"
+                            ? ", and its previous content keeps serving"
                             : "",
                     reload->row->reason);
     life_tell(life, TOOLRACK_EVENT_REFUSED, id_of(reload), words.message);
