@@ -131,15 +131,6 @@ static bool is_cancelled(const struct run *run) {
     return atomic_load_explicit(&call_of(run)->cancelled, memory_order_relaxed);
 }
 
-static int answer_of(int answer) {
-    switch (answer) {
-    case TOOLRACK_ANSWER_NOBODY: return TR_ANSWER_NOBODY;
-    case TOOLRACK_ANSWER_ACCEPTED: return TR_ANSWER_ACCEPTED;
-    case TOOLRACK_ANSWER_DECLINED: return TR_ANSWER_DECLINED;
-    default: return TR_ANSWER_DISMISSED;
-    }
-}
-
 /* enum tr_answer; the content by toolrack_alloc(), which is malloc(). */
 static int ask_app(struct call *call, const char *message, const char *schema, char **ret_content) {
     if (call->options.ask == NULL) {
@@ -148,9 +139,14 @@ static int ask_app(struct call *call, const char *message, const char *schema, c
     if (!gate_enter(call)) {
         return TR_ANSWER_DISMISSED;
     }
-    int answer = answer_of(call->options.ask(call->options.user, message, schema, ret_content));
+    int answer = call->options.ask(call->options.user, message, schema, ret_content);
     gate_leave(call);
-    return answer;
+    switch (answer) {
+    case TOOLRACK_ANSWER_NOBODY: return TR_ANSWER_NOBODY;
+    case TOOLRACK_ANSWER_ACCEPTED: return TR_ANSWER_ACCEPTED;
+    case TOOLRACK_ANSWER_DECLINED: return TR_ANSWER_DECLINED;
+    default: return TR_ANSWER_DISMISSED;
+    }
 }
 
 static int ask_person(struct run *run, const char *message, const char *schema,
@@ -245,40 +241,29 @@ int call_late(const struct call *call, const char *why, struct toolrack_error *e
                      toolrack_tool_name(call->tool), why);
 }
 
-/* A tool that listens ends by itself at its deadline, perhaps before its caller looks: that is a
- * Timeout all the same, unless somebody cancelled it. */
-static bool is_late(const struct call *call) {
-    return call->run.deadline_ns != 0 && clock_now_ns() >= call->run.deadline_ns &&
-           !atomic_load_explicit(&call->cancelled, memory_order_relaxed);
-}
-
-/* What the tool's own word makes of a failure. */
+/* What the tool's own word makes of a failure. A tool that listens ends by itself at its deadline,
+ * perhaps before its caller looks: that is a Timeout all the same, unless somebody cancelled it. */
 static int judge(const struct call *call, int code, struct toolrack_error *err) {
-    return code == TOOLRACK_E_CANCELLED && is_late(call) ? call_late(call, "", err) : code;
+    bool is_late = code == TOOLRACK_E_CANCELLED && call->run.deadline_ns != 0 &&
+                   clock_now_ns() >= call->run.deadline_ns &&
+                   !atomic_load_explicit(&call->cancelled, memory_order_relaxed);
+    return is_late ? call_late(call, "", err) : code;
 }
 
-static int no_structured(struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                     "the tool states a schema of its result, but gave no JSON reply");
-}
-
-static int refuse_result(const struct schema_failure *failure, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                     "the tool's result does not fit its own schema: %s%s%s", failure->field,
-                     failure->field[0] != '\0' ? " " : "", failure->reason);
-}
-
-static int check_result(struct call *call, const struct schema *schema,
+/* Check what a tool gave against the schema that it states of its result. */
+static int check_result(const struct schema *schema, bool is_structured, yyjson_val *result,
                         struct toolrack_error *err) {
     struct schema_failure failure;
-    if (!call->run.has_json) {
-        return no_structured(err);
+    if (!is_structured) {
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                         "the tool states a schema of its result, but gave no JSON reply");
     }
-    yyjson_val *result = result_structured(&call->run);
-    if (result == NULL) {
-        return error_oom(err);
+    if (schema_validate(schema, result, &failure)) {
+        return 0;
     }
-    return schema_validate(schema, result, &failure) ? 0 : refuse_result(&failure, err);
+    return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                     "the tool's result does not fit its own schema: %s%s%s", failure.field,
+                     failure.field[0] != '\0' ? " " : "", failure.reason);
 }
 
 static int run_json(struct call *call, const struct prepared *prepared, struct buf *out,
@@ -300,14 +285,25 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
                                   : judge(call, run_json_tool(&call->run, prepared->run, err), err);
     leave_plugin(call);
     if (code == 0 && prepared->result_schema != NULL) {
-        code = check_result(call, prepared->result_schema, err);
+        yyjson_val *result = call->run.has_json ? result_structured(&call->run) : NULL;
+        code = call->run.has_json && result == NULL
+                       ? error_oom(err)
+                       : check_result(prepared->result_schema, call->run.has_json, result, err);
     }
     return code < 0 ? code : result_add_replies(&call->run, out, err);
 }
 
-static int run_typed_with(struct call *call, const struct prepared *prepared, yyjson_val **slots,
-                          struct buf *out, struct toolrack_error *err) {
+static int run_typed(struct call *call, const struct prepared *prepared, struct buf *out,
+                     struct toolrack_error *err) {
     struct schema_failure failure;
+    yyjson_val *on_stack[SLOTS_ON_STACK];
+    yyjson_val **slots =
+            prepared->slot_count <= SLOTS_ON_STACK
+                    ? on_stack
+                    : arena_alloc(&call->run.arena, prepared->slot_count * sizeof *slots);
+    if (slots == NULL) {
+        return error_oom(err);
+    }
     if (!schema_validate_object(prepared->schema, call->run.arguments, slots, prepared->slot_count,
                                 &failure)) {
         return refuse_arguments(&failure, err);
@@ -329,16 +325,6 @@ static int run_typed_with(struct call *call, const struct prepared *prepared, yy
                                      : given_up(err);
     leave_plugin(call);
     return code;
-}
-
-static int run_typed(struct call *call, const struct prepared *prepared, struct buf *out,
-                     struct toolrack_error *err) {
-    yyjson_val *slots[SLOTS_ON_STACK];
-    if (prepared->slot_count <= SLOTS_ON_STACK) {
-        return run_typed_with(call, prepared, slots, out, err);
-    }
-    yyjson_val **more = arena_alloc(&call->run.arena, prepared->slot_count * sizeof *more);
-    return more == NULL ? error_oom(err) : run_typed_with(call, prepared, more, out, err);
 }
 
 /* ---------------------------------------------------------------- isolated */
@@ -374,48 +360,6 @@ static int relay_question(void *user, const char *message, const char *schema, c
     return ask_app(user, message, schema, ret_content);
 }
 
-/* What the schema of the result is about: the JSON reply, alone or beside other blocks. */
-static yyjson_val *structured_of(const struct crew_reply *reply) {
-    return reply->is_content ? yyjson_obj_get(reply->json, "structuredContent") : reply->json;
-}
-
-static int check_reply(const struct schema *schema, const struct crew_reply *reply,
-                       struct toolrack_error *err) {
-    struct schema_failure failure;
-    if (!reply->is_structured) {
-        return no_structured(err);
-    }
-    return schema_validate(schema, structured_of(reply), &failure) ? 0
-                                                                   : refuse_result(&failure, err);
-}
-
-static int run_with_crew(struct call *call, struct crew_call *with, const struct prepared *prepared,
-                         struct buf *out, struct toolrack_error *err) {
-    struct crew_reply reply = {
-            .out = BUF_INIT, .cpu_ns = CALL_UNMEASURED, .memory = CALL_UNMEASURED};
-    if (!may_take(call, CALL_WAITS)) {
-        return given_up(err);
-    }
-    note_crew_call(call, with);
-    int code = crew_run(atomic_load(&call->tool->reg->plugin->crew), with, &reply, err);
-    note_crew_call(call, NULL);
-    call->cost = (struct call_cost){.cpu_ns = reply.cpu_ns, .memory = reply.memory};
-    if (code == TOOLRACK_E_REFUSED || code == TOOLRACK_E_IO) {
-        /* To the caller of a tool it is the tool that cannot run. */
-        code = err->code = TOOLRACK_E_EXECUTION_FAILED;
-    }
-    code = judge(call, code, err);
-    if (code == 0 && prepared->result_schema != NULL) {
-        code = check_reply(prepared->result_schema, &reply, err);
-    }
-    if (code == 0) {
-        *out = reply.out;
-    } else {
-        buf_finish(&reply.out);
-    }
-    return code;
-}
-
 static int run_isolated(struct call *call, const struct prepared *prepared, struct buf *out,
                         struct toolrack_error *err) {
     struct schema_failure failure;
@@ -448,23 +392,36 @@ static int run_isolated(struct call *call, const struct prepared *prepared, stru
             return run_memory_error(run, err);
         }
     }
-    return run_with_crew(call, &with, prepared, out, err);
+    if (!may_take(call, CALL_WAITS)) {
+        return given_up(err);
+    }
+    struct crew_reply reply = {
+            .out = BUF_INIT, .cpu_ns = CALL_UNMEASURED, .memory = CALL_UNMEASURED};
+    note_crew_call(call, &with);
+    code = crew_run(atomic_load(&call->tool->reg->plugin->crew), &with, &reply, err);
+    note_crew_call(call, NULL);
+    call->cost = (struct call_cost){.cpu_ns = reply.cpu_ns, .memory = reply.memory};
+    if (code == TOOLRACK_E_REFUSED || code == TOOLRACK_E_IO) {
+        /* To the caller of a tool it is the tool that cannot run. */
+        code = err->code = TOOLRACK_E_EXECUTION_FAILED;
+    }
+    code = judge(call, code, err);
+    if (code == 0 && prepared->result_schema != NULL) {
+        /* The schema is about the JSON reply, alone or beside other blocks. */
+        code = check_result(prepared->result_schema, reply.is_structured,
+                            reply.is_content ? yyjson_obj_get(reply.json, "structuredContent")
+                                             : reply.json,
+                            err);
+    }
+    if (code == 0) {
+        *out = reply.out;
+    } else {
+        buf_finish(&reply.out);
+    }
+    return code;
 }
 
 /* --------------------------------------------------------------- first call */
-
-/* Once for a registration. What is only tried out has no number, and nobody asked for it. */
-static void note_deprecated(struct call *call) {
-    struct registration *reg = call->tool->reg;
-    const char *instead = reg->spec->tool->deprecated;
-    if (instead == NULL || reg->uid == 0 || atomic_exchange(&reg->warned, true)) {
-        return;
-    }
-    char line[ERROR_MESSAGE_MAX];
-    (void)snprintf(line, sizeof line, "Tool '%s' %s is deprecated: %s", reg->spec->tool->name,
-                   reg->spec->version, instead);
-    log_message(&call->run, LOG_WARNING, line);
-}
 
 static int load(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
     struct plugin *plugin = call->tool->reg->plugin;
@@ -484,21 +441,22 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
                           code == 0 ? TOOLRACK_EVENT_LOADED : TOOLRACK_EVENT_FAILED, plugin,
                           code == 0 ? NULL : err->message);
     }
-    if (code == 0) {
-        note_deprecated(call);
+    /* Once for a registration. What is only tried out has no number, and nobody asked for it. */
+    struct registration *reg = call->tool->reg;
+    const char *instead = reg->spec->tool->deprecated;
+    if (code == 0 && instead != NULL && reg->uid != 0 && !atomic_exchange(&reg->warned, true)) {
+        char line[ERROR_MESSAGE_MAX];
+        (void)snprintf(line, sizeof line, "Tool '%s' %s is deprecated: %s", reg->spec->tool->name,
+                       reg->spec->version, instead);
+        log_message(&call->run, LOG_WARNING, line);
     }
     return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
 }
 
-static int prepare(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
-    *ret = registration_prepared(call->tool->reg);
-    return *ret != NULL ? 0 : load(call, ret, err);
-}
-
 static int run(struct call *call, const char *arguments, size_t length,
                struct toolrack_result **ret, struct toolrack_error *err) {
-    const struct prepared *prepared = NULL;
-    int code = prepare(call, &prepared, err);
+    const struct prepared *prepared = registration_prepared(call->tool->reg);
+    int code = prepared != NULL ? 0 : load(call, &prepared, err);
     if (code == 0) {
         code = run_parse(&call->run, arguments, length, err);
     }
@@ -518,27 +476,19 @@ static int run(struct call *call, const char *arguments, size_t length,
  * thread, much to one on its caller's own. Of those one in so many is measured. */
 #define CPU_EACH 256u
 
-static bool measures_cpu(const struct call *call) {
-    static _Thread_local unsigned turn;
-    return !call_is_isolated(call->tool) && (call->gate != NULL || turn++ % CPU_EACH == 0);
-}
-
-/* What it took in this process. A worker says so itself. */
-static void note_cost(struct call *call, uint64_t cpu_from_ns,
-                      const struct toolrack_result *result) {
-    if (cpu_from_ns != CALL_UNMEASURED) {
-        call->cost.cpu_ns = clock_cpu_ns() - cpu_from_ns;
-    }
-    if (!call_is_isolated(call->tool)) {
-        call->cost.memory = call->run.arena.size + (result != NULL ? result->json_length : 0);
-    }
-}
-
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err) {
-    uint64_t cpu_from_ns = measures_cpu(call) ? clock_cpu_ns() : CALL_UNMEASURED;
+    static _Thread_local unsigned turn;
+    bool is_here = !call_is_isolated(call->tool); /* a worker says itself what a call took */
+    bool measures = is_here && (call->gate != NULL || turn++ % CPU_EACH == 0);
+    uint64_t cpu_from_ns = measures ? clock_cpu_ns() : 0;
     int code = run(call, arguments, length, ret, err);
-    note_cost(call, cpu_from_ns, code == 0 ? *ret : NULL);
+    if (measures) {
+        call->cost.cpu_ns = clock_cpu_ns() - cpu_from_ns;
+    }
+    if (is_here) {
+        call->cost.memory = call->run.arena.size + (code == 0 ? (*ret)->json_length : 0);
+    }
     if (code < 0) {
         error_set_tool(err, toolrack_tool_name(call->tool));
     }

@@ -68,29 +68,23 @@ void plugin_unref(struct plugin *plugin) {
     free(plugin);
 }
 
-/* The image in this process. */
-static int load_here(struct plugin *plugin, struct toolrack_error *err) {
+static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
+    const struct plugin_services *services = plugin->services;
+    void *user = plugin->services_user;
+    int code = atomic_load(&plugin->staged) ? 0 : services->stage(user, plugin, err);
+    if (code < 0 || plugin->isolated) {
+        return code < 0 ? code : services->isolate(user, plugin, err);
+    }
     struct image *image = NULL;
-    plugin->services->loading(plugin->services_user, plugin, true);
-    int code = image_load(plugin->image_path, &plugin->image_identity, plugin->desc, &plugin->host,
-                          &image, err);
-    plugin->services->loading(plugin->services_user, plugin, false);
+    services->loading(user, plugin, true);
+    code = image_load(plugin->image_path, &plugin->image_identity, plugin->desc, &plugin->host,
+                      &image, err);
+    services->loading(user, plugin, false);
     if (code == 0) {
         atomic_store(&plugin->image, image);
         plugin_set_state(plugin, TOOLRACK_STATE_LOADED, "");
     }
     return code;
-}
-
-static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
-    const struct plugin_services *services = plugin->services;
-    int code =
-            atomic_load(&plugin->staged) ? 0 : services->stage(plugin->services_user, plugin, err);
-    if (code < 0) {
-        return code;
-    }
-    return plugin->isolated ? services->isolate(plugin->services_user, plugin, err)
-                            : load_here(plugin, err);
 }
 
 int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *err) {

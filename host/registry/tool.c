@@ -201,32 +201,6 @@ void tool_check_values(void *user, const char *schema, size_t length, bool is_re
     }
 }
 
-static int prepare_schemas(const struct descriptor_tool *spec, struct prepared *prepared,
-                           struct toolrack_error *err) {
-    struct schema_options options = SCHEMA_OPTIONS_TOOL;
-    options.check_defaults = false; /* the reader did */
-    int code = compile_text(spec->schema, strlen(spec->schema), &options, &prepared->schema, err);
-    /* What a typed tool returns has the right shape by its making. */
-    if (code == 0 && !spec->typed && spec->result_schema != NULL) {
-        options.root_object = false;
-        code = compile_text(spec->result_schema, strlen(spec->result_schema), &options,
-                            &prepared->result_schema, err);
-    }
-    return code;
-}
-
-static int prepare_signature(const struct descriptor_tool *spec, struct prepared *prepared,
-                             struct toolrack_error *err) {
-    if (!spec->typed) {
-        return 0;
-    }
-    int code = signature_create(spec->tool, &prepared->signature, err);
-    if (code == 0) {
-        prepared->slot_count = signature_value_count(prepared->signature);
-    }
-    return code;
-}
-
 static int prepare_locked(struct registration *reg, const struct prepared **ret, bool *ret_loaded,
                           struct toolrack_error *err) {
     struct prepared *known = atomic_load_explicit(&reg->prepared, memory_order_acquire);
@@ -246,11 +220,23 @@ static int prepare_locked(struct registration *reg, const struct prepared **ret,
     if (image != NULL) {
         image_entry(image, reg->spec, &prepared->function, &prepared->run);
     }
+    const struct descriptor_tool *spec = reg->spec;
     struct toolrack_error reason;
-    code = prepare_schemas(reg->spec, prepared, &reason);
+    struct schema_options options = SCHEMA_OPTIONS_TOOL;
+    options.check_defaults = false; /* the reader did */
+    code = compile_text(spec->schema, strlen(spec->schema), &options, &prepared->schema, &reason);
+    /* What a typed tool returns has the right shape by its making. */
+    if (code == 0 && !spec->typed && spec->result_schema != NULL) {
+        options.root_object = false;
+        code = compile_text(spec->result_schema, strlen(spec->result_schema), &options,
+                            &prepared->result_schema, &reason);
+    }
     /* Of an isolated plugin the worker has the function, and the signature with it. */
-    if (code == 0 && image != NULL) {
-        code = prepare_signature(reg->spec, prepared, &reason);
+    if (code == 0 && image != NULL && spec->typed) {
+        code = signature_create(spec->tool, &prepared->signature, &reason);
+        if (code == 0) {
+            prepared->slot_count = signature_value_count(prepared->signature);
+        }
     }
     if (code == TOOLRACK_E_NO_MEMORY) {
         return error_oom(err);
