@@ -8,27 +8,16 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/semver.h"
-#include "config/definition.h"
+#include "config/config.h"
 
 struct toolrack_findings {
-    struct descriptor *desc; /* of a plugin, whose texts are its own */
-    struct arena arena;      /* of a configuration, likewise */
-    bool is_configuration;
+    struct descriptor *desc; /* of a plugin, whose texts are its own; NULL: a configuration */
     size_t tool_count;
     size_t count;
-    struct toolrack_finding items[];
+    struct toolrack_finding *items; /* in the arena, like the texts of a configuration */
+    struct arena arena;
 };
-
-static struct toolrack_findings *findings_create(size_t count) {
-    struct toolrack_findings *findings =
-            calloc(1, sizeof *findings + count * sizeof findings->items[0]);
-    if (findings != NULL) {
-        arena_init(&findings->arena, NULL, 0);
-        findings->count = count;
-    }
-    return findings;
-}
+CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
 
 /* ------------------------------------------------------------------- plugins */
 
@@ -40,7 +29,7 @@ static enum toolrack_severity severity_of(int severity) {
     }
 }
 
-static int check_plugin(int fd, struct toolrack_findings **ret, struct toolrack_error *err) {
+static int check_plugin(int fd, struct toolrack_findings *findings, struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     bool no_memory;
     struct descriptor_options options = tool_descriptor_options(&no_memory);
@@ -48,8 +37,9 @@ static int check_plugin(int fd, struct toolrack_findings **ret, struct toolrack_
     if (code < 0 || no_memory) {
         return code < 0 ? code : error_oom(err);
     }
-    struct toolrack_findings *findings = findings_create(desc->finding_count);
-    if (findings == NULL) {
+    findings->items =
+            arena_alloc(&findings->arena, desc->finding_count * sizeof *findings->items + 1);
+    if (findings->items == NULL) {
         return error_oom(err);
     }
     for (uint32_t i = 0; i < desc->finding_count; i++) {
@@ -60,150 +50,10 @@ static int check_plugin(int fd, struct toolrack_findings **ret, struct toolrack_
                                                        .cause = finding->cause,
                                                        .fix = finding->fix};
     }
+    findings->count = desc->finding_count;
     findings->tool_count = desc->tool_count;
     findings->desc = STEAL(desc);
-    *ret = findings;
     return 0;
-}
-
-/* ------------------------------------------------------------ configurations */
-
-/* A configuration while it is checked. */
-struct checking {
-    struct config config;
-    struct problems problems; /* in config.arena */
-    size_t tool_count;
-};
-
-static void checking_finish(struct checking *checking) {
-    config_finish(&checking->config);
-}
-
-/* A definition that is sound, as far as two of them can be compared. */
-struct sound {
-    const char *name;
-    const char *version;
-};
-
-static void tell_duplicate(struct checking *checking, const char *pointer,
-                           const struct sound *tool) {
-    bool replace = checking->config.replaces_duplicates;
-    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    buf_printf(&fix, "name it %.60s_v2 or %.59s_alt, or give it another version", tool->name,
-               tool->name);
-    problems_add(&checking->problems,
-                 &(struct problem){.severity = replace ? TOOLRACK_SEVERITY_WARNING
-                                                       : TOOLRACK_SEVERITY_ERROR,
-                                   .rule = "tool-exists",
-                                   .pointer = pointer,
-                                   .tool = tool->name,
-                                   .fix = fix.data},
-                 "Tool already exists: %s %s is defined twice, and the %s one is used", tool->name,
-                 tool->version, replace ? "last" : "first");
-}
-
-static int check_definition(struct checking *checking, size_t at, yyjson_val *value,
-                            struct sound *known, struct toolrack_error *err) {
-    char pointer[JSON_POINTER_MAX] = "/tools";
-    json_pointer_add_index(pointer, at);
-    const struct definition_context context = {.validator = checking->config.validator,
-                                               .arena = &checking->config.arena,
-                                               .problems = &checking->problems,
-                                               .builtins = builtins,
-                                               .builtin_count = builtin_count,
-                                               .check_schema = tool_check_schema,
-                                               .check_values = tool_check_values};
-    struct definition definition;
-    int code = definition_read(&context, value, pointer, &definition, err);
-    definition_finish(&definition);
-    if (code < 0) {
-        return code == TOOLRACK_E_INVALID ? 0 : code;
-    }
-    struct sound *sound = &known[checking->tool_count++];
-    sound->name = definition.name;
-    sound->version = definition.version != NULL ? definition.version : DEFINITION_VERSION;
-    for (const struct sound *other = known; other < sound; other++) {
-        if (strcmp(other->name, sound->name) == 0 &&
-            semver_compare(other->version, sound->version) == 0) {
-            tell_duplicate(checking, pointer, sound);
-            checking->tool_count--;
-            break;
-        }
-    }
-    return 0;
-}
-
-static int check_definitions(struct checking *checking, struct toolrack_error *err) {
-    yyjson_val *tools = checking->config.tools;
-    size_t at;
-    size_t count;
-    yyjson_val *value;
-    struct sound *known =
-            arena_alloc(&checking->config.arena, (yyjson_arr_size(tools) + 1) * sizeof *known);
-    int code = known == NULL ? error_oom(err) : 0;
-    yyjson_arr_foreach (tools, at, count, value) {
-        if (code == 0) {
-            code = check_definition(checking, at, value, known, err);
-        }
-    }
-    return code;
-}
-
-static int check_text(struct checking *checking, const char *file, struct toolrack_error *err) {
-    int code = config_read_text(&checking->config, file, &checking->problems, err);
-    if (code == 0) {
-        code = check_definitions(checking, err);
-    }
-    problems_end(&checking->problems);
-    return code == 0 && checking->problems.failed ? error_oom(err) : code;
-}
-
-static int compare_places(const void *a, const void *b) {
-    const struct toolrack_finding *x = a;
-    const struct toolrack_finding *y = b;
-    return x->line != y->line ? (x->line > y->line) - (x->line < y->line)
-                              : (x->column > y->column) - (x->column < y->column);
-}
-
-static struct toolrack_findings *findings_of(struct checking *checking) {
-    const struct problems *problems = &checking->problems;
-    const struct buf *text = &checking->config.text;
-    struct toolrack_findings *findings = findings_create(problems->count);
-    for (size_t i = 0; findings != NULL && i < problems->count; i++) {
-        const struct problem *problem = &problems->items[i];
-        struct toolrack_finding *finding = &findings->items[i];
-        *finding = (struct toolrack_finding){.severity = problem->severity,
-                                             .rule = problem->rule,
-                                             .tool = problem->tool,
-                                             .cause = problem->cause,
-                                             .fix = problem->fix};
-        problem_line(problem, text->data, text->length, &finding->line, &finding->column);
-    }
-    if (findings != NULL) {
-        qsort(findings->items, findings->count, sizeof findings->items[0], compare_places);
-        findings->is_configuration = true;
-        findings->tool_count = checking->tool_count;
-        /* The texts move over. */
-        findings->arena = checking->config.arena;
-        arena_init(&checking->config.arena, NULL, 0);
-    }
-    return findings;
-}
-
-static int check_configuration(const char *file, struct toolrack_findings **ret,
-                               struct toolrack_error *err) {
-    CLEANUP(checking_finish) struct checking checking = {0};
-    config_init(&checking.config);
-    checking.problems.arena = &checking.config.arena;
-    int code = config_read_file(file, &checking.config.text, err);
-    if (code == 0) {
-        code = check_text(&checking, file, err);
-    }
-    if (code < 0) {
-        return code;
-    }
-    *ret = findings_of(&checking);
-    return *ret != NULL ? 0 : error_oom(err);
 }
 
 /* ----------------------------------------------------------------- which one */
@@ -229,8 +79,24 @@ int toolrack_check(const char *file, struct toolrack_findings **ret, struct tool
         return error_set(err, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
                          "cannot read %s: %s", file, strerror(errno));
     }
-    return ends_in_json(file) || begins_as_json(fd) ? check_configuration(file, ret, err)
-                                                    : check_plugin(fd, ret, err);
+    CLEANUP(toolrack_findings_freep)
+    struct toolrack_findings *findings = calloc(1, sizeof *findings);
+    if (findings == NULL) {
+        return error_oom(err);
+    }
+    arena_init(&findings->arena, NULL, 0);
+    const struct config_options options = {.builtins = builtins,
+                                           .builtin_count = builtin_count,
+                                           .check_schema = tool_check_schema,
+                                           .check_values = tool_check_values};
+    int code = ends_in_json(file) || begins_as_json(fd)
+                       ? config_check(&options, file, &findings->arena, &findings->items,
+                                      &findings->count, &findings->tool_count, err)
+                       : check_plugin(fd, findings, err);
+    if (code == 0) {
+        *ret = STEAL(findings);
+    }
+    return code;
 }
 
 /* --------------------------------------------------------------- the findings */
@@ -245,7 +111,7 @@ const struct toolrack_finding *toolrack_findings_get(const struct toolrack_findi
 }
 
 bool toolrack_findings_is_configuration(const struct toolrack_findings *findings) {
-    return findings->is_configuration;
+    return findings->desc == NULL;
 }
 
 static const struct tr_plugin *plugin_of(const struct toolrack_findings *findings) {

@@ -78,10 +78,7 @@ static void host_log(void *user, int level, const char *source, const char *line
 
 static const char *host_plugin_setting(void *user, const char *plugin_id, const char *path) {
     struct toolrack *host = user;
-    (void)pthread_mutex_lock(&host->config_lock);
-    const char *value = config_plugin_setting(&host->config, plugin_id, path);
-    (void)pthread_mutex_unlock(&host->config_lock);
-    return value;
+    return config_plugin_setting(host->config, plugin_id, path);
 }
 
 /* -------------------------------------------------------------------- open */
@@ -95,7 +92,6 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
         memcpy(&host->options, options,
                options->size < sizeof host->options ? options->size : sizeof host->options);
     }
-    (void)pthread_mutex_init(&host->config_lock, NULL);
     arena_init(&host->arena, NULL, 0);
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
@@ -105,11 +101,19 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
     return host;
 }
 
-static int read_config(struct toolrack *host, const struct places *places,
-                       struct toolrack_error *err) {
-    return places->config_file == NULL
-                   ? 0
-                   : config_read(&host->config, places->config_file, places->config_optional, err);
+static int read_config(struct toolrack *host, struct toolrack_error *err) {
+    int code = config_create(&(struct config_options){.path = host->places.config_file,
+                                                      .optional = host->places.config_optional,
+                                                      .host = host,
+                                                      .builtins = builtins,
+                                                      .builtin_count = builtin_count,
+                                                      .check_schema = tool_check_schema,
+                                                      .check_values = tool_check_values},
+                             &host->config, err);
+    for (size_t i = 0; code == 0 && i < host->options.service_count; i++) {
+        code = config_add_service(host->config, &host->options.services[i], err);
+    }
+    return code;
 }
 
 static int host_permit(void *user, struct toolrack_tool *tool,
@@ -139,8 +143,9 @@ static int ask_app(struct toolrack *host, const struct toolrack_approval_request
 }
 
 static int make_parts(struct toolrack *host, struct toolrack_error *err) {
-    uint32_t deadline_ms =
-            host->options.deadline_ms != 0 ? host->options.deadline_ms : host->config.deadline_ms;
+    uint32_t deadline_ms = host->options.deadline_ms != 0
+                                   ? host->options.deadline_ms
+                                   : config_settings(host->config)->deadline_ms;
     host->calls =
             (struct call_host){.log = &host->log,
                                .deadline_ms = deadline_ms != 0 ? deadline_ms : DEADLINE_MS_DEFAULT,
@@ -149,7 +154,8 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .record = host_record,
                                .user = host};
     host->registry = registry_create(&(struct registry_options){
-            .duplicates = host->config.replaces_duplicates ? REGISTRY_REPLACE : REGISTRY_REJECT,
+            .duplicates = config_settings(host->config)->replaces_duplicates ? REGISTRY_REPLACE
+                                                                             : REGISTRY_REJECT,
             .log = &host->log,
             .event = host_tool_event,
             .settings = host_settings,
@@ -171,21 +177,22 @@ static int make_keepers(struct toolrack *host, const struct places *places,
                                      .store = host->store,
                                      .writer = host->writer,
                                      .registry = host->registry,
-                                     .config = &host->config,
+                                     .config = host->config,
                                      .host = host,
                                      .event = tell_of_permit,
                                      .approve = host->options.approve != NULL ? ask_app : NULL});
     if (host->permit == NULL) {
         return error_oom(err);
     }
-    host->record = record_create(&(struct record_options){.log = &host->log,
-                                                          .store = host->store,
-                                                          .writer = host->writer,
-                                                          .permit = host->permit,
-                                                          .registry = host->registry,
-                                                          .keeps_lines = places->state_dir != NULL,
-                                                          .days = host->config.log_days,
-                                                          .megabytes = host->config.log_megabytes});
+    host->record = record_create(
+            &(struct record_options){.log = &host->log,
+                                     .store = host->store,
+                                     .writer = host->writer,
+                                     .permit = host->permit,
+                                     .registry = host->registry,
+                                     .keeps_lines = places->state_dir != NULL,
+                                     .days = config_settings(host->config)->log_days,
+                                     .megabytes = config_settings(host->config)->log_megabytes});
     if (host->record == NULL) {
         return error_oom(err);
     }
@@ -203,12 +210,8 @@ static int make_life(struct toolrack *host, struct toolrack_error *err) {
     host->life = life_create(&(struct life_options){
             .host = host,
             .log = &host->log,
-            .config = &host->config,
+            .config = host->config,
             .places = &host->places,
-            .services = &host->services,
-            .config_lock = &host->config_lock,
-            .builtins = builtins,
-            .builtin_count = builtin_count,
             .store = host->store,
             .permit = host->permit,
             .registry = host->registry,
@@ -216,7 +219,8 @@ static int make_life(struct toolrack *host, struct toolrack_error *err) {
             .images = &host->images,
             .worker_program = host->options.worker_program,
             .isolation = in_process ? ISOLATION_NONE : ISOLATION_PROCESS,
-            .require_sandbox = host->options.require_sandbox || host->config.require_sandbox,
+            .require_sandbox =
+                    host->options.require_sandbox || config_settings(host->config)->require_sandbox,
             .safe_mode = host->options.safe_mode,
             .watch_debounce_ms = host->options.watch_debounce_ms,
             .event = host_event});
@@ -249,7 +253,7 @@ static int open_store(struct toolrack *host, const struct places *places,
 static int open_with(struct toolrack *host, struct toolrack_error *err) {
     int code = places_find(&host->options, &host->arena, &host->places, err);
     if (code == 0) {
-        code = read_config(host, &host->places, err);
+        code = read_config(host, err);
     }
     if (code == 0) {
         code = make_parts(host, err);
@@ -257,16 +261,13 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     if (code == 0) {
         code = open_store(host, &host->places, err);
     }
-    for (size_t i = 0; code == 0 && i < host->options.service_count; i++) {
-        code = services_add(&host->services, &host->options.services[i], err);
-    }
     if (code == 0) {
         code = life_open_definitions(host->life, err);
     }
     if (code < 0 || host->options.no_scan) {
         return code;
     }
-    code = places_add_folders(&host->options, &host->config, &host->arena, &host->places, err);
+    code = places_add_folders(&host->options, host->config, &host->arena, &host->places, err);
     if (code == 0) {
         code = life_open_files(host->life, err);
     }
@@ -300,10 +301,8 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 
 /* What is left when nobody uses it any more. */
 static void host_free(struct toolrack *host) {
-    config_finish(&host->config);
-    services_finish(&host->services);
+    config_destroy(host->config);
     arena_finish(&host->arena);
-    (void)pthread_mutex_destroy(&host->config_lock);
     free(host);
 }
 

@@ -19,7 +19,6 @@
 #include "choose/choose.h"
 #include "config/config.h"
 #include "config/places.h"
-#include "config/services.h"
 #include "life/life.h"
 #include "permit/permit.h"
 #include "record/record.h"
@@ -31,10 +30,7 @@
 struct toolrack {
     struct toolrack_options options; /* its pointers: only the callbacks and `user` are kept */
     struct log log;
-    struct config config;
-    struct services services;
-    pthread_mutex_t config_lock; /* settings of plugins and definitions are made in config.arena;
-                                  * guards the services too */
+    struct config *config;
     struct store *store;         /* never NULL; in memory where there is no state folder */
     struct store_writer *writer; /* of what calls leave behind */
     bool settings_unread;        /* they could not be read when the host was opened */

@@ -125,7 +125,9 @@ int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uin
     if (plugin == NULL) {
         return error_oom(err);
     }
-    plugin->pin = host->config.pin != PIN_UNSTATED ? host->config.pin : PIN_WARN;
+    plugin->pin = config_settings(host->config)->pin != PIN_UNSTATED
+                          ? config_settings(host->config)->pin
+                          : PIN_WARN;
     code = plugin_adopt(plugin, source, err);
     return code < 0 ? code : registry_add_all(host->registry, plugin, ret_uids, err);
 }

@@ -35,59 +35,60 @@
 #include <stdbool.h>
 #include <yyjson.h>
 
-#include "base/buf.h"
+#include "config/definition.h"
 #include "config/problem.h"
 #include "files/scan.h"
+#include "toolrack/toolrack.h"
 
 /* Largest configuration file. */
 #define CONFIG_SIZE_MAX (4u * 1024 * 1024)
 
-struct validator;
+struct config;
 
-/* What a file says that was found sound; all zero without one. */
-struct config {
-    yyjson_doc *doc; /* NULL without a file, like what follows */
-    struct validator *validator;
-    struct buf text; /* of which it was made, to tell lines */
-    struct arena arena;
-    struct scan_folder *folders; /* in the arena */
+/* What a configuration is made of; all pointers but the path are borrowed as long as it. */
+struct config_options {
+    const char *path;      /* NULL: an empty configuration */
+    bool optional;         /* a file that does not exist is an empty configuration too */
+    struct toolrack *host; /* what builtin functions are called with */
+    const struct builtin *builtins;
+    size_t builtin_count;
+    descriptor_schema_check *check_schema; /* as in struct descriptor_options */
+    descriptor_values_check *check_values;
+};
+
+/** Read a configuration, to be released with config_destroy().
+ * @return 0; TOOLRACK_E_INVALID with the place and the fix; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY.
+ * [one thread] */
+int config_create(const struct config_options *options, struct config **ret,
+                  struct toolrack_error *err);
+/** NULL is ignored. Nothing that was given out is used any more. */
+void config_destroy(struct config *config);
+
+/* What the members of the file say that are not about one plugin or tool. */
+struct config_settings {
+    const struct scan_folder *folders; /* borrowed, as long as the configuration */
     size_t folder_count;
     uint32_t deadline_ms;     /* 0: not set */
     bool replaces_duplicates; /* of two tools with one name and version the later one stays */
-    yyjson_val *grants;       /* array of names, or NULL */
-    yyjson_val *plugins;      /* object, or NULL */
+    bool require_sandbox;
     enum isolation isolation;
     enum pin_policy pin;
-    bool require_sandbox;
     uint32_t log_days; /* 0: not set */
     uint32_t log_megabytes;
-    yyjson_val *paths;    /* object of absolute paths, or NULL */
-    yyjson_val *policies; /* object, read, or NULL */
-    yyjson_val *tools;    /* array of definitions, not looked at, or NULL */
 };
+/** Borrowed, as long as the configuration. [any-thread] */
+const struct config_settings *config_settings(const struct config *config);
 
-/** Read a file.
- * @param path      the file
- * @param optional  that it does not exist is no failure, and gives an empty configuration
- * @return 0; TOOLRACK_E_INVALID with the place; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. On failure
- * there is nothing to finish. */
-int config_read(struct config *config, const char *path, bool optional, struct toolrack_error *err);
-void config_finish(struct config *config);
-
-/** The parts of it: an empty configuration; a file's text, of at most CONFIG_SIZE_MAX bytes; and
- * reading config->text.
- * @param problems  NULL: the first error is the failure. Otherwise all errors are added to them and
- *                  are no failure; then nothing is taken over but `tools` and `duplicates`. */
-void config_init(struct config *config);
-int config_read_file(const char *path, struct buf *out, struct toolrack_error *err);
-int config_read_text(struct config *config, const char *path, struct problems *problems,
-                     struct toolrack_error *err);
-
+/** The index-th tool that the file grants; NULL behind the last. [any-thread] */
+const char *config_grant(const struct config *config, size_t index);
+/** Whether it grants a tool. [any-thread] */
 bool config_grants(const struct config *config, const char *tool);
 
 /** A plugin's setting at a path (that of json_at()): a string's text, or any other value's
- * JSON, made in `config->arena`. NULL where it is not set. One thread at a time. */
+ * JSON; it lives as long as the configuration. NULL where it is not set. [any-thread] */
 const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path);
+/** All settings of a plugin, an object, or NULL. [any-thread] */
+yyjson_val *config_plugin_settings(const struct config *config, const char *plugin_id);
 
 /** What the administrator says of one plugin; 0, NULL and UNSTATED where nothing. */
 struct config_policy {
@@ -115,3 +116,40 @@ void config_policy(const struct config *config, const char *plugin_id, struct co
 /** What a placeholder stands for ("workspace"), or NULL. "home" is the HOME of the environment
  * where the file does not say. */
 const char *config_placeholder(const struct config *config, const char *name, size_t length);
+
+/* ------------------------------------------------------ services, definitions */
+
+/** Let definitions have a function of the app by its name, which is copied.
+ * @return 0; TOOLRACK_E_INVALID; TOOLRACK_E_EXISTS; TOOLRACK_E_LIMIT_EXCEEDED;
+ *         TOOLRACK_E_NO_MEMORY. [any-thread] */
+int config_add_service(struct config *config, const struct toolrack_service *service,
+                       struct toolrack_error *err);
+/** Take the service added last out again. [the thread that added it] */
+void config_drop_service(struct config *config);
+
+/* Who asks for definitions. */
+struct config_taker {
+    void *user;
+    /* A sound definition, borrowed. @return 0, or a code with err set: then the definition is a
+     * problem, except for TOOLRACK_E_NO_MEMORY, which ends it all. */
+    int (*take)(void *user, const struct definition *definition, struct toolrack_error *err);
+    /* A problem of a definition and its line; NULL: nobody wants to know. */
+    void (*tell)(void *user, const struct problem *problem, size_t line);
+};
+
+/** Give the definitions out, in the order of the file: all, or those alone that name a service.
+ * What they point to lives as long as the configuration. One caller at a time does this, and no
+ * setting is given out meanwhile.
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int config_define(struct config *config, const char *service, const struct config_taker *taker,
+                  struct toolrack_error *err);
+/** How many there are at most. [any-thread] */
+size_t config_definition_count(const struct config *config);
+
+/** All that is wrong with a file, sorted by place, in the arena; and how many of its definitions
+ * are sound. Only the checks and the functions of the host are taken from the options.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_INVALID for what is no file; TOOLRACK_E_NO_MEMORY.
+ * [any-thread] */
+int config_check(const struct config_options *options, const char *path, struct arena *arena,
+                 struct toolrack_finding **ret, size_t *ret_count, size_t *ret_tools,
+                 struct toolrack_error *err);

@@ -99,7 +99,7 @@ int places_add_folders(const struct toolrack_options *options, const struct conf
         return add_builtin_alone(arena, places, err);
     }
     size_t given = count_dirs(options->plugin_dirs);
-    size_t most = given + config->folder_count + PLUGIN_PATH_MAX + 2;
+    size_t most = given + config_settings(config)->folder_count + PLUGIN_PATH_MAX + 2;
     places->folders = arena_zalloc(arena, most * sizeof *places->folders);
     if (places->folders == NULL) {
         return error_oom(err);
@@ -110,8 +110,8 @@ int places_add_folders(const struct toolrack_options *options, const struct conf
         }
         return 0;
     }
-    for (size_t i = 0; i < config->folder_count; i++) {
-        places->folders[places->folder_count++] = config->folders[i];
+    for (size_t i = 0; i < config_settings(config)->folder_count; i++) {
+        places->folders[places->folder_count++] = config_settings(config)->folders[i];
     }
     add_plugin_path(places, arena);
     add_folder(places, xdg_path(arena, "XDG_DATA_HOME", ".local/share", "toolrack/plugins"),

@@ -197,7 +197,7 @@ static int start_supervisor(struct isolate *isolate, struct toolrack_error *err)
 int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolrack_error *err) {
     const struct life_options *options = isolate->options;
     struct generation *generation = generation_of(plugin);
-    yyjson_val *asked = yyjson_obj_get(options->config->plugins, plugin->desc->plugin->id);
+    yyjson_val *asked = config_plugin_settings(options->config, plugin->desc->plugin->id);
     CLEANUP(freep)
     char *settings =
             asked != NULL ? yyjson_val_write(asked, YYJSON_WRITE_NOFLAG, NULL) : strdup("{}");

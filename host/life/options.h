@@ -3,7 +3,6 @@
  * Each part of the room has a pointer to these; they hold still as long as the room. */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,11 +12,9 @@
 #include "plugin/load.h"
 #include "toolrack/toolrack.h"
 
-struct builtin;
 struct call_host;
 struct permit;
 struct registry;
-struct services;
 struct store;
 
 /* All pointers are borrowed as long as the room; those that may be NULL say so. */
@@ -26,10 +23,6 @@ struct life_options {
     const struct log *log;
     struct config *config;
     const struct places *places;
-    struct services *services;    /* of the app, by name */
-    pthread_mutex_t *config_lock; /* guards config->arena and the services */
-    const struct builtin *builtins;
-    size_t builtin_count;
     struct store *store;
     struct permit *permit; /* whose log has decisions */
     struct registry *registry;

@@ -71,7 +71,7 @@ static const char *placeholder(const struct making *making, const char *name, si
         return config_placeholder(config, name, length);
     }
     const char *key = arena_copy(making->arena, name + prefix, length - prefix);
-    yyjson_val *settings = yyjson_obj_get(config->plugins, making->options->desc->plugin->id);
+    yyjson_val *settings = config_plugin_settings(config, making->options->desc->plugin->id);
     return yyjson_get_str(json_at(settings, key));
 }
 
@@ -213,20 +213,22 @@ static int add_capabilities(struct making *making, struct toolrack_error *err) {
 
 static enum isolation choose_isolation(const struct policy_options *options,
                                        const struct config_policy *asked) {
-    return asked->isolation != ISOLATION_UNSTATED             ? asked->isolation
-           : options->isolation != ISOLATION_UNSTATED         ? options->isolation
-           : options->config->isolation != ISOLATION_UNSTATED ? options->config->isolation
-           : options->app_isolation != ISOLATION_UNSTATED     ? options->app_isolation
-                                                              : ISOLATION_PROCESS;
+    return asked->isolation != ISOLATION_UNSTATED     ? asked->isolation
+           : options->isolation != ISOLATION_UNSTATED ? options->isolation
+           : config_settings(options->config)->isolation != ISOLATION_UNSTATED
+                   ? config_settings(options->config)->isolation
+           : options->app_isolation != ISOLATION_UNSTATED ? options->app_isolation
+                                                          : ISOLATION_PROCESS;
 }
 
 static enum pin_policy choose_pin(const struct policy_options *options,
                                   const struct config_policy *asked) {
-    return asked->pin != PIN_UNSTATED             ? asked->pin
-           : options->pin != PIN_UNSTATED         ? options->pin
-           : options->config->pin != PIN_UNSTATED ? options->config->pin
-           : options->trust == TRUST_COMMUNITY    ? PIN_ENFORCE
-                                                  : PIN_WARN;
+    return asked->pin != PIN_UNSTATED     ? asked->pin
+           : options->pin != PIN_UNSTATED ? options->pin
+           : config_settings(options->config)->pin != PIN_UNSTATED
+                   ? config_settings(options->config)->pin
+           : options->trust == TRUST_COMMUNITY ? PIN_ENFORCE
+                                               : PIN_WARN;
 }
 
 int policy_make(const struct policy_options *options, struct arena *arena, struct policy *ret,

@@ -192,12 +192,9 @@ static void add_approval(void *user, const struct store_approval *approval) {
 }
 
 static void add_configured(const struct listing *listing, const struct config *config) {
-    size_t at;
-    size_t count;
-    yyjson_val *name;
-    yyjson_arr_foreach (config->grants, at, count, name) {
-        yyjson_mut_val *row =
-                add_row(listing, "grant", yyjson_get_str(name), yyjson_get_len(name), NULL);
+    const char *name;
+    for (size_t at = 0; (name = config_grant(config, at)) != NULL; at++) {
+        yyjson_mut_val *row = add_row(listing, "grant", name, strlen(name), NULL);
         document_add_text(listing->doc, row, "conversation", NULL);
         document_add_text(listing->doc, row, "who", "configuration");
         add_moment(listing, row, "since_s", 0);

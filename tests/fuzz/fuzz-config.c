@@ -44,23 +44,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 
-    struct config config;
+    struct config *config = NULL;
     struct toolrack_error err = {0};
-    int code = config_read(&config, path, false, &err);
+    int code = config_create(&(struct config_options){.path = path}, &config, &err);
     require(code == 0 ? err.code == 0 : err.code == code && err.message[0] != '\0');
     if (code == 0) {
-        for (size_t i = 0; i < config.folder_count; i++) {
-            require(config.folders[i].path[0] != '\0');
+        for (size_t i = 0; i < config_settings(config)->folder_count; i++) {
+            require(config_settings(config)->folders[i].path[0] != '\0');
         }
-        (void)config_grants(&config, "wipe");
-        const char *value = config_plugin_setting(&config, "currency", "rates_file");
+        (void)config_grants(config, "wipe");
+        const char *value = config_plugin_setting(config, "currency", "rates_file");
         require(value == NULL || strlen(value) <= size * 12);
-        (void)config_plugin_setting(&config, "currency", "/a/0");
+        (void)config_plugin_setting(config, "currency", "/a/0");
         struct config_policy policy;
-        config_policy(&config, "currency", &policy);
+        config_policy(config, "currency", &policy);
         require(policy.isolation <= ISOLATION_NONE && policy.pin <= PIN_ENFORCE);
-        (void)config_placeholder(&config, "workspace", strlen("workspace"));
-        config_finish(&config);
+        (void)config_placeholder(config, "workspace", strlen("workspace"));
+        config_destroy(config);
     }
     check(path, code);
     (void)close(fd);

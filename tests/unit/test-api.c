@@ -13,19 +13,19 @@
 #include "config/config.h"
 
 /* Read `text` as a configuration. */
-static int read_text(const char *text, size_t length, struct config *config,
+static int read_text(const char *text, size_t length, struct config **config,
                      struct toolrack_error *err) {
     char path[] = "/tmp/toolrack-test-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, length), length);
     (void)close(fd);
-    int code = config_read(config, path, false, err);
+    int code = config_create(&(struct config_options){.path = path}, config, err);
     (void)unlink(path);
     return code;
 }
 
-static void is_read(const char *text, struct config *config) {
+static void is_read(const char *text, struct config **config) {
     struct toolrack_error err = {0};
     if (read_text(text, strlen(text), config, &err) < 0) {
         fail_msg("%s: %s", text, err.message);
@@ -33,7 +33,7 @@ static void is_read(const char *text, struct config *config) {
 }
 
 static void is_refused(const char *text, const char *reason) {
-    struct config config;
+    struct config *config = NULL;
     struct toolrack_error err = {0};
     assert_int_equal(read_text(text, strlen(text), &config, &err), TOOLRACK_E_INVALID);
     if (strstr(err.message, reason) == NULL) {
@@ -43,24 +43,24 @@ static void is_refused(const char *text, const char *reason) {
 
 static void a_configuration_is_read(void **state) {
     (void)state;
-    struct config config;
+    struct config *config = NULL;
     is_read("// a comment\n{\"folders\": [\"/a\", {\"path\": \"/b\", \"trust\": \"official\"}], "
             "/**/\n"
             "\"deadline_ms\": 5, \"duplicates\": \"replace\", \"grants\": [\"wipe\"],}",
             &config);
-    assert_int_equal(config.folder_count, 2);
-    assert_string_equal(config.folders[1].path, "/b");
-    assert_int_equal(config.folders[1].trust, TRUST_OFFICIAL);
-    assert_int_equal(config.deadline_ms, 5);
-    assert_true(config.replaces_duplicates);
-    assert_true(config_grants(&config, "wipe"));
-    assert_false(config_grants(&config, "wip"));
-    config_finish(&config);
+    assert_int_equal(config_settings(config)->folder_count, 2);
+    assert_string_equal(config_settings(config)->folders[1].path, "/b");
+    assert_int_equal(config_settings(config)->folders[1].trust, TRUST_OFFICIAL);
+    assert_int_equal(config_settings(config)->deadline_ms, 5);
+    assert_true(config_settings(config)->replaces_duplicates);
+    assert_true(config_grants(config, "wipe"));
+    assert_false(config_grants(config, "wip"));
+    config_destroy(config);
     is_read("{}", &config);
-    assert_int_equal(config.folder_count, 0);
-    assert_false(config_grants(&config, ""));
-    assert_null(config_plugin_setting(&config, "p", "key"));
-    config_finish(&config);
+    assert_int_equal(config_settings(config)->folder_count, 0);
+    assert_false(config_grants(config, ""));
+    assert_null(config_plugin_setting(config, "p", "key"));
+    config_destroy(config);
 }
 
 static void a_wrong_configuration_is_refused(void **state) {
@@ -96,7 +96,7 @@ static void a_wrong_configuration_is_refused(void **state) {
 /* Paths are those of the getters in toolrack/plugin.h. */
 static void settings_of_a_plugin_go_by_path(void **state) {
     (void)state;
-    struct config config;
+    struct config *config = NULL;
     is_read("{\"plugins\": {\"p\": {\"file\": \"/x\", \"n\": 3, \"none\": null, \"a/b\": true,"
             "\"deep\": {\"list\": [1, {\"name\": \"two\"}]}}}}",
             &config);
@@ -113,16 +113,16 @@ static void settings_of_a_plugin_go_by_path(void **state) {
             {"deep/", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *got = config_plugin_setting(&config, "p", cases[i][0]);
+        const char *got = config_plugin_setting(config, "p", cases[i][0]);
         if (cases[i][1] == NULL || got == NULL) {
             assert_ptr_equal(got, cases[i][1]);
         } else {
             assert_string_equal(got, cases[i][1]);
         }
     }
-    assert_non_null(config_plugin_setting(&config, "p", ""));
-    assert_null(config_plugin_setting(&config, "q", "file"));
-    config_finish(&config);
+    assert_non_null(config_plugin_setting(config, "p", ""));
+    assert_null(config_plugin_setting(config, "q", "file"));
+    config_destroy(config);
 }
 
 int main(void) {

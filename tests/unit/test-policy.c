@@ -27,7 +27,7 @@ static const struct tr_plugin plugin = {
 };
 
 struct subject {
-    struct config config;
+    struct config *config;
     struct descriptor desc;
     struct arena arena;
     struct policy policy;
@@ -43,12 +43,12 @@ static void make(struct subject *subject, const char *text, enum trust trust, en
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     (void)close(fd);
     *subject = (struct subject){.desc.plugin = &plugin};
-    if (config_read(&subject->config, path, false, &err) < 0) {
+    if (config_create(&(struct config_options){.path = path}, &subject->config, &err) < 0) {
         fail_msg("%s", err.message);
     }
     (void)unlink(path);
     arena_init(&subject->arena, NULL, 0);
-    const struct policy_options options = {.config = &subject->config,
+    const struct policy_options options = {.config = subject->config,
                                            .desc = &subject->desc,
                                            .trust = trust,
                                            .isolation = folder,
@@ -58,7 +58,7 @@ static void make(struct subject *subject, const char *text, enum trust trust, en
 
 static void finish(struct subject *subject) {
     arena_finish(&subject->arena);
-    config_finish(&subject->config);
+    config_destroy(subject->config);
 }
 
 static void nothing_is_allowed_by_default(void **state) {
@@ -155,13 +155,14 @@ static void who_says_more_exactly_decides_on_isolation(void **state) {
 
 static void is_refused(const char *text, const char *reason) {
     char path[] = "/tmp/toolrack-test-XXXXXX";
-    struct config config;
+    struct config *config = NULL;
     struct toolrack_error err = {0};
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     (void)close(fd);
-    assert_int_equal(config_read(&config, path, false, &err), TOOLRACK_E_INVALID);
+    assert_int_equal(config_create(&(struct config_options){.path = path}, &config, &err),
+                     TOOLRACK_E_INVALID);
     (void)unlink(path);
     if (strstr(err.message, reason) == NULL) {
         fail_msg("'%s' is not in: %s", reason, err.message);

@@ -617,8 +617,8 @@ static void what_the_configuration_says_of_the_log_is_checked(void **state) {
     }
     assert_int_equal(open_with_log("{}"), 0);
     assert_int_equal(open_with_log("{\"days\": 1, \"megabytes\": 2}"), 0);
-    assert_int_equal(host->config.log_days, 1);
-    assert_int_equal(host->config.log_megabytes, 2);
+    assert_int_equal(config_settings(host->config)->log_days, 1);
+    assert_int_equal(config_settings(host->config)->log_megabytes, 2);
 }
 
 /* Some three megabytes of calls, of which the newest stay. */

@@ -1,4 +1,4 @@
-#include "config/config.h"
+#include "config/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,8 @@ static int cannot_read(const char *path, struct toolrack_error *err) {
                      strerror(errno));
 }
 
-int config_read_file(const char *path, struct buf *out, struct toolrack_error *err) {
+int config_read_file(struct config *config, const char *path, struct toolrack_error *err) {
+    struct buf *out = &config->text;
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -114,9 +115,11 @@ static uint32_t number_in(yyjson_val *object, const char *key) {
 }
 
 /* The root has been found sound. */
-static int take(struct config *config, yyjson_val *root, struct toolrack_error *err) {
+static int take(struct config *config, struct toolrack_error *err) {
+    yyjson_val *root = config->root;
     yyjson_val *folders = yyjson_obj_get(root, "folders");
     yyjson_val *log = yyjson_obj_get(root, "log");
+    struct config_settings *settings = &config->settings;
     size_t at;
     size_t count;
     yyjson_val *folder;
@@ -125,101 +128,117 @@ static int take(struct config *config, yyjson_val *root, struct toolrack_error *
     if (config->folders == NULL) {
         return error_oom(err);
     }
+    settings->folders = config->folders;
     yyjson_arr_foreach (folders, at, count, folder) {
         yyjson_val *path = yyjson_is_obj(folder) ? yyjson_obj_get(folder, "path") : folder;
-        config->folders[config->folder_count++] =
+        config->folders[settings->folder_count++] =
                 (struct scan_folder){.path = yyjson_get_str(path),
                                      .trust = trust_in(folder),
                                      .isolation = isolation_in(folder),
                                      .pin = pin_in(folder)};
     }
-    config->deadline_ms = number_in(root, "deadline_ms");
-    config->replaces_duplicates = yyjson_equals_str(yyjson_obj_get(root, "duplicates"), "replace");
-    config->isolation = isolation_in(root);
-    config->pin = pin_in(root);
-    config->require_sandbox = yyjson_is_true(yyjson_obj_get(root, "require_sandbox"));
-    config->log_days = number_in(log, "days");
-    config->log_megabytes = number_in(log, "megabytes");
-    config->grants = yyjson_obj_get(root, "grants");
-    config->plugins = yyjson_obj_get(root, "plugins");
-    config->paths = yyjson_obj_get(root, "paths");
-    config->policies = yyjson_obj_get(root, "policies");
-    config->tools = yyjson_obj_get(root, "tools");
+    settings->deadline_ms = number_in(root, "deadline_ms");
+    settings->isolation = isolation_in(root);
+    settings->pin = pin_in(root);
+    settings->require_sandbox = yyjson_is_true(yyjson_obj_get(root, "require_sandbox"));
+    settings->log_days = number_in(log, "days");
+    settings->log_megabytes = number_in(log, "megabytes");
     return 0;
 }
 
-/* The first problem as an error. */
-static int refuse(const struct config *config, const char *path, const struct problem *problem,
-                  struct toolrack_error *err) {
-    size_t line = 0;
-    size_t column = 0;
-    problem_line(problem, config->text.data, config->text.length, &line, &column);
-    return error_set_field(err, TOOLRACK_E_INVALID, problem->pointer,
-                           "%s, line %zu, column %zu: %s; %s", path, line, column, problem->cause,
-                           problem->fix);
-}
-
-int config_read_text(struct config *config, const char *path, struct problems *problems,
-                     struct toolrack_error *err) {
-    struct problems own = {.arena = &config->arena};
-    struct problems *list = problems != NULL ? problems : &own;
-    int code = parse(config, list, err);
-    if (code == 0 && list->failed) {
+int config_read_text(struct config *config, struct problems *problems, struct toolrack_error *err) {
+    int code = parse(config, problems, err);
+    if (code == 0 && problems->failed) {
         code = error_oom(err);
     }
     if (code < 0) {
         return code;
     }
-    yyjson_val *root = yyjson_doc_get_root(config->doc);
-    if (list->errors == 0) {
-        return take(config, root, err);
-    }
-    if (problems == NULL) {
-        return refuse(config, path, &own.items[0], err);
-    }
+    config->root = yyjson_doc_get_root(config->doc);
     /* Definitions are checked whatever is wrong beside them. */
-    config->replaces_duplicates = yyjson_equals_str(yyjson_obj_get(root, "duplicates"), "replace");
-    config->tools = yyjson_obj_get(root, "tools");
+    config->settings.replaces_duplicates =
+            yyjson_equals_str(yyjson_obj_get(config->root, "duplicates"), "replace");
+    return problems->errors == 0 ? take(config, err) : 0;
+}
+
+/* -------------------------------------------------------------------- life */
+
+struct config *config_new(const struct config_options *options) {
+    struct config *config = calloc(1, sizeof *config);
+    if (config != NULL) {
+        config->options = *options;
+        arena_init(&config->arena, NULL, 0);
+        (void)pthread_mutex_init(&config->lock, NULL);
+    }
+    return config;
+}
+
+/* The first problem as an error. */
+static int refuse(const struct config *config, const struct problem *problem,
+                  struct toolrack_error *err) {
+    size_t line = 0;
+    size_t column = 0;
+    problem_line(problem, config->text.data, config->text.length, &line, &column);
+    return error_set_field(err, TOOLRACK_E_INVALID, problem->pointer,
+                           "%s, line %zu, column %zu: %s; %s", config->options.path, line, column,
+                           problem->cause, problem->fix);
+}
+
+int config_create(const struct config_options *options, struct config **ret,
+                  struct toolrack_error *err) {
+    struct stat st;
+    struct config *config = config_new(options);
+    if (config == NULL) {
+        return error_oom(err);
+    }
+    int code = 0;
+    if (options->path != NULL && !(options->optional && stat(options->path, &st) < 0 &&
+                                   (errno == ENOENT || errno == ENOTDIR))) {
+        struct problems problems = {.arena = &config->arena};
+        code = config_read_file(config, options->path, err);
+        if (code == 0) {
+            code = config_read_text(config, &problems, err);
+        }
+        if (code == 0 && problems.errors > 0) {
+            code = refuse(config, &problems.items[0], err);
+        }
+    }
+    config->options.path = NULL;
+    if (code < 0) {
+        config_destroy(config);
+        return code;
+    }
+    *ret = config;
     return 0;
 }
 
-void config_init(struct config *config) {
-    *config = (struct config){0};
-    arena_init(&config->arena, NULL, 0);
-}
-
-int config_read(struct config *config, const char *path, bool optional,
-                struct toolrack_error *err) {
-    config_init(config);
-    struct stat st;
-    if (optional && stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-        return 0;
+void config_destroy(struct config *config) {
+    if (config != NULL) {
+        services_finish(&config->services);
+        validator_destroy(config->validator);
+        yyjson_doc_free(config->doc);
+        buf_finish(&config->text);
+        arena_finish(&config->arena);
+        (void)pthread_mutex_destroy(&config->lock);
+        free(config);
     }
-    int code = config_read_file(path, &config->text, err);
-    if (code == 0) {
-        code = config_read_text(config, path, NULL, err);
-    }
-    if (code < 0) {
-        config_finish(config);
-    }
-    return code;
-}
-
-void config_finish(struct config *config) {
-    validator_destroy(config->validator);
-    yyjson_doc_free(config->doc);
-    buf_finish(&config->text);
-    arena_finish(&config->arena);
-    *config = (struct config){0};
 }
 
 /* ----------------------------------------------------------------- getters */
+
+const struct config_settings *config_settings(const struct config *config) {
+    return &config->settings;
+}
+
+const char *config_grant(const struct config *config, size_t index) {
+    return yyjson_get_str(yyjson_arr_get(yyjson_obj_get(config->root, "grants"), index));
+}
 
 bool config_grants(const struct config *config, const char *tool) {
     size_t at;
     size_t count;
     yyjson_val *name;
-    yyjson_arr_foreach (config->grants, at, count, name) {
+    yyjson_arr_foreach (yyjson_obj_get(config->root, "grants"), at, count, name) {
         if (yyjson_equals_str(name, tool)) {
             return true;
         }
@@ -227,10 +246,25 @@ bool config_grants(const struct config *config, const char *tool) {
     return false;
 }
 
+yyjson_val *config_plugin_settings(const struct config *config, const char *plugin_id) {
+    return yyjson_obj_get(yyjson_obj_get(config->root, "plugins"), plugin_id);
+}
+
 const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path) {
-    yyjson_val *settings = yyjson_obj_get(config->plugins, plugin_id);
+    (void)pthread_mutex_lock(&config->lock);
     yyjson_alc alc = arena_alc(&config->arena);
-    return json_setting(settings, path, &alc);
+    const char *value = json_setting(config_plugin_settings(config, plugin_id), path, &alc);
+    (void)pthread_mutex_unlock(&config->lock);
+    return value;
+}
+
+yyjson_val *config_definitions(const struct config *config) {
+    yyjson_val *tools = yyjson_obj_get(config->root, "tools");
+    return yyjson_is_arr(tools) ? tools : NULL;
+}
+
+size_t config_definition_count(const struct config *config) {
+    return yyjson_arr_size(config_definitions(config));
 }
 
 /* Where the numbers of a policy go. */
@@ -255,7 +289,7 @@ static const struct {
 };
 
 void config_policy(const struct config *config, const char *plugin_id, struct config_policy *ret) {
-    yyjson_val *policy = yyjson_obj_get(config->policies, plugin_id);
+    yyjson_val *policy = yyjson_obj_get(yyjson_obj_get(config->root, "policies"), plugin_id);
     *ret = (struct config_policy){
             .isolation = isolation_in(policy),
             .pin = pin_in(policy),
@@ -268,7 +302,7 @@ void config_policy(const struct config *config, const char *plugin_id, struct co
 }
 
 const char *config_placeholder(const struct config *config, const char *name, size_t length) {
-    yyjson_val *path = yyjson_obj_getn(config->paths, name, length);
+    yyjson_val *path = yyjson_obj_getn(yyjson_obj_get(config->root, "paths"), name, length);
     if (path != NULL) {
         return yyjson_get_str(path);
     }

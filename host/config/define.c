@@ -1,0 +1,91 @@
+/* The definitions of a configuration, given out to who makes tools of them; and the services of the
+ * app that they name. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "config/parts.h"
+
+int config_add_service(struct config *config, const struct toolrack_service *service,
+                       struct toolrack_error *err) {
+    (void)pthread_mutex_lock(&config->lock);
+    int code = services_add(&config->services, service, err);
+    (void)pthread_mutex_unlock(&config->lock);
+    return code;
+}
+
+void config_drop_service(struct config *config) {
+    (void)pthread_mutex_lock(&config->lock);
+    services_drop(&config->services);
+    (void)pthread_mutex_unlock(&config->lock);
+}
+
+struct definition_context config_context(struct config *config, struct problems *problems) {
+    return (struct definition_context){.validator = config->validator,
+                                       .arena = &config->arena,
+                                       .problems = problems,
+                                       .services = &config->services,
+                                       .builtins = config->options.builtins,
+                                       .builtin_count = config->options.builtin_count,
+                                       .check_schema = config->options.check_schema,
+                                       .check_values = config->options.check_values,
+                                       .host = config->options.host};
+}
+
+static bool names_service(yyjson_val *value, const char *service) {
+    yyjson_val *implementation = yyjson_obj_get(value, "implementation");
+    yyjson_val *handler = yyjson_obj_get(implementation, "handler");
+    return yyjson_equals_str(yyjson_obj_get(implementation, "type"), "internal") &&
+           yyjson_equals_str(handler != NULL ? handler : yyjson_obj_get(value, "handler"), service);
+}
+
+/* What is wrong with one definition is no reason to go without the others. */
+static int define_one(const struct definition_context *context, size_t index, yyjson_val *value,
+                      const struct config_taker *taker, struct toolrack_error *err) {
+    char pointer[JSON_POINTER_MAX] = "/tools";
+    struct toolrack_error reason;
+    struct definition definition;
+    json_pointer_add_index(pointer, index);
+    int code = definition_read(context, value, pointer, &definition, err);
+    if (code == 0) {
+        code = taker->take(taker->user, &definition, &reason);
+        if (code == TOOLRACK_E_NO_MEMORY) {
+            (void)error_oom(err);
+        } else if (code < 0) {
+            problems_add(context->problems,
+                         &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                                           .rule = "definition-unusable",
+                                           .pointer = pointer,
+                                           .tool = definition.name,
+                                           .fix = "correct it as the cause says"},
+                         "%s", reason.message);
+        }
+    }
+    definition_finish(&definition);
+    return code == TOOLRACK_E_NO_MEMORY ? code : 0; /* of any other the problems tell */
+}
+
+int config_define(struct config *config, const char *service, const struct config_taker *taker,
+                  struct toolrack_error *err) {
+    struct problems problems = {.arena = &config->arena};
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *value;
+    (void)pthread_mutex_lock(&config->lock);
+    const struct definition_context context = config_context(config, &problems);
+    yyjson_arr_foreach (config_definitions(config), at, count, value) {
+        if (code == 0 && (service == NULL || names_service(value, service))) {
+            code = define_one(&context, at, value, taker, err);
+        }
+    }
+    problems_end(&problems);
+    for (size_t i = 0; code == 0 && taker->tell != NULL && i < problems.count; i++) {
+        size_t line;
+        size_t column;
+        problem_line(&problems.items[i], config->text.data, config->text.length, &line, &column);
+        taker->tell(taker->user, &problems.items[i], line);
+    }
+    (void)pthread_mutex_unlock(&config->lock);
+    return code;
+}
