@@ -1,19 +1,21 @@
 /* host.h - the host object: what the files of the embedding API share.
  *
- *   host.c      open and close: configuration, store, scan, registry, in this order
- * *   manage.c    enable, disable, priority, register, unregister, reload, release
- *   defaults.c  which version a name alone means
- *   list.c      list, refusals
- *   check.c     what is wrong with a plugin file, or a configuration
- *   export.c    definitions for providers
- *   calls.c     call, submit, cancel
- *   answer.c    the calls of a model's message, and their results
- *   why.c       how a plugin is isolated, and why it is as it is
- *   permissions.c  grant, revoke, pending calls and decisions, as the permit has them
- *   records.c   the log of calls, statistics and recommendations, as record and choose have them */
+ *   open.c         open and close: configuration, store, registry, scan, in this order
+ *   manage.c       enable, disable, priority, register, unregister, reload, release
+ *   defaults.c     default versions of tools
+ *   list.c         lists of tools and refusals
+ *   check.c        problems of a plugin file or a configuration
+ *   export.c       definitions for providers
+ *   calls.c        call, submit, cancel
+ *   answer.c       the calls of a model's message, and their results
+ *   agent.c        a conversation with a provider
+ *   why.c          isolation and state of a plugin
+ *   permissions.c  grants, pending calls and decisions, forwarded to permit
+ *   records.c      call log, statistics and recommendations, forwarded to record and choose
+ *   builtin.c      functions that definitions name
+ *   values.c       errors and memory as the app sees them */
 #pragma once
 
-#include "api/defaults.h"
 #include "base/log.h"
 #include "call/pool.h"
 #include "choose/choose.h"

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "api/defaults.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <yyjson.h>
 
+#include "api/defaults.h"
 #include "api/host.h"
 #include "base/error.h"
 #include "registry/document.h"

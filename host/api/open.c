@@ -1,3 +1,4 @@
+#include "api/defaults.h"
 #include "api/host.h"
 
 #include <stdlib.h>
