@@ -85,10 +85,14 @@ static int open_file(struct store *store, const char *name, int flags, struct to
     }
     (void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
     int code = check_schema(store, &number, err);
+    /* A process that is killed while it changes the journal mode of a new file leaves a change half
+     * done, which a reader must undo: so this reader may write. */
+    bool must_undo = code < 0 && sqlite3_errcode(store->db) == SQLITE_READONLY &&
+                     (flags & SQLITE_OPEN_READONLY) != 0 && access(store->path, W_OK) == 0;
     if (code < 0) {
         close_db(store);
     }
-    return code;
+    return must_undo ? open_file(store, name, SQLITE_OPEN_READWRITE, err) : code;
 }
 
 /* A file in a folder that may not be written to: readers in WAL mode need files beside it, unless

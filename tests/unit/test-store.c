@@ -39,8 +39,8 @@
 #include "store/pending.h"
 #include "store/pins.h"
 #include "store/quarantine.h"
-#include "store/store.h"
 #include "store/statistics.h"
+#include "store/store.h"
 
 #define NOW 1000000
 
@@ -1214,12 +1214,12 @@ static int add_call(const char *tool, int64_t time_ms, const struct store_calls_
                                     .arguments = "{}",
                                     .result = "7"};
     const struct store_statistics usage = {.tool = tool,
-                                      .version = "1.0.0",
-                                      .calls = 1,
-                                      .first_ms = time_ms,
-                                      .last_ms = time_ms,
-                                      .times = &(struct store_time){.bucket = 3, .count = 1},
-                                      .time_count = 1};
+                                           .version = "1.0.0",
+                                           .calls = 1,
+                                           .first_ms = time_ms,
+                                           .last_ms = time_ms,
+                                           .times = &(struct store_time){.bucket = 3, .count = 1},
+                                           .time_count = 1};
     return store_calls_add(store, &call, 1, &usage, 1, limits, &err);
 }
 
@@ -1448,6 +1448,42 @@ static int wait_for(pid_t child) {
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* In a child: change a file in which nothing is kept in a log, and end in the middle of it. */
+static int end_in_the_middle(void) {
+    sqlite3 *db = NULL;
+    return sqlite3_open(db_path, &db) == SQLITE_OK &&
+                           sqlite3_exec(db,
+                                        "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1;"
+                                        "PRAGMA cache_spill = 1; BEGIN;"
+                                        "CREATE TABLE half (t); WITH RECURSIVE n(i) AS (SELECT 1 "
+                                        "UNION ALL SELECT i + 1 FROM n LIMIT 4000) INSERT INTO "
+                                        "half SELECT randomblob(100) FROM n;",
+                                        NULL, NULL, NULL) == SQLITE_OK
+                   ? 0
+                   : 1;
+}
+
+static void a_change_half_done_is_undone_by_who_reads(void **state) {
+    (void)state;
+    char journal[112];
+    struct stat st;
+    open_store();
+    assert_ok(disable("one"));
+    store_close(store);
+    store = NULL;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(end_in_the_middle());
+    }
+    assert_int_equal(wait_for(child), 0);
+    (void)snprintf(journal, sizeof journal, "%s-journal", db_path);
+    assert_int_equal(stat(journal, &st), 0);
+    assert_true(st.st_size > 0);
+    reopen();
+    assert_seen(store_read_settings(store, see_setting, NULL, &err), "one off -1;");
 }
 
 #define WRITERS 8
@@ -1865,6 +1901,7 @@ int main(void) {
             WITH_FOLDER(an_answer_is_for_the_call_that_was_shown),
             WITH_FOLDER(a_call_without_conversation_is_not_allowed_for_it),
             WITH_FOLDER(what_waits_is_bounded),
+            WITH_FOLDER(a_change_half_done_is_undone_by_who_reads),
             WITH_FOLDER(pins_survive),
             WITH_FOLDER(approvals_are_found),
             WITH_FOLDER(consent_is_kept_and_withdrawn_as_a_whole),
