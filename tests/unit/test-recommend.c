@@ -337,6 +337,18 @@ static void only_what_may_run_is_recommended(void **state) {
     assert_recommended("sing", "");
 }
 
+static void an_opinion_is_about_a_call_of_the_tool(void **state) {
+    (void)state;
+    struct toolrack_result *result = NULL;
+    assert_ok(toolrack_call(host, "add", "{\"a\":1,\"b\":2}", NULL, &result, &err));
+    toolrack_result_free(result);
+    assert_ok(toolrack_feedback(host, "add", true, 1, NULL, &err));
+    assert_int_equal(toolrack_feedback(host, "frail", true, 1, NULL, &err), TOOLRACK_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "call 1 was of 'add@"));
+    assert_int_equal(toolrack_feedback(host, "add", true, 2, NULL, &err), TOOLRACK_E_NOT_FOUND);
+    assert_string_equal(err.message, "there is no call 2 in the log");
+}
+
 static void opinions_count(void **state) {
     (void)state;
     assert_ok(toolrack_feedback(host, "asks", true, 0, NULL, &err));
@@ -484,6 +496,7 @@ int main(void) {
             cmocka_unit_test(a_rare_word_says_more),
             cmocka_unit_test(a_task_may_be_long),
             KEPT(only_what_may_run_is_recommended),
+            KEPT(an_opinion_is_about_a_call_of_the_tool),
             KEPT(opinions_count),
             KEPT(no_range_is_marked_or_counted),
             KEPT(lists_come_before_scores),

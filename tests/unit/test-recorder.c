@@ -173,7 +173,7 @@ static yyjson_val *read_log(const struct toolrack_log_filter *filter) {
     return take(text);
 }
 
-static yyjson_val *read_usage(const char *name) {
+static yyjson_val *read_statistics(const char *name) {
     struct toolrack_text *text = NULL;
     assert_int_equal(toolrack_statistics(host, name, &text, &err), 0);
     return take(text);
@@ -228,18 +228,19 @@ static void the_statistics_outlive_the_host(void **state) {
         assert_int_equal(call("refuse", "{}"), TOOLRACK_E_EXECUTION_FAILED);
     }
     open_host(dir);
-    yyjson_val *usage = read_usage(NULL);
-    assert_int_equal(yyjson_arr_size(usage), 2);
-    assert_string_equal(text_at(usage, "/0/tool"), "echo");
-    assert_int_equal(number_at(usage, "/0/calls"), 3);
-    assert_int_equal(number_at(usage, "/0/failures"), 0);
-    assert_true(number_at(usage, "/0/p50_ns") <= number_at(usage, "/0/p99_ns"));
-    assert_true(number_at(usage, "/0/p99_ns") <= number_at(usage, "/0/max_ns"));
-    assert_int_equal(number_at(usage, "/1/failures"), 3);
-    assert_string_equal(text_at(usage, "/1/last_error/type"), "ExecutionFailed");
-    assert_true(number_at(usage, "/1/last_error/time_ms") >= number_at(usage, "/1/first_ms"));
-    assert_int_equal(yyjson_arr_size(read_usage("echo@1.2.0")), 1);
-    assert_int_equal(yyjson_arr_size(read_usage("hang")), 0);
+    yyjson_val *statistics = read_statistics(NULL);
+    assert_int_equal(yyjson_arr_size(statistics), 2);
+    assert_string_equal(text_at(statistics, "/0/tool"), "echo");
+    assert_int_equal(number_at(statistics, "/0/calls"), 3);
+    assert_int_equal(number_at(statistics, "/0/failures"), 0);
+    assert_true(number_at(statistics, "/0/p50_ns") <= number_at(statistics, "/0/p99_ns"));
+    assert_true(number_at(statistics, "/0/p99_ns") <= number_at(statistics, "/0/max_ns"));
+    assert_int_equal(number_at(statistics, "/1/failures"), 3);
+    assert_string_equal(text_at(statistics, "/1/last_error/type"), "ExecutionFailed");
+    assert_true(number_at(statistics, "/1/last_error/time_ms") >=
+                number_at(statistics, "/1/first_ms"));
+    assert_int_equal(yyjson_arr_size(read_statistics("echo@1.2.0")), 1);
+    assert_int_equal(yyjson_arr_size(read_statistics("hang")), 0);
     struct toolrack_text *text = NULL;
     assert_int_equal(toolrack_statistics(host, "ehco", &text, &err), TOOLRACK_E_NOT_FOUND);
 }
@@ -356,7 +357,7 @@ static void the_log_is_kept_for_so_long_and_no_longer(void **state) {
     configure("{\"log\": {\"days\": 2}}");
     add_rows(1 * DAY_MS, 1);
     assert_int_equal(rows_left(), 1);
-    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 2); /* statistics stay */
+    assert_int_equal(number_at(read_statistics("echo"), "/0/calls"), 2); /* statistics stay */
 }
 
 static void the_log_is_so_large_and_no_larger(void **state) {
@@ -472,7 +473,7 @@ static void each_end_of_a_call_is_logged_once(void **state) {
     filter.tool = "echo";
     log = read_log(&filter);
     assert_string_equal(text_at(log, "/1/error/type"), "Disabled");
-    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 2);
+    assert_int_equal(number_at(read_statistics("echo"), "/0/calls"), 2);
 }
 
 #define THREADS 4
@@ -509,8 +510,8 @@ static void calls_of_many_threads_are_all_counted(void **state) {
     call_from_threads();
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     filter.limit = 2 * THREADS * EACH;
-    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), THREADS * EACH);
-    assert_int_equal(number_at(read_usage("echo"), "/0/unlogged"), 0);
+    assert_int_equal(number_at(read_statistics("echo"), "/0/calls"), THREADS * EACH);
+    assert_int_equal(number_at(read_statistics("echo"), "/0/unlogged"), 0);
     assert_int_equal(yyjson_arr_size(read_log(&filter)), THREADS * EACH);
 }
 
@@ -551,9 +552,9 @@ static void what_does_not_fit_is_counted(void **state) {
         assert_int_equal(call("echo", arguments), 0);
     }
     (void)sqlite3_close(other);
-    yyjson_val *usage = read_usage("echo");
-    uint64_t unlogged = number_at(usage, "/0/unlogged");
-    assert_int_equal(number_at(usage, "/0/calls"), calls + 2);
+    yyjson_val *statistics = read_statistics("echo");
+    uint64_t unlogged = number_at(statistics, "/0/unlogged");
+    assert_int_equal(number_at(statistics, "/0/calls"), calls + 2);
     assert_in_range(unlogged, calls / 3, calls - 1);
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     filter.limit = calls + 2;
@@ -574,9 +575,9 @@ static void a_burst_finds_room_in_every_ring(void **state) {
         assert_int_equal(call("echo", arguments), 0);
     }
     (void)sqlite3_close(other);
-    yyjson_val *usage = read_usage("echo");
-    assert_int_equal(number_at(usage, "/0/calls"), calls + 2);
-    assert_int_equal(number_at(usage, "/0/unlogged"), 0);
+    yyjson_val *statistics = read_statistics("echo");
+    assert_int_equal(number_at(statistics, "/0/calls"), calls + 2);
+    assert_int_equal(number_at(statistics, "/0/unlogged"), 0);
 }
 
 /* ------------------------------------------------------------------- limits */
@@ -640,7 +641,7 @@ static void the_configured_size_of_the_log_is_kept_to(void **state) {
     assert_in_range(count, 300, 400);
     assert_int_equal(yyjson_get_uint(yyjson_obj_get(yyjson_arr_get_last(log), "id")), 1000);
     assert_int_equal(number_at(log, "/0/id"), 1001 - count);
-    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 1000);
+    assert_int_equal(number_at(read_statistics("echo"), "/0/calls"), 1000);
 }
 
 /* ------------------------------------------------------------------- faults */
@@ -651,8 +652,8 @@ static void without_a_store_there_are_statistics(void **state) {
     assert_int_equal(call("echo", "{}"), 0);
     assert_int_equal(call("echo", "{}"), 0);
     assert_int_equal(toolrack_flush(host, &err), 0);
-    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 2);
-    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 2);
+    assert_int_equal(number_at(read_statistics("echo"), "/0/calls"), 2);
+    assert_int_equal(number_at(read_statistics("echo"), "/0/calls"), 2);
     assert_int_equal(yyjson_arr_size(read_log(NULL)), 0);
 }
 
@@ -675,7 +676,47 @@ static void a_store_that_cannot_be_written_costs_no_call(void **state) {
     assert_int_equal(call("echo", "{}"), 0);
     assert_int_equal(toolrack_flush(host, &err), 0);
     assert_int_equal(store_lines, 2);
-    assert_int_equal(number_at(read_usage("echo"), "/0/calls"), 4);
+    assert_int_equal(number_at(read_statistics("echo"), "/0/calls"), 4);
+    assert_int_equal(yyjson_arr_size(read_log(NULL)), 1);
+}
+
+static void run_sql(const char *text) {
+    char path[96];
+    sqlite3 *db = NULL;
+    (void)snprintf(path, sizeof path, "%s/toolrack.db", dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+}
+
+/* A store that can be read and takes no statistics: what is counted meanwhile is read from memory,
+ * and written later. */
+static void counts_wait_for_a_store_that_takes_them(void **state) {
+    (void)state;
+    open_host(dir);
+    assert_int_equal(call("echo", "{}"), 0);
+    assert_int_equal(toolrack_flush(host, &err), 0);
+    run_sql("CREATE TRIGGER shut BEFORE INSERT ON usage BEGIN SELECT raise(ABORT, 'shut'); END");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(call("echo", "{}"), 0);
+        assert_int_equal(call("refuse", "{}"), TOOLRACK_E_EXECUTION_FAILED);
+        assert_int_equal(toolrack_flush(host, &err), TOOLRACK_E_IO);
+    }
+    for (int i = 0; i < 2; i++) {
+        yyjson_val *all = read_statistics(NULL);
+        assert_int_equal(yyjson_arr_size(all), 2);
+        assert_int_equal(number_at(all, "/0/calls"), 4);
+        assert_int_equal(number_at(all, "/1/calls"), 3);
+        assert_int_equal(number_at(all, "/1/failures"), 3);
+        assert_true(number_at(all, "/1/p50_ns") > 0);
+        if (i == 0) {
+            run_sql("DROP TRIGGER shut");
+        }
+    }
+    /* By buckets too, each call is there once. */
+    run_sql("CREATE TABLE seen AS SELECT sum(count) AS n FROM usage_times");
+    run_sql("CREATE TABLE right_sum (n INTEGER CHECK (n = 7));"
+            "INSERT INTO right_sum SELECT n FROM seen");
     assert_int_equal(yyjson_arr_size(read_log(NULL)), 1);
 }
 
@@ -811,6 +852,7 @@ int main(void) {
             TEST(the_configured_size_of_the_log_is_kept_to),
             TEST(without_a_store_there_are_statistics),
             TEST(a_store_that_cannot_be_written_costs_no_call),
+            TEST(counts_wait_for_a_store_that_takes_them),
             TEST(a_damaged_store_stays_as_it_is),
             cmocka_unit_test(a_ring_goes_round),
             cmocka_unit_test(what_is_not_committed_holds_up_the_rest),
