@@ -325,6 +325,12 @@ static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
                                               .description = "Sleeps alone",
                                               .schema = "{\"type\":\"object\"}",
                                               .run = sleeper};
+/* A typed one. */
+static atomic_bool has_run;
+static bool serial_typed(void) {
+    return !atomic_exchange(&has_run, true);
+}
+TR_TOOL(serial_typed, "Says whether it is the first to run", TR_BOOL)
 /* It calls itself on its own host. */
 static tr_status nested(struct tr_call *call);
 static const struct tr_tool serial_nested = {.size = sizeof(struct tr_tool),
@@ -332,14 +338,15 @@ static const struct tr_tool serial_nested = {.size = sizeof(struct tr_tool),
                                              .description = "Calls itself",
                                              .schema = "{\"type\":\"object\"}",
                                              .run = nested};
-static const struct tr_tool *const serial_tools[] = {&serial_sleeper, &serial_nested};
+static const struct tr_tool *const serial_tools[] = {&serial_sleeper, &serial_nested,
+                                                     &tr_tool_serial_typed};
 static const struct tr_plugin serial_plugin = {.magic = TR_MAGIC,
                                                .size = sizeof(struct tr_plugin),
                                                .abi_major = TR_ABI_MAJOR,
                                                .abi_minor = TR_ABI_MINOR,
                                                .id = "serial",
                                                .version = "1.0.0",
-                                               .tool_count = 2,
+                                               .tool_count = 3,
                                                .tool_size = sizeof(struct tr_tool),
                                                .tools = serial_tools};
 
@@ -871,6 +878,7 @@ struct outcome {
     pthread_cond_t cond;
     int count;
     int code;
+    bool is_odd;      /* neither a result nor an error, or both */
     pthread_t thread; /* of the last */
     char json[64];
 };
@@ -883,6 +891,7 @@ static void take_outcome(void *user, struct toolrack_result *result,
     (void)pthread_mutex_lock(&outcome->lock);
     outcome->count++;
     outcome->code = err != NULL ? err->code : 0;
+    outcome->is_odd = outcome->is_odd || (result != NULL) == (err != NULL);
     outcome->thread = pthread_self();
     if (result != NULL) {
         (void)snprintf(outcome->json, sizeof outcome->json, "%s",
@@ -897,6 +906,7 @@ static void wait_outcomes(struct outcome *outcome, int count) {
     (void)pthread_mutex_lock(&outcome->lock);
     AWAIT_SIGNALLED(outcome->count >= count, &outcome->cond, &outcome->lock);
     assert_int_equal(outcome->count, count);
+    assert_false(outcome->is_odd);
     (void)pthread_mutex_unlock(&outcome->lock);
 }
 
@@ -1155,6 +1165,7 @@ static void progress_holds_up_its_own_call_alone(void **state) {
 
 struct serial_call {
     pthread_t thread;
+    const char *tool;
     int code;
     struct toolrack_error err;
 };
@@ -1164,7 +1175,8 @@ static void *call_serial_without_deadline(void *argument) {
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     struct toolrack_result *result = NULL;
     options.deadline_ms = TOOLRACK_NO_DEADLINE;
-    call->code = toolrack_call(host, "serial_sleeper", NULL, &options, &result, &call->err);
+    call->code = toolrack_call(host, call->tool, NULL, &options, &result, &call->err);
+    toolrack_result_free(result);
     return NULL;
 }
 
@@ -1195,7 +1207,7 @@ static void waiting_for_a_turn_ends(void **state) {
     toolrack_call_unref(call);
 
     /* One that waits when the turn is lost is told what who comes later is told. */
-    struct serial_call waiting = {0};
+    struct serial_call waiting = {.tool = "serial_sleeper"};
     assert_int_equal(pthread_create(&waiting.thread, NULL, call_serial_without_deadline, &waiting),
                      0);
     wait_outcomes(&first, 1);
@@ -1207,6 +1219,27 @@ static void waiting_for_a_turn_ends(void **state) {
     wait_for_recovery(1);
     (void)alarm(0);
     fails("serial_sleeper", NULL, TOOLRACK_E_CANCELLED, "", "woken");
+}
+
+static void a_typed_tool_waits_for_its_turn(void **state) {
+    (void)state;
+    struct serial_call first = {.tool = "serial_sleeper"};
+    struct serial_call second = {.tool = "serial_typed"};
+    atomic_store(&has_run, false);
+    (void)alarm(20);
+    assert_int_equal(pthread_create(&first.thread, NULL, call_serial_without_deadline, &first), 0);
+    wait_for_sleepers(1);
+    assert_int_equal(pthread_create(&second.thread, NULL, call_serial_without_deadline, &second),
+                     0);
+    (void)usleep(50000);
+    assert_false(atomic_load(&has_run));
+    release_sleepers();
+    assert_int_equal(pthread_join(first.thread, NULL), 0);
+    assert_int_equal(pthread_join(second.thread, NULL), 0);
+    (void)alarm(0);
+    assert_int_equal(first.code, TOOLRACK_E_CANCELLED);
+    assert_int_equal(second.code, 0);
+    assert_true(atomic_load(&has_run));
 }
 
 static void a_serial_plugin_that_calls_itself(void **state) {
@@ -1329,6 +1362,7 @@ int main(void) {
             IN_HOST(progress_may_call_back),
             IN_HOST(progress_holds_up_its_own_call_alone),
             IN_HOST(waiting_for_a_turn_ends),
+            IN_HOST(a_typed_tool_waits_for_its_turn),
             IN_HOST(a_serial_plugin_that_calls_itself),
             IN_HOST(a_plugin_that_does_not_open_in_time),
             IN_HOST(closing_ends_what_submits_again),

@@ -682,6 +682,34 @@ static void an_unusable_store_serves_all_the_same(void **state) {
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* What is disabled must not come back because the store cannot say so. */
+static void a_store_that_becomes_unusable_keeps_tools_out(void **state) {
+    (void)state;
+    char dir[] = "/tmp/toolrack-test-XXXXXX";
+    char path[64];
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(open_with_state(dir), 0);
+    register_one("p", "before", NULL, 0);
+    (void)snprintf(path, sizeof path, "%s/toolrack.db", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("this is not a database, and it is somebody's file all the same", file);
+    (void)fclose(file);
+    struct made_plugin made;
+    struct toolrack_error err = {0};
+    begin_plugin(&made, "p");
+    (void)add_tool(&made, "after", NULL, 0);
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, &err), TOOLRACK_E_IO);
+    assert_non_null(strstr(err.message, path));
+    expect_list(NULL, "before@1.0.0/100");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(toolrack_register(host, &made.plugin, NULL, &err), 0);
+    expect_list(NULL, "after@1.0.0/100 before@1.0.0/100");
+    toolrack_close(host);
+    (void)unlink(path);
+    (void)rmdir(dir);
+}
+
 static void an_empty_store_has_no_settings(void **state) {
     (void)state;
     char dir[] = "/tmp/toolrack-test-XXXXXX";
@@ -991,6 +1019,7 @@ int main(void) {
             cmocka_unit_test(settings_survive),
             cmocka_unit_test(a_name_alone_sets_every_version),
             cmocka_unit_test(an_unusable_store_serves_all_the_same),
+            cmocka_unit_test(a_store_that_becomes_unusable_keeps_tools_out),
             cmocka_unit_test(an_empty_store_has_no_settings),
             cmocka_unit_test(settings_hold_in_a_folder_that_is_read_only),
             cmocka_unit_test(of_many_copies_the_first_stays),
