@@ -40,7 +40,7 @@ int cli_fail(struct cli *cli, const struct toolrack_error *err) {
         error_add_text(&line, err);
         output_note("%s", line.failed ? err->message : line.data);
     }
-    return (int)cli_exit_of(err->code);
+    return cli_exit_of(err->code);
 }
 
 int cli_fail_usage(struct cli *cli, const struct toolrack_error *err) {

@@ -37,7 +37,7 @@ struct cli {
 };
 
 /** The exit code of a failure. */
-enum cli_exit cli_exit_of(int code);
+int cli_exit_of(int code);
 
 extern const struct verb cli_verbs[];
 

@@ -1,6 +1,6 @@
 #include "cli/cli.h"
 
-enum cli_exit cli_exit_of(int code) {
+int cli_exit_of(int code) {
     switch (code) {
     case TOOLRACK_OK: return CLI_OK;
     case TOOLRACK_E_NOT_FOUND: return CLI_NOT_FOUND;

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "files/pack.h"
+#include "files/scan.h"
 
 static bool write_seed(const char *path, const struct cache_index *index) {
     CLEANUP(buf_finish) struct buf pack = BUF_INIT;
