@@ -1041,7 +1041,14 @@ static void note_pid(void *user, void *crew_user, int pid, uint32_t layers) {
     (void)user;
     (void)crew_user;
     (void)layers;
-    atomic_store(&chaos.pids[(unsigned)pid % ARRAY_LENGTH(chaos.pids)], pid);
+    /* In a place of its own: a worker whose number is overwritten would never be killed, and where
+     * nobody calls until somebody was, that is the end of all. */
+    for (unsigned at = 0; at < ARRAY_LENGTH(chaos.pids); at++) {
+        int none = 0;
+        if (atomic_compare_exchange_strong(&chaos.pids[at], &none, pid)) {
+            return;
+        }
+    }
 }
 
 /* Kill a worker, if there is one. A process of ours that is not reaped keeps its number; one that
