@@ -17,10 +17,10 @@
 #define ERROR_MESSAGE_MAX 768
 #define ERROR_TRACE_MAX   2048
 
-/** One failure: see the functions of toolrack/error.h for what the members say. Its size stays as
- * it is within a soversion: the command, which may run with a newer library, still has errors on
- * its stack. Copy it, keep it, nothing in it is to be freed. Bytes behind the end of a string have
- * no value. */
+/** One failure: see the functions of toolrack/error.h for what the members say. Copy it, keep it,
+ * nothing in it is to be freed. Bytes behind the end of a string have no value. The command links a
+ * base/ of its own and may run with a newer library: an error of one is never given to the other.
+ */
 struct toolrack_error {
     int code;
     int signal;

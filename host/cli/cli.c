@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,37 +22,79 @@ CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
 
 /* ----------------------------------------------------------------- failures */
 
-static void print_error(struct cli *cli, const struct toolrack_error *err, const char *type) {
+int cli_error(struct cli *cli, int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)error_setv(cli->own, code, NULL, format, args);
+    va_end(args);
+    return code;
+}
+
+int cli_oom(struct cli *cli) {
+    return error_oom(cli->own);
+}
+
+/* Make the command's own error say what the library's error says, unless the command has set it. */
+static void take_error(struct cli *cli) {
+    const struct toolrack_error *from = cli->err;
+    if (cli->own->code != 0) {
+        return;
+    }
+    (void)error_set_field(cli->own, toolrack_error_code(from), toolrack_error_field(from), "%s",
+                          toolrack_error_message(from));
+    if (toolrack_error_tool(from)[0] != '\0') {
+        error_set_tool(cli->own, toolrack_error_tool(from));
+    }
+    error_set_trace(cli->own, toolrack_error_trace(from));
+    cli->own->signal = toolrack_error_signal(from);
+}
+
+void cli_error_set_tool(struct cli *cli, const char *tool) {
+    take_error(cli);
+    error_set_tool(cli->own, tool);
+}
+
+int cli_error_object(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *object,
+                     const char *type) {
+    take_error(cli);
+    int code = cli_exit_of(cli->own->code);
+    (void)yyjson_mut_obj_add_val(doc, object, "error", error_object(doc, cli->own, type));
+    cli->own->code = 0; /* the next error may be the library's */
+    return code;
+}
+
+/* Report the error in JSON, with `type` in place of its code's name, or as `line`. */
+static int report(struct cli *cli, const char *type, const struct buf *line) {
+    int code = cli_exit_of(cli->own->code);
+    if (!cli->options.json) {
+        output_note("%s", line->failed ? cli->own->message : line->data);
+        cli->own->code = 0;
+        return code;
+    }
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_mut_obj(doc);
-    (void)yyjson_mut_obj_add_val(doc, root, "error", error_object(doc, err, type));
+    (void)cli_error_object(cli, doc, root, type);
     yyjson_mut_doc_set_root(doc, root);
     CLEANUP(freep) char *text = yyjson_mut_write(doc, 0, NULL);
     buf_clear(&cli->out);
     buf_add_text(&cli->out, text != NULL ? text : "{\"error\":{\"type\":\"OutOfMemory\"}}");
     buf_add_char(&cli->out, '\n');
+    return code;
 }
 
-int cli_fail(struct cli *cli, const struct toolrack_error *err) {
-    if (cli->options.json) {
-        print_error(cli, err, NULL);
-    } else {
-        CLEANUP(buf_finish) struct buf line = BUF_INIT;
-        error_add_text(&line, err);
-        output_note("%s", line.failed ? err->message : line.data);
-    }
-    return cli_exit_of(err->code);
+int cli_fail(struct cli *cli) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    take_error(cli);
+    error_add_text(&line, cli->own);
+    return report(cli, NULL, &line);
 }
 
-int cli_fail_usage(struct cli *cli, const struct toolrack_error *err) {
-    if (err->code != TOOLRACK_E_INVALID) {
-        return cli_fail(cli, err);
+int cli_fail_usage(struct cli *cli) {
+    take_error(cli);
+    if (cli->own->code != TOOLRACK_E_INVALID) {
+        return cli_fail(cli);
     }
-    if (cli->options.json) {
-        print_error(cli, err, "Usage");
-    } else {
-        output_note("%s", err->message);
-    }
+    (void)report(cli, "Usage", &(struct buf){.data = cli->own->message});
     return CLI_USAGE;
 }
 
@@ -74,8 +117,8 @@ static char *versions_of(struct cli *cli, const char *name) {
     return buf_steal(&text);
 }
 
-/* Whether a tool of that name was refused; then `err` says why. */
-static bool was_refused(struct cli *cli, const char *name, struct toolrack_error *err) {
+/* Whether a tool of that name was refused; then the error says why. */
+static bool was_refused(struct cli *cli, const char *name) {
     CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
     if (toolrack_refused(cli->host, &refusals, NULL) < 0) {
         return false;
@@ -83,7 +126,7 @@ static bool was_refused(struct cli *cli, const char *name, struct toolrack_error
     for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *refusal = toolrack_refusals_get(refusals, i);
         if (refusal->tool != NULL && strcmp(refusal->tool, name) == 0) {
-            (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' of %s was refused: %s; %s", name,
+            (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "Tool '%s' of %s was refused: %s; %s", name,
                             refusal->file != NULL ? refusal->file : "the app", refusal->reason,
                             refusal->fix);
             return true;
@@ -92,12 +135,12 @@ static bool was_refused(struct cli *cli, const char *name, struct toolrack_error
     return false;
 }
 
-static void say_no_version(const char *name, const char *wanted, const char *versions,
-                           struct toolrack_error *err) {
+static void say_no_version(struct cli *cli, const char *name, const char *wanted,
+                           const char *versions) {
     struct semver_range range;
     bool is_version = semver_valid(wanted);
     bool is_range = !is_version && semver_range_parse(wanted, &range);
-    (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version %s'%s'%s; there are %s",
+    (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version %s'%s'%s; there are %s",
                     name, is_range ? "in the range " : "", wanted,
                     is_version || is_range
                             ? ""
@@ -105,37 +148,37 @@ static void say_no_version(const char *name, const char *wanted, const char *ver
                     versions);
 }
 
-static void say_not_found(struct cli *cli, const char *name, struct toolrack_error *err) {
+static void say_not_found(struct cli *cli, const char *name) {
     size_t length = strcspn(name, "@");
     CLEANUP(freep) char *bare = strndup(name, length);
     if (bare == NULL) {
-        (void)error_oom(err);
+        (void)cli_oom(cli);
         return;
     }
     CLEANUP(freep) char *versions = versions_of(cli, bare);
     CLEANUP(toolrack_freep)
     char *near = versions == NULL ? toolrack_suggest(cli->host, bare) : NULL;
     if (versions != NULL) {
-        say_no_version(bare, name[length] == '@' ? name + length + 1 : "", versions, err);
+        say_no_version(cli, bare, name[length] == '@' ? name + length + 1 : "", versions);
     } else if (bare[0] == '\0') {
-        (void)error_set(err, TOOLRACK_E_NOT_FOUND,
+        (void)cli_error(cli, TOOLRACK_E_NOT_FOUND,
                         "Tool '<unnamed>' not found; 'toolrack list' shows what there is");
-    } else if (was_refused(cli, bare, err)) {
+    } else if (was_refused(cli, bare)) {
         /* said */
     } else if (near != NULL) {
-        (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; did you mean '%s'?", bare,
+        (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; did you mean '%s'?", bare,
                         near);
     } else {
-        (void)error_set(err, TOOLRACK_E_NOT_FOUND,
+        (void)cli_error(cli, TOOLRACK_E_NOT_FOUND,
                         "Tool '%s' not found; 'toolrack list --all' shows what there is", bare);
     }
-    error_set_tool(err, bare);
+    cli_error_set_tool(cli, bare);
 }
 
-struct toolrack_tool *cli_find(struct cli *cli, const char *name, struct toolrack_error *err) {
+struct toolrack_tool *cli_find(struct cli *cli, const char *name) {
     struct toolrack_tool *tool = toolrack_get(cli->host, name);
     if (tool == NULL) {
-        say_not_found(cli, name, err);
+        say_not_found(cli, name);
     }
     return tool;
 }
@@ -161,8 +204,7 @@ static void print_log(void *user, enum toolrack_log_level level, const char *sou
     output_note("%s: %s: %s", names[level], source, line);
 }
 
-int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event),
-             struct toolrack_error *err) {
+int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event)) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     options.config_file = cli->options.config_file;
     options.state_dir = cli->options.state_dir;
@@ -176,14 +218,13 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
     options.approve = cli->options.json || !ask_possible() ? NULL : cli_approve;
     options.log = print_log;
     options.log_level = cli->options.verbose ? TOOLRACK_LOG_DEBUG : TOOLRACK_LOG_WARNING;
-    return toolrack_open(&options, &cli->host, err);
+    return toolrack_open(&options, &cli->host, cli->err);
 }
 
 static int run_verb(struct cli *cli) {
     const struct verb *verb = cli->options.verb;
-    struct toolrack_error err;
-    if (verb->host && cli_open(cli, NULL, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (verb->host && cli_open(cli, NULL) < 0) {
+        return cli_fail(cli);
     }
     return verb->run(cli);
 }
@@ -194,10 +235,9 @@ static int run_bare(struct cli *cli) {
         return help_print(cli, NULL);
     }
     if (cli->options.json) {
-        struct toolrack_error err;
-        (void)error_set(&err, TOOLRACK_E_INVALID,
+        (void)cli_error(cli, TOOLRACK_E_INVALID,
                         "a verb is missing; 'toolrack help' lists the verbs");
-        return cli_fail_usage(cli, &err);
+        return cli_fail_usage(cli);
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     help_overview(&text);
@@ -206,9 +246,8 @@ static int run_bare(struct cli *cli) {
 }
 
 static int run(struct cli *cli, int argc, char **argv) {
-    struct toolrack_error err;
-    if (options_parse(cli_verbs, argc, argv, &cli->options, &err) < 0) {
-        return cli_fail_usage(cli, &err);
+    if (options_parse(cli_verbs, argc, argv, &cli->options, cli->own) < 0) {
+        return cli_fail_usage(cli);
     }
     if (cli->options.verb == NULL) {
         return run_bare(cli);
@@ -220,7 +259,9 @@ static int run(struct cli *cli, int argc, char **argv) {
 }
 
 int cli_main(int argc, char **argv, int *ret_signal) {
-    struct cli cli = {.terminal = isatty(STDOUT_FILENO) == 1};
+    struct toolrack_error own = {.code = 0};
+    struct cli cli = {
+            .terminal = isatty(STDOUT_FILENO) == 1, .err = toolrack_error_create(), .own = &own};
     int code = run(&cli, argc, argv);
     int written =
             cli.out.failed ? -ENOMEM : output_write(STDOUT_FILENO, cli.out.data, cli.out.length);
@@ -230,6 +271,7 @@ int cli_main(int argc, char **argv, int *ret_signal) {
     }
     *ret_signal = cli.signal;
     toolrack_close(cli.host);
+    toolrack_error_free(cli.err);
     buf_finish(&cli.out);
     options_finish(&cli.options);
     return code;

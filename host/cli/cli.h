@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include <yyjson.h>
+
 #include "base/buf.h"
 #include "cli/options.h"
 #include "toolrack/toolrack.h"
@@ -33,7 +35,15 @@ struct cli {
     struct toolrack *host; /**< NULL for a verb that needs none */
     struct buf out;        /**< for standard output */
     bool terminal;         /**< standard output is one */
-    int signal;            /**< end of this signal after all is written; 0 is none */
+    int signal;            /**< the signal that ends the process after all is written; or 0 */
+
+    /** The error for the functions of the library, which alone knows how large it is; NULL when
+     * there was no memory for it. */
+    struct toolrack_error *err;
+    /** The error of the command, set by cli_error() and by the functions of options.h. It is a
+     * struct of this command's base/ and never given to the library: cli.c and options.c alone
+     * use its members. */
+    struct toolrack_error *own;
 };
 
 /** The exit code of a failure. */
@@ -75,23 +85,37 @@ int verb_help(struct cli *cli);
  * open then, perhaps to nothing. `ret_signal` is the signal to end of, or 0. */
 int cli_main(int argc, char **argv, int *ret_signal);
 
-/** Open the host as the command line says. With `event` it watches its folders and tells that of
- * all that happens, with `cli` as its user; else NULL.
- * @return 0; or the code of the failure. */
-int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event),
-             struct toolrack_error *err);
+/** Open the host as the command line says. With `event` it watches its folders and calls that for
+ * each event, with `cli` as its user; else NULL.
+ * @return 0; or the code of the failure, which `err` of `cli` describes. */
+int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event));
 
-/** Report a failure: what was printed so far is dropped with --json, whose output is then the
- * error alone. @return the exit code for it. */
-int cli_fail(struct cli *cli, const struct toolrack_error *err);
+/** Set the error of the command itself. Returns `code`. */
+int cli_error(struct cli *cli, int code, const char *format, ...) TOOLRACK_PRINTF(3, 4);
+
+/** The same: out of memory. */
+int cli_oom(struct cli *cli);
+
+/** Name the tool that the error is about. */
+void cli_error_set_tool(struct cli *cli, const char *tool);
+
+/** Report the error that the command has set; where it has set none, the error of the library.
+ * With --json, what was printed so far is dropped and the output is the error alone.
+ * @return the exit code for it. */
+int cli_fail(struct cli *cli);
 
 /** The same for a wrong command line. */
-int cli_fail_usage(struct cli *cli, const struct toolrack_error *err);
+int cli_fail_usage(struct cli *cli);
+
+/** The same as the member "error" of a JSON object, as part of a longer output; `type` takes the
+ * place of the name of its code; NULL: that name. @return the exit code for it. */
+int cli_error_object(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *object,
+                     const char *type);
 
 /** The tool that `name` or `name@version` means.
- * @return a reference to be released with toolrack_tool_unref(); or NULL with `err` saying what
- *         there is instead: the nearest name, the versions, or why it was refused. */
-struct toolrack_tool *cli_find(struct cli *cli, const char *name, struct toolrack_error *err);
+ * @return a reference to be released with toolrack_tool_unref(); or NULL and an error that says
+ *         what there is instead: the nearest name, the versions, or why it was refused. */
+struct toolrack_tool *cli_find(struct cli *cli, const char *name);
 
 /* Room for the name of a user, with its final zero. */
 #define CLI_WHO_ROOM 128u

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 
 /* Posted at the end of the work and by Ctrl-C; a signal handler may do no more than that. */
 static sem_t wake;
@@ -20,9 +19,9 @@ static void interrupt(int number) {
     (void)sem_post(&wake);
 }
 
-int interrupt_begin(struct toolrack_error *err) {
+int interrupt_begin(struct cli *cli) {
     if (sem_init(&wake, 0, 0) != 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot make a semaphore: %s", strerror(errno));
+        return cli_error(cli, TOOLRACK_E_IO, "cannot make a semaphore: %s", strerror(errno));
     }
     (void)sigaction(SIGINT, NULL, &before);
     if (before.sa_handler != SIG_IGN) {

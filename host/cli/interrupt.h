@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 
 /** Begin to listen. @return 0; TOOLRACK_E_IO: then there is nothing to end. */
-int interrupt_begin(struct toolrack_error *err);
+int interrupt_begin(struct cli *cli);
 
 /** Listen no more. Where the work ended with `code` Cancelled because of a Ctrl-C, the command ends
  * of that signal. */

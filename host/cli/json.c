@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -111,9 +110,8 @@ int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
         text = yyjson_mut_write(doc, flags, &length);
     }
     if (text == NULL) {
-        struct toolrack_error err;
-        (void)error_oom(&err);
-        return cli_fail(cli, &err);
+        (void)cli_oom(cli);
+        return cli_fail(cli);
     }
     buf_add(&cli->out, text, length);
     buf_add_char(&cli->out, '\n');

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "toolrack/error.h"
 
 /* Longest wait that --timeout takes: one day. */
 #define OPTIONS_TIMEOUT_MS_MAX 86400000u

@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "base/thread.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -27,7 +26,6 @@ struct conversation_thread {
     const struct toolrack_agent_options *options;
     struct toolrack_text *outcome; /* a JSON object; NULL: it did not begin */
     int code;
-    struct toolrack_error err;
     bool in_line;  /* what was printed last is no whole line */
     int unwritten; /* why standard output takes no more, a negative errno; or 0 */
     atomic_bool done;
@@ -61,7 +59,7 @@ static void print_note(void *user, const char *line) {
 static void *thread_main(void *argument) {
     struct conversation_thread *thread = argument;
     thread->code =
-            toolrack_agent(thread->cli->host, thread->options, &thread->outcome, &thread->err);
+            toolrack_agent(thread->cli->host, thread->options, &thread->outcome, thread->cli->err);
     atomic_store(&thread->done, true);
     interrupt_wake();
     return NULL;
@@ -88,8 +86,7 @@ static int run_thread(struct conversation_thread *thread) {
     pthread_t id;
     int failed = thread_start(&id, thread_main, thread);
     if (failed != 0) {
-        return error_set(&thread->err, TOOLRACK_E_IO, "cannot start a thread: %s",
-                         strerror(failed));
+        return cli_error(thread->cli, TOOLRACK_E_IO, "cannot start a thread: %s", strerror(failed));
     }
     wait_for(thread);
     (void)pthread_join(id, NULL);
@@ -97,7 +94,7 @@ static int run_thread(struct conversation_thread *thread) {
 }
 
 static int run_interruptible(struct conversation_thread *thread) {
-    int code = interrupt_begin(&thread->err);
+    int code = interrupt_begin(thread->cli);
     if (code == 0) {
         code = run_thread(thread);
         interrupt_end(thread->cli, code);
@@ -107,10 +104,11 @@ static int run_interruptible(struct conversation_thread *thread) {
 
 /* ----------------------------------------------------------- the command line */
 
-static int read_steps(const char *text, uint32_t *ret, struct toolrack_error *err) {
+static int read_steps(struct cli *cli, uint32_t *ret) {
+    const char *text = cli->options.max_steps;
     long long steps = TOOLRACK_AGENT_STEPS_DEFAULT;
     if (text != NULL && !options_number(text, 1, TOOLRACK_AGENT_STEPS_MAX, &steps)) {
-        return error_set(err, TOOLRACK_E_INVALID,
+        return cli_error(cli, TOOLRACK_E_INVALID,
                          "--max-steps takes a number from 1 to %d, not \"%s\"",
                          TOOLRACK_AGENT_STEPS_MAX, text);
     }
@@ -118,17 +116,16 @@ static int read_steps(const char *text, uint32_t *ret, struct toolrack_error *er
     return 0;
 }
 
-static int read_options(const struct cli *cli, struct toolrack_agent_options *ret,
-                        struct toolrack_error *err) {
+static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     const struct options *options = &cli->options;
     if (options->endpoint == NULL || options->model == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID,
+        return cli_error(cli, TOOLRACK_E_INVALID,
                          "agent needs --%s: 'toolrack help agent' shows how it is used",
                          options->endpoint == NULL ? "endpoint URL" : "model NAME");
     }
     const char *format = options->format != NULL ? options->format : "openai";
-    if (toolrack_format_find(format, &ret->format, err) < 0) {
-        return error_set(err, TOOLRACK_E_INVALID,
+    if (toolrack_format_find(format, &ret->format, cli->err) < 0) {
+        return cli_error(cli, TOOLRACK_E_INVALID,
                          "there is no format \"%s\"; --format takes openai, openai-responses, "
                          "anthropic, gemini or ollama",
                          format);
@@ -139,7 +136,7 @@ static int read_options(const struct cli *cli, struct toolrack_agent_options *re
     ret->transcript = options->transcript;
     ret->task = options->words.items[0];
     ret->verbose = options->verbose;
-    return read_steps(options->max_steps, &ret->steps_max, err);
+    return read_steps(cli, &ret->steps_max);
 }
 
 /* ------------------------------------------------------------------- the end */
@@ -160,8 +157,8 @@ static int report(struct cli *cli, const struct conversation_thread *thread, int
     }
     if (code < 0) {
         return code == TOOLRACK_E_INVALID && yyjson_get_uint(yyjson_obj_get(root, "steps")) == 0
-                       ? cli_fail_usage(cli, &thread->err)
-                       : cli_fail(cli, &thread->err);
+                       ? cli_fail_usage(cli)
+                       : cli_fail(cli);
     }
     return cli->options.json ? json_print_text(cli, thread->outcome) : CLI_OK;
 }
@@ -181,15 +178,14 @@ static int run(struct cli *cli, const struct toolrack_agent_options *given) {
 }
 
 int verb_agent(struct cli *cli) {
-    struct toolrack_error err;
     struct toolrack_agent_options options = TOOLRACK_AGENT_OPTIONS_INIT;
-    if (read_options(cli, &options, &err) < 0) {
-        return cli_fail_usage(cli, &err);
+    if (read_options(cli, &options) < 0) {
+        return cli_fail_usage(cli);
     }
     CLEANUP(closep) int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (stop < 0) {
-        (void)error_set(&err, TOOLRACK_E_IO, "cannot begin a conversation: %s", strerror(errno));
-        return cli_fail(cli, &err);
+        (void)cli_error(cli, TOOLRACK_E_IO, "cannot begin a conversation: %s", strerror(errno));
+        return cli_fail(cli);
     }
     char who[CLI_WHO_ROOM];
     char conversation[TOOLRACK_CONVERSATION_ID_SIZE];

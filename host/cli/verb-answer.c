@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "cli/json.h"
 #include "toolrack/format.h"
 
@@ -14,17 +13,17 @@ CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 /* One byte more than toolrack_answer() takes, which then says so. */
 #define MESSAGE_MAX (64u * 1024 * 1024 + 1)
 
-static int read_all(int fd, const char *name, struct buf *text, struct toolrack_error *err) {
+static int read_all(struct cli *cli, int fd, const char *name, struct buf *text) {
     while (text->length < MESSAGE_MAX) {
         if (!buf_reserve(text, READ_ROOM)) {
-            return error_oom(err);
+            return cli_oom(cli);
         }
         ssize_t n = read(fd, text->data + text->length, READ_ROOM);
         if (n < 0 && errno == EINTR) {
             continue;
         }
         if (n < 0) {
-            return error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", name, strerror(errno));
+            return cli_error(cli, TOOLRACK_E_IO, "cannot read %s: %s", name, strerror(errno));
         }
         if (n == 0) {
             break;
@@ -34,29 +33,30 @@ static int read_all(int fd, const char *name, struct buf *text, struct toolrack_
     return 0;
 }
 
-static int read_message(const struct texts *words, struct buf *text, struct toolrack_error *err) {
+static int read_message(struct cli *cli, struct buf *text) {
+    const struct texts *words = &cli->options.words;
     const char *name = words->count > 0 ? words->items[0] : "-";
     if (strcmp(name, "-") == 0) {
-        return read_all(STDIN_FILENO, "standard input", text, err);
+        return read_all(cli, STDIN_FILENO, "standard input", text);
     }
     CLEANUP(closep) int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return error_set(err, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
+        return cli_error(cli, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
                          "cannot open %s: %s", name, strerror(errno));
     }
-    return read_all(fd, name, text, err);
+    return read_all(cli, fd, name, text);
 }
 
 /* The format that --format names. */
-static int find_format(const char *name, enum toolrack_format *ret, struct toolrack_error *err) {
-    struct toolrack_error why;
+static int find_format(struct cli *cli, enum toolrack_format *ret) {
+    const char *name = cli->options.format;
     if (name == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID,
+        return cli_error(cli, TOOLRACK_E_INVALID,
                          "answer needs --format F; 'toolrack help answer' lists the formats");
     }
-    return toolrack_format_find(name, ret, &why) == 0
+    return toolrack_format_find(name, ret, cli->err) == 0
                    ? 0
-                   : error_set(err, TOOLRACK_E_INVALID, "%s", why.message);
+                   : cli_error(cli, TOOLRACK_E_INVALID, "%s", toolrack_error_message(cli->err));
 }
 
 int verb_answer(struct cli *cli) {
@@ -64,13 +64,12 @@ int verb_answer(struct cli *cli) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     enum toolrack_format format = TOOLRACK_FORMAT_OPENAI;
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
-    struct toolrack_error err;
     char who[CLI_WHO_ROOM];
-    if (find_format(cli->options.format, &format, &err) < 0) {
-        return cli_fail_usage(cli, &err);
+    if (find_format(cli, &format) < 0) {
+        return cli_fail_usage(cli);
     }
-    if (read_message(&cli->options.words, &message, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (read_message(cli, &message) < 0) {
+        return cli_fail(cli);
     }
     cli_who(who, sizeof who);
     options.deadline_ms = cli->options.timeout_ms;
@@ -79,8 +78,8 @@ int verb_answer(struct cli *cli) {
     options.conversation = cli->options.conversation;
     options.channel = "cli";
     if (toolrack_answer(cli->host, format, message.data != NULL ? message.data : "", message.length,
-                        &options, &text, &err) < 0) {
-        return cli_fail(cli, &err);
+                        &options, &text, cli->err) < 0) {
+        return cli_fail(cli);
     }
     return json_print_text(cli, text);
 }

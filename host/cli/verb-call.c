@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -19,17 +18,17 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* --------------------------------------------------------------- arguments */
 
-static int read_input(struct buf *text, struct toolrack_error *err) {
+static int read_input(struct cli *cli, struct buf *text) {
     for (;;) {
         if (!buf_reserve(text, READ_ROOM)) {
-            return error_oom(err);
+            return cli_oom(cli);
         }
         ssize_t n = read(STDIN_FILENO, text->data + text->length, READ_ROOM);
         if (n < 0 && errno == EINTR) {
             continue;
         }
         if (n < 0) {
-            return error_set(err, TOOLRACK_E_IO,
+            return cli_error(cli, TOOLRACK_E_IO,
                              "cannot read the arguments from standard input: %s", strerror(errno));
         }
         if (n == 0) {
@@ -37,48 +36,47 @@ static int read_input(struct buf *text, struct toolrack_error *err) {
         }
         text->length += (size_t)n;
         if (text->length > TOOLRACK_ARGUMENTS_MAX) {
-            return error_set(
-                    err, TOOLRACK_E_INVALID_ARGUMENTS,
+            return cli_error(
+                    cli, TOOLRACK_E_INVALID_ARGUMENTS,
                     "standard input has more than %u bytes, the most that arguments may have",
                     TOOLRACK_ARGUMENTS_MAX);
         }
     }
     text->data[text->length] = '\0';
     if (memchr(text->data, '\0', text->length) != NULL) {
-        return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
+        return cli_error(cli, TOOLRACK_E_INVALID_ARGUMENTS,
                          "the arguments are not JSON: standard input contains a zero byte");
     }
     return 0;
 }
 
 /* The JSON of the call as the command line has it: given, read, or none. */
-static int given_json(struct cli *cli, struct buf *text, struct toolrack_error *err) {
+static int given_json(struct cli *cli, struct buf *text) {
     const struct texts *words = &cli->options.words;
     if (words->count < 2) {
         return 0;
     }
     if (strcmp(words->items[1], "-") == 0) {
-        return read_input(text, err);
+        return read_input(cli, text);
     }
     buf_add_text(text, words->items[1]);
-    return text->failed ? error_oom(err) : 0;
+    return text->failed ? cli_oom(cli) : 0;
 }
 
-static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, char **ret,
-                          struct toolrack_error *err) {
+static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, char **ret) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     const struct texts *args = &cli->options.args;
-    int code = given_json(cli, &text, err);
+    int code = given_json(cli, &text);
     for (size_t i = 0; code == 0 && i < args->count; i++) {
         const char *equals = strchr(args->items[i], '=');
         if (equals == NULL || equals == args->items[i]) {
-            code = error_set(err, TOOLRACK_E_INVALID, "--arg takes name=value, not \"%s\"",
+            code = cli_error(cli, TOOLRACK_E_INVALID, "--arg takes name=value, not \"%s\"",
                              args->items[i]);
         }
     }
     if (code == 0 && args->count > 0) {
         CLEANUP(toolrack_text_unrefp) struct toolrack_text *built = NULL;
-        code = toolrack_arguments(tool, text.data, args->items, args->count, &built, err);
+        code = toolrack_arguments(tool, text.data, args->items, args->count, &built, cli->err);
         buf_clear(&text);
         buf_add_text(&text, code == 0 ? toolrack_text_data(built, NULL) : "");
     }
@@ -86,10 +84,10 @@ static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, cha
         /* Without --arg it is as it was given, wrong or not: the host says what is wrong with it.
          */
         *ret = buf_steal(&text);
-        code = *ret != NULL ? 0 : error_oom(err);
+        code = *ret != NULL ? 0 : cli_oom(cli);
     }
     if (code < 0 && code != TOOLRACK_E_INVALID) {
-        error_set_tool(err, toolrack_tool_name(tool));
+        cli_error_set_tool(cli, toolrack_tool_name(tool));
     }
     return code;
 }
@@ -97,9 +95,9 @@ static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, cha
 /* ------------------------------------------------------- the call, and Ctrl-C */
 
 struct outcome {
+    struct cli *cli; /* whose error says why there is no result */
     atomic_bool done;
     struct toolrack_result *result;
-    struct toolrack_error err;
 };
 
 /* On a thread of the host. */
@@ -107,9 +105,7 @@ static void call_done(void *user, struct toolrack_result *result,
                       const struct toolrack_error *err) {
     struct outcome *outcome = user;
     outcome->result = result;
-    if (err != NULL) {
-        outcome->err = *err;
-    }
+    toolrack_error_copy(outcome->cli->err, err);
     atomic_store(&outcome->done, true);
     interrupt_wake();
 }
@@ -153,17 +149,17 @@ static int run_call(struct cli *cli, const char *name, const char *arguments,
                     const struct toolrack_call_options *options, struct outcome *outcome) {
     CLEANUP(toolrack_call_unrefp) struct toolrack_call *call = NULL;
     int code = toolrack_submit(cli->host, name, arguments, options, call_done, outcome, &call,
-                               &outcome->err);
+                               cli->err);
     if (code < 0) {
         return code;
     }
     wait_for(call, outcome);
-    return outcome->result != NULL ? 0 : outcome->err.code;
+    return outcome->result != NULL ? 0 : toolrack_error_code(cli->err);
 }
 
 static int run_interruptible(struct cli *cli, const char *name, const char *arguments,
                              const struct toolrack_call_options *options, struct outcome *outcome) {
-    int code = interrupt_begin(&outcome->err);
+    int code = interrupt_begin(cli);
     if (code == 0) {
         code = run_call(cli, name, arguments, options, outcome);
         interrupt_end(cli, code);
@@ -204,25 +200,16 @@ static void print_result(struct cli *cli, const struct toolrack_result *result) 
     }
 }
 
-/* What the host cannot know: how this front end lets a person agree. */
-static void add_way_out(struct toolrack_error *err) {
-    if (err->code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
-        struct toolrack_error plain = *err;
-        (void)error_set(err, plain.code, "%s; --yes agrees to the call", plain.message);
-        error_set_tool(err, plain.tool);
-    }
-}
-
 int verb_call(struct cli *cli) {
     const char *name = cli->options.words.items[0];
-    struct outcome outcome = {0};
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find(cli, name, &outcome.err);
+    struct outcome outcome = {.cli = cli};
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find(cli, name);
     if (tool == NULL) {
-        return cli_fail(cli, &outcome.err);
+        return cli_fail(cli);
     }
     CLEANUP(freep) char *arguments = NULL;
-    if (make_arguments(cli, tool, &arguments, &outcome.err) < 0) {
-        return cli_fail_usage(cli, &outcome.err);
+    if (make_arguments(cli, tool, &arguments) < 0) {
+        return cli_fail_usage(cli);
     }
     char who[CLI_WHO_ROOM];
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
@@ -240,8 +227,13 @@ int verb_call(struct cli *cli) {
     person_finish(); /* of a call that has ended, even of one given up, nobody asks any more */
     CLEANUP(toolrack_result_freep) struct toolrack_result *result = outcome.result;
     if (code < 0) {
-        add_way_out(&outcome.err);
-        return cli_fail(cli, &outcome.err);
+        if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
+            /* The host cannot know how a person agrees here. */
+            (void)cli_error(cli, code, "%s; --yes agrees to the call",
+                            toolrack_error_message(cli->err));
+            cli_error_set_tool(cli, toolrack_error_tool(cli->err));
+        }
+        return cli_fail(cli);
     }
     print_result(cli, result);
     return CLI_OK;

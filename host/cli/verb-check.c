@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/rendering.h"
 #include "base/text.h"
 #include "cli/json.h"
 
@@ -103,14 +102,12 @@ static int check_file(struct cli *cli, const char *file, yyjson_mut_doc *doc,
                       yyjson_mut_val *root) {
     yyjson_mut_val *row = cli->options.json ? yyjson_mut_arr_add_obj(doc, root) : NULL;
     CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
-    struct toolrack_error err;
-    if (toolrack_check(file, &findings, &err) < 0) {
+    if (toolrack_check(file, &findings, cli->err) < 0) {
         if (!cli->options.json) {
-            return cli_fail(cli, &err);
+            return cli_fail(cli);
         }
         json_add_text(doc, row, "file", file);
-        (void)yyjson_mut_obj_add_val(doc, row, "error", error_object(doc, &err, NULL));
-        return cli_exit_of(err.code);
+        return cli_error_object(cli, doc, row, NULL);
     }
     if (cli->options.json) {
         add_json(doc, row, file, findings);

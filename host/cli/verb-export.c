@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -73,14 +72,13 @@ static int print_both(struct cli *cli, const struct toolrack_text *definitions,
     return json_print(cli, doc, root);
 }
 
-static int need_format(const struct cli *cli, enum toolrack_format *ret,
-                       struct toolrack_error *err) {
+static int need_format(struct cli *cli, enum toolrack_format *ret) {
     if (cli->options.format == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID,
+        return cli_error(cli, TOOLRACK_E_INVALID,
                          "export needs --format F; 'toolrack help export' "
                          "lists the formats");
     }
-    return toolrack_format_find(cli->options.format, ret, err);
+    return toolrack_format_find(cli->options.format, ret, cli->err);
 }
 
 int verb_export(struct cli *cli) {
@@ -90,24 +88,23 @@ int verb_export(struct cli *cli) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
     enum toolrack_format format = TOOLRACK_FORMAT_OPENAI;
-    struct toolrack_error err;
-    int code = need_format(cli, &format, &err);
+    int code = need_format(cli, &format);
     if (code < 0) {
-        return code == TOOLRACK_E_INVALID ? cli_fail_usage(cli, &err) : cli_fail(cli, &err);
+        return code == TOOLRACK_E_INVALID ? cli_fail_usage(cli) : cli_fail(cli);
     }
     if (cli->options.allow != NULL) {
         copy = strdup(cli->options.allow);
         allow = copy != NULL ? split(copy) : NULL;
         if (allow == NULL) {
-            (void)error_oom(&err);
-            return cli_fail(cli, &err);
+            (void)cli_oom(cli);
+            return cli_fail(cli);
         }
     }
     options.allow = allow;
     options.limit = cli->options.limit;
     options.budget = cli->options.budget;
-    if (toolrack_export(cli->host, format, &options, &text, &report, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_export(cli->host, format, &options, &text, &report, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (cli->options.json && cli->options.explain) {
         return print_both(cli, text, report);

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/error.h"
 #include "cli/json.h"
 #include "cli/rows.h"
 
@@ -30,10 +29,9 @@ static int print_done(struct cli *cli, const char *key, bool value) {
 int verb_grant(struct cli *cli) {
     const char *name = cli->options.words.items[0];
     char who[CLI_WHO_ROOM];
-    struct toolrack_error err;
     cli_who(who, sizeof who);
-    if (toolrack_grant(cli->host, name, cli->options.for_s, who, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_grant(cli->host, name, cli->options.for_s, who, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (cli->options.json) {
         return print_done(cli, "granted", true);
@@ -49,10 +47,9 @@ int verb_grant(struct cli *cli) {
 int verb_revoke(struct cli *cli) {
     const char *name = cli->options.words.items[0];
     char who[CLI_WHO_ROOM];
-    struct toolrack_error err;
     cli_who(who, sizeof who);
-    if (toolrack_revoke(cli->host, name, who, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_revoke(cli->host, name, who, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (cli->options.json) {
         return print_done(cli, "revoked", true);
@@ -79,9 +76,8 @@ int verb_grants(struct cli *cli) {
     static const char *const headings[] = {"TOOL",  "VERSION", "KIND",        "EXPIRES",
                                            "SINCE", "WHO",     "CONVERSATION"};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    struct toolrack_error err;
-    if (toolrack_grants(cli->host, &text, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_grants(cli->host, &text, cli->err) < 0) {
+        return cli_fail(cli);
     }
     return rows_print(cli, text,
                       &(struct rows_view){.headings = headings,
@@ -109,9 +105,8 @@ static int list_pending(struct cli *cli) {
     static const char *const headings[] = {"ID",     "TOOL",    "VERSION",
                                            "CALLER", "EXPIRES", "ARGUMENTS"};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    struct toolrack_error err;
-    if (toolrack_pending(cli->host, &text, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_pending(cli->host, &text, cli->err) < 0) {
+        return cli_fail(cli);
     }
     return rows_print(cli, text,
                       &(struct rows_view){.headings = headings,
@@ -134,10 +129,9 @@ static const struct {
 
 static int resolve(struct cli *cli, const char *id, size_t answer) {
     char who[CLI_WHO_ROOM];
-    struct toolrack_error err;
     cli_who(who, sizeof who);
-    if (toolrack_resolve(cli->host, id, answers[answer].approval, who, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_resolve(cli->host, id, answers[answer].approval, who, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (!cli->options.json) {
         buf_printf(&cli->out, "%s %s\n", id, answers[answer].done);
@@ -152,7 +146,6 @@ static int resolve(struct cli *cli, const char *id, size_t answer) {
 
 int verb_approvals(struct cli *cli) {
     const struct texts *words = &cli->options.words;
-    struct toolrack_error err;
     if (words->count == 0) {
         return list_pending(cli);
     }
@@ -161,7 +154,7 @@ int verb_approvals(struct cli *cli) {
             return resolve(cli, words->items[1], i);
         }
     }
-    (void)error_set(&err, TOOLRACK_E_INVALID,
+    (void)cli_error(cli, TOOLRACK_E_INVALID,
                     "an answer is allow, always, conversation or deny, and the id of a call");
-    return cli_fail_usage(cli, &err);
+    return cli_fail_usage(cli);
 }

@@ -1,4 +1,3 @@
-#include "base/error.h"
 #include "cli/json.h"
 
 #define NAME_WIDTH 18 /* of options and verbs in lists */
@@ -117,9 +116,8 @@ int verb_help(struct cli *cli) {
     const char *name = cli->options.words.items[0];
     const struct verb *verb = options_verb(cli_verbs, name);
     if (verb == NULL) {
-        struct toolrack_error err;
-        (void)options_unknown_verb(cli_verbs, name, &err);
-        return cli_fail_usage(cli, &err);
+        (void)options_unknown_verb(cli_verbs, name, cli->own);
+        return cli_fail_usage(cli);
     }
     return help_print(cli, verb);
 }

@@ -119,13 +119,12 @@ int verb_list(struct cli *cli) {
     filter.scenario = options->scenario;
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
     CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
-    struct toolrack_error err;
-    int code = toolrack_list(cli->host, &filter, &tools, &err);
+    int code = toolrack_list(cli->host, &filter, &tools, cli->err);
     if (code == 0 && options->all && !is_filtered(options)) {
-        code = toolrack_refused(cli->host, &refusals, &err);
+        code = toolrack_refused(cli->host, &refusals, cli->err);
     }
     if (code < 0) {
-        return cli_fail(cli, &err);
+        return cli_fail(cli);
     }
     if (options->json) {
         return print_json(cli, tools, refusals);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -44,13 +43,14 @@ static bool read_time(const char *text, int64_t *ret_ms) {
     return false;
 }
 
-static int read_since(const char *text, int64_t *ret_ms, struct toolrack_error *err) {
+static int read_since(struct cli *cli, int64_t *ret_ms) {
+    const char *text = cli->options.since;
     uint32_t seconds;
     if (text == NULL || read_time(text, ret_ms)) {
         return 0;
     }
     if (!options_duration(text, &seconds)) {
-        return error_set(err, TOOLRACK_E_INVALID,
+        return cli_error(cli, TOOLRACK_E_INVALID,
                          "--since takes a duration such as 30s, 10m, 2h or 7d, or a time such as "
                          "2026-01-31 or 2026-01-31T18:00, not \"%s\"",
                          text);
@@ -139,12 +139,11 @@ static void add_json_line(struct buf *out, yyjson_val *call) {
 }
 
 /* Print what is new, at once. */
-static int print_new(struct cli *cli, struct toolrack_log_filter *filter,
-                     struct toolrack_error *err) {
+static int print_new(struct cli *cli, struct toolrack_log_filter *filter) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(buf_finish) struct buf lines = BUF_INIT;
     size_t length = 0;
-    int code = toolrack_log(cli->host, filter, &text, err);
+    int code = toolrack_log(cli->host, filter, &text, cli->err);
     if (code < 0) {
         return code;
     }
@@ -162,11 +161,11 @@ static int print_new(struct cli *cli, struct toolrack_log_filter *filter,
                          ? -ENOMEM
                          : output_write(STDOUT_FILENO, lines.data, lines.length);
     return failed == 0 ? 0
-                       : error_set(err, TOOLRACK_E_IO, "cannot write to standard output: %s",
+                       : cli_error(cli, TOOLRACK_E_IO, "cannot write to standard output: %s",
                                    strerror(-failed));
 }
 
-static int follow(struct cli *cli, struct toolrack_log_filter *filter, struct toolrack_error *err) {
+static int follow(struct cli *cli, struct toolrack_log_filter *filter) {
     const struct timespec pause = {.tv_nsec = (long)FOLLOW_MS * NS_PER_MS};
     sigset_t signals;
     sigset_t before;
@@ -177,7 +176,7 @@ static int follow(struct cli *cli, struct toolrack_log_filter *filter, struct to
     output_note("waiting for calls; Ctrl-C ends");
     int code;
     do {
-        code = print_new(cli, filter, err);
+        code = print_new(cli, filter);
     } while (code == 0 && sigtimedwait(&signals, NULL, &pause) < 0);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return code;
@@ -187,18 +186,17 @@ int verb_log(struct cli *cli) {
     const struct options *options = &cli->options;
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    struct toolrack_error err;
     filter.tool = options->tool;
     filter.errors = options->errors;
     filter.limit = options->limit;
-    int code = read_since(options->since, &filter.since_ms, &err);
+    int code = read_since(cli, &filter.since_ms);
     if (code < 0) {
-        return cli_fail_usage(cli, &err);
+        return cli_fail_usage(cli);
     }
-    code = options->follow ? follow(cli, &filter, &err)
-                           : toolrack_log(cli->host, &filter, &text, &err);
+    code = options->follow ? follow(cli, &filter)
+                           : toolrack_log(cli->host, &filter, &text, cli->err);
     if (code < 0 || options->follow) {
-        return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+        return code < 0 ? cli_fail(cli) : CLI_OK;
     }
     return rows_print(cli, text,
                       &(struct rows_view){headings, ARRAY_LENGTH(headings), add_row,

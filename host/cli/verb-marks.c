@@ -3,7 +3,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/error.h"
 #include "cli/json.h"
 #include "cli/rows.h"
 
@@ -33,9 +32,8 @@ static void add_row(struct table *table, yyjson_val *row) {
 static int list(struct cli *cli, enum toolrack_mark mark) {
     static const char *const headings[] = {"TOOL", "SINCE", "TRIAL", "WHO", "WHY"};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    struct toolrack_error err;
-    if (toolrack_marked(cli->host, mark, &text, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_marked(cli->host, mark, &text, cli->err) < 0) {
+        return cli_fail(cli);
     }
     return rows_print(cli, text,
                       &(struct rows_view){.headings = headings,
@@ -51,10 +49,9 @@ static int list(struct cli *cli, enum toolrack_mark mark) {
 static int change(struct cli *cli, enum toolrack_mark mark, bool on) {
     const char *name = cli->options.words.items[1];
     char who[CLI_WHO_ROOM];
-    struct toolrack_error err;
     cli_who(who, sizeof who);
-    if (toolrack_mark(cli->host, mark, name, on, cli->options.reason, who, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_mark(cli->host, mark, name, on, cli->options.reason, who, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (!cli->options.json) {
         buf_printf(&cli->out, "%s %s the %s\n", name, on ? "added to" : "removed from",
@@ -70,7 +67,6 @@ static int change(struct cli *cli, enum toolrack_mark mark, bool on) {
 
 static int run(struct cli *cli, enum toolrack_mark mark) {
     const struct texts *words = &cli->options.words;
-    struct toolrack_error err;
     if (words->count == 1 && strcmp(words->items[0], "list") == 0) {
         return list(cli, mark);
     }
@@ -80,11 +76,11 @@ static int run(struct cli *cli, enum toolrack_mark mark) {
     if (words->count == 2 && strcmp(words->items[0], "remove") == 0) {
         return change(cli, mark, false);
     }
-    (void)error_set(&err, TOOLRACK_E_INVALID,
+    (void)cli_error(cli, TOOLRACK_E_INVALID,
                     "the argument must be list, or add or remove with the name of one tool, as in "
                     "'toolrack %s add NAME'",
                     list_name(mark));
-    return cli_fail_usage(cli, &err);
+    return cli_fail_usage(cli);
 }
 
 int verb_blacklist(struct cli *cli) {

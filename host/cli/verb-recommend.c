@@ -1,7 +1,6 @@
 /* recommend, feedback: which tools did best, and what people think of them. */
 #include <string.h>
 
-#include "base/error.h"
 #include "cli/json.h"
 #include "cli/rows.h"
 
@@ -14,15 +13,14 @@ int verb_feedback(struct cli *cli) {
     const char *name = words->items[0];
     bool good = strcmp(words->items[1], "good") == 0;
     char who[CLI_WHO_ROOM];
-    struct toolrack_error err;
     if (!good && strcmp(words->items[1], "bad") != 0) {
-        (void)error_set(&err, TOOLRACK_E_INVALID, "feedback must be good or bad, not \"%s\"",
+        (void)cli_error(cli, TOOLRACK_E_INVALID, "feedback must be good or bad, not \"%s\"",
                         words->items[1]);
-        return cli_fail_usage(cli, &err);
+        return cli_fail_usage(cli);
     }
     cli_who(who, sizeof who);
-    if (toolrack_feedback(cli->host, name, good, cli->options.call, who, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_feedback(cli->host, name, good, cli->options.call, who, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (!cli->options.json) {
         buf_printf(&cli->out, "feedback recorded: %s %s\n", name, words->items[1]);
@@ -87,9 +85,8 @@ int verb_recommend(struct cli *cli) {
     options.task = cli->options.task;
     options.limit = cli->options.limit;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    struct toolrack_error err;
-    if (toolrack_recommend(cli->host, &options, &text, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_recommend(cli->host, &options, &text, cli->err) < 0) {
+        return cli_fail(cli);
     }
     const char *nothing = options.task != NULL
                                   ? "no tool can be recommended: no tool's text matches the task"

@@ -1,7 +1,6 @@
 /* reload, rollback: plugin files that have changed, and going back from a change. */
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "cli/json.h"
 
@@ -56,10 +55,9 @@ static bool add_rows(struct buf *out, yyjson_val *rows, bool all) {
 
 int verb_reload(struct cli *cli) {
     const char *name = cli->options.words.count > 0 ? cli->options.words.items[0] : NULL;
-    struct toolrack_error err;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    if (toolrack_reload(cli->host, name, &text, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_reload(cli->host, name, &text, cli->err) < 0) {
+        return cli_fail(cli);
     }
     size_t length = 0;
     const char *json = toolrack_text_data(text, &length);
@@ -78,9 +76,8 @@ int verb_reload(struct cli *cli) {
 
 int verb_rollback(struct cli *cli) {
     const char *name = cli->options.words.items[0];
-    struct toolrack_error err;
-    if (toolrack_rollback(cli->host, name, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_rollback(cli->host, name, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (!cli->options.json) {
         buf_printf(&cli->out, "%s rolled back to its previous content\n", name);

@@ -2,7 +2,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "cli/json.h"
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
@@ -19,9 +18,8 @@ static void add_subject(struct buf *out, const char *name) {
 
 static int set_enabled(struct cli *cli, bool enabled) {
     const char *name = cli->options.words.items[0];
-    struct toolrack_error err;
-    if (toolrack_set_enabled(cli->host, name, enabled, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_set_enabled(cli->host, name, enabled, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (!cli->options.json) {
         add_subject(&cli->out, name);
@@ -46,16 +44,15 @@ int verb_disable(struct cli *cli) {
 int verb_priority(struct cli *cli) {
     const char *name = cli->options.words.items[0];
     const char *text = cli->options.words.items[1];
-    struct toolrack_error err;
     long long priority = 0;
     if (!options_number(text, INT_MIN, INT_MAX, &priority)) {
-        (void)error_set(&err, TOOLRACK_E_INVALID,
+        (void)cli_error(cli, TOOLRACK_E_INVALID,
                         "a priority must be an integer from %d to %d, not \"%s\"", INT_MIN, INT_MAX,
                         text);
-        return cli_fail_usage(cli, &err);
+        return cli_fail_usage(cli);
     }
-    if (toolrack_set_priority(cli->host, name, (int)priority, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_set_priority(cli->host, name, (int)priority, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (!cli->options.json) {
         add_subject(&cli->out, name);
@@ -71,13 +68,13 @@ int verb_priority(struct cli *cli) {
 
 /* ----------------------------------------------------------------- default */
 
-static int set_default(struct cli *cli, struct toolrack_error *err) {
+static int set_default(struct cli *cli) {
     const struct texts *words = &cli->options.words;
     const char *version = words->count > 1 ? words->items[1] : NULL;
     if (version == NULL && !cli->options.reset) {
         return 0;
     }
-    return toolrack_set_default(cli->host, words->items[0], version, err);
+    return toolrack_set_default(cli->host, words->items[0], version, cli->err);
 }
 
 /* What it is now. A name that is let go may have no tool any more. */
@@ -103,18 +100,17 @@ static int print_default(struct cli *cli, const char *name, const struct toolrac
 
 int verb_default(struct cli *cli) {
     const char *name = cli->options.words.items[0];
-    struct toolrack_error err;
     if (cli->options.reset && cli->options.words.count > 1) {
-        (void)error_set(&err, TOOLRACK_E_INVALID, "--reset takes no version");
-        return cli_fail_usage(cli, &err);
+        (void)cli_error(cli, TOOLRACK_E_INVALID, "--reset takes no version");
+        return cli_fail_usage(cli);
     }
-    if (set_default(cli, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (set_default(cli) < 0) {
+        return cli_fail(cli);
     }
     if (cli->options.reset) {
         CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *left = toolrack_get(cli->host, name);
         return print_default(cli, name, left);
     }
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find(cli, name, &err);
-    return tool != NULL ? print_default(cli, name, tool) : cli_fail(cli, &err);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find(cli, name);
+    return tool != NULL ? print_default(cli, name, tool) : cli_fail(cli);
 }

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "toolrack/records.h"
@@ -92,10 +91,9 @@ static void add_deadline(struct buf *out, const struct toolrack_tool *tool) {
 static yyjson_doc *read_usage(const struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(buf_finish) struct buf name = BUF_INIT;
-    struct toolrack_error unheard;
     size_t length = 0;
     buf_printf(&name, "%s@%s", toolrack_tool_name(tool), toolrack_tool_version(tool));
-    if (name.failed || toolrack_statistics(cli->host, name.data, &text, &unheard) < 0) {
+    if (name.failed || toolrack_statistics(cli->host, name.data, &text, NULL) < 0) {
         return NULL;
     }
     const char *json = toolrack_text_data(text, &length);
@@ -345,11 +343,10 @@ static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
 }
 
 int verb_show(struct cli *cli) {
-    struct toolrack_error err;
     CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *tool = cli_find(cli, cli->options.words.items[0], &err);
+    struct toolrack_tool *tool = cli_find(cli, cli->options.words.items[0]);
     if (tool == NULL) {
-        return cli_fail(cli, &err);
+        return cli_fail(cli);
     }
     if (cli->options.json) {
         return print_json(cli, tool);

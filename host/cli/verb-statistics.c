@@ -127,9 +127,8 @@ int verb_statistics(struct cli *cli) {
     const struct options *options = &cli->options;
     const char *name = options->words.count > 0 ? options->words.items[0] : NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    struct toolrack_error err;
-    if (toolrack_statistics(cli->host, name, &text, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_statistics(cli->host, name, &text, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (options->json || name == NULL) {
         return rows_print(cli, text,

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -79,14 +78,14 @@ static void print_event(void *user, const struct toolrack_event *event) {
     }
 }
 
-static int wait_for_end(struct cli *cli, const sigset_t *signals, struct toolrack_error *err) {
+static int wait_for_end(struct cli *cli, const sigset_t *signals) {
     for (;;) {
         int number = sigwaitinfo(signals, NULL);
         if (number < 0 && errno != EINTR) {
-            return error_set(err, TOOLRACK_E_IO, "cannot wait for signals: %s", strerror(errno));
+            return cli_error(cli, TOOLRACK_E_IO, "cannot wait for signals: %s", strerror(errno));
         }
-        if (number == SIGHUP && toolrack_reload(cli->host, NULL, NULL, err) < 0) {
-            output_note("%s", err->message);
+        if (number == SIGHUP && toolrack_reload(cli->host, NULL, NULL, cli->err) < 0) {
+            output_note("%s", toolrack_error_message(cli->err));
         }
         if (number == SIGINT || number == SIGTERM) {
             return 0;
@@ -95,7 +94,6 @@ static int wait_for_end(struct cli *cli, const sigset_t *signals, struct toolrac
 }
 
 int verb_watch(struct cli *cli) {
-    struct toolrack_error err;
     sigset_t signals;
     sigset_t before;
     (void)sigemptyset(&signals);
@@ -104,10 +102,10 @@ int verb_watch(struct cli *cli) {
     (void)sigaddset(&signals, SIGHUP);
     /* Before there are other threads, so that no signal is lost. */
     (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
-    int code = cli_open(cli, print_event, &err);
+    int code = cli_open(cli, print_event);
     if (code == 0) {
         output_note("watching the plugin folders; Ctrl-C ends");
-        code = wait_for_end(cli, &signals, &err);
+        code = wait_for_end(cli, &signals);
     }
     toolrack_close(cli->host);
     cli->host = NULL;
@@ -117,5 +115,5 @@ int verb_watch(struct cli *cli) {
         output_note("cannot write to standard output: %s", strerror(-failed));
         return CLI_FAILED;
     }
-    return code < 0 ? cli_fail(cli, &err) : CLI_OK;
+    return code < 0 ? cli_fail(cli) : CLI_OK;
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "cli/json.h"
 
@@ -253,10 +252,9 @@ static void print_text(struct buf *out, yyjson_val *root) {
 }
 
 int verb_why(struct cli *cli) {
-    struct toolrack_error err;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    if (toolrack_why(cli->host, cli->options.words.items[0], &text, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_why(cli->host, cli->options.words.items[0], &text, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (cli->options.json) {
         return json_print_text(cli, text);
@@ -270,9 +268,8 @@ int verb_why(struct cli *cli) {
 
 int verb_release(struct cli *cli) {
     const char *name = cli->options.words.items[0];
-    struct toolrack_error err;
-    if (toolrack_release(cli->host, name, &err) < 0) {
-        return cli_fail(cli, &err);
+    if (toolrack_release(cli->host, name, cli->err) < 0) {
+        return cli_fail(cli);
     }
     if (!cli->options.json) {
         buf_printf(&cli->out, "%s released\n", name);
