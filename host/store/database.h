@@ -221,7 +221,7 @@ int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_er
 
 /** Add what was counted to what is kept, inside a transaction. (statistics.c) */
 int statistics_add(struct store *store, const struct store_statistics *rows, size_t count,
-              struct toolrack_error *err);
+                   struct toolrack_error *err);
 
 /** Remove the grants of a selector, inside a transaction.
  * @return 0; TOOLRACK_E_NOT_FOUND, with nothing removed but what had expired. (grants.c) */

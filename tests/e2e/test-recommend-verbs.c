@@ -57,8 +57,8 @@ static void what_people_say_counts(void **state) {
 static void lists_are_kept(void **state) {
     (void)state;
     EXPECT(RUN("whitelist", "list"), 0, "", "toolrack: the whitelist is empty\n");
-    EXPECT(RUN("whitelist", "add", "nothing", "--why", "I like it"), 0, "nothing added to the whitelist\n",
-           "");
+    EXPECT(RUN("whitelist", "add", "nothing", "--why", "I like it"), 0,
+           "nothing added to the whitelist\n", "");
     EXPECT(RUN("recommend", "--limit", "1"), 0,
            "TOOL     VERSION  SCORE  LIST       DESCRIPTION\n"
            "nothing  1.0.0    0.*  whitelist  Do nothing\n",

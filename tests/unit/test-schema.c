@@ -11,8 +11,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "failing-malloc.h"
 #include "base/number.h"
+#include "failing-malloc.h"
 #include "schema/regex.h"
 #include "schema/schema.h"
 #include "schema/uri.h"
@@ -116,7 +116,8 @@ static void a_tools_faults_say_how_to_mend_them(void **state) {
     expect_reason(TOOL, "{\"path\":\"a\",\"mode\":\"glob\",\"recursiv\":true}", "/recursiv",
                   "unknown property \"recursiv\"; did you mean \"recursive\"?");
     expect_reason(TOOL, "{\"path\":\"a\",\"mode\":\"glob\",\"xyzzy\":true}", "/xyzzy",
-                  "unknown property \"xyzzy\"; the known properties are \"path\", \"mode\", \"limit\", \"ratio\", "
+                  "unknown property \"xyzzy\"; the known properties are \"path\", \"mode\", "
+                  "\"limit\", \"ratio\", "
                   "\"recursive\"");
     expect_reason(TOOL, "[]", "", "must be an object, not an array");
 }
@@ -223,9 +224,10 @@ static void malformed_schemas_are_refused_with_the_place(void **state) {
                    "/$ref: there is nothing at \"#/$defs/nope\" in the schema");
     expect_refused("{\"$ref\":\"#nope\"}", NULL, "/$ref",
                    "/$ref: no schema has the anchor \"nope\"");
-    expect_refused("{\"$ref\":\"http://example.com/x\"}", NULL, "/$ref",
-                   "/$ref: no schema with the URI \"http://example.com/x\" was given, and references "
-                   "are never fetched; put it under $defs and refer to it there");
+    expect_refused(
+            "{\"$ref\":\"http://example.com/x\"}", NULL, "/$ref",
+            "/$ref: no schema with the URI \"http://example.com/x\" was given, and references "
+            "are never fetched; put it under $defs and refer to it there");
     expect_refused("{\"title\":\"x\",\"$ref\":\"#/title\"}", NULL, "/$ref",
                    "/$ref: at \"#/title\" there is a string; a schema is an object or a boolean");
     expect_refused("{\"$schema\":\"http://example.com/x\"}", NULL, "/$schema",
