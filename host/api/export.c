@@ -188,7 +188,7 @@ int toolrack_export(struct toolrack *host, enum toolrack_format format,
                     struct toolrack_text **ret_report, struct toolrack_error *err) {
     struct toolrack_export_options asked = TOOLRACK_EXPORT_OPTIONS_INIT;
     if (toolrack_format_name(format) == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID, "there is no format of number %d", (int)format);
+        return error_set(err, TOOLRACK_E_INVALID, "there is no format number %d", (int)format);
     }
     if (options != NULL) {
         memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);

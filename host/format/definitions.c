@@ -102,8 +102,8 @@ static int describe_result(struct export *export, const struct format_tool *tool
     if (code == 0 && (rewrite.is_object || (provider->rules & RULE_OBJECT_RESULT) == 0)) {
         definition->result_schema = export->result_schema.data;
     } else if (code != TOOLRACK_E_NO_MEMORY) {
-        format_report_add(report, "rewritten", NULL, "the schema of its result is left out: %s",
-                          code < 0 ? rewrite.refusal : "it is not of an object");
+        format_report_add(report, "rewritten", NULL, "the result schema is left out: %s",
+                          code < 0 ? rewrite.refusal : "it does not describe an object");
     }
     return code == TOOLRACK_E_NO_MEMORY ? code : 0;
 }
@@ -124,11 +124,11 @@ static int describe(struct export *export, const struct format_tool *tool,
 static bool name_tool(struct export *export, const struct report *report, const char *name,
                       char *wire) {
     if (format_wire_name(export->format, name, wire)) {
-        format_report_add(report, "renamed", NULL, "%s knows it as %s", export->provider->whose,
+        format_report_add(report, "renamed", NULL, "its name for %s is %s", export->provider->whose,
                           wire);
     }
     if (taken_slot(&export->taken, wire)[0] != '\0') {
-        format_report_add(report, "refused", NULL, "another tool is called %s already", wire);
+        format_report_add(report, "refused", NULL, "another tool already has the name %s", wire);
         return false;
     }
     return true;
@@ -148,7 +148,7 @@ static void say_deprecated(struct export *export, const struct report *report,
         buf_printf(&export->description, " %s", definition->description);
     }
     definition->description = export->description.data;
-    format_report_add(report, "rewritten", NULL, "its description says that it is deprecated");
+    format_report_add(report, "rewritten", NULL, "the description now says that it is deprecated");
 }
 
 /* What was noted of a tool that is not exported after all does not matter: one note stays. */
@@ -189,8 +189,8 @@ static int add_tool(struct export *export, const struct format_tool *tool) {
     export->provider->add(&definition, export->out);
     if (export->out->length + strlen(export->provider->after) > export->bytes_max) {
         buf_truncate(export->out, start);
-        cut(export, &report, noted, "with it the definitions have more than", export->bytes_max,
-            "bytes");
+        cut(export, &report, noted, "with this tool the definitions have more than",
+            export->bytes_max, "bytes");
         return 0;
     }
     (void)strcpy(taken_slot(&export->taken, wire), wire);
@@ -217,7 +217,7 @@ int format_definitions(enum toolrack_format format, const struct format_tool *to
                        struct toolrack_error *err) {
     const struct provider *provider = provider_of(format);
     if (provider == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID, "there is no format of number %d", (int)format);
+        return error_set(err, TOOLRACK_E_INVALID, "there is no format number %d", (int)format);
     }
     struct export export = {.format = format,
                             .provider = provider,

@@ -30,6 +30,6 @@ int toolrack_format_find(const char *name, enum toolrack_format *ret, struct too
     }
     return known.failed ? error_oom(err)
                         : error_set(err, TOOLRACK_E_NOT_FOUND,
-                                    "there is no format '%.*s'; there are: %s", NAME_SHOWN_MAX,
-                                    name, known.data);
+                                    "there is no format '%.*s'; the formats are: %s",
+                                    NAME_SHOWN_MAX, name, known.data);
 }

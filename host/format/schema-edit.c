@@ -75,7 +75,7 @@ static size_t count_values(yyjson_mut_val *value, size_t max) {
 yyjson_mut_val *rewrite_copy(struct rewrite *rewrite, yyjson_mut_val *value) {
     rewrite->copied += count_values(value, REWRITE_COPIED_MAX);
     if (rewrite->copied > REWRITE_COPIED_MAX) {
-        rewrite_refuse(rewrite, NULL, "its references stand for more than %u values",
+        rewrite_refuse(rewrite, NULL, "its references expand to more than %u values",
                        REWRITE_COPIED_MAX);
         return NULL;
     }

@@ -52,7 +52,7 @@ static void join_schemas(struct rewrite *rewrite, yyjson_mut_val *object, yyjson
 static void move_properties(struct rewrite *rewrite, yyjson_mut_val *to, yyjson_mut_val *from,
                             const char *how) {
     if (yyjson_mut_obj_size(to) + yyjson_mut_obj_size(from) > REWRITE_PROPERTIES_MAX) {
-        rewrite_refuse(rewrite, NULL, "its schema is made of several, with more than %u properties",
+        rewrite_refuse(rewrite, NULL, "the merged schema has more than %u properties",
                        REWRITE_PROPERTIES_MAX);
         return;
     }
@@ -129,7 +129,8 @@ static void fold_parts(struct rewrite *rewrite, struct place *place, yyjson_mut_
         return;
     }
     format_report_add(rewrite->report, "rewritten", place,
-                      "%s takes no allOf here: its parts are one schema", rewrite->provider->whose);
+                      "%s does not accept allOf here: its parts are merged",
+                      rewrite->provider->whose);
     yyjson_mut_val *part;
     while ((part = yyjson_mut_arr_remove_first(parts)) != NULL) {
         if (yyjson_mut_is_obj(part) && fold_at(rewrite, place, part, choices)) {
@@ -148,13 +149,13 @@ static void fold_reference(struct rewrite *rewrite, struct place *place, yyjson_
     bool known = yyjson_mut_is_obj(target);
     if (!known || too_often || rewrite_is_inside(place, target)) {
         format_report_add(rewrite->report, "rewritten", place,
-                          "the reference \"%.*s\" leads %s: any value may stand here",
+                          "the reference \"%.*s\" %s: any value is allowed here",
                           REFERENCE_SHOWN_MAX, text != NULL ? text : "",
-                          known ? "into itself" : "nowhere");
+                          known ? "refers to itself" : "has no target");
         return;
     }
     format_report_add(rewrite->report, "rewritten", place,
-                      "%s takes no $ref here: what it leads to is put in its place",
+                      "%s does not accept $ref here: replaced by what it refers to",
                       rewrite->provider->whose);
     yyjson_mut_val *copy = rewrite_copy(rewrite, target);
     if (copy == NULL) {
@@ -250,7 +251,7 @@ static void fold_choice(struct rewrite *rewrite, struct place *place, yyjson_mut
         return;
     }
     format_report_add(rewrite->report, "rewritten", place,
-                      "%s takes no %s here: the properties of all alternatives are listed",
+                      "%s does not accept %s here: the properties of all alternatives are listed",
                       rewrite->provider->whose, keyword);
     yyjson_mut_val *alternatives = yyjson_mut_arr(rewrite->doc);
     yyjson_mut_val *alternative;
@@ -282,7 +283,7 @@ static bool fold_at(struct rewrite *rewrite, struct place *place, yyjson_mut_val
                     bool choices) {
     struct place part = {.up = place, .index = PLACE_SAME, .depth = place->depth + 1};
     if (part.depth > REWRITE_DEPTH_MAX || ++rewrite->schemas > REWRITE_SCHEMAS_MAX) {
-        rewrite_refuse(rewrite, place, "too many schemas inside one another");
+        rewrite_refuse(rewrite, place, "the schema has too many parts, or is nested too deeply");
         return false;
     }
     rewrite_fold(rewrite, &part, schema, choices);

@@ -92,9 +92,9 @@ static bool keep_required(void *user, yyjson_mut_val *kept, yyjson_mut_val *name
     size_t length = yyjson_mut_get_len(name);
     const char *why = NULL;
     if (text == NULL) {
-        why = "it is no name";
+        why = "it is not a string";
     } else if (rewrite_lists(kept, text, length)) {
-        why = "it stands there twice";
+        why = "it is listed twice";
     } else if (has_rule(requirement->rewrite, RULE_KNOWN_REQUIRED) &&
                yyjson_mut_obj_getn(requirement->properties, text, length) == NULL) {
         why = "there is no such property";
@@ -147,11 +147,12 @@ static void check_keys(struct rewrite *rewrite, const struct place *place,
     yyjson_mut_val *value;
     yyjson_mut_obj_foreach(properties, at, count, key, value) {
         if (!key_will_do(keys, yyjson_mut_get_str(key), yyjson_mut_get_len(key))) {
-            rewrite_refuse(rewrite, place,
-                           "%s takes no property called \"%.*s\": %s, 64 characters at most",
-                           rewrite->provider->whose, SHOWN_MAX, yyjson_mut_get_str(key),
-                           keys == KEYS_ANTHROPIC ? "letters, digits, _, . and -"
-                                                  : "letters, digits and _, a letter or _ first");
+            rewrite_refuse(
+                    rewrite, place,
+                    "%s does not accept the property name \"%.*s\": use %s, 64 characters at most",
+                    rewrite->provider->whose, SHOWN_MAX, yyjson_mut_get_str(key),
+                    keys == KEYS_ANTHROPIC ? "letters, digits, _, . and -"
+                                           : "letters, digits and _, a letter or _ first");
             return;
         }
     }
@@ -228,7 +229,7 @@ static bool mend_reference(struct rewrite *rewrite, const struct place *place,
         return true;
     }
     format_report_add(rewrite->report, "rewritten", place,
-                      "the reference \"%.*s\" leads nowhere: any value may stand here", SHOWN_MAX,
+                      "the reference \"%.*s\" has no target: any value is allowed here", SHOWN_MAX,
                       text);
     return false;
 }
@@ -239,7 +240,7 @@ static bool mend_keyword(struct rewrite *rewrite, const struct place *place,
     const struct keyword_row *row = &format_keywords[keyword];
     if (!fits(rewrite, keyword, value)) {
         format_report_add(rewrite->report, "rewritten", place,
-                          "what stands behind %s is not what JSON Schema has there: left out",
+                          "the value of %s is not one that JSON Schema allows: left out",
                           row->name);
         return false;
     }
@@ -249,8 +250,7 @@ static bool mend_keyword(struct rewrite *rewrite, const struct place *place,
     case KEYWORD_PROPERTIES: check_keys(rewrite, place, value); return true;
     case KEYWORD_ENUM:
         if (yyjson_mut_arr_size(value) == 0) {
-            format_report_add(rewrite->report, "rewritten", place,
-                              "an enum of nothing is left out");
+            format_report_add(rewrite->report, "rewritten", place, "an empty enum is left out");
             return false;
         }
         return true;
@@ -278,8 +278,9 @@ static bool is_dropped(const struct rewrite *rewrite, const struct place *place,
 static void note_dropped(const struct rewrite *rewrite, const struct place *place,
                          const struct buf *dropped) {
     if (dropped->length > 0) {
-        format_report_add(rewrite->report, "rewritten", place, "%s does not know %s here: left out",
-                          rewrite->provider->whose, dropped->data);
+        format_report_add(rewrite->report, "rewritten", place,
+                          "%s does not accept %s here: left out", rewrite->provider->whose,
+                          dropped->data);
     }
 }
 
@@ -321,7 +322,7 @@ static void mend_dialect(struct rewrite *rewrite, const struct place *place,
             rename_key(rewrite, schema, "additionalItems", "items");
         }
         format_report_add(rewrite->report, "rewritten", place,
-                          "a list of items is prefixItems since 2020-12");
+                          "a list in items is called prefixItems since 2020-12");
     }
     mend_exclusive(rewrite, place, schema, "exclusiveMinimum", "minimum");
     mend_exclusive(rewrite, place, schema, "exclusiveMaximum", "maximum");
@@ -342,13 +343,13 @@ static bool mend_to_object(struct rewrite *rewrite, const struct place *place,
             rewrite_put(rewrite, schema, "not", yyjson_mut_obj(rewrite->doc));
         }
         format_report_add(rewrite->report, "rewritten", place,
-                          "%s takes no true or false for a schema", rewrite->provider->whose);
+                          "%s does not accept true or false as a schema", rewrite->provider->whose);
         return false;
     }
     if (!yyjson_mut_is_obj(schema)) {
         (void)yyjson_mut_set_obj(schema);
         format_report_add(rewrite->report, "rewritten", place,
-                          "this is no schema: any value may stand here");
+                          "this is not a schema: any value is allowed here");
         return false;
     }
     return true;
@@ -397,13 +398,14 @@ static void say_otherwise(struct rewrite *rewrite, struct place *place, yyjson_m
         (void)yyjson_mut_obj_remove_key(schema, "enum");
         rewrite_put(rewrite, schema, "enum", list);
         format_report_add(rewrite->report, "rewritten", place,
-                          "%s takes no const: it is an enum of one", rewrite->provider->whose);
+                          "%s does not accept const: written as an enum of one value",
+                          rewrite->provider->whose);
     }
     if (few && yyjson_mut_obj_get(schema, "oneOf") != NULL &&
         yyjson_mut_obj_get(schema, "anyOf") == NULL) {
         rename_key(rewrite, schema, "oneOf", "anyOf");
-        format_report_add(rewrite->report, "rewritten", place, "%s takes no oneOf: it is anyOf",
-                          rewrite->provider->whose);
+        format_report_add(rewrite->report, "rewritten", place,
+                          "%s does not accept oneOf: written as anyOf", rewrite->provider->whose);
     }
 }
 
@@ -431,7 +433,7 @@ static uint64_t rewrite_members(struct rewrite *rewrite, const struct place *pla
             (void)yyjson_mut_obj_iter_remove(&iter);
             if (again) {
                 format_report_add(rewrite->report, "rewritten", place,
-                                  "%s stands there twice: the first one stays", name);
+                                  "%s is given twice: the first is kept", name);
             }
         } else {
             kept |= UINT64_C(1) << keyword;
@@ -461,7 +463,7 @@ static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
         yyjson_mut_obj_get(schema, "prefixItems") == NULL) {
         rewrite_put(rewrite, schema, "items", yyjson_mut_obj(rewrite->doc));
         format_report_add(rewrite->report, "rewritten", place,
-                          "%s wants to know the items of an array: they may be anything",
+                          "%s requires items for an array: any item is allowed",
                           rewrite->provider->whose);
     }
     /* Of the root's types one is left in the end. */
@@ -473,7 +475,7 @@ static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
 
 static void rewrite_object(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema) {
     if (place->depth > REWRITE_DEPTH_MAX || ++rewrite->schemas > REWRITE_SCHEMAS_MAX) {
-        rewrite_refuse(rewrite, place, "too many schemas inside one another");
+        rewrite_refuse(rewrite, place, "the schema has too many parts, or is nested too deeply");
     }
     if (rewrite->refused || rewrite->no_memory || !mend_to_object(rewrite, place, schema)) {
         return;
@@ -506,7 +508,7 @@ static void mend_root_type(struct rewrite *rewrite, const struct place *place) {
         may_be_object = may_be_object || yyjson_mut_equals_str(item, "object");
     }
     if (!may_be_object) {
-        rewrite_refuse(rewrite, place, "arguments are an object, and its schema says \"%.*s\"",
+        rewrite_refuse(rewrite, place, "arguments must be an object, but the schema says \"%.*s\"",
                        SHOWN_MAX, yyjson_mut_is_str(type) ? yyjson_mut_get_str(type) : "");
         return;
     }
@@ -514,7 +516,7 @@ static void mend_root_type(struct rewrite *rewrite, const struct place *place) {
     yyjson_mut_val *key = yyjson_mut_str(rewrite->doc, "type");
     yyjson_mut_val *object = yyjson_mut_str(rewrite->doc, "object");
     rewrite_check(rewrite, yyjson_mut_obj_insert(rewrite->root, key, object, 0));
-    format_report_add(rewrite->report, "rewritten", place, "arguments are an object");
+    format_report_add(rewrite->report, "rewritten", place, "the type of arguments is \"object\"");
 }
 
 /* Besides the alternatives, which are folded: what a root may not say at all. */
@@ -527,8 +529,8 @@ static void strip_root(struct rewrite *rewrite, const struct place *place) {
     for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
         if (yyjson_mut_obj_remove_key(rewrite->root, words[i]) != NULL) {
             format_report_add(rewrite->report, "rewritten", place,
-                              "%s takes no %s at the root: left out", rewrite->provider->whose,
-                              words[i]);
+                              "%s does not accept %s at the root: left out",
+                              rewrite->provider->whose, words[i]);
         }
     }
 }
@@ -539,7 +541,8 @@ static void prepare_root(struct rewrite *rewrite, struct place *place) {
         yyjson_mut_obj_get(root, "$defs") == NULL) {
         /* At the end, as long as references to it are not yet followed by their new name. */
         rename_key(rewrite, root, "definitions", "$defs");
-        format_report_add(rewrite->report, "rewritten", place, "definitions are $defs in 2020-12");
+        format_report_add(rewrite->report, "rewritten", place,
+                          "definitions is called $defs in 2020-12");
     }
     if (has_rule(rewrite, RULE_FLAT_ROOT) && !rewrite->is_result) {
         strip_root(rewrite, place);
@@ -557,7 +560,7 @@ static void finish_root(struct rewrite *rewrite, const struct place *place) {
             yyjson_mut_obj_get(root, "properties") == NULL) {
             rewrite_put(rewrite, root, "properties", yyjson_mut_obj(rewrite->doc));
             format_report_add(rewrite->report, "rewritten", place,
-                              "%s wants properties to be listed: there are none",
+                              "%s requires properties: an empty object is added",
                               rewrite->provider->whose);
         }
     }
@@ -571,9 +574,10 @@ static void rewrite_root(struct rewrite *rewrite) {
     if (!yyjson_mut_is_obj(rewrite->root)) {
         if (yyjson_mut_is_bool(rewrite->root) || yyjson_mut_is_null(rewrite->root)) {
             (void)yyjson_mut_set_obj(rewrite->root);
-            format_report_add(rewrite->report, "rewritten", &place, "arguments are an object");
+            format_report_add(rewrite->report, "rewritten", &place,
+                              "the type of arguments is \"object\"");
         } else {
-            rewrite_refuse(rewrite, &place, "its schema is no object");
+            rewrite_refuse(rewrite, &place, "the schema is not an object");
             return;
         }
     }
@@ -644,7 +648,7 @@ int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, boo
     yyjson_read_err problem = {0};
     size_t length = strlen(said);
     if (nested_too_deeply(said, length)) {
-        rewrite_refuse(rewrite, NULL, "its schema is nested more than %u deep",
+        rewrite_refuse(rewrite, NULL, "the schema is nested more than %u levels deep",
                        REWRITE_NESTING_MAX);
         return TOOLRACK_E_INVALID;
     }
@@ -653,7 +657,7 @@ int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, boo
     yyjson_doc *read = yyjson_read_opts((char *)(uintptr_t)said, length, YYJSON_READ_BIGNUM_AS_RAW,
                                         rewrite->memory, &problem);
     if (read == NULL && problem.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        rewrite_refuse(rewrite, NULL, "its schema is no JSON: %s at byte %zu", problem.msg,
+        rewrite_refuse(rewrite, NULL, "the schema is not JSON: %s at byte %zu", problem.msg,
                        problem.pos);
         return TOOLRACK_E_INVALID;
     }

@@ -42,7 +42,7 @@ static void check_object(struct strict *strict, const struct place *place, yyjso
     yyjson_mut_val *key;
     yyjson_mut_val *value;
     if (more != NULL && !yyjson_mut_is_false(more)) {
-        not_strict(strict, place, "an object takes properties that it does not list", "");
+        not_strict(strict, place, "an object allows properties that it does not list", "");
     }
     if (properties == NULL ||
         (yyjson_mut_obj_size(properties) == 0 && place->up != NULL && more == NULL)) {
@@ -53,13 +53,12 @@ static void check_object(struct strict *strict, const struct place *place, yyjso
         strict->text += yyjson_mut_get_len(key);
         if (count > REWRITE_REQUIRED_MAX ||
             !rewrite_lists(required, yyjson_mut_get_str(key), yyjson_mut_get_len(key))) {
-            not_strict(strict, place,
-                       "not all of its properties are required: ", yyjson_mut_get_str(key));
+            not_strict(strict, place, "a property is not required: ", yyjson_mut_get_str(key));
             return;
         }
     }
     if (yyjson_mut_arr_size(required) != yyjson_mut_obj_size(properties)) {
-        not_strict(strict, place, "what is required is no property", "");
+        not_strict(strict, place, "a required name is not a property", "");
     }
 }
 
@@ -81,7 +80,8 @@ static void check_format(struct strict *strict, const struct place *place, yyjso
             return;
         }
     }
-    not_strict(strict, place, "strict mode does not know the format ", yyjson_mut_get_str(format));
+    not_strict(strict, place, "strict mode does not accept the format ",
+               yyjson_mut_get_str(format));
 }
 
 static void check_schema(struct strict *strict, const struct place *up, const char *key,
@@ -115,7 +115,7 @@ static void check_members(struct strict *strict, const struct place *place,
         const char *name = yyjson_mut_get_str(key);
         enum format_keyword keyword = format_keyword_find(name, yyjson_mut_get_len(key));
         if ((format_keywords[keyword].traits & TRAIT_STRICT) == 0) {
-            not_strict(strict, place, "strict mode does not know ", name);
+            not_strict(strict, place, "strict mode does not accept ", name);
             return;
         }
         switch (keyword) {
@@ -151,19 +151,19 @@ static void check_schema(struct strict *strict, const struct place *up, const ch
         return;
     }
     if (place.depth > STRICT_DEPTH_MAX) {
-        not_strict(strict, &place, "it is nested deeper than strict mode takes", "");
+        not_strict(strict, &place, "it is nested deeper than strict mode allows", "");
     } else if (type == NULL && yyjson_mut_obj_get(schema, "anyOf") == NULL &&
                yyjson_mut_obj_get(schema, "$ref") == NULL &&
                yyjson_mut_obj_get(schema, "enum") == NULL &&
                yyjson_mut_obj_get(schema, "const") == NULL) {
-        not_strict(strict, &place, "it may be anything", "");
+        not_strict(strict, &place, "any value is allowed", "");
     } else {
         if (may_be(type, "object") || yyjson_mut_obj_get(schema, "properties") != NULL) {
             check_object(strict, &place, schema);
         }
         if (may_be(type, "array") &&
             yyjson_mut_obj_size(yyjson_mut_obj_get(schema, "items")) == 0) {
-            not_strict(strict, &place, "the items of an array may be anything", "");
+            not_strict(strict, &place, "any item is allowed in an array", "");
         }
         check_members(strict, &place, schema);
     }
@@ -217,14 +217,14 @@ bool rewrite_close_strict(struct rewrite *rewrite, yyjson_mut_val *schema) {
     check_schema(&strict, NULL, NULL, 0, schema);
     if (strict.properties > STRICT_PROPERTIES_MAX || strict.choices > STRICT_ENUM_MAX ||
         strict.text > STRICT_TEXT_MAX) {
-        not_strict(&strict, &root, "it is larger than strict mode takes", "");
+        not_strict(&strict, &root, "it is larger than strict mode allows", "");
     }
     if (strict.why_not) {
         return false;
     }
     if (close_objects(rewrite, schema, true)) {
         format_report_add(rewrite->report, "rewritten", &root,
-                          "its objects are closed, for strict mode");
+                          "additionalProperties is false, as strict mode requires");
     }
     return true;
 }

@@ -83,11 +83,11 @@ static bool mend_name(struct rewrite *rewrite, const struct place *place, yyjson
     const char *meant = said != NULL ? meaning_of(said) : NULL;
     if (meant == NULL) {
         format_report_add(rewrite->report, "rewritten", place,
-                          "\"%.*s\" is no type of JSON Schema; any value may stand here",
+                          "\"%.*s\" is not a type of JSON Schema: any value is allowed here",
                           TYPE_SHOWN_MAX, said != NULL ? said : "");
         return false;
     }
-    format_report_add(rewrite->report, "rewritten", place, "the type \"%.*s\" is \"%s\"",
+    format_report_add(rewrite->report, "rewritten", place, "the type \"%.*s\" is written \"%s\"",
                       TYPE_SHOWN_MAX, said, meant);
     (void)yyjson_mut_set_str(type, meant);
     return true;
@@ -112,7 +112,7 @@ static bool mend_list(struct rewrite *rewrite, const struct place *place, yyjson
     struct mending mending = {.rewrite = rewrite, .place = place};
     if (yyjson_mut_arr_size(list) == 0) {
         format_report_add(rewrite->report, "rewritten", place,
-                          "a list of no types is taken for no type");
+                          "an empty list of types is left out");
     }
     rewrite_filter(rewrite, list, keep_type, &mending);
     return !mending.any && yyjson_mut_arr_size(list) > 0;
@@ -201,7 +201,7 @@ void rewrite_split_types(struct rewrite *rewrite, const struct place *place,
     }
     if (yyjson_mut_obj_get(schema, "anyOf") != NULL) {
         format_report_add(rewrite->report, "rewritten", place,
-                          "%s takes no list of types, and beside anyOf it is left out",
+                          "%s does not accept a list of types: left out beside anyOf",
                           rewrite->provider->whose);
         return;
     }
@@ -224,5 +224,6 @@ void rewrite_split_types(struct rewrite *rewrite, const struct place *place,
     }
     rewrite_put(rewrite, schema, "anyOf", branches);
     format_report_add(rewrite->report, "rewritten", place,
-                      "%s takes no list of types: they are an anyOf", rewrite->provider->whose);
+                      "%s does not accept a list of types: written as anyOf",
+                      rewrite->provider->whose);
 }

@@ -41,7 +41,7 @@ static int grow_block(struct toolrack_stream *stream, yyjson_val *event,
     yyjson_val *type = yyjson_obj_get(delta, "type");
     if (item == NULL) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "the stream goes on with the block %llu, which never began",
+                         "the stream continues block %llu, which it never began",
                          (unsigned long long)index);
     }
     for (size_t i = 0; i < ARRAY_LENGTH(growths); i++) {

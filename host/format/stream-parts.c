@@ -189,8 +189,9 @@ void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, co
 }
 
 int stream_fail(yyjson_val *message, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "the provider ended the response: %s",
-                     yyjson_is_str(message) ? yyjson_get_str(message) : "it does not say why");
+    return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                     "the provider ended the response with an error: %s",
+                     yyjson_is_str(message) ? yyjson_get_str(message) : "no reason given");
 }
 
 bool stream_is_error(yyjson_val *event, struct toolrack_error *err) {

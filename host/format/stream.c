@@ -60,7 +60,7 @@ static int take_event(struct toolrack_stream *stream, const struct buf *text,
         return error_oom(err);
     }
     if (!yyjson_is_obj(event)) {
-        return refuse(err, text, "the stream has an event that is no JSON object");
+        return refuse(err, text, "the stream has an event that is not a JSON object");
     }
     int code = stream->format->event(stream, event, err);
     return code == 0 && stream->no_memory ? error_oom(err) : code;
@@ -102,7 +102,7 @@ static int take_field(struct toolrack_stream *stream, const struct buf *line,
     if (name_length == 4 && memcmp(line->data, "data", 4) == 0) {
         add_data(stream, line->data + at, line->length - at);
     } else if (line->data[0] == '{' || line->data[0] == '<') {
-        return refuse(err, line, "the response is no stream of events; it has the line");
+        return refuse(err, line, "the response is not an event stream; it has the line");
     }
     return 0;
 }
@@ -208,9 +208,11 @@ int toolrack_stream_new(enum toolrack_format format,
                         void (*text)(void *user, const char *text, size_t length), void *user,
                         struct toolrack_stream **ret, struct toolrack_error *err) {
     const char *name = toolrack_format_name(format);
-    if (name == NULL || formats[format] == NULL) {
-        return error_set(err, TOOLRACK_E_INVALID, "the format '%s' has no streams",
-                         name != NULL ? name : "of this number");
+    if (name == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "there is no format number %d", (int)format);
+    }
+    if (formats[format] == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "the format '%s' has no streams", name);
     }
     struct toolrack_stream *stream = calloc(1, sizeof *stream);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
@@ -290,7 +292,7 @@ static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
     }
     if (!stream->complete) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "the response broke off before its end, after %zu bytes; ask again",
+                         "the response ended too early, after %zu bytes: send the request again",
                          stream->bytes);
     }
     set_texts(stream);

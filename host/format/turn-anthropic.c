@@ -33,7 +33,7 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     }
     if (!yyjson_is_arr(content)) {
         return turn_refuse(reader, content != NULL ? "/content" : "",
-                           "it must be an object with an array 'content'");
+                           "expected an object with an array 'content'");
     }
     int code = 0;
     size_t at;

@@ -6,7 +6,7 @@
 static int read_content(struct turn_reader *reader, yyjson_val *content, const char *place) {
     yyjson_val *parts = yyjson_obj_get(content, "parts");
     if (!yyjson_is_obj(content) || (parts != NULL && !yyjson_is_arr(parts))) {
-        return turn_refuse(reader, place, "it must be an object with an array 'parts'");
+        return turn_refuse(reader, place, "expected an object with an array 'parts'");
     }
     int code = 0;
     size_t at;
@@ -30,7 +30,7 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
         yyjson_val *first = yyjson_arr_get_first(candidates);
         yyjson_val *content = yyjson_obj_get(first, "content");
         if (!yyjson_is_arr(candidates) || (first != NULL && !yyjson_is_obj(first))) {
-            return turn_refuse(reader, "/candidates", "it must be an array of objects");
+            return turn_refuse(reader, "/candidates", "expected an array of objects");
         }
         return content == NULL ? 0 : read_content(reader, content, "/candidates/0/content");
     }
@@ -39,7 +39,7 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     }
     return yyjson_obj_get(root, "parts") != NULL || yyjson_obj_get(root, "role") != NULL
                    ? read_content(reader, root, "")
-                   : turn_refuse(reader, "", "it has neither candidates nor parts");
+                   : turn_refuse(reader, "", "it has no candidates and no parts");
 }
 
 static bool is_data(const struct turn_piece *piece) {

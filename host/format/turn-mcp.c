@@ -13,7 +13,7 @@ static int read_request(struct turn_reader *reader, yyjson_val *request, const c
     yyjson_val *id = yyjson_obj_get(request, "id");
     yyjson_val *params = yyjson_obj_get(request, "params");
     if (!turn_is(yyjson_obj_get(request, "method"), "tools/call")) {
-        return turn_refuse(reader, place, "it must be a request of tools/call");
+        return turn_refuse(reader, place, "expected a request of tools/call");
     }
     if (!yyjson_is_str(id) && !yyjson_is_num(id)) {
         return turn_refuse(reader, place, "the id of a request must be a string or a number");

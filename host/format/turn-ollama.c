@@ -3,11 +3,11 @@
 
 static int read_message(struct turn_reader *reader, yyjson_val *message, const char *place) {
     if (!yyjson_is_obj(message)) {
-        return turn_refuse(reader, place, "it must be the assistant's message, an object");
+        return turn_refuse(reader, place, "expected the assistant's message, an object");
     }
     if (yyjson_obj_get(message, "role") == NULL && yyjson_obj_get(message, "content") == NULL &&
         yyjson_obj_get(message, "tool_calls") == NULL) {
-        return turn_refuse(reader, place, "it has neither message, role, content nor tool_calls");
+        return turn_refuse(reader, place, "it has no message, role, content or tool_calls");
     }
     return turn_read_tool_calls(reader, message, place);
 }

@@ -20,7 +20,7 @@ bool turn_is(yyjson_val *value, const char *text) {
 
 int turn_refuse(struct turn_reader *reader, const char *place, const char *what) {
     return error_set_field(reader->err, TOOLRACK_E_INVALID, place,
-                           "this is no message of the format '%s': %s",
+                           "not a message of the format '%s': %s",
                            toolrack_format_name(reader->message->format), what);
 }
 
@@ -31,7 +31,7 @@ bool turn_is_error(struct turn_reader *reader, yyjson_val *root) {
         return false;
     }
     (void)error_set_field(reader->err, TOOLRACK_E_INVALID, "/error",
-                          "the response is an error of the provider: %s", yyjson_get_str(message));
+                          "the provider answered with an error: %s", yyjson_get_str(message));
     return true;
 }
 
@@ -58,8 +58,8 @@ int turn_cut_off(struct turn_reader *reader) {
         return 0;
     }
     return turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
-                            "the answer had become too long when this was called, and ended "
-                            "before its arguments: call it again, with less said before");
+                            "the response reached its length limit before the arguments of this "
+                            "call were written: call the tool again, with less text before it");
 }
 
 static bool is_blank(const char *text, size_t length) {
@@ -98,9 +98,11 @@ static int take_text(struct turn_reader *reader, yyjson_val *arguments) {
     yyjson_val *root = yyjson_doc_get_root(doc);
     int code = 0;
     if (doc == NULL) {
-        char reason[128];
-        (void)snprintf(reason, sizeof reason, "the arguments are not JSON: %s at byte %zu", why.msg,
-                       why.pos);
+        char reason[256];
+        (void)snprintf(reason, sizeof reason,
+                       "the arguments are not JSON: %s at byte %zu; call the tool again with one "
+                       "complete JSON object",
+                       why.msg, why.pos);
         code = turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS, reason);
     } else if (yyjson_is_obj(root)) {
         set_arguments(last_call(reader), text, length);
@@ -134,8 +136,9 @@ static int take_arguments(struct turn_reader *reader, yyjson_val *arguments) {
     }
     return yyjson_is_obj(arguments)
                    ? take_object(reader, arguments)
-                   : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
-                                      "the arguments must be a JSON object, or text of one");
+                   : turn_add_problem(
+                             reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                             "the arguments must be one JSON object, or a string that holds one");
 }
 
 /* Room for one more call. False: no memory. */
@@ -189,8 +192,8 @@ static int read_tool_call(struct turn_reader *reader, yyjson_val *call) {
     int code = turn_add_call(reader, call, id, yyjson_obj_get(custom, "name"), NULL);
     return code < 0 ? code
                     : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
-                                       "it was called as a custom tool, with free text, but takes "
-                                       "a JSON object: call it as a function");
+                                       "this tool was called as a custom tool, with free text, but "
+                                       "takes a JSON object: call it as a function");
 }
 
 int turn_read_tool_calls(struct turn_reader *reader, yyjson_val *message, const char *place) {

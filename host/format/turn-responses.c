@@ -7,8 +7,8 @@ static int read_custom(struct turn_reader *reader, yyjson_val *item) {
                              yyjson_obj_get(item, "name"), NULL);
     return code < 0 ? code
                     : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
-                                       "it was called as a custom tool, with free text, but takes "
-                                       "a JSON object: call it as a function");
+                                       "this tool was called as a custom tool, with free text, but "
+                                       "takes a JSON object: call it as a function");
 }
 
 static int read_item(struct turn_reader *reader, yyjson_val *item) {
@@ -47,7 +47,7 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     return yyjson_is_arr(output)
                    ? read_items(reader, output)
                    : turn_refuse(reader, output != NULL ? "/output" : "",
-                                 "it must be a response with an array 'output', or its items");
+                                 "expected a response with an array 'output', or that array");
 }
 
 static void write_piece(struct buf *out, const struct turn_piece *piece) {

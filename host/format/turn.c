@@ -54,8 +54,7 @@ static int parse(const char *text, size_t length, yyjson_doc **ret, struct toolr
 int format_read_message(enum toolrack_format format, const char *text, size_t length,
                         struct format_message *ret, struct toolrack_error *err) {
     if ((unsigned)format >= TOOLRACK_FORMAT_COUNT) {
-        return error_set(err, TOOLRACK_E_INVALID, "there is no format with the number %d",
-                         (int)format);
+        return error_set(err, TOOLRACK_E_INVALID, "there is no format number %d", (int)format);
     }
     struct format_message message = {.format = format};
     int code = parse(text, length, &message.doc, err);
@@ -131,8 +130,8 @@ static void add_resource(struct taking *taking, yyjson_val *block) {
     }
     add_words(taking, piece,
               arena_printf(taking->arena, "(a file, %s, %s: it cannot be shown here)",
-                           text_or(yyjson_obj_get(resource, "uri"), "without a name"),
-                           text_or(yyjson_obj_get(resource, "mimeType"), "of no stated type")));
+                           text_or(yyjson_obj_get(resource, "uri"), "unnamed"),
+                           text_or(yyjson_obj_get(resource, "mimeType"), "of unknown type")));
 }
 
 static void add_block(struct taking *taking, yyjson_val *block) {

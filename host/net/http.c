@@ -162,7 +162,7 @@ static int run(const struct http *http, CURLcode *ret, struct toolrack_error *er
             code = curl.multi_poll(http->multi, &stop, 1, POLL_MS_MAX, NULL);
         }
         if (code != CURLM_OK) {
-            return error_set(err, TOOLRACK_E_IO, "the transfer cannot go on: %s",
+            return error_set(err, TOOLRACK_E_IO, "the transfer failed: %s",
                              curl.multi_strerror(code));
         }
         if (stop.revents != 0) {
@@ -190,7 +190,7 @@ static int explain(const struct transfer *transfer, CURLcode failure, struct too
     (void)curl.easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, &host);
     if (failure == CURLE_OPERATION_TIMEDOUT) {
         return error_set(err, TOOLRACK_E_TIMEOUT,
-                         "%s did not answer: %u s to connect and %u s of silence are the most",
+                         "%s did not answer: the limits are %u s to connect and %u s of silence",
                          host, HTTP_CONNECT_MS_MAX / 1000u, HTTP_SILENCE_S_MAX);
     }
     return error_set(err, TOOLRACK_E_IO, "%s: %s: %s",

@@ -33,7 +33,7 @@ int libcurl_load(struct toolrack_error *err) {
         if (function == NULL) {
             (void)dlclose(library);
             return error_set(err, TOOLRACK_E_IO,
-                             "libcurl has no %s: it is too old; 7.85 is the first that will do",
+                             "libcurl has no %s: it is too old; install 7.85 or newer",
                              functions[i].name);
         }
         memcpy((char *)&found + functions[i].offset, &function, sizeof function);

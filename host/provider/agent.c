@@ -72,7 +72,7 @@ static void add_reason(struct buf *out, const struct buf *text) {
     static const char *const places[] = {"/error/message", "/0/error/message", "/error", "/message",
                                          "/detail"};
     if (text->length == 0) {
-        buf_add_text(out, "it gives no reason");
+        buf_add_text(out, "no reason given");
         return;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text->data, text->length, 0);
@@ -118,8 +118,8 @@ static int refused(const struct agent *agent, const struct http_response *respon
     utf8_make_line(reason.data);
     if (response->status >= 300 && response->status < 400) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "%s answers %ld, a redirect, which is not followed: --endpoint must name "
-                         "the place itself",
+                         "%s answers %ld, a redirect, which is not followed: give the final URL "
+                         "with --endpoint",
                          agent->url, response->status);
     }
     bool lacks_key =
@@ -128,7 +128,7 @@ static int refused(const struct agent *agent, const struct http_response *respon
     if (tries > 1) {
         buf_printf(&end, ", %u times", tries);
     }
-    buf_printf(&end, ": %s%s%s", reason.data, lacks_key ? "; the environment has no " : "",
+    buf_printf(&end, ": %s%s%s", reason.data, lacks_key ? "; set the environment variable " : "",
                lacks_key ? agent->key.variable : "");
     return end.failed ? error_oom(err)
                       : error_set(err, code_of(response->status), "%s answers %ld%s", agent->url,

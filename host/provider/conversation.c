@@ -188,7 +188,7 @@ static int settle(struct conversation *conversation, const struct buf *texts, si
     buf_truncate(&conversation->messages, length);
     conversation->count = count_before;
     return is_sound ? error_oom(err)
-                    : error_set(err, TOOLRACK_E_INVALID, "%s is none of the format %s", what,
+                    : error_set(err, TOOLRACK_E_INVALID, "%s is not valid in the format %s", what,
                                 toolrack_format_name(conversation->format));
 }
 
@@ -208,7 +208,7 @@ int conversation_add_results(struct conversation *conversation, const char *resu
     size_t before = conversation->count;
     yyjson_val *root = yyjson_doc_get_root(doc);
     append_all(conversation, &texts, root);
-    return settle(conversation, &texts, before, yyjson_is_arr(root), "what answers it", err);
+    return settle(conversation, &texts, before, yyjson_is_arr(root), "the array of results", err);
 }
 
 int conversation_body(const struct conversation *conversation, struct buf *out,

@@ -85,13 +85,13 @@ static int check(CURLU *url, const char *base, struct toolrack_error *err) {
     if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) ||
         has_part(url, CURLUPART_QUERY) || has_part(url, CURLUPART_FRAGMENT)) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "an endpoint is no more than scheme, host and path: a key belongs into "
-                         "the environment, not into the URL");
+                         "the endpoint may have only a scheme, a host and a path: put the key "
+                         "into the environment, not into the URL");
     }
     if (curl.url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
         (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0)) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "an endpoint begins with https:// or http://, not as \"%s\" does", base);
+                         "the endpoint \"%s\" must begin with https:// or http://", base);
     }
     return 0;
 }
@@ -117,10 +117,9 @@ static int complete(CURLU *url, enum toolrack_format format, const char *model,
 int endpoint_url(enum toolrack_format format, const char *base, const char *model, char **ret,
                  struct toolrack_error *err) {
     if ((unsigned)format >= TOOLRACK_FORMAT_COUNT || paths[format].version == NULL) {
-        return error_set(
-                err, TOOLRACK_E_INVALID,
-                "no provider of models speaks the format \"%s\"; it takes " ENDPOINT_FORMATS,
-                toolrack_format_name(format));
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "no model provider uses the format \"%s\"; use " ENDPOINT_FORMATS,
+                         toolrack_format_name(format));
     }
     CLEANUP(url_cleanup) CURLU *url = curl.url();
     if (url == NULL) {
@@ -128,7 +127,7 @@ int endpoint_url(enum toolrack_format format, const char *base, const char *mode
     }
     CURLUcode parsed = curl.url_set(url, CURLUPART_URL, base, CURLU_NON_SUPPORT_SCHEME);
     if (parsed != CURLUE_OK) {
-        return error_set(err, TOOLRACK_E_INVALID, "the endpoint is no URL: %s",
+        return error_set(err, TOOLRACK_E_INVALID, "the endpoint is not a URL: %s",
                          curl.url_strerror(parsed));
     }
     int code = check(url, base, err);

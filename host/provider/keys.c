@@ -52,8 +52,8 @@ int key_read(enum toolrack_format format, struct key *ret, struct toolrack_error
     }
     if (!is_sound(value)) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "%s holds something else than up to %u visible characters; set it to the "
-                         "key alone, without spaces or line ends",
+                         "%s must hold at most %u visible characters and nothing else: set it to "
+                         "the key alone, without spaces or line ends",
                          key.variable, KEY_LENGTH_MAX);
     }
     key.value = strdup(value);

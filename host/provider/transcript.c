@@ -64,9 +64,10 @@ static int find_path(const char *file, const char *state_dir, const char *id, ch
     }
     int made = make_folder(folder);
     if (made < 0) {
-        return error_set(err, TOOLRACK_E_IO,
-                         "cannot make %s for the transcript: %s; --transcript says another place",
-                         folder, strerror(-made));
+        return error_set(
+                err, TOOLRACK_E_IO,
+                "cannot make %s for the transcript: %s; choose another place with --transcript",
+                folder, strerror(-made));
     }
     if (asprintf(ret, "%s/%s.jsonl", folder, id) < 0) {
         *ret = NULL;

@@ -257,7 +257,7 @@ static void a_stream_may_be_cut_anywhere(void **state) {
         EXPECT(AGENT("late-break", "--format", formats[i]), 0, "The sum is 5.\n",
                CALLS_ADD TRANSCRIPT);
         EXPECT(AGENT("no-end", "--format", formats[i]), 1, NULL,
-               "*toolrack: Invalid: the response broke off before its end, *\n");
+               "*toolrack: Invalid: the response ended too early, *\n");
         EXPECT(AGENT("no-stream", "--format", formats[i]), 1, "", "*toolrack: Invalid: *<html>*\n");
     }
 }
@@ -303,10 +303,12 @@ static void a_key_is_shown_nowhere(void **state) {
     free(text);
     set_keys("");
     EXPECT(AGENT("refuses", "--transcript", "here.jsonl"), 5, "",
-           "toolrack: transcript: here.jsonl\n* answers 401: *; the environment has no "
+           "toolrack: transcript: here.jsonl\n* answers 401: *; set the environment variable "
            "OPENAI_API_KEY\n");
     set_keys("two\nlines");
-    EXPECT(AGENT("refuses"), 2, "", "toolrack: OPENAI_API_KEY holds something else *\n");
+    EXPECT(AGENT("refuses"), 2, "",
+           "toolrack: OPENAI_API_KEY must hold at most *visible characters *: set it to the key "
+           "alone*\n");
 }
 
 static void a_transcript_is_kept(void **state) {
@@ -380,14 +382,16 @@ static void a_wrong_command_line_is_explained(void **state) {
 #define WRONG(...) RUN("agent", "--model", "m", "task", "--endpoint", __VA_ARGS__)
     EXPECT(WRONG("http://x", "--format", "smoke"), 2, "",
            "toolrack: there is no format \"smoke\"; --format takes openai, *gemini or ollama\n");
-    EXPECT(WRONG("http://x", "--format", "mcp"), 2, "",
-           "toolrack: no provider of models speaks *\n");
+    EXPECT(WRONG("http://x", "--format", "mcp"), 2, "", "toolrack: no model provider uses *\n");
     EXPECT(WRONG("http://x", "--max-steps", "0"), 2, "",
            "toolrack: --max-steps takes a number *\n");
-    EXPECT(WRONG("ftp://x"), 2, "", "toolrack: an endpoint begins with https:// or http://*\n");
-    EXPECT(WRONG("http://me:secret@x"), 2, "", "toolrack: an endpoint is no more than *\n");
-    EXPECT(WRONG("http://x?key=secret"), 2, "", "toolrack: an endpoint is no more than *\n");
-    EXPECT(WRONG("no url"), 2, "", "toolrack: the endpoint is no URL: *\n");
+    EXPECT(WRONG("ftp://x"), 2, "",
+           "toolrack: the endpoint \"ftp://x\" must begin with https:// *\n");
+    EXPECT(WRONG("http://me:secret@x"), 2, "",
+           "toolrack: the endpoint may have only a scheme, *: put the key into the environment*\n");
+    EXPECT(WRONG("http://x?key=secret"), 2, "",
+           "toolrack: the endpoint may have only a scheme, *: put the key into the environment*\n");
+    EXPECT(WRONG("no url"), 2, "", "toolrack: the endpoint is not a URL: *\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start_provider, stop_provider)

@@ -74,7 +74,7 @@ static void wrong_use_says_what_to_do(void **state) {
     EXPECT(RUN("answer"), 2, "", "toolrack: *--format*toolrack help answer*");
     EXPECT(RUN("answer", "--format", "cohere"), 2, "", "toolrack: *'cohere'*openai*mcp*");
     EXPECT(RUN_WITH({.input = "{}"}, "answer", "--format", "openai"), 1, "",
-           "toolrack: Invalid: this is no message of the format 'openai': *\n");
+           "toolrack: Invalid: not a message of the format 'openai': *\n");
     EXPECT_JSON(RUN_WITH({.input = "[{\"method\":\"ping\",\"id\":1}]"}, "answer", "--json",
                          "--format", "mcp"),
                 1, "/error/type", "\"Invalid\"", "/error/field", "\"/0\"");

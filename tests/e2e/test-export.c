@@ -61,8 +61,8 @@ static void limit_and_budget_cut_and_say_what(void **state) {
            "toolrack: total: cut: no more than 1 tools may be exported\n");
     EXPECT(RUN("export", "--format", "anthropic", "--allow", "add,total", "--budget", "5"), 0,
            "[]\n",
-           "toolrack: add: cut: with it the definitions have more than 20 bytes\n"
-           "toolrack: total: cut: with it the definitions have more than 20 bytes\n");
+           "toolrack: add: cut: with this tool the definitions have more than 20 bytes\n"
+           "toolrack: total: cut: with this tool the definitions have more than 20 bytes\n");
     EXPECT(RUN("export", "--format", "anthropic", "--limit", "0"), 2, "",
            "toolrack: --limit takes a number from 1 to 1000000000, not \"0\"*\n");
 }
@@ -71,7 +71,7 @@ static void explain_tells_every_change(void **state) {
     (void)state;
     EXPECT(RUN("export", "--format", "ollama", "--allow", "add"), 0, "[*]\n", "");
     EXPECT(RUN("export", "--format", "ollama", "--allow", "add", "--explain"), 0, "[*]\n",
-           "*toolrack: add: rewritten: Ollama does not know *additionalProperties*\n");
+           "*toolrack: add: rewritten: Ollama does not accept *additionalProperties*\n");
     EXPECT_JSON(
             RUN("export", "--format", "ollama", "--allow", "add,nothere", "--explain", "--json"), 0,
             "/definitions/0/function/name", "\"add\"", "/report/0/tool", "\"nothere\"",
@@ -82,7 +82,8 @@ static void explain_tells_every_change(void **state) {
 static void a_format_must_be_known(void **state) {
     (void)state;
     EXPECT(RUN("export", "--format", "claude"), 3, "",
-           "toolrack: NotFound: there is no format 'claude'; there are: openai, openai-responses, "
+           "toolrack: NotFound: there is no format 'claude'; the formats are: openai, "
+           "openai-responses, "
            "anthropic, gemini, ollama, mcp\n");
     EXPECT(RUN("export"), 2, "", "toolrack: export needs --format F*\n");
 }

@@ -67,6 +67,30 @@ static void a_good_name_stays(void **state) {
     assert_string_equal(wire, "math_add_defeb98f6c4b");
 }
 
+/* A tool with such a name would get the name that another tool's name becomes. */
+static void a_name_that_looks_made_is_changed(void **state) {
+    (void)state;
+    static const char *const made[] = {"_0123456789ab", "a_0123456789ab", "__0123456789ab",
+                                       "math_add_defeb98f6c4b"};
+    static const char *const plain[] = {"0123456789ab",   "_0123456789a",   "x0123456789ab",
+                                        "_0123456789aB",  "_0123456789ag",  "_g123456789ab",
+                                        "_0123456789abc", "_0123456789ab_", "-0123456789ab"};
+    char wire[FORMAT_NAME_MAX + 1];
+    for (enum toolrack_format f = 0; f < FORMATS; f++) {
+        for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+            assert_true(format_wire_name(f, made[i], wire));
+            assert_true(name_fits(f, wire));
+            assert_string_not_equal(wire, made[i]);
+        }
+        for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+            /* Gemini wants a letter or _ first. */
+            bool fits = f != TOOLRACK_FORMAT_GEMINI || plain[i][0] == '_' || plain[i][0] == 'x';
+            assert_int_equal(format_wire_name(f, plain[i], wire), !fits);
+            assert_true(name_fits(f, wire));
+        }
+    }
+}
+
 static void a_long_name_keeps_its_end(void **state) {
     (void)state;
     char name[120];
@@ -129,7 +153,7 @@ static void formats_have_names(void **state) {
     }
     assert_null(toolrack_format_name(FORMATS));
     assert_int_equal(toolrack_format_find("claude", &found, &err), TOOLRACK_E_NOT_FOUND);
-    assert_string_equal(err.message, "there is no format 'claude'; there are: openai, "
+    assert_string_equal(err.message, "there is no format 'claude'; the formats are: openai, "
                                      "openai-responses, anthropic, gemini, ollama, mcp");
 }
 
@@ -246,7 +270,7 @@ static void a_name_stands_once(void **state) {
     assert_null(strstr(strstr(out.data, "\"same\"") + 1, "\"same\""));
     assert_non_null(strstr(out.data, "\"next\""));
     assert_string_equal(report.data, "{\"tool\":\"same\",\"kind\":\"refused\",\"at\":null,"
-                                     "\"what\":\"another tool is called same already\"}");
+                                     "\"what\":\"another tool already has the name same\"}");
 }
 
 static void an_awkward_tool_spoils_no_other(void **state) {
@@ -614,6 +638,7 @@ static void without_memory_it_says_so(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_good_name_stays),
+            cmocka_unit_test(a_name_that_looks_made_is_changed),
             cmocka_unit_test(a_long_name_keeps_its_end),
             cmocka_unit_test(names_are_unique_and_stable),
             cmocka_unit_test(formats_have_names),

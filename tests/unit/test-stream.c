@@ -271,17 +271,17 @@ static void errors_of_the_provider_end_it(void **state) {
     fails(TOOLRACK_FORMAT_GEMINI, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n",
           failed, "SAFETY");
     fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":\"model not found\"}\n", failed, "model not found");
-    fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":{}}\n", failed, "does not say why");
+    fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":{}}\n", failed, "no reason given");
 }
 
 static void what_is_no_stream_is_refused(void **state) {
     (void)state;
     const int invalid = TOOLRACK_E_INVALID;
-    fails(TOOLRACK_FORMAT_OPENAI, "{\"choices\":[]}\n", invalid, "no stream of events");
+    fails(TOOLRACK_FORMAT_OPENAI, "{\"choices\":[]}\n", invalid, "not an event stream");
     fails(TOOLRACK_FORMAT_OPENAI, "<html>\n", invalid, "<html>");
-    fails(TOOLRACK_FORMAT_OPENAI, "data: {\"choices\":\n\n", invalid, "no JSON");
-    fails(TOOLRACK_FORMAT_OPENAI, "data: 4\n\n", invalid, "no JSON object");
-    fails(TOOLRACK_FORMAT_OLLAMA, "data: {}\n", invalid, "no JSON");
+    fails(TOOLRACK_FORMAT_OPENAI, "data: {\"choices\":\n\n", invalid, "not a JSON object");
+    fails(TOOLRACK_FORMAT_OPENAI, "data: 4\n\n", invalid, "not a JSON object");
+    fails(TOOLRACK_FORMAT_OLLAMA, "data: {}\n", invalid, "not a JSON object");
     fails(TOOLRACK_FORMAT_ANTHROPIC,
           "data: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{}}\n\n", invalid, "3");
     fails(TOOLRACK_FORMAT_ANTHROPIC, "data: {\"type\":\"content_block_start\",\"index\":3}\n\n",

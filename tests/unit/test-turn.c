@@ -263,8 +263,8 @@ static void what_is_no_message_is_refused_with_its_place(void **state) {
     for (int i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
         refused((enum toolrack_format)i, "", "", "not JSON");
         refused((enum toolrack_format)i, "{\"a\":", "", "at byte 5");
-        refused((enum toolrack_format)i, "{}", "", "this is no message of the format");
-        refused((enum toolrack_format)i, "4", "", "this is no message of the format");
+        refused((enum toolrack_format)i, "{}", "", "not a message of the format");
+        refused((enum toolrack_format)i, "4", "", "not a message of the format");
         refused((enum toolrack_format)i, "{\"error\":{\"message\":\"no key\"}}", "/error",
                 "no key");
         refused((enum toolrack_format)i, "{\"error\":\"no model\"}", "/error", "no model");

@@ -116,7 +116,7 @@ TOOLRACK_API int toolrack_stream_feed(struct toolrack_stream *stream, const char
 /** The message that the pieces make, as the response without streaming would have it: for
  * toolrack_answer(), and to be appended to the conversation.
  * @param ret  receives the text of JSON, borrowed from the stream
- * @return 0; TOOLRACK_E_INVALID when the stream broke off before its end; TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_INVALID when the stream ended too early; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_stream_end(struct toolrack_stream *stream, const char **ret,
                                      size_t *ret_length, struct toolrack_error *err);
 TOOLRACK_API void toolrack_stream_free(struct toolrack_stream *stream);
