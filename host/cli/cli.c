@@ -15,6 +15,9 @@
 #include "cli/ask.h"
 #include "cli/output.h"
 
+/* Bytes that are read at once. */
+#define READ_ROOM 65536u
+
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 CLEANUP_DEFINE(char, toolrack_free)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
@@ -181,6 +184,22 @@ struct toolrack_tool *cli_find(struct cli *cli, const char *name) {
         say_not_found(cli, name);
     }
     return tool;
+}
+
+int cli_read(struct cli *cli, int fd, const char *name, size_t max, struct buf *text) {
+    ssize_t n = 1;
+    while (n != 0 && text->length < max) {
+        if (!buf_reserve(text, READ_ROOM)) {
+            return cli_oom(cli);
+        }
+        n = read(fd, text->data + text->length, READ_ROOM);
+        if (n < 0 && errno != EINTR) {
+            return cli_error(cli, TOOLRACK_E_IO, "cannot read %s: %s", name, strerror(errno));
+        }
+        text->length += n > 0 ? (size_t)n : 0;
+    }
+    text->data[text->length] = '\0';
+    return 0;
 }
 
 void cli_who(char *who, size_t room) {

@@ -117,6 +117,10 @@ int cli_error_object(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *objec
  *         what there is instead: the nearest name, the versions, or why it was refused. */
 struct toolrack_tool *cli_find(struct cli *cli, const char *name);
 
+/** Append what a file holds, until its end or until there are at least `max` bytes; a zero follows.
+ * `name` is what an error calls the file. @return 0; or the code of the failure. */
+int cli_read(struct cli *cli, int fd, const char *name, size_t max, struct buf *text);
+
 /* Room for the name of a user, with its final zero. */
 #define CLI_WHO_ROOM 128u
 

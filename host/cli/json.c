@@ -5,8 +5,6 @@
 
 #include "base/text.h"
 
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
 #define REASON_MAX 512u
 
 /* Whether any document of this process lacks something. */
@@ -101,6 +99,12 @@ void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct too
     }
 }
 
+yyjson_doc *json_read(const struct toolrack_text *text) {
+    size_t length = 0;
+    const char *json = toolrack_text_data(text, &length);
+    return yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
+}
+
 int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     size_t length = 0;
     yyjson_write_flag flags = cli->terminal ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0;
@@ -119,10 +123,15 @@ int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
 }
 
 int json_print_text(struct cli *cli, const struct toolrack_text *text) {
-    size_t length = 0;
-    const char *json = toolrack_text_data(text, &length);
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_new();
     return json_print(cli, copy, yyjson_val_mut_copy(copy, yyjson_doc_get_root(doc)));
+}
+
+int json_print_done(struct cli *cli, const char *name, const char *key, bool value) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "name", name);
+    (void)yyjson_mut_obj_add_bool(doc, root, key, value);
+    return json_print(cli, doc, root);
 }

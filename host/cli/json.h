@@ -6,7 +6,9 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
 /** A new document. Adding to it need not be checked: json_print() knows when memory ran out. */
 yyjson_mut_doc *json_new(void);
@@ -23,6 +25,13 @@ int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);
 
 /** The same with JSON that the host gave. */
 int json_print_text(struct cli *cli, const struct toolrack_text *text);
+
+/** The same with what a verb did to a tool: {"name": NAME, KEY: VALUE}. */
+int json_print_done(struct cli *cli, const char *name, const char *key, bool value);
+
+/** Read JSON that the host gave.
+ * @return to be released by yyjson_doc_free(); NULL when there is no memory. */
+yyjson_doc *json_read(const struct toolrack_text *text);
 
 /** "safe", "confirm" or "dangerous". */
 const char *json_permission(enum toolrack_permission permission);

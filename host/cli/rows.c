@@ -1,21 +1,21 @@
 #include "cli/rows.h"
 
+#include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
 
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
-yyjson_doc *rows_read(const struct toolrack_text *text) {
-    size_t length = 0;
-    const char *json = toolrack_text_data(text, &length);
-    return yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
-}
+#define LABEL_WIDTH 13
 
 const char *rows_member(yyjson_val *object, const char *key, const char *otherwise) {
     const char *text = yyjson_get_str(yyjson_obj_get(object, key));
     return text != NULL ? text : otherwise;
+}
+
+uint64_t rows_number(yyjson_val *object, const char *key) {
+    return yyjson_get_uint(yyjson_obj_get(object, key));
 }
 
 const char *rows_time(int64_t seconds, char text[ROWS_TIME_ROOM]) {
@@ -28,11 +28,29 @@ const char *rows_time(int64_t seconds, char text[ROWS_TIME_ROOM]) {
     return text;
 }
 
+void rows_add_time(struct table *table, yyjson_val *time, int64_t per_s, const char *otherwise) {
+    char text[ROWS_TIME_ROOM];
+    table_add(table,
+              yyjson_is_int(time) ? rows_time(yyjson_get_sint(time) / per_s, text) : otherwise);
+}
+
+void rows_add_label(struct buf *out, const char *label) {
+    buf_printf(out, "%-*s", LABEL_WIDTH, label);
+}
+
+void rows_add_line(struct buf *out, const char *label, const char *text) {
+    if (text != NULL && text[0] != '\0') {
+        rows_add_label(out, label);
+        text_add_line(out, text, strlen(text));
+        buf_add_char(out, '\n');
+    }
+}
+
 int rows_print(struct cli *cli, const struct toolrack_text *text, const struct rows_view *view) {
     if (cli->options.json) {
         return json_print_text(cli, text);
     }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = rows_read(text);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     CLEANUP(table_finish) struct table table;
     size_t at;
     size_t count;

@@ -1,4 +1,5 @@
-/* rows.h - what the host gives as a JSON array, as a table for people. */
+/* rows.h - JSON that the host gave, for people: an array as a table, an object as labelled lines.
+ */
 #pragma once
 
 #include <yyjson.h>
@@ -19,14 +20,23 @@ struct rows_view {
  * @return an exit code. */
 int rows_print(struct cli *cli, const struct toolrack_text *text, const struct rows_view *view);
 
-/** The array, read; NULL when there is no memory. To be released by yyjson_doc_free(). */
-yyjson_doc *rows_read(const struct toolrack_text *text);
-
 /** The text of a member, or `otherwise`. */
 const char *rows_member(yyjson_val *object, const char *key, const char *otherwise);
+
+/** The whole number of a member; 0 when there is none. */
+uint64_t rows_number(yyjson_val *object, const char *key);
 
 /** Room for a moment, such as "2026-01-31 18:00:00". */
 #define ROWS_TIME_ROOM 32u
 
 /** A moment in seconds since 1970 as people read it, in the time of this place. */
 const char *rows_time(int64_t seconds, char text[ROWS_TIME_ROOM]);
+
+/** Add a cell with a moment, of which a second has `per_s`; `otherwise` when it is null. */
+void rows_add_time(struct table *table, yyjson_val *time, int64_t per_s, const char *otherwise);
+
+/** Append the label of a line about one object, padded to the column of the texts. */
+void rows_add_label(struct buf *out, const char *label);
+
+/** Append a whole line: label and text. Nothing for NULL and "". */
+void rows_add_line(struct buf *out, const char *label, const char *text);

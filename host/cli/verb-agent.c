@@ -16,8 +16,6 @@
 #include "cli/person.h"
 #include "toolrack/agent.h"
 
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
 /* How long until calls are cancelled again that were just being begun when it was interrupted. */
 #define CANCEL_AGAIN_MS 50u
 
@@ -142,10 +140,8 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
 /* ------------------------------------------------------------------- the end */
 
 static int report(struct cli *cli, const struct conversation_thread *thread, int code) {
-    size_t length = 0;
-    const char *outcome =
-            thread->outcome != NULL ? toolrack_text_data(thread->outcome, &length) : "";
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(outcome, length, 0);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = thread->outcome != NULL ? json_read(thread->outcome) : NULL;
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *transcript = yyjson_obj_get(root, "transcript");
     if (yyjson_is_str(transcript)) {

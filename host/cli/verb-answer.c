@@ -7,44 +7,21 @@
 #include "cli/json.h"
 #include "toolrack/format.h"
 
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-
-#define READ_ROOM   65536u
 /* One byte more than toolrack_answer() takes, which then says so. */
 #define MESSAGE_MAX (64u * 1024 * 1024 + 1)
-
-static int read_all(struct cli *cli, int fd, const char *name, struct buf *text) {
-    while (text->length < MESSAGE_MAX) {
-        if (!buf_reserve(text, READ_ROOM)) {
-            return cli_oom(cli);
-        }
-        ssize_t n = read(fd, text->data + text->length, READ_ROOM);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return cli_error(cli, TOOLRACK_E_IO, "cannot read %s: %s", name, strerror(errno));
-        }
-        if (n == 0) {
-            break;
-        }
-        text->length += (size_t)n;
-    }
-    return 0;
-}
 
 static int read_message(struct cli *cli, struct buf *text) {
     const struct texts *words = &cli->options.words;
     const char *name = words->count > 0 ? words->items[0] : "-";
     if (strcmp(name, "-") == 0) {
-        return read_all(cli, STDIN_FILENO, "standard input", text);
+        return cli_read(cli, STDIN_FILENO, "standard input", MESSAGE_MAX, text);
     }
     CLEANUP(closep) int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return cli_error(cli, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
                          "cannot open %s: %s", name, strerror(errno));
     }
-    return read_all(cli, fd, name, text);
+    return cli_read(cli, fd, name, MESSAGE_MAX, text);
 }
 
 /* The format that --format names. */

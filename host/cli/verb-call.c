@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,56 +10,34 @@
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_call, toolrack_call_unref)
 CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
-#define READ_ROOM 65536u
 
 /* --------------------------------------------------------------- arguments */
 
-static int read_input(struct cli *cli, struct buf *text) {
-    for (;;) {
-        if (!buf_reserve(text, READ_ROOM)) {
-            return cli_oom(cli);
-        }
-        ssize_t n = read(STDIN_FILENO, text->data + text->length, READ_ROOM);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return cli_error(cli, TOOLRACK_E_IO,
-                             "cannot read the arguments from standard input: %s", strerror(errno));
-        }
-        if (n == 0) {
-            break;
-        }
-        text->length += (size_t)n;
-        if (text->length > TOOLRACK_ARGUMENTS_MAX) {
-            return cli_error(
-                    cli, TOOLRACK_E_INVALID_ARGUMENTS,
-                    "standard input has more than %u bytes, the most that arguments may have",
-                    TOOLRACK_ARGUMENTS_MAX);
-        }
-    }
-    text->data[text->length] = '\0';
-    if (memchr(text->data, '\0', text->length) != NULL) {
-        return cli_error(cli, TOOLRACK_E_INVALID_ARGUMENTS,
-                         "the arguments are not JSON: standard input contains a zero byte");
-    }
-    return 0;
-}
-
-/* The JSON of the call as the command line has it: given, read, or none. */
+/* The JSON of the call as the command line has it: given, read from standard input, or none. */
 static int given_json(struct cli *cli, struct buf *text) {
     const struct texts *words = &cli->options.words;
     if (words->count < 2) {
         return 0;
     }
-    if (strcmp(words->items[1], "-") == 0) {
-        return read_input(cli, text);
+    if (strcmp(words->items[1], "-") != 0) {
+        buf_add_text(text, words->items[1]);
+        return text->failed ? cli_oom(cli) : 0;
     }
-    buf_add_text(text, words->items[1]);
-    return text->failed ? cli_oom(cli) : 0;
+    int code = cli_read(cli, STDIN_FILENO, "the arguments from standard input",
+                        TOOLRACK_ARGUMENTS_MAX + 1, text);
+    if (code < 0) {
+        return code;
+    }
+    if (text->length > TOOLRACK_ARGUMENTS_MAX) {
+        return cli_error(cli, TOOLRACK_E_INVALID_ARGUMENTS,
+                         "standard input has more than %u bytes, the most that arguments may have",
+                         TOOLRACK_ARGUMENTS_MAX);
+    }
+    if (memchr(text->data, '\0', text->length) != NULL) {
+        return cli_error(cli, TOOLRACK_E_INVALID_ARGUMENTS,
+                         "the arguments are not JSON: standard input contains a zero byte");
+    }
+    return 0;
 }
 
 static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, char **ret) {

@@ -5,9 +5,7 @@
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
-
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+#include "cli/rows.h"
 
 /* What --allow says, as a list that ends with NULL; it borrows from `copy`, whose commas become
  * ends. */
@@ -28,29 +26,22 @@ static const char **split(char *copy) {
     return names;
 }
 
-static const char *member(yyjson_val *object, const char *key) {
-    const char *text = yyjson_get_str(yyjson_obj_get(object, key));
-    return text != NULL ? text : "";
-}
-
 /* Whether it is said without being asked for: the tool is not among the definitions. */
 static bool is_missing(const char *kind) {
     return strcmp(kind, "cut") == 0 || strcmp(kind, "refused") == 0 || strcmp(kind, "unknown") == 0;
 }
 
 static void explain(const struct cli *cli, const struct toolrack_text *report) {
-    size_t length = 0;
-    const char *json = toolrack_text_data(report, &length);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(report);
     size_t at;
     size_t count;
     yyjson_val *row;
     yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, row) {
-        const char *kind = member(row, "kind");
-        const char *place = member(row, "at");
+        const char *kind = rows_member(row, "kind", "");
+        const char *place = rows_member(row, "at", "");
         if (cli->options.explain || is_missing(kind)) {
-            output_note("%s: %s%s%s: %s", member(row, "tool"), kind, place[0] != '\0' ? " at " : "",
-                        place, member(row, "what"));
+            output_note("%s: %s%s%s: %s", rows_member(row, "tool", ""), kind,
+                        place[0] != '\0' ? " at " : "", place, rows_member(row, "what", ""));
         }
     }
 }
@@ -62,10 +53,7 @@ static int print_both(struct cli *cli, const struct toolrack_text *definitions,
     const struct toolrack_text *texts[] = {definitions, report};
     const char *const names[] = {"definitions", "report"};
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
-        size_t length = 0;
-        const char *json = toolrack_text_data(texts[i], &length);
-        CLEANUP(yyjson_doc_freep)
-        yyjson_doc *read = yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
+        CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read(texts[i]);
         (void)yyjson_mut_obj_add_val(doc, root, names[i],
                                      yyjson_val_mut_copy(doc, yyjson_doc_get_root(read)));
     }

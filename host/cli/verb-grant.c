@@ -1,25 +1,16 @@
 /* grant, revoke, grants, approvals: what may run, and who said so. */
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/json.h"
 #include "cli/rows.h"
 
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-
-/* A moment as people read it; `otherwise` for null. */
-static const char *time_text(yyjson_val *value, const char *otherwise, char text[ROWS_TIME_ROOM]) {
-    return yyjson_is_int(value) ? rows_time(yyjson_get_sint(value), text) : otherwise;
-}
-
 /* ------------------------------------------------------------ grant, revoke */
 
-static int print_done(struct cli *cli, const char *key, bool value) {
+static int print_granted(struct cli *cli) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", cli->options.words.items[0]);
-    (void)yyjson_mut_obj_add_bool(doc, root, key, value);
+    (void)yyjson_mut_obj_add_bool(doc, root, "granted", true);
     if (cli->options.for_s != 0) {
         (void)yyjson_mut_obj_add_uint(doc, root, "for_s", cli->options.for_s);
     }
@@ -34,7 +25,7 @@ int verb_grant(struct cli *cli) {
         return cli_fail(cli);
     }
     if (cli->options.json) {
-        return print_done(cli, "granted", true);
+        return print_granted(cli);
     }
     if (cli->options.for_s != 0) {
         buf_printf(&cli->out, "%s may run for %u s\n", name, cli->options.for_s);
@@ -52,7 +43,7 @@ int verb_revoke(struct cli *cli) {
         return cli_fail(cli);
     }
     if (cli->options.json) {
-        return print_done(cli, "revoked", true);
+        return json_print_done(cli, name, "revoked", true);
     }
     buf_printf(&cli->out, "grants and approvals of %s withdrawn\n", name);
     return CLI_OK;
@@ -61,13 +52,11 @@ int verb_revoke(struct cli *cli) {
 /* ------------------------------------------------------------------- grants */
 
 static void add_grant(struct table *table, yyjson_val *grant) {
-    char expires[ROWS_TIME_ROOM];
-    char since[ROWS_TIME_ROOM];
     table_add(table, rows_member(grant, "tool", NULL));
     table_add(table, rows_member(grant, "version", "all"));
     table_add(table, rows_member(grant, "kind", NULL));
-    table_add(table, time_text(yyjson_obj_get(grant, "expires_s"), "never", expires));
-    table_add(table, time_text(yyjson_obj_get(grant, "since_s"), NULL, since));
+    rows_add_time(table, yyjson_obj_get(grant, "expires_s"), 1, "never");
+    rows_add_time(table, yyjson_obj_get(grant, "since_s"), 1, NULL);
     table_add(table, rows_member(grant, "who", NULL));
     table_add(table, rows_member(grant, "conversation", "all"));
 }
@@ -89,14 +78,13 @@ int verb_grants(struct cli *cli) {
 /* ---------------------------------------------------------------- approvals */
 
 static void add_pending(struct table *table, yyjson_val *pending) {
-    char expires[ROWS_TIME_ROOM];
     CLEANUP(freep)
     char *arguments = yyjson_val_write(yyjson_obj_get(pending, "arguments"), 0, NULL);
     table_add(table, rows_member(pending, "id", NULL));
     table_add(table, rows_member(pending, "tool", NULL));
     table_add(table, rows_member(pending, "version", NULL));
     table_add(table, rows_member(pending, "caller", NULL));
-    table_add(table, time_text(yyjson_obj_get(pending, "expires_s"), NULL, expires));
+    rows_add_time(table, yyjson_obj_get(pending, "expires_s"), 1, NULL);
     table_add(table, arguments);
     table_keep_whole(table); /* nobody agrees to half of it */
 }

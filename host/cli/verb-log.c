@@ -19,9 +19,6 @@
 #define FOLLOW_MS      200
 #define FOLLOW_AT_ONCE 100000u
 
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
 static const char *const headings[] = {"ID",       "TIME", "TOOL", "RESULT",
                                        "DURATION", "IN",   "OUT",  "DETAIL"};
 
@@ -65,20 +62,6 @@ static const char *member(yyjson_val *object, const char *key) {
     return yyjson_get_str(yyjson_obj_get(object, key));
 }
 
-static uint64_t number(yyjson_val *object, const char *key) {
-    return yyjson_get_uint(yyjson_obj_get(object, key));
-}
-
-static void add_time(struct buf *out, int64_t time_ms) {
-    time_t seconds = (time_t)(time_ms / MS_PER_S);
-    struct tm parts;
-    char text[32] = "";
-    if (localtime_r(&seconds, &parts) != NULL) {
-        (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
-    }
-    buf_printf(out, "%s.%03d", text, (int)(time_ms % MS_PER_S));
-}
-
 /* What a person wants to see of it beside the figures: why it failed, or what was asked. */
 static const char *detail(yyjson_val *call) {
     const char *message = member(yyjson_obj_get(call, "error"), "message");
@@ -92,15 +75,17 @@ static const char *outcome(yyjson_val *call) {
 
 /* The cells of a row but the last, each behind the one before with its zero. */
 static void add_cells(struct buf *out, yyjson_val *call) {
-    buf_printf(out, "%llu%c", (unsigned long long)number(call, "id"), '\0');
-    add_time(out, yyjson_get_sint(yyjson_obj_get(call, "time_ms")));
-    buf_add_char(out, '\0');
+    char time[ROWS_TIME_ROOM];
+    int64_t time_ms = yyjson_get_sint(yyjson_obj_get(call, "time_ms"));
+    buf_printf(out, "%llu%c", (unsigned long long)rows_number(call, "id"), '\0');
+    buf_printf(out, "%s.%03d%c", rows_time(time_ms / MS_PER_S, time), (int)(time_ms % MS_PER_S),
+               '\0');
     buf_printf(out, "%s@%s%c", member(call, "tool"), member(call, "version"), '\0');
     buf_printf(out, "%s%c", outcome(call), '\0');
-    text_add_duration(out, number(call, "duration_ns"));
+    text_add_duration(out, rows_number(call, "duration_ns"));
     buf_add_char(out, '\0');
-    buf_printf(out, "%llu%c", (unsigned long long)number(call, "bytes_in"), '\0');
-    buf_printf(out, "%llu%c", (unsigned long long)number(call, "bytes_out"), '\0');
+    buf_printf(out, "%llu%c", (unsigned long long)rows_number(call, "bytes_in"), '\0');
+    buf_printf(out, "%llu%c", (unsigned long long)rows_number(call, "bytes_out"), '\0');
 }
 
 static void add_row(struct table *table, yyjson_val *call) {
@@ -142,19 +127,17 @@ static void add_json_line(struct buf *out, yyjson_val *call) {
 static int print_new(struct cli *cli, struct toolrack_log_filter *filter) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(buf_finish) struct buf lines = BUF_INIT;
-    size_t length = 0;
     int code = toolrack_log(cli->host, filter, &text, cli->err);
     if (code < 0) {
         return code;
     }
-    const char *json = toolrack_text_data(text, &length);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, YYJSON_READ_NOFLAG);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     size_t at;
     size_t count;
     yyjson_val *call;
     yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, call) {
         (cli->options.json ? add_json_line : add_line)(&lines, call);
-        filter->after_id = number(call, "id");
+        filter->after_id = rows_number(call, "id");
     }
     filter->limit = FOLLOW_AT_ONCE;
     int failed = doc == NULL || lines.failed

@@ -1,17 +1,10 @@
 /* blacklist, whitelist: what is never recommended, and what before all others. */
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/json.h"
 #include "cli/rows.h"
 
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-
-/* A moment as people read it; NULL for null. */
-static const char *time_text(yyjson_val *value, char text[ROWS_TIME_ROOM]) {
-    return yyjson_is_int(value) ? rows_time(yyjson_get_sint(value) / 1000, text) : NULL;
-}
+#define MS_PER_S 1000
 
 static const char *list_name(enum toolrack_mark mark) {
     return mark == TOOLRACK_MARK_BLACKLIST ? "blacklist" : "whitelist";
@@ -20,11 +13,9 @@ static const char *list_name(enum toolrack_mark mark) {
 /* -------------------------------------------------------------------- list */
 
 static void add_row(struct table *table, yyjson_val *row) {
-    char since[ROWS_TIME_ROOM];
-    char trial[ROWS_TIME_ROOM];
     table_add(table, rows_member(row, "tool", NULL));
-    table_add(table, time_text(yyjson_obj_get(row, "since_ms"), since));
-    table_add(table, time_text(yyjson_obj_get(row, "trial_ms"), trial));
+    rows_add_time(table, yyjson_obj_get(row, "since_ms"), MS_PER_S, NULL);
+    rows_add_time(table, yyjson_obj_get(row, "trial_ms"), MS_PER_S, NULL);
     table_add(table, rows_member(row, "who", NULL));
     table_add(table, rows_member(row, "why", NULL));
 }
@@ -58,11 +49,7 @@ static int change(struct cli *cli, enum toolrack_mark mark, bool on) {
                    list_name(mark));
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
-    yyjson_mut_val *root = yyjson_mut_obj(doc);
-    json_add_text(doc, root, "name", name);
-    (void)yyjson_mut_obj_add_bool(doc, root, list_name(mark), on);
-    return json_print(cli, doc, root);
+    return json_print_done(cli, name, list_name(mark), on);
 }
 
 static int run(struct cli *cli, enum toolrack_mark mark) {

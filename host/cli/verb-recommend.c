@@ -4,8 +4,6 @@
 #include "cli/json.h"
 #include "cli/rows.h"
 
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-
 /* ---------------------------------------------------------------- feedback */
 
 int verb_feedback(struct cli *cli) {

@@ -3,31 +3,24 @@
 
 #include "base/text.h"
 #include "cli/json.h"
-
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
-static const char *member(yyjson_val *object, const char *key) {
-    const char *text = yyjson_get_str(yyjson_obj_get(object, key));
-    return text != NULL ? text : "";
-}
+#include "cli/rows.h"
 
 /* FILE: reloaded, test.build, generation 2; the one before is gone */
 static void add_row(struct buf *out, yyjson_val *row) {
-    const char *file = member(row, "file");
-    const char *reason = member(row, "reason");
-    const char *cause = member(row, "cause");
-    uint64_t generation = yyjson_get_uint(yyjson_obj_get(row, "generation"));
+    const char *file = rows_member(row, "file", "");
+    const char *reason = rows_member(row, "reason", "");
+    const char *cause = rows_member(row, "cause", "");
+    uint64_t generation = rows_number(row, "generation");
     text_add_line(out, file, strlen(file));
-    buf_printf(out, ": %s", member(row, "outcome"));
-    if (member(row, "plugin")[0] != '\0') {
-        buf_printf(out, ", %s", member(row, "plugin"));
+    buf_printf(out, ": %s", rows_member(row, "outcome", ""));
+    if (rows_member(row, "plugin", "")[0] != '\0') {
+        buf_printf(out, ", %s", rows_member(row, "plugin", ""));
     }
     if (generation != 0) {
         buf_printf(out, ", generation %llu", (unsigned long long)generation);
     }
-    if (member(row, "old")[0] != '\0') {
-        buf_printf(out, "; the previous generation is %s%s%s", member(row, "old"),
+    if (rows_member(row, "old", "")[0] != '\0') {
+        buf_printf(out, "; the previous generation is %s%s%s", rows_member(row, "old", ""),
                    cause[0] != '\0' ? ": " : "", cause);
     }
     if (reason[0] != '\0') {
@@ -44,7 +37,7 @@ static bool add_rows(struct buf *out, yyjson_val *rows, bool all) {
     size_t count;
     yyjson_val *row;
     yyjson_arr_foreach (rows, at, count, row) {
-        const char *outcome = member(row, "outcome");
+        const char *outcome = rows_member(row, "outcome", "");
         refused = strcmp(outcome, "refused") == 0 || refused;
         if (all || strcmp(outcome, "unchanged") != 0) {
             add_row(out, row);
@@ -59,9 +52,7 @@ int verb_reload(struct cli *cli) {
     if (toolrack_reload(cli->host, name, &text, cli->err) < 0) {
         return cli_fail(cli);
     }
-    size_t length = 0;
-    const char *json = toolrack_text_data(text, &length);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     yyjson_val *rows = yyjson_doc_get_root(doc);
     CLEANUP(buf_finish) struct buf lines = BUF_INIT;
     bool refused = add_rows(&lines, rows, name != NULL);
@@ -83,9 +74,5 @@ int verb_rollback(struct cli *cli) {
         buf_printf(&cli->out, "%s rolled back to its previous content\n", name);
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
-    yyjson_mut_val *root = yyjson_mut_obj(doc);
-    json_add_text(doc, root, "name", name);
-    (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", true);
-    return json_print(cli, doc, root);
+    return json_print_done(cli, name, "rolled_back", true);
 }

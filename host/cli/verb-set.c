@@ -26,11 +26,7 @@ static int set_enabled(struct cli *cli, bool enabled) {
         buf_printf(&cli->out, "is %s\n", enabled ? "enabled" : "disabled");
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
-    yyjson_mut_val *root = yyjson_mut_obj(doc);
-    json_add_text(doc, root, "name", name);
-    (void)yyjson_mut_obj_add_bool(doc, root, "enabled", enabled);
-    return json_print(cli, doc, root);
+    return json_print_done(cli, name, "enabled", enabled);
 }
 
 int verb_enable(struct cli *cli) {
@@ -68,16 +64,7 @@ int verb_priority(struct cli *cli) {
 
 /* ----------------------------------------------------------------- default */
 
-static int set_default(struct cli *cli) {
-    const struct texts *words = &cli->options.words;
-    const char *version = words->count > 1 ? words->items[1] : NULL;
-    if (version == NULL && !cli->options.reset) {
-        return 0;
-    }
-    return toolrack_set_default(cli->host, words->items[0], version, cli->err);
-}
-
-/* What it is now. A name that is let go may have no tool any more. */
+/* Print what the default is now. After --reset the name may have no tool any more. */
 static int print_default(struct cli *cli, const char *name, const struct toolrack_tool *tool) {
     const char *version = tool != NULL ? toolrack_tool_version(tool) : NULL;
     bool is_set = tool != NULL && toolrack_tool_is_set_default(tool);
@@ -104,7 +91,9 @@ int verb_default(struct cli *cli) {
         (void)cli_error(cli, TOOLRACK_E_INVALID, "--reset takes no version");
         return cli_fail_usage(cli);
     }
-    if (set_default(cli) < 0) {
+    const char *version = cli->options.words.count > 1 ? cli->options.words.items[1] : NULL;
+    if ((version != NULL || cli->options.reset) &&
+        toolrack_set_default(cli->host, name, version, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (cli->options.reset) {

@@ -2,15 +2,13 @@
 
 #include "base/text.h"
 #include "cli/json.h"
+#include "cli/rows.h"
 #include "toolrack/records.h"
 
-#define LABEL_WIDTH 13
-#define REASON_MAX  512u
+#define REASON_MAX 512u
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* The annotations, under their names in MCP and for people. */
 static const struct {
@@ -35,25 +33,6 @@ static struct toolrack_tools *versions_of(struct cli *cli, const struct toolrack
 
 /* -------------------------------------------------------------------- text */
 
-static void add_line(struct buf *out, const char *label, const char *text) {
-    if (text == NULL || text[0] == '\0') {
-        return;
-    }
-    buf_printf(out, "%-*s", LABEL_WIDTH, label);
-    text_add_line(out, text, strlen(text));
-    buf_add_char(out, '\n');
-}
-
-static void add_annotations(struct buf *out, const struct toolrack_tool *tool) {
-    CLEANUP(buf_finish) struct buf words = BUF_INIT;
-    for (size_t i = 0; i < ARRAY_LENGTH(annotations); i++) {
-        if (annotations[i].holds(tool)) {
-            buf_printf(&words, "%s%s", words.length > 0 ? ", " : "", annotations[i].word);
-        }
-    }
-    add_line(out, "annotations", words.data);
-}
-
 static bool is_same(const struct toolrack_tool *a, const struct toolrack_tool *b) {
     return b != NULL && toolrack_tool_uid(a) == toolrack_tool_uid(b);
 }
@@ -74,40 +53,30 @@ static void add_versions(struct cli *cli, const struct toolrack_tool *tool) {
                    : toolrack_tool_is_set_default(other) ? " (default, set)"
                                                          : " (default)");
     }
-    add_line(&cli->out, "versions", text.data);
-}
-
-static void add_deadline(struct buf *out, const struct toolrack_tool *tool) {
-    uint32_t deadline_ms = toolrack_tool_deadline_ms(tool);
-    if (deadline_ms == 0) {
-        add_line(out, "deadline", "the host's default");
-    } else {
-        buf_printf(out, "%-*s%u ms\n", LABEL_WIDTH, "deadline", deadline_ms);
-    }
+    rows_add_line(&cli->out, "versions", text.data);
 }
 
 /* What is known of all calls of this version, as toolrack_statistics() has it; to be released.
  * NULL: nothing, or it cannot be read. */
-static yyjson_doc *read_usage(const struct cli *cli, const struct toolrack_tool *tool) {
+static yyjson_doc *read_statistics(const struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(buf_finish) struct buf name = BUF_INIT;
-    size_t length = 0;
     buf_printf(&name, "%s@%s", toolrack_tool_name(tool), toolrack_tool_version(tool));
     if (name.failed || toolrack_statistics(cli->host, name.data, &text, NULL) < 0) {
         return NULL;
     }
-    const char *json = toolrack_text_data(text, &length);
-    return yyjson_read(json, length, YYJSON_READ_NOFLAG);
+    return json_read(text);
 }
 
 static void add_statistics(struct cli *cli, const struct toolrack_tool *tool) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_usage(cli, tool);
-    yyjson_val *usage = yyjson_arr_get_first(yyjson_doc_get_root(doc));
-    if (usage != NULL) {
-        buf_printf(&cli->out, "%-*s%llu, %llu of them failed; half took at most ", LABEL_WIDTH,
-                   "calls", (unsigned long long)yyjson_get_uint(yyjson_obj_get(usage, "calls")),
-                   (unsigned long long)yyjson_get_uint(yyjson_obj_get(usage, "failures")));
-        text_add_duration(&cli->out, yyjson_get_uint(yyjson_obj_get(usage, "p50_ns")));
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_statistics(cli, tool);
+    yyjson_val *statistics = yyjson_arr_get_first(yyjson_doc_get_root(doc));
+    if (statistics != NULL) {
+        rows_add_label(&cli->out, "calls");
+        buf_printf(&cli->out, "%llu, %llu of them failed; half took at most ",
+                   (unsigned long long)rows_number(statistics, "calls"),
+                   (unsigned long long)rows_number(statistics, "failures"));
+        text_add_duration(&cli->out, rows_number(statistics, "p50_ns"));
         buf_add_char(&cli->out, '\n');
     }
 }
@@ -128,32 +97,23 @@ static void add_schema(struct buf *out, const char *heading, const char *schema)
 
 /* Where its plugin runs and what it may do, as JSON of the host; NULL when it cannot be told. */
 static yyjson_doc *read_isolation(struct cli *cli, const struct toolrack_tool *tool) {
-    struct toolrack_text *text = NULL;
-    if (toolrack_describe_isolation(cli->host, toolrack_tool_name(tool), &text, NULL) < 0) {
-        return NULL;
-    }
-    size_t length = 0;
-    const char *json = toolrack_text_data(text, &length);
-    yyjson_doc *doc = yyjson_read(json, length, 0);
-    toolrack_text_unref(text);
-    return doc;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    return toolrack_describe_isolation(cli->host, toolrack_tool_name(tool), &text, NULL) == 0
+                   ? json_read(text)
+                   : NULL;
 }
 
 /* Which generation of its plugin serves, and of what content. */
 static void add_json_content(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
                              const struct toolrack_tool *tool) {
-    struct toolrack_text *text = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     if (toolrack_why(cli->host, toolrack_tool_name(tool), &text, NULL) < 0) {
         return;
     }
-    size_t length = 0;
-    const char *json = toolrack_text_data(text, &length);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *why = yyjson_read(json, length, 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *why = json_read(text);
     yyjson_val *object = yyjson_doc_get_root(why);
-    (void)yyjson_mut_obj_add_uint(doc, root, "generation",
-                                  yyjson_get_uint(yyjson_obj_get(object, "generation")));
-    json_add_text(doc, root, "sha256", yyjson_get_str(yyjson_obj_get(object, "sha256")));
-    toolrack_text_unref(text);
+    (void)yyjson_mut_obj_add_uint(doc, root, "generation", rows_number(object, "generation"));
+    json_add_text(doc, root, "sha256", rows_member(object, "sha256", NULL));
 }
 
 static void add_words(struct buf *out, const char *label, yyjson_val *list) {
@@ -164,7 +124,7 @@ static void add_words(struct buf *out, const char *label, yyjson_val *list) {
     yyjson_arr_foreach (list, at, count, word) {
         buf_printf(&words, "%s%s", at > 0 ? ", " : "", yyjson_get_str(word));
     }
-    add_line(out, label, words.data);
+    rows_add_line(out, label, words.data);
 }
 
 static void add_capability(struct buf *out, yyjson_val *capability) {
@@ -181,14 +141,14 @@ static void add_capability(struct buf *out, yyjson_val *capability) {
         buf_printf(&text, " (%s)", path);
     }
     buf_add_text(&text, allowed ? ": allowed" : ": not allowed");
-    add_line(out, "capability", text.data);
+    rows_add_line(out, "capability", text.data);
 }
 
 static void add_isolation(struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_isolation(cli, tool);
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *sandbox = yyjson_obj_get(root, "sandbox");
-    add_line(&cli->out, "isolation", yyjson_get_str(yyjson_obj_get(root, "isolation")));
+    rows_add_line(&cli->out, "isolation", yyjson_get_str(yyjson_obj_get(root, "isolation")));
     add_words(&cli->out, "sandbox", yyjson_obj_get(sandbox, "in_force"));
     add_words(&cli->out, "missing", yyjson_obj_get(sandbox, "missing"));
     size_t at;
@@ -224,25 +184,38 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
         buf_add_text(out, "\n");
     }
     buf_add_char(out, '\n');
-    add_line(out, "title", toolrack_tool_title(tool));
-    add_line(out, "state",
-             toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled");
+    rows_add_line(out, "title", toolrack_tool_title(tool));
+    rows_add_line(out, "state",
+                  toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled");
     char reason[REASON_MAX] = "";
     toolrack_tool_reason(tool, reason, sizeof reason);
-    add_line(out, "reason", reason);
-    buf_printf(out, "%-*s%d\n", LABEL_WIDTH, "priority", toolrack_tool_priority(tool));
-    add_line(out, "permission", json_permission(toolrack_tool_permission(tool)));
-    add_line(out, "category", toolrack_tool_category(tool));
-    add_line(out, "tags", toolrack_tool_tags(tool));
-    add_line(out, "purpose", toolrack_tool_purpose(tool));
-    add_line(out, "scenarios", toolrack_tool_scenarios(tool));
-    add_line(out, "deprecated", toolrack_tool_deprecated(tool));
-    add_annotations(out, tool);
-    add_deadline(out, tool);
+    rows_add_line(out, "reason", reason);
+    rows_add_label(out, "priority");
+    buf_printf(out, "%d\n", toolrack_tool_priority(tool));
+    rows_add_line(out, "permission", json_permission(toolrack_tool_permission(tool)));
+    rows_add_line(out, "category", toolrack_tool_category(tool));
+    rows_add_line(out, "tags", toolrack_tool_tags(tool));
+    rows_add_line(out, "purpose", toolrack_tool_purpose(tool));
+    rows_add_line(out, "scenarios", toolrack_tool_scenarios(tool));
+    rows_add_line(out, "deprecated", toolrack_tool_deprecated(tool));
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    for (size_t i = 0; i < ARRAY_LENGTH(annotations); i++) {
+        if (annotations[i].holds(tool)) {
+            buf_printf(&words, "%s%s", words.length > 0 ? ", " : "", annotations[i].word);
+        }
+    }
+    rows_add_line(out, "annotations", words.data);
+    uint32_t deadline_ms = toolrack_tool_deadline_ms(tool);
+    rows_add_label(out, "deadline");
+    if (deadline_ms == 0) {
+        buf_add_text(out, "the host's default\n");
+    } else {
+        buf_printf(out, "%u ms\n", deadline_ms);
+    }
     add_versions(cli, tool);
-    add_line(out, "plugin", toolrack_tool_plugin(tool));
-    add_line(out, "file", toolrack_tool_file(tool));
-    add_line(out, "trust", toolrack_tool_trust(tool));
+    rows_add_line(out, "plugin", toolrack_tool_plugin(tool));
+    rows_add_line(out, "file", toolrack_tool_file(tool));
+    rows_add_line(out, "trust", toolrack_tool_trust(tool));
     add_isolation(cli, tool);
     add_statistics(cli, tool);
     add_schema(out, "arguments", toolrack_tool_schema(tool));
@@ -276,25 +249,16 @@ static void add_json_versions(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_v
     }
 }
 
-/* The version that the name alone means. */
-static void add_json_default(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
-                             const struct toolrack_tool *tool) {
-    CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *called = toolrack_get(cli->host, toolrack_tool_name(tool));
-    json_add_text(doc, root, "default", called != NULL ? toolrack_tool_version(called) : NULL);
-}
-
 /* All 0 where it was never called. */
 static void add_json_statistics(const struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
                                 const struct toolrack_tool *tool) {
     static const char *const keys[] = {"calls",  "failures", "mean_ns",
                                        "p50_ns", "p95_ns",   "max_ns"};
-    CLEANUP(yyjson_doc_freep) yyjson_doc *read = read_usage(cli, tool);
-    yyjson_val *usage = yyjson_arr_get_first(yyjson_doc_get_root(read));
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = read_statistics(cli, tool);
+    yyjson_val *statistics = yyjson_arr_get_first(yyjson_doc_get_root(read));
     yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "statistics");
     for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
-        (void)yyjson_mut_obj_add_uint(doc, object, keys[i],
-                                      yyjson_get_uint(yyjson_obj_get(usage, keys[i])));
+        (void)yyjson_mut_obj_add_uint(doc, object, keys[i], rows_number(statistics, keys[i]));
     }
 }
 
@@ -334,7 +298,9 @@ static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
     (void)yyjson_mut_obj_add_val(doc, root, "isolation",
                                  yyjson_val_mut_copy(doc, yyjson_doc_get_root(isolation)));
     add_json_versions(cli, doc, root, tool);
-    add_json_default(cli, doc, root, tool);
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *called = toolrack_get(cli->host, toolrack_tool_name(tool));
+    json_add_text(doc, root, "default", called != NULL ? toolrack_tool_version(called) : NULL);
     add_json_statistics(cli, doc, root, tool);
     add_json_text(doc, root, "inputSchema", toolrack_tool_schema(tool));
     add_json_text(doc, root, "outputSchema", toolrack_tool_result_schema(tool));

@@ -7,24 +7,16 @@
 #include "cli/rows.h"
 #include "toolrack/records.h"
 
-#define LABEL_WIDTH 13
-#define MS_PER_S    1000
-
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+#define MS_PER_S 1000
 
 static const char *const headings[] = {"NAME", "VERSION", "CALLS", "SUCCESS",
                                        "MEAN", "P50",     "P95",   "P99"};
-
-static uint64_t number(yyjson_val *object, const char *key) {
-    return yyjson_get_uint(yyjson_obj_get(object, key));
-}
 
 /* ------------------------------------------------------------------- table */
 
 static void add_duration_cell(struct table *table, yyjson_val *row, const char *key) {
     CLEANUP(buf_finish) struct buf cell = BUF_INIT;
-    text_add_duration(&cell, number(row, key));
+    text_add_duration(&cell, rows_number(row, key));
     table_add(table, cell.data);
 }
 
@@ -32,7 +24,7 @@ static void add_row(struct table *table, yyjson_val *row) {
     CLEANUP(buf_finish) struct buf cell = BUF_INIT;
     table_add(table, rows_member(row, "tool", NULL));
     table_add(table, rows_member(row, "version", NULL));
-    buf_printf(&cell, "%llu", (unsigned long long)number(row, "calls"));
+    buf_printf(&cell, "%llu", (unsigned long long)rows_number(row, "calls"));
     table_add(table, cell.data);
     buf_clear(&cell);
     buf_printf(&cell, "%.1f %%", 100 * yyjson_get_num(yyjson_obj_get(row, "success_rate")));
@@ -45,19 +37,15 @@ static void add_row(struct table *table, yyjson_val *row) {
 
 /* ----------------------------------------------------------------- one tool */
 
-static void add_label(struct buf *out, const char *label) {
-    buf_printf(out, "%-*s", LABEL_WIDTH, label);
-}
-
 static void add_time(struct buf *out, const char *label, yyjson_val *time_ms) {
     char text[ROWS_TIME_ROOM];
-    add_label(out, label);
+    rows_add_label(out, label);
     buf_printf(out, "%s\n", rows_time(yyjson_get_sint(time_ms) / MS_PER_S, text));
 }
 
 static void add_duration(struct buf *out, const char *label, yyjson_val *ns) {
     if (yyjson_is_uint(ns)) {
-        add_label(out, label);
+        rows_add_label(out, label);
         text_add_duration(out, yyjson_get_uint(ns));
         buf_add_char(out, '\n');
     }
@@ -65,14 +53,14 @@ static void add_duration(struct buf *out, const char *label, yyjson_val *ns) {
 
 static void add_memory(struct buf *out, yyjson_val *bytes) {
     if (yyjson_is_uint(bytes)) {
-        add_label(out, "memory");
+        rows_add_label(out, "memory");
         buf_printf(out, "%llu KiB\n", (unsigned long long)(yyjson_get_uint(bytes) + 1023) / 1024);
     }
 }
 
 static void add_unlogged(struct buf *out, uint64_t unlogged) {
     if (unlogged > 0) {
-        add_label(out, "not logged");
+        rows_add_label(out, "not logged");
         buf_printf(out, "%llu, because they came faster than the log is written\n",
                    (unsigned long long)unlogged);
     }
@@ -81,7 +69,7 @@ static void add_unlogged(struct buf *out, uint64_t unlogged) {
 static void add_error(struct buf *out, yyjson_val *error) {
     const char *message = rows_member(error, "message", NULL);
     if (message != NULL) {
-        add_label(out, "last error");
+        rows_add_label(out, "last error");
         buf_printf(out, "%s: ", rows_member(error, "type", NULL));
         text_add_line(out, message, strlen(message));
         buf_add_char(out, '\n');
@@ -91,10 +79,10 @@ static void add_error(struct buf *out, yyjson_val *error) {
 
 static void print_one(struct buf *out, yyjson_val *row) {
     buf_printf(out, "%s %s\n", rows_member(row, "tool", NULL), rows_member(row, "version", NULL));
-    add_label(out, "calls");
-    buf_printf(out, "%llu, %llu of them failed\n", (unsigned long long)number(row, "calls"),
-               (unsigned long long)number(row, "failures"));
-    add_unlogged(out, number(row, "unlogged"));
+    rows_add_label(out, "calls");
+    buf_printf(out, "%llu, %llu of them failed\n", (unsigned long long)rows_number(row, "calls"),
+               (unsigned long long)rows_number(row, "failures"));
+    add_unlogged(out, rows_number(row, "unlogged"));
     add_duration(out, "mean", yyjson_obj_get(row, "mean_ns"));
     add_duration(out, "p50", yyjson_obj_get(row, "p50_ns"));
     add_duration(out, "p95", yyjson_obj_get(row, "p95_ns"));
@@ -102,9 +90,9 @@ static void print_one(struct buf *out, yyjson_val *row) {
     add_duration(out, "longest", yyjson_obj_get(row, "max_ns"));
     add_duration(out, "cpu", yyjson_obj_get(row, "cpu_ns"));
     add_memory(out, yyjson_obj_get(row, "memory"));
-    add_label(out, "bytes");
-    buf_printf(out, "%llu in, %llu out\n", (unsigned long long)number(row, "bytes_in"),
-               (unsigned long long)number(row, "bytes_out"));
+    rows_add_label(out, "bytes");
+    buf_printf(out, "%llu in, %llu out\n", (unsigned long long)rows_number(row, "bytes_in"),
+               (unsigned long long)rows_number(row, "bytes_out"));
     add_time(out, "first", yyjson_obj_get(row, "first_ms"));
     add_time(out, "last", yyjson_obj_get(row, "last_ms"));
     add_error(out, yyjson_obj_get(row, "last_error"));
@@ -135,7 +123,7 @@ int verb_statistics(struct cli *cli) {
                           &(struct rows_view){headings, ARRAY_LENGTH(headings), add_row,
                                               "no calls have been made"});
     }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = rows_read(text);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     print_each(cli, yyjson_doc_get_root(doc));
     return CLI_OK;
 }

@@ -5,19 +5,7 @@
 
 #include "base/text.h"
 #include "cli/json.h"
-
-#define LABEL_WIDTH 13
-
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
-static void add_line(struct buf *out, const char *label, const char *text) {
-    if (text != NULL && text[0] != '\0') {
-        buf_printf(out, "%-*s", LABEL_WIDTH, label);
-        text_add_line(out, text, strlen(text));
-        buf_add_char(out, '\n');
-    }
-}
+#include "cli/rows.h"
 
 /* Lines that a plugin had a hand in, each on a line of its own. */
 static void add_lines(struct buf *out, const char *text) {
@@ -37,12 +25,12 @@ static const char *member(yyjson_val *object, const char *key) {
 static void add_crash(struct buf *out, yyjson_val *crash) {
     yyjson_val *lines = yyjson_obj_get(crash, "last_lines");
     buf_printf(out, "\ncrash of %s\n", member(crash, "time"));
-    add_line(out, "tool", member(crash, "tool"));
-    add_line(out, "version", member(crash, "version"));
-    add_line(out, "signal", member(crash, "signal"));
-    add_line(out, "reason", member(crash, "reason"));
-    add_line(out, "build id", member(crash, "build_id"));
-    add_line(out, "arguments", member(crash, "arguments_hash"));
+    rows_add_line(out, "tool", member(crash, "tool"));
+    rows_add_line(out, "version", member(crash, "version"));
+    rows_add_line(out, "signal", member(crash, "signal"));
+    rows_add_line(out, "reason", member(crash, "reason"));
+    rows_add_line(out, "build id", member(crash, "build_id"));
+    rows_add_line(out, "arguments", member(crash, "arguments_hash"));
     const char *backtrace = member(crash, "backtrace");
     if (backtrace != NULL && backtrace[0] != '\0') {
         buf_add_text(out, "backtrace\n");
@@ -167,19 +155,18 @@ static void add_content(struct buf *out, yyjson_val *root) {
     char text[64];
     const char *sha256 = member(root, "sha256");
     (void)snprintf(text, sizeof text, "%llu%s%.*s%s",
-                   (unsigned long long)yyjson_get_uint(yyjson_obj_get(root, "generation")),
+                   (unsigned long long)rows_number(root, "generation"),
                    sha256 != NULL ? ", content " : "", HASH_SHOWN, sha256 != NULL ? sha256 : "",
                    yyjson_get_bool(yyjson_obj_get(root, "rolled_back")) ? " (rolled back)" : "");
-    add_line(out, "generation", text);
+    rows_add_line(out, "generation", text);
 }
 
 static void add_retired(struct buf *out, yyjson_val *retired) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     const char *cause = member(retired, "cause");
-    buf_printf(&text, "%llu, %s%s%s",
-               (unsigned long long)yyjson_get_uint(yyjson_obj_get(retired, "generation")),
+    buf_printf(&text, "%llu, %s%s%s", (unsigned long long)rows_number(retired, "generation"),
                member(retired, "state"), cause != NULL ? ": " : "", cause != NULL ? cause : "");
-    add_line(out, "earlier", text.data);
+    rows_add_line(out, "earlier", text.data);
 }
 
 static void add_refused(struct buf *out, yyjson_val *refused) {
@@ -187,7 +174,7 @@ static void add_refused(struct buf *out, yyjson_val *refused) {
     const char *fix = member(refused, "fix");
     buf_printf(&text, "%s%s%s", member(refused, "reason"), fix != NULL ? "; " : "",
                fix != NULL ? fix : "");
-    add_line(out, "refused", text.data);
+    rows_add_line(out, "refused", text.data);
 }
 
 static void for_each(struct buf *out, yyjson_val *list,
@@ -214,7 +201,7 @@ static void add_default(struct buf *out, yyjson_val *chosen) {
     } else {
         buf_add_text(&text, ", set");
     }
-    add_line(out, "default", text.data);
+    rows_add_line(out, "default", text.data);
 }
 
 static void add_compatibility(struct buf *out, yyjson_val *compatibility) {
@@ -236,15 +223,15 @@ static void add_compatibility(struct buf *out, yyjson_val *compatibility) {
 
 static void print_text(struct buf *out, yyjson_val *root) {
     buf_printf(out, "%s %s\n\n", member(root, "plugin"), member(root, "version"));
-    add_line(out, "state", member(root, "state"));
-    add_line(out, "reason", member(root, "reason"));
-    add_line(out, "file", member(root, "file"));
+    rows_add_line(out, "state", member(root, "state"));
+    rows_add_line(out, "reason", member(root, "reason"));
+    rows_add_line(out, "file", member(root, "file"));
     add_content(out, root);
     for_each(out, yyjson_obj_get(root, "retired"), add_retired);
     for_each(out, yyjson_obj_get(root, "refused"), add_refused);
-    add_line(out, "tool", member(root, "tool"));
-    add_line(out, "permission", member(root, "permission"));
-    add_line(out, "deprecated", member(root, "deprecated"));
+    rows_add_line(out, "tool", member(root, "tool"));
+    rows_add_line(out, "permission", member(root, "permission"));
+    rows_add_line(out, "deprecated", member(root, "deprecated"));
     add_default(out, yyjson_obj_get(root, "default"));
     add_compatibility(out, yyjson_obj_get(root, "compatibility"));
     add_changes(out, yyjson_obj_get(root, "changed"));
@@ -259,9 +246,7 @@ int verb_why(struct cli *cli) {
     if (cli->options.json) {
         return json_print_text(cli, text);
     }
-    size_t length = 0;
-    const char *json = toolrack_text_data(text, &length);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     print_text(&cli->out, yyjson_doc_get_root(doc));
     return CLI_OK;
 }
@@ -275,9 +260,5 @@ int verb_release(struct cli *cli) {
         buf_printf(&cli->out, "%s released\n", name);
         return CLI_OK;
     }
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
-    yyjson_mut_val *root = yyjson_mut_obj(doc);
-    json_add_text(doc, root, "name", name);
-    (void)yyjson_mut_obj_add_bool(doc, root, "released", true);
-    return json_print(cli, doc, root);
+    return json_print_done(cli, name, "released", true);
 }
