@@ -1,9 +1,9 @@
 /* toolrack/plugin.h - everything a tool plugin needs.
  *
  * A plugin is one shared object that exports one constant: `toolrack_plugin`,
- * the descriptor. It says who the plugin is and lists its tools; the host reads
- * it from the file without running any of the plugin's code, so a descriptor
- * is data, never something built at run time. A whole plugin:
+ * the descriptor. The descriptor identifies the plugin and lists its tools; the
+ * host reads it from the file without running any of the plugin's code, so the
+ * descriptor is constant data, never built at run time. A complete plugin:
  *
  *     #include <toolrack/plugin.h>
  *     static double add(double a, double b) { return a + b; }
@@ -14,17 +14,17 @@
  *     cc -shared -fPIC $(pkg-config --cflags toolrack-sdk) math.c -o math.so
  *
  * Part 1 is the binary interface: plain structs, which any language can fill.
- * Part 2 is what a tool may do while it runs. Part 3 is the macros for C; none
- * of them is the only way to do a thing.
+ * Part 2 is what a tool may do while it runs. Part 3 is the macros for C; the
+ * macros are optional.
  *
- * Growth. Structs grow at their end only. Whoever allocates a struct states its
- * size (or the stride of an array of them), the reader takes what both know and
- * reads zero for the rest; so zero always means "not stated". Everything
- * else comes through get_extension() and the interfaces in toolrack/ext/.
+ * Growth. Structs grow at their end only. The side that allocates a struct states its size (or the
+ * stride of an array); the reader uses the members that both sides know and reads zero for the
+ * rest, so zero always means "not stated". Everything else is an interface in toolrack/ext/,
+ * obtained by get_extension().
  *
- * Threads. [call-thread] is the thread that runs the tool. [plugin] is whatever
- * thread opens and closes the plugin: never two of them at once, and no call is
- * running then.
+ * Threads. [call-thread] is the thread that runs the tool. [plugin] is the
+ * thread that opens or closes the plugin: never two at once, and never while a
+ * call runs.
  *
  * Changes, newest first:
  *   1.2  2026-11-22  deprecated, purpose and scenarios in struct tr_tool
@@ -69,21 +69,21 @@ struct tr_host;
 /** Result of a plugin's functions: TR_OK or one of the codes. */
 typedef int32_t tr_status;
 
-/** What went wrong, for tr_fail(). */
+/** Codes of failures, for tr_fail(). */
 enum tr_code {
     TR_OK = 0,
-    TR_INVALID_ARGUMENTS = 1, /**< the caller can mend it; say which field */
+    TR_INVALID_ARGUMENTS = 1, /**< the caller can correct it; name the field */
     TR_FAILED = 2,            /**< the tool could not do it */
     TR_PERMISSION_DENIED = 3,
     TR_TIMED_OUT = 4,
     TR_CANCELLED = 5,
     TR_LIMIT_EXCEEDED = 6,
-    TR_ABSENT = 7 /**< of the argument getters, no such argument or null; of tr_ask(), nobody */
+    TR_ABSENT = 7 /**< getters: the argument is absent or null; tr_ask(): nobody can be asked */
 };
 
-/** What kind of C value a type describes, and the JSON it is made from. */
+/** The kind of C value that a type describes, and the JSON it is made from. */
 enum tr_kind {
-    TR_KIND_NONE = 0, /**< as a result: the function returns void, the JSON is null */
+    TR_KIND_NONE = 0, /**< result only: the function returns void, the JSON is null */
     TR_KIND_BOOL = 1,
     TR_KIND_I8 = 2,
     TR_KIND_I16 = 3,
@@ -112,8 +112,8 @@ enum tr_kind {
  *   nullable, optional or   a pointer to const; NULL is null or absent. STRING, JSON, BYTES and
  *   by pointer              ARRAY are pointers already: their data pointer is NULL
  *
- * Arguments live until the result was copied, which the host does right after the tool returns. A
- * result must live as long: constant data, memory from tr_alloc(), or what an argument points to (a
+ * Arguments live until the host has copied the result, right after the tool returns. A result must
+ * live as long: constant data, memory from tr_alloc(), or what an argument points to (a
  * string, the items of an array, a struct that was passed by pointer). */
 
 /** Bytes in memory. [borrowed] */
@@ -122,7 +122,7 @@ struct tr_bytes {
     uint64_t size;
 };
 
-/** Values in memory, one after the other. [borrowed] */
+/** Consecutive values in memory. [borrowed] */
 struct tr_array {
     const void *items;
     uint64_t count;
@@ -130,7 +130,7 @@ struct tr_array {
 
 enum tr_type_flags {
     TR_TYPE_NULLABLE = 1 << 0,  /**< JSON null is allowed */
-    TR_TYPE_OPTIONAL = 1 << 1,  /**< may be left out (or null, as models like to send) */
+    TR_TYPE_OPTIONAL = 1 << 1,  /**< may be absent, or null, as models often send */
     TR_TYPE_BY_POINTER = 1 << 2 /**< never NULL, but passed as a pointer to const */
 };
 
@@ -161,14 +161,14 @@ enum tr_param_flags {
     TR_PARAM_UNIQUE_ITEMS = 1 << 0 /**< ARRAY: no two items equal */
 };
 
-/** A parameter of a typed tool, or a field of a struct. Texts that end in _json hold one JSON
- * value, exact for any number; the macros of part 3 write them. */
+/** A parameter of a typed tool, or a field of a struct. A member whose name ends in _json is one
+ * JSON value as a string, exact for any number; the macros of part 3 write these strings. */
 struct tr_param {
     const char *name;           /**< ^[A-Za-z_][A-Za-z0-9_-]{0,63}$, unique in its list */
     const char *description;    /**< for the model; or NULL */
     const struct tr_type *type; /**< required */
     uint64_t offset;            /**< fields: offsetof the C member */
-    const char *default_json;   /**< used where the argument is absent, which it then may be */
+    const char *default_json;   /**< used if the argument is absent, which is then allowed */
     const char *choices_json;   /**< an array: the only values allowed */
     const char *minimum_json;   /**< numbers: inclusive bounds ... */
     const char *maximum_json;
@@ -188,10 +188,10 @@ struct tr_param {
 enum tr_permission {
     TR_SAFE = 0,     /**< runs when called */
     TR_CONFIRM = 1,  /**< runs after a person agreed */
-    TR_DANGEROUS = 2 /**< runs when an administrator granted it */
+    TR_DANGEROUS = 2 /**< runs after an administrator granted it */
 };
 
-/* The priority that the tools of a plugin have by its origin, and the most it may ask for. */
+/* The default priority of tools by their plugin's origin, and the highest that it may set. */
 #define TR_PRIORITY_BUILTIN   100
 #define TR_PRIORITY_OFFICIAL  50
 #define TR_PRIORITY_COMMUNITY 10
@@ -199,25 +199,25 @@ enum tr_permission {
 enum tr_tool_flags {
     TR_DISABLED = 1 << 0,    /**< not offered until an administrator enables it */
     TR_READ_ONLY = 1 << 1,   /**< changes nothing */
-    TR_DESTRUCTIVE = 1 << 2, /**< may destroy what was there */
-    TR_IDEMPOTENT = 1 << 3,  /**< the same call again changes nothing more */
+    TR_DESTRUCTIVE = 1 << 2, /**< may destroy existing data */
+    TR_IDEMPOTENT = 1 << 3,  /**< repeating a call changes nothing more */
     TR_OPEN_WORLD = 1 << 4   /**< deals with things outside the machine */
 };
 
-/** One call of a tool and what it gives. Examples are shown to people and models, and a host may
- * try them before it lets a new build of the plugin take calls: so they change nothing, and give
- * the same each time. */
+/** One call of a tool and its result. Examples are shown to people and models, and a host may call
+ * them before a new build of the plugin serves: an example must change nothing and must give the
+ * same result each time. */
 struct tr_example {
     const char *arguments; /**< the text of a JSON object */
     const char *result;    /**< the text of a JSON value; NULL: the call must succeed, no more */
 };
 
-/** One tool. It is typed when `function` is set and a JSON tool when `run` is set. */
+/** One tool: a typed tool if `function` is set, a JSON tool if `run` is set. */
 struct tr_tool {
     uint32_t size;           /**< sizeof(struct tr_tool) */
     uint32_t flags;          /**< enum tr_tool_flags */
     const char *name;        /**< ^[A-Za-z_][A-Za-z0-9_-]{0,63}$ */
-    const char *description; /**< for the model: what it does and when to use it */
+    const char *description; /**< for the model: what the tool does and when to use it */
     const char *version;     /**< SemVer; NULL is the plugin's */
     const char *title;       /**< for people; or NULL */
     const char *category;    /**< one word or path such as "math"; or NULL */
@@ -238,7 +238,7 @@ struct tr_tool {
 
     /* A JSON tool: reads its arguments and replies through the call. */
     const char *schema;        /**< JSON Schema 2020-12 of the arguments, root `type: object` */
-    const char *result_schema; /**< of the JSON reply, which is then required; or NULL */
+    const char *result_schema; /**< schema of the JSON reply, which is then required; or NULL */
     tr_status (*run)(struct tr_call *call); /**< [call-thread] */
 
     /* Since 1.1. */
@@ -247,9 +247,9 @@ struct tr_tool {
     uint32_t example_size;             /**< sizeof(struct tr_example) */
 
     /* Since 1.2. */
-    const char *deprecated; /**< what to use instead, or until when it stays; NULL: it is not */
-    const char *purpose;    /**< one line: what it is for; or NULL */
-    const char *scenarios;  /**< when it applies, comma-separated; or NULL */
+    const char *deprecated; /**< what to use instead, or how long it is kept; or NULL */
+    const char *purpose;    /**< one line: the purpose; or NULL */
+    const char *scenarios;  /**< the scenarios it is for, comma-separated; or NULL */
 };
 
 enum tr_capability_kind {
@@ -260,7 +260,7 @@ enum tr_capability_kind {
     TR_CAP_ENV = 5      /**< reads an environment variable */
 };
 
-/** One thing that the plugin needs from the system; an administrator grants or refuses it. */
+/** A capability that the plugin needs from the system; an administrator grants or refuses it. */
 struct tr_capability {
     uint32_t kind; /**< enum tr_capability_kind */
     uint32_t reserved;
@@ -269,17 +269,17 @@ struct tr_capability {
 
 enum tr_plugin_flags {
     TR_THREAD_SAFE = 1 << 0,   /**< its tools may run on several threads at once */
-    TR_STARTS_THREADS = 1 << 1 /**< leaves threads of its own behind a call */
+    TR_STARTS_THREADS = 1 << 1 /**< has own threads that outlive a call */
 };
 
-/** The descriptor. Constant data: every pointer in it is to constant data in the same file, or to
- * a function. */
+/** The descriptor. Constant data: every pointer in it points to constant data in the same file, or
+ * to a function. */
 struct tr_plugin {
     uint64_t magic;          /**< TR_MAGIC */
     uint32_t size;           /**< sizeof(struct tr_plugin) */
     uint16_t abi_major;      /**< TR_ABI_MAJOR */
     uint16_t abi_minor;      /**< TR_ABI_MINOR */
-    uint16_t host_minor_min; /**< least host minor number that will do, mostly 0 */
+    uint16_t host_minor_min; /**< lowest host minor number that is sufficient, mostly 0 */
     uint16_t reserved;
     uint32_t flags;          /**< enum tr_plugin_flags */
     const char *id;          /**< unique, ^[A-Za-z_][A-Za-z0-9_.-]{0,63}$; best is reverse DNS */
@@ -295,17 +295,17 @@ struct tr_plugin {
     uint32_t tool_size;                 /**< sizeof(struct tr_tool), the same in every tool */
     const struct tr_tool *const *tools; /**< `tool_count` pointers */
 
-    /** Called once before the first call; NULL is nothing to do. On failure say why with
+    /** Called once before the first call; may be NULL. On failure state the reason with
      * tr_host_fail(). May be called again after close(). [plugin] */
     tr_status (*open)(struct tr_host *host);
-    /** Called once after the last call of a successful open(). Ends what open() began, its
-     * threads above all. [plugin] */
+    /** Called once after the last call, if open() succeeded. Ends what open() began, above all
+     * its threads. [plugin] */
     void (*close)(void);
     /** An optional interface of the plugin by id ("toolrack.x/1"), or NULL. [plugin] */
     const void *(*get_extension)(const char *id);
 };
 
-/** What the host looks up in the file. */
+/** The symbol that the host looks up in the file. */
 extern TR_EXPORT const struct tr_plugin toolrack_plugin;
 
 /* ==================================================== 2. while a tool runs */
@@ -313,7 +313,7 @@ extern TR_EXPORT const struct tr_plugin toolrack_plugin;
 /** Severity of a log line. */
 enum tr_log_level { TR_LOG_DEBUG = 0, TR_LOG_INFO = 1, TR_LOG_WARNING = 2, TR_LOG_ERROR = 3 };
 
-/** What kind of JSON value an argument is. */
+/** The kind of JSON value of an argument. */
 enum tr_json_kind {
     TR_JSON_ABSENT = 0,
     TR_JSON_NULL = 1,
@@ -324,24 +324,24 @@ enum tr_json_kind {
     TR_JSON_OBJECT = 6
 };
 
-/** What a person did with a question. */
+/** A person's answer to a question. */
 enum tr_answer {
     TR_ANSWER_NOBODY = 0,   /**< nobody can be asked */
     TR_ANSWER_ACCEPTED = 1, /**< filled it in */
     TR_ANSWER_DECLINED = 2, /**< said no */
-    TR_ANSWER_DISMISSED = 3 /**< did neither, or gave the call up */
+    TR_ANSWER_DISMISSED = 3 /**< closed the question, or cancelled the call */
 };
 
-/** About the call itself, for tr_context(). */
+/** Facts about the call itself, for tr_context(). */
 enum tr_context_key {
-    TR_CONTEXT_CALLER = 0,       /**< who calls */
-    TR_CONTEXT_CHANNEL = 1,      /**< through what: "cli", "api", "mcp" ... */
+    TR_CONTEXT_CALLER = 0,       /**< the caller's name */
+    TR_CONTEXT_CHANNEL = 1,      /**< the way of the call: "cli", "api", "mcp" ... */
     TR_CONTEXT_CONVERSATION = 2, /**< NULL outside a conversation */
     TR_CONTEXT_TRACE = 3,
     TR_CONTEXT_TOOL = 4 /**< the tool's name, for a function that serves several */
 };
 
-/** The host's side of a call. Use the functions below, which know which members a host has. */
+/** The host's side of a call. Use the functions below, which check which members a host has. */
 struct tr_call_api {
     uint64_t size; /**< sizeof(struct tr_call_api) as the host has it */
     const char *(*arguments)(struct tr_call *call, uint64_t *ret_length);
@@ -385,17 +385,17 @@ struct tr_call_api {
                      const char **ret_content);
 };
 
-/** One call in progress. It and all it hands out end when the tool returns. [call-thread] */
+/** One call in progress. It ends when the tool returns, with all its data. [call-thread] */
 struct tr_call {
     const struct tr_call_api *api;
 };
 
 /* Arguments. A path is a key ("limit") or a JSON Pointer with or without its first slash
- * ("filter/0/name", where ~1 stands for a slash and ~0 for a tilde). The arguments were checked
- * against the schema and its defaults filled in before the tool was called. A getter gives
- * `fallback` for an argument that is absent, null or of another type. */
+ * ("filter/0/name", where ~1 stands for a slash and ~0 for a tilde). Before the host calls the
+ * tool, it checks the arguments against the schema and fills in its defaults. A getter returns
+ * `fallback` if the argument is absent, null or of another type. */
 
-/** All arguments as the text of one JSON object, zero-terminated. */
+/** All arguments as one JSON object, zero-terminated. */
 static inline const char *tr_arguments(struct tr_call *call) {
     return call->api->arguments(call, NULL);
 }
@@ -431,14 +431,14 @@ static inline double tr_get_f64(struct tr_call *call, const char *path, double f
     return call->api->get_f64(call, path, &value) == TR_OK ? value : fallback;
 }
 
-/** Zero-terminated UTF-8; lives as long as the call. A string with a zero inside gives fallback. */
+/** Zero-terminated UTF-8; lives as long as the call. For a string with a zero inside: fallback. */
 static inline const char *tr_get_string(struct tr_call *call, const char *path,
                                         const char *fallback) {
     const char *value;
     return call->api->get_string(call, path, &value, NULL) == TR_OK ? value : fallback;
 }
 
-/** Base64 text, decoded; lives as long as the call. Empty with data NULL when there is none. */
+/** A base64 string, decoded; lives as long as the call. Without the argument data is NULL. */
 static inline struct tr_bytes tr_get_bytes(struct tr_call *call, const char *path) {
     struct tr_bytes value = {NULL, 0};
     (void)call->api->get_bytes(call, path, &value);
@@ -452,15 +452,15 @@ static inline const char *tr_get_json(struct tr_call *call, const char *path,
     return call->api->get_json(call, path, &value, NULL) == TR_OK ? value : fallback;
 }
 
-/* Replies, of JSON tools (what a typed tool gives is what it returns). A call may reply several
- * times; what is passed is copied at once. Each returns TR_OK, or the code of a failure that is
- * then the call's (so `return tr_reply_text(...)` is right). */
+/* Replies of JSON tools (the reply of a typed tool is its return value). A call may reply several
+ * times; passed data is copied at once. Each function returns TR_OK, or the code of a failure, with
+ * which the call then fails too (so `return tr_reply_text(...)` is correct). */
 
 static inline tr_status tr_reply_text(struct tr_call *call, const char *text) {
     return call->api->reply_text(call, text, UINT64_MAX);
 }
 
-/** The text of one JSON value. At most one such reply a call: it is the structured result. */
+/** One JSON value: the structured result. At most one such reply a call. */
 static inline tr_status tr_reply_json(struct tr_call *call, const char *json) {
     return call->api->reply_json(call, json, UINT64_MAX);
 }
@@ -487,7 +487,7 @@ static inline tr_status tr_reply_resource_bytes(struct tr_call *call, const char
     return call->api->reply_resource(call, uri, mime_type, NULL, data, size);
 }
 
-/* The JSON reply piece by piece, without a JSON library; in place of tr_reply_json().
+/* The JSON reply piece by piece, without a JSON library; instead of tr_reply_json().
  *
  *     tr_put_object(call, NULL);
  *     tr_put_string(call, "city", "Cologne");
@@ -496,8 +496,8 @@ static inline tr_status tr_reply_resource_bytes(struct tr_call *call, const char
  *     tr_put_end(call);
  *     return tr_put_end(call);
  *
- * In an object each piece has a key, in an array and for the whole value it is NULL. The host
- * checks that the pieces fit, so the returned statuses may be left alone until the last. */
+ * In an object each piece has a key; in an array and for the whole value the key is NULL. The host
+ * checks that the pieces fit together, so it is sufficient to check the last returned status. */
 
 static inline tr_status tr_put_object(struct tr_call *call, const char *key) {
     return call->api->put_begin(call, key, TR_JSON_OBJECT);
@@ -507,7 +507,7 @@ static inline tr_status tr_put_array(struct tr_call *call, const char *key) {
     return call->api->put_begin(call, key, TR_JSON_ARRAY);
 }
 
-/** End the object or array begun last. */
+/** End the object or array that was begun last. */
 static inline tr_status tr_put_end(struct tr_call *call) {
     return call->api->put_end(call);
 }
@@ -528,7 +528,7 @@ static inline tr_status tr_put_u64(struct tr_call *call, const char *key, uint64
     return call->api->put_u64(call, key, value);
 }
 
-/** NaN and infinities fail the call: JSON has no word for them. */
+/** NaN and infinities fail the call: JSON cannot represent them. */
 static inline tr_status tr_put_f64(struct tr_call *call, const char *key, double value) {
     return call->api->put_f64(call, key, value);
 }
@@ -538,7 +538,7 @@ static inline tr_status tr_put_json(struct tr_call *call, const char *key, const
     return call->api->put_json(call, key, json, UINT64_MAX);
 }
 
-/** Longest message and formatted reply of the printf-like functions below; more is cut. */
+/** Longest message and formatted reply of the printf-like functions below; the rest is cut. */
 #define TR_MESSAGE_MAX 1024
 
 /** tr_reply_text() with printf's format. */
@@ -566,7 +566,7 @@ static inline tr_status tr_fail(struct tr_call *call, tr_status code, const char
     return (call->api->fail)(call, code, field, message); /* cmocka has a macro fail() */
 }
 
-/** How far it is: `done` of `total` (0 is unknown); `done` only grows. `message` may be NULL. */
+/** Report progress: `done` of `total` (0: unknown); `done` only grows. `message` may be NULL. */
 static inline void tr_progress(struct tr_call *call, double done, double total,
                                const char *message) {
     call->api->progress(call, done, total, message);
@@ -583,7 +583,7 @@ static inline void tr_log(struct tr_call *call, int32_t level, const char *forma
     call->api->log(call, level, message);
 }
 
-/** Ask the person for whom the call is made, and wait for the answer; the deadline goes on.
+/** Ask the person for whom the call is made, and wait for the answer; the deadline continues.
  *
  *     const char *answer;
  *     switch (tr_ask(call, "Which branch?",
@@ -592,17 +592,17 @@ static inline void tr_log(struct tr_call *call, int32_t level, const char *forma
  *
  * `message` is one or a few lines for the person. `schema` is the JSON Schema of an object whose
  * properties are flat, as elicitation in MCP allows: strings (with enum, format or lengths),
- * numbers, integers, booleans and arrays of strings out of an enum, without anything nested. One
- * without properties, or NULL, asks for consent alone; `ret_content` may then be NULL too. Message
- * and schema have at most 64 KiB each. Never ask for a secret: others may see the answer.
+ * numbers, integers, booleans and arrays of strings of an enum, nothing nested. A schema without
+ * properties, or NULL, asks for consent only; `ret_content` may then be NULL too. Message and
+ * schema have at most 64 KiB each. Never ask for a secret: others may see the answer.
  *
- * Returns TR_OK when the person accepted: `*ret_content` is then the text of the JSON object that
- * they filled in, zero-terminated, which lives as long as the call. It is an object, but nobody has
- * checked it against the schema: what is in it is an argument like any other. Returns
- * TR_PERMISSION_DENIED when the person declined, TR_CANCELLED when they dismissed the question or
- * nobody waits for the call any more, and TR_ABSENT when nobody can be asked, as on any host before
- * 1.1: go on with what is safest, or fail and say which argument would have spared the question.
- * Any other code is that of a failure which is then the call's. */
+ * Returns TR_OK if the person accepted: `*ret_content` is then the JSON object with the person's
+ * answers, zero-terminated, which lives as long as the call. The host has checked that it is an
+ * object, but not that it matches the schema: check its values like any argument. Returns
+ * TR_PERMISSION_DENIED if the person declined, TR_CANCELLED if the person dismissed the question or
+ * the call was cancelled, and TR_ABSENT if nobody can be asked, as on any host before 1.1: continue
+ * in the safest way, or fail and name the argument that makes the question unnecessary. With any
+ * other code the call fails. */
 static inline tr_status tr_ask(struct tr_call *call, const char *message, const char *schema,
                                const char **ret_content) {
     const struct tr_call_api *api = call->api;
@@ -610,8 +610,8 @@ static inline tr_status tr_ask(struct tr_call *call, const char *message, const 
     return can_ask && api->ask != NULL ? api->ask(call, message, schema, ret_content) : TR_ABSENT;
 }
 
-/** Whether nobody waits for the result any more. A tool that runs long asks now and then, and
- * returns when it is true. */
+/** Whether the call was cancelled or its deadline has passed. A tool that runs long checks this
+ * from time to time, and returns when it is true. */
 static inline bool tr_cancelled(struct tr_call *call) {
     return call->api->cancelled(call);
 }
@@ -621,13 +621,13 @@ static inline uint64_t tr_time_left_ms(struct tr_call *call) {
     return call->api->time_left_ms(call);
 }
 
-/** About the call: `key` is enum tr_context_key. NULL where it is not known. */
+/** A fact about the call: `key` is enum tr_context_key. NULL if it is not known. */
 static inline const char *tr_context(struct tr_call *call, int32_t key) {
     return call->api->context(call, key);
 }
 
-/** Memory that ends with the call, aligned for any type, not cleared: for results. NULL when
- * there is none left; the call then fails with LimitExceeded when the tool returns. */
+/** Memory for results, which ends with the call; aligned for any type, not cleared. NULL if the
+ * limit is reached; the call then fails with LimitExceeded when the tool returns. */
 static inline void *tr_alloc(struct tr_call *call, uint64_t size) {
     return call->api->alloc(call, size);
 }
@@ -641,13 +641,13 @@ struct tr_host_api {
     const void *(*get_extension)(struct tr_host *host, const char *id);
 };
 
-/** What open() is given; ends when open() returns, but for extensions that say otherwise. */
+/** The argument of open(); ends when open() returns, except for extensions that say otherwise. */
 struct tr_host {
     const struct tr_host_api *api;
 };
 
-/** A setting of this plugin from the host's configuration, by path as above: the text of a string,
- * of any other value its JSON. `fallback` where it is not set. Ends with open(). [plugin] */
+/** A setting of this plugin from the host's configuration, by path as above: a string as it is, any
+ * other value as JSON. `fallback` if it is not set. Valid until open() returns. [plugin] */
 static inline const char *tr_host_config(struct tr_host *host, const char *path,
                                          const char *fallback) {
     const char *value;
@@ -723,7 +723,7 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
      (.kind = TR_KIND_ARRAY, .item = TR_TYPE_(type_)), (TR_STORED_(type_) const *, size_t),        \
      struct tr_array)
 
-/** A struct or an enumeration that TR_DEFINE_STRUCT or TR_DEFINE_ENUM described. */
+/** A struct or an enumeration described by TR_DEFINE_STRUCT or TR_DEFINE_ENUM. */
 #define TR_STRUCT(name)                                                                            \
     ((tr_struct_##name), tr_struct_##name,                                                         \
      (.kind = TR_KIND_STRUCT, .width = sizeof(tr_struct_##name), .fields = tr_fields_##name,       \
@@ -737,7 +737,7 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
       .choice_size = sizeof(struct tr_choice)),                                                    \
      (tr_enum_##name const *), tr_enum_##name const *)
 
-/** NULL for JSON null; NULL also when left out; never NULL, for functions that want a pointer. */
+/** NULL for JSON null; NULL also if absent; never NULL, for functions that take a pointer. */
 #define TR_NULLABLE(type_) TR_POINTED_(type_, TR_TYPE_NULLABLE)
 #define TR_OPTIONAL(type_) TR_POINTED_(type_, TR_TYPE_OPTIONAL)
 #define TR_POINTER(type_)  TR_POINTED_(type_, TR_TYPE_BY_POINTER)
@@ -762,7 +762,7 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
 #define TR_EXCLUSIVE_MAXIMUM(n)  .exclusive_maximum_json = #n
 #define TR_MULTIPLE_OF(n)        .multiple_of_json = #n
 
-/** Any JSON written as C tokens, as a text: TR_SCHEMA({"type": "object"}). */
+/** Any JSON written as C tokens, as a string: TR_SCHEMA({"type": "object"}). */
 #define TR_SCHEMA(...) #__VA_ARGS__
 
 /** Describe a struct: a name of your choice, the C type, then a group for each field.
@@ -795,7 +795,7 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
     TR_CAT_(TR_TOOL_, TR_SEVERAL_(__VA_ARGS__))(function_, text_, __VA_ARGS__)
 
 /** A JSON tool: `tr_status function_(struct tr_call *call)`, its description as above, and the
- * JSON Schema of its arguments as a text. */
+ * JSON Schema of its arguments as a string. */
 #define TR_JSON_TOOL(function_, text_, schema_)                                                    \
     _Static_assert(_Generic(&(function_), tr_status(*)(struct tr_call *): 1, default: 0),          \
                    "toolrack: " #function_ " must be: tr_status " #function_                       \
@@ -842,7 +842,7 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
  *              TR_EXAMPLES(TR_EXAMPLE("{\"dividend\": 6, \"divisor\": 3}", "2"),
  *                          TR_EXAMPLE(TR_SCHEMA({"dividend": 1}), NULL))), ...
  *
- * Each is the text of the arguments and of the result; TR_SCHEMA() spares the quotes. */
+ * The arguments and the result are JSON strings; TR_SCHEMA() makes backslashes unnecessary. */
 #define TR_EXAMPLES(...)                                                                           \
     .examples = (const struct tr_example[]){__VA_ARGS__},                                          \
     .example_count =                                                                               \
