@@ -53,7 +53,7 @@ static void show(const struct ask *ask, const struct buf *text) {
     }
 }
 
-/* Milliseconds to wait for the next byte: -1 is for ever, 0 that the time is over. */
+/* Milliseconds to wait for the next byte: -1 is without limit, 0 when the time is over. */
 static int patience_ms(const struct ask *ask) {
     if (ask->deadline_ns == 0) {
         return -1;
@@ -99,7 +99,7 @@ static bool read_line(const struct ask *ask, struct buf *line) {
             return false;
         }
         if (c == '\n') {
-            buf_add(line, "", 0); /* an empty line is a text too */
+            buf_add(line, "", 0); /* an empty line is a string too */
             return !line->failed;
         }
         buf_add_char(line, c);
@@ -156,7 +156,7 @@ static yyjson_val *choices_of(yyjson_val *schema) {
     return found;
 }
 
-/* The choice that a text means, by its value or its title; NULL for none. */
+/* The choice with this value or title; NULL when there is no such choice. */
 static yyjson_val *choice_of(const struct property *property, const char *text, size_t length) {
     yyjson_val *names = yyjson_obj_get(property->schema, "enumNames");
     size_t i, max;
@@ -185,20 +185,13 @@ static bool can_be_asked(const struct property *property) {
            has_type(property, "number");
 }
 
-static bool is_required(yyjson_val *root, yyjson_val *name) {
-    size_t i, max;
-    yyjson_val *one;
-    yyjson_arr_foreach (yyjson_obj_get(root, "required"), i, max, one) {
-        if (yyjson_equals(one, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static struct property property_of(yyjson_val *root, yyjson_val *name, yyjson_val *schema) {
-    struct property property = {
-            .name = name, .schema = schema, .required = is_required(root, name)};
+    struct property property = {.name = name, .schema = schema};
+    size_t i, max;
+    yyjson_val *required;
+    yyjson_arr_foreach (yyjson_obj_get(root, "required"), i, max, required) {
+        property.required = property.required || yyjson_equals(required, name);
+    }
     property.several = has_type(&property, "array");
     property.choices = choices_of(property.several ? yyjson_obj_get(schema, "items") : schema);
     return property;
@@ -288,13 +281,6 @@ static bool is_no(const char *text) {
            strcasecmp(text, "false") == 0;
 }
 
-static struct typed take_boolean(yyjson_mut_doc *doc, const char *text) {
-    if (!is_yes(text) && !is_no(text)) {
-        return (struct typed){.wrong = "must be yes or no"};
-    }
-    return (struct typed){.value = yyjson_mut_bool(doc, is_yes(text))};
-}
-
 static struct typed take_number(yyjson_mut_doc *doc, const struct property *property,
                                 const struct buf *line) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *read = yyjson_read(line->data, line->length, 0);
@@ -360,18 +346,14 @@ static struct typed take_choices(yyjson_mut_doc *doc, const struct property *pro
     return all;
 }
 
-static struct typed take_nothing(yyjson_mut_doc *doc, const struct property *property) {
-    yyjson_val *fallback = yyjson_obj_get(property->schema, "default");
-    if (fallback != NULL) {
-        return (struct typed){.value = yyjson_val_mut_copy(doc, fallback)};
-    }
-    return (struct typed){.wrong = property->required ? "is required" : NULL};
-}
-
 static struct typed take(yyjson_mut_doc *doc, const struct property *property,
                          const struct buf *line) {
     if (line->length == 0) {
-        return take_nothing(doc, property);
+        yyjson_val *fallback = yyjson_obj_get(property->schema, "default");
+        if (fallback != NULL) {
+            return (struct typed){.value = yyjson_val_mut_copy(doc, fallback)};
+        }
+        return (struct typed){.wrong = property->required ? "is required" : NULL};
     }
     if (!utf8_valid(line->data, line->length) || strlen(line->data) != line->length) {
         return (struct typed){.wrong = "must be a string"};
@@ -381,7 +363,9 @@ static struct typed take(yyjson_mut_doc *doc, const struct property *property,
                                  : take_choice(doc, property, line->data, line->length);
     }
     if (has_type(property, "boolean")) {
-        return take_boolean(doc, line->data);
+        return is_yes(line->data) || is_no(line->data)
+                       ? (struct typed){.value = yyjson_mut_bool(doc, is_yes(line->data))}
+                       : (struct typed){.wrong = "must be yes or no"};
     }
     return has_type(property, "string") ? take_string(doc, property, line)
                                         : take_number(doc, property, line);
@@ -501,7 +485,7 @@ static void add_request(struct buf *text, const struct toolrack_approval_request
     buf_add_text(text, ": ");
     text_add_line(text, request->reason, strlen(request->reason));
     buf_add_text(text, "\n  ");
-    /* As they are: of what is in a string no space may be left out. */
+    /* Unchanged: the white space in a string counts. */
     text_add_escaped(text, request->arguments, shown);
     if (shown < length) {
         buf_printf(text, "\n  and %zu bytes more that are not shown", length - shown);
@@ -509,7 +493,7 @@ static void add_request(struct buf *text, const struct toolrack_approval_request
     buf_add_char(text, '\n');
 }
 
-/* TOOLRACK_APPROVAL_ASK_LATER for what is no answer. */
+/* TOOLRACK_APPROVAL_ASK_LATER when the line is not an answer. */
 static int take_approval(const struct buf *line) {
     if (is_yes(line->data)) {
         return TOOLRACK_APPROVAL_ALLOW_ONCE;

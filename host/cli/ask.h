@@ -2,8 +2,8 @@
  *
  * A question comes with the schema of a flat object: each of its properties is one
  * line to fill in, and at the end the person agrees to send the answer or not. What
- * the tool wrote is shown escaped; what the person typed is checked as far as the
- * person can be told what to correct, the rest is the tool's business. */
+ * the tool wrote is shown escaped. What the person typed is checked where a message can
+ * say what to correct; the tool checks the rest. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 #include "toolrack/toolrack.h"
 
-/* Longest line of an answer, and how often a wrong one may be mended. */
+/* Longest line of an answer, and how often a wrong one may be typed again. */
 #define ASK_LINE_LENGTH_MAX 4096u
 #define ASK_TRIES_MAX       10u
 
@@ -20,15 +20,15 @@ struct ask {
     int in;               /* lines are read from here */
     int out;              /* and asked for here */
     int stop;             /* an eventfd: readable once nobody waits for the answer */
-    uint64_t deadline_ns; /* of the monotonic clock: a question ends there too; 0 is none */
+    uint64_t deadline_ns; /* of the monotonic clock: a question ends there too; 0: no deadline */
 };
 
 /** Whether somebody can be asked: standard input and standard error are a terminal. */
 bool ask_possible(void);
 
-/** Begin with these two; false: errno says why there can be no questions. */
+/** Begin to ask on these two descriptors. False: questions are not possible, errno says why. */
 bool ask_init(struct ask *ask, int in, int out);
-/** No question is open. Nothing happens here, nor in ask_stop(), where `stop` is below 0. */
+/** Release it when no question is open. This and ask_stop() do nothing when `stop` is below 0. */
 void ask_finish(struct ask *ask);
 
 /** End the question that is open and all later ones. [any-thread] */
@@ -45,10 +45,10 @@ void ask_stop(const struct ask *ask);
 int ask_person(const struct ask *ask, const char *tool, const char *message, const char *schema,
                char **ret_content);
 
-/* Bytes of arguments that are shown; of longer ones it is said how many are not. */
+/* Bytes of arguments that are shown; for longer ones the number of the others is shown. */
 #define ASK_ARGUMENTS_SHOWN_MAX 4096u
 
 /** Ask whether a call may run: once, always, or not.
- * @return enum toolrack_approval; DENY for whatever is no clear yes, and when the question is over
+ * @return enum toolrack_approval; DENY for anything but a clear yes, and when the question ends
  *         before it is answered. [call-thread] */
 int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request);

@@ -240,41 +240,27 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
     return toolrack_open(&options, &cli->host, cli->err);
 }
 
-static int run_verb(struct cli *cli) {
-    const struct verb *verb = cli->options.verb;
-    if (verb->host && cli_open(cli, NULL) < 0) {
-        return cli_fail(cli);
+static int run(struct cli *cli, int argc, char **argv) {
+    if (options_parse(cli_verbs, argc, argv, &cli->options, cli->own) < 0) {
+        return cli_fail_usage(cli);
     }
-    return verb->run(cli);
-}
-
-/* Without a verb: the overview, which is an answer only to who asked for it. */
-static int run_bare(struct cli *cli) {
+    const struct verb *verb = cli->options.verb;
     if (cli->options.help) {
-        return help_print(cli, NULL);
+        return help_print(cli, verb);
+    }
+    if (verb != NULL) {
+        return verb->host && cli_open(cli, NULL) < 0 ? cli_fail(cli) : verb->run(cli);
     }
     if (cli->options.json) {
         (void)cli_error(cli, TOOLRACK_E_INVALID,
                         "a verb is missing; 'toolrack help' lists the verbs");
         return cli_fail_usage(cli);
     }
+    /* The overview was not asked for, so it is not the result. */
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     help_overview(&text);
     (void)output_write(STDERR_FILENO, text.data, text.length);
     return CLI_USAGE;
-}
-
-static int run(struct cli *cli, int argc, char **argv) {
-    if (options_parse(cli_verbs, argc, argv, &cli->options, cli->own) < 0) {
-        return cli_fail_usage(cli);
-    }
-    if (cli->options.verb == NULL) {
-        return run_bare(cli);
-    }
-    if (cli->options.help) {
-        return help_print(cli, cli->options.verb);
-    }
-    return run_verb(cli);
 }
 
 int cli_main(int argc, char **argv, int *ret_signal) {

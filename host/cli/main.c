@@ -24,29 +24,21 @@ static void ignore(int number) {
     (void)number;
 }
 
-/* A closed pipe is to be an error of write(). A handler, unlike SIG_IGN, is not handed down to the
- * programs that a tool may start. */
-static void catch_closed_pipe(void) {
-    struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_RESTART};
-    (void)sigaction(SIGPIPE, &action, NULL);
-}
-
-/* End as of a signal, which tells a shell to stop its loop as well. */
-static void end_of(int number) {
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    (void)sigaction(number, &action, NULL);
-    (void)raise(number);
-}
-
 int main(int argc, char **argv) {
     if (!open_standard()) {
         return CLI_FAILED;
     }
-    catch_closed_pipe();
+    /* Writing to a closed pipe must be an error of write(). A handler, unlike SIG_IGN, is not
+     * inherited by the programs that a tool may start. */
+    struct sigaction nothing = {.sa_handler = ignore, .sa_flags = SA_RESTART};
+    (void)sigaction(SIGPIPE, &nothing, NULL);
     int number = 0;
     int code = cli_main(argc, argv, &number);
     if (number != 0) {
-        end_of(number);
+        /* End by the signal, which makes a shell end its loop as well. */
+        struct sigaction action = {.sa_handler = SIG_DFL};
+        (void)sigaction(number, &action, NULL);
+        (void)raise(number);
     }
     return code;
 }

@@ -98,17 +98,6 @@ bool options_number(const char *text, long long min, long long max, long long *r
     return true;
 }
 
-static int set_timeout(uint32_t *timeout_ms, const char *value, struct toolrack_error *err) {
-    long long number = 0;
-    if (!options_number(value, 1, OPTIONS_TIMEOUT_MS_MAX, &number)) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "--timeout takes milliseconds from 1 to %u (one day), not \"%s\"",
-                         OPTIONS_TIMEOUT_MS_MAX, value);
-    }
-    *timeout_ms = (uint32_t)number;
-    return 0;
-}
-
 bool options_duration(const char *text, uint32_t *ret_s) {
     static const struct {
         const char *unit;
@@ -132,39 +121,10 @@ bool options_duration(const char *text, uint32_t *ret_s) {
     return false;
 }
 
-static int set_duration(uint32_t *seconds, const char *value, struct toolrack_error *err) {
-    return options_duration(value, seconds)
-                   ? 0
-                   : error_set(err, TOOLRACK_E_INVALID,
-                               "--for takes a duration such as 30s, 10m, 2h or 7d, of ten years at "
-                               "most, not \"%s\"",
-                               value);
-}
-
-static int set_count(uint32_t *count, const char *name, const char *value,
-                     struct toolrack_error *err) {
-    long long number = 0;
-    if (!options_number(value, 1, OPTIONS_COUNT_MAX, &number)) {
-        return error_set(err, TOOLRACK_E_INVALID, "--%s takes a number from 1 to %u, not \"%s\"",
-                         name, OPTIONS_COUNT_MAX, value);
-    }
-    *count = (uint32_t)number;
-    return 0;
-}
-
-static int set_id(const char *name, uint64_t *id, const char *value, struct toolrack_error *err) {
-    long long number = 0;
-    if (!options_number(value, 1, INT64_MAX, &number)) {
-        return error_set(err, TOOLRACK_E_INVALID, "--%s takes a number, 1 or more, not \"%s\"",
-                         name, value);
-    }
-    *id = (uint64_t)number;
-    return 0;
-}
-
 static int set_option(struct options *options, const struct option_spec *spec, const char *value,
                       struct toolrack_error *err) {
     void *member = (char *)options + spec->offset;
+    long long number = 0;
     switch (spec->kind) {
     case OPTION_FLAG: *(bool *)member = true; return 0;
     case OPTION_TEXT: *(const char **)member = value; return 0;
@@ -173,10 +133,37 @@ static int set_option(struct options *options, const struct option_spec *spec, c
         texts->items[texts->count++] = value;
         return 0;
     }
-    case OPTION_TIMEOUT: return set_timeout(member, value, err);
-    case OPTION_DURATION: return set_duration(member, value, err);
-    case OPTION_COUNT: return set_count(member, spec->name, value, err);
-    case OPTION_ID: return set_id(spec->name, member, value, err);
+    case OPTION_TIMEOUT:
+        if (!options_number(value, 1, OPTIONS_TIMEOUT_MS_MAX, &number)) {
+            return error_set(err, TOOLRACK_E_INVALID,
+                             "--timeout takes milliseconds from 1 to %u (one day), not \"%s\"",
+                             OPTIONS_TIMEOUT_MS_MAX, value);
+        }
+        *(uint32_t *)member = (uint32_t)number;
+        return 0;
+    case OPTION_DURATION:
+        if (!options_duration(value, member)) {
+            return error_set(err, TOOLRACK_E_INVALID,
+                             "--for takes a duration such as 30s, 10m, 2h or 7d, of ten years at "
+                             "most, not \"%s\"",
+                             value);
+        }
+        return 0;
+    case OPTION_COUNT:
+        if (!options_number(value, 1, OPTIONS_COUNT_MAX, &number)) {
+            return error_set(err, TOOLRACK_E_INVALID,
+                             "--%s takes a number from 1 to %u, not \"%s\"", spec->name,
+                             OPTIONS_COUNT_MAX, value);
+        }
+        *(uint32_t *)member = (uint32_t)number;
+        return 0;
+    case OPTION_ID:
+        if (!options_number(value, 1, INT64_MAX, &number)) {
+            return error_set(err, TOOLRACK_E_INVALID, "--%s takes a number, 1 or more, not \"%s\"",
+                             spec->name, value);
+        }
+        *(uint64_t *)member = (uint64_t)number;
+        return 0;
     }
     return 0;
 }
@@ -213,20 +200,6 @@ static int read_option(struct reader *reader, struct options *options, struct to
     return set_option(options, spec, value, err);
 }
 
-static int read_word(const struct verb *verbs, const char *word, struct options *options,
-                     struct toolrack_error *err) {
-    if (options->verb == NULL) {
-        options->verb = options_verb(verbs, word);
-        return options->verb != NULL ? 0 : options_unknown_verb(verbs, word, err);
-    }
-    options->words.items[options->words.count++] = word;
-    return 0;
-}
-
-static bool is_option(const char *word) {
-    return word[0] == '-' && word[1] == '-' && word[2] != '\0';
-}
-
 /* -x for any x but a digit: there are no short options but -h, and "-" and -5 are words. */
 static bool is_short(const char *word) {
     return word[0] == '-' && word[1] != '\0' && word[1] != '-' && !ascii_is_digit(word[1]);
@@ -241,7 +214,7 @@ static int read_all(const struct verb *verbs, struct reader *reader, struct opti
         if (!only_words && strcmp(word, "--") == 0) {
             only_words = true;
             reader->at++;
-        } else if (!only_words && is_option(word)) {
+        } else if (!only_words && strncmp(word, "--", 2) == 0) {
             code = read_option(reader, options, err);
         } else if (!only_words && strcmp(word, "-h") == 0) {
             options->help = true;
@@ -249,8 +222,12 @@ static int read_all(const struct verb *verbs, struct reader *reader, struct opti
         } else if (!only_words && is_short(word)) {
             code = error_set(err, TOOLRACK_E_INVALID,
                              "there is no option %s; options begin with two dashes", word);
+        } else if (options->verb == NULL) {
+            options->verb = options_verb(verbs, word);
+            code = options->verb != NULL ? 0 : options_unknown_verb(verbs, word, err);
+            reader->at++;
         } else {
-            code = read_word(verbs, word, options, err);
+            options->words.items[options->words.count++] = word;
             reader->at++;
         }
     }

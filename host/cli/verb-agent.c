@@ -24,7 +24,7 @@ struct conversation_thread {
     const struct toolrack_agent_options *options;
     struct toolrack_text *outcome; /* a JSON object; NULL: it did not begin */
     int code;
-    bool in_line;  /* what was printed last is no whole line */
+    bool in_line;  /* what was printed last does not end with a line end */
     int unwritten; /* why standard output takes no more, a negative errno; or 0 */
     atomic_bool done;
 };
@@ -63,56 +63,36 @@ static void *thread_main(void *argument) {
     return NULL;
 }
 
-static void stop_all(const struct conversation_thread *thread) {
-    (void)eventfd_write(thread->options->stop_fd, 1);
-    person_stop();
-    toolrack_cancel_conversation(thread->cli->host, thread->options->call->conversation);
-}
-
-static void wait_for(struct conversation_thread *thread) {
-    while (!atomic_load(&thread->done)) {
-        if (!interrupt_came()) {
-            interrupt_wait(0);
-        } else {
-            stop_all(thread);
-            interrupt_wait(CANCEL_AGAIN_MS);
-        }
-    }
-}
-
+/* Run the conversation to its end. Ctrl-C stops it, and the next one has its usual effect. */
 static int run_thread(struct conversation_thread *thread) {
+    struct cli *cli = thread->cli;
+    int code = interrupt_begin(cli);
+    if (code < 0) {
+        return code;
+    }
     pthread_t id;
     int failed = thread_start(&id, thread_main, thread);
-    if (failed != 0) {
-        return cli_error(thread->cli, TOOLRACK_E_IO, "cannot start a thread: %s", strerror(failed));
+    if (failed == 0) {
+        while (!atomic_load(&thread->done)) {
+            if (!interrupt_came()) {
+                interrupt_wait(0);
+            } else {
+                (void)eventfd_write(thread->options->stop_fd, 1);
+                person_stop();
+                toolrack_cancel_conversation(cli->host, thread->options->call->conversation);
+                interrupt_wait(CANCEL_AGAIN_MS);
+            }
+        }
+        (void)pthread_join(id, NULL);
+        code = thread->code;
+    } else {
+        code = cli_error(cli, TOOLRACK_E_IO, "cannot start a thread: %s", strerror(failed));
     }
-    wait_for(thread);
-    (void)pthread_join(id, NULL);
-    return thread->code;
-}
-
-static int run_interruptible(struct conversation_thread *thread) {
-    int code = interrupt_begin(thread->cli);
-    if (code == 0) {
-        code = run_thread(thread);
-        interrupt_end(thread->cli, code);
-    }
+    interrupt_end(cli, code);
     return code;
 }
 
 /* ----------------------------------------------------------- the command line */
-
-static int read_steps(struct cli *cli, uint32_t *ret) {
-    const char *text = cli->options.max_steps;
-    long long steps = TOOLRACK_AGENT_STEPS_DEFAULT;
-    if (text != NULL && !options_number(text, 1, TOOLRACK_AGENT_STEPS_MAX, &steps)) {
-        return cli_error(cli, TOOLRACK_E_INVALID,
-                         "--max-steps takes a number from 1 to %d, not \"%s\"",
-                         TOOLRACK_AGENT_STEPS_MAX, text);
-    }
-    *ret = (uint32_t)steps;
-    return 0;
-}
 
 static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     const struct options *options = &cli->options;
@@ -134,7 +114,15 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     ret->transcript = options->transcript;
     ret->task = options->words.items[0];
     ret->verbose = options->verbose;
-    return read_steps(cli, &ret->steps_max);
+    long long steps = TOOLRACK_AGENT_STEPS_DEFAULT;
+    if (options->max_steps != NULL &&
+        !options_number(options->max_steps, 1, TOOLRACK_AGENT_STEPS_MAX, &steps)) {
+        return cli_error(cli, TOOLRACK_E_INVALID,
+                         "--max-steps takes a number from 1 to %d, not \"%s\"",
+                         TOOLRACK_AGENT_STEPS_MAX, options->max_steps);
+    }
+    ret->steps_max = (uint32_t)steps;
+    return 0;
 }
 
 /* ------------------------------------------------------------------- the end */
@@ -166,7 +154,7 @@ static int run(struct cli *cli, const struct toolrack_agent_options *given) {
     options.note = print_note;
     options.user = &thread;
     (void)person_begin(cli);
-    int code = run_interruptible(&thread);
+    int code = run_thread(&thread);
     person_finish();
     code = report(cli, &thread, code);
     toolrack_text_unref(thread.outcome);

@@ -98,49 +98,29 @@ static void print_progress(void *user, double done, double total, const char *me
     }
 }
 
-/* Whether the person can be asked, and until when. */
-static void prepare_questions(struct cli *cli, const struct toolrack_tool *tool,
-                              struct toolrack_call_options *options) {
-    if (!person_begin(cli)) {
-        return;
-    }
-    person_set_deadline(options->deadline_ms != 0 ? options->deadline_ms
-                                                  : toolrack_tool_deadline_ms(tool));
-    options->ask = person_ask;
-}
-
-/* Wait for the end of the call. The first Ctrl-C cancels it, the next one has its usual effect. */
-static void wait_for(struct toolrack_call *call, struct outcome *outcome) {
-    bool cancelled = false;
-    while (!atomic_load(&outcome->done)) {
-        interrupt_wait(0);
-        if (interrupt_came() && !cancelled) {
-            toolrack_cancel(call);
-            person_stop();
-            cancelled = true;
-        }
-    }
-}
-
+/* Run the call to its end. The first Ctrl-C cancels it, the next one has its usual effect. */
 static int run_call(struct cli *cli, const char *name, const char *arguments,
                     const struct toolrack_call_options *options, struct outcome *outcome) {
-    CLEANUP(toolrack_call_unrefp) struct toolrack_call *call = NULL;
-    int code = toolrack_submit(cli->host, name, arguments, options, call_done, outcome, &call,
-                               cli->err);
+    int code = interrupt_begin(cli);
     if (code < 0) {
         return code;
     }
-    wait_for(call, outcome);
-    return outcome->result != NULL ? 0 : toolrack_error_code(cli->err);
-}
-
-static int run_interruptible(struct cli *cli, const char *name, const char *arguments,
-                             const struct toolrack_call_options *options, struct outcome *outcome) {
-    int code = interrupt_begin(cli);
+    CLEANUP(toolrack_call_unrefp) struct toolrack_call *call = NULL;
+    code = toolrack_submit(cli->host, name, arguments, options, call_done, outcome, &call,
+                           cli->err);
     if (code == 0) {
-        code = run_call(cli, name, arguments, options, outcome);
-        interrupt_end(cli, code);
+        bool cancelled = false;
+        while (!atomic_load(&outcome->done)) {
+            interrupt_wait(0);
+            if (interrupt_came() && !cancelled) {
+                toolrack_cancel(call);
+                person_stop();
+                cancelled = true;
+            }
+        }
+        code = outcome->result != NULL ? 0 : toolrack_error_code(cli->err);
     }
+    interrupt_end(cli, code);
     return code;
 }
 
@@ -199,9 +179,13 @@ int verb_call(struct cli *cli) {
     options.channel = "cli";
     options.progress = cli->options.verbose ? print_progress : NULL;
     options.user = (void *)(uintptr_t)toolrack_tool_name(tool);
-    prepare_questions(cli, tool, &options);
-    int code = run_interruptible(cli, name, arguments, &options, &outcome);
-    person_finish(); /* of a call that has ended, even of one given up, nobody asks any more */
+    if (person_begin(cli)) {
+        person_set_deadline(options.deadline_ms != 0 ? options.deadline_ms
+                                                     : toolrack_tool_deadline_ms(tool));
+        options.ask = person_ask;
+    }
+    int code = run_call(cli, name, arguments, &options, &outcome);
+    person_finish(); /* a call that has ended asks no more questions, nor does a cancelled one */
     CLEANUP(toolrack_result_freep) struct toolrack_result *result = outcome.result;
     if (code < 0) {
         if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {

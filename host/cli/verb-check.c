@@ -53,13 +53,6 @@ static void add_finding(struct buf *out, const struct toolrack_finding *finding)
     buf_add_char(out, '\n');
 }
 
-static void add_text(struct buf *out, const char *file, const struct toolrack_findings *findings) {
-    add_heading(out, file, findings);
-    for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
-        add_finding(out, toolrack_findings_get(findings, i));
-    }
-}
-
 /* -------------------------------------------------------------------- JSON */
 
 static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *file,
@@ -88,7 +81,7 @@ static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *file,
 
 /* --------------------------------------------------------------- the whole */
 
-static bool is_to_mend(const struct toolrack_findings *findings) {
+static bool has_problems(const struct toolrack_findings *findings) {
     for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
         if (toolrack_findings_get(findings, i)->severity != TOOLRACK_SEVERITY_NOTE) {
             return true;
@@ -112,9 +105,12 @@ static int check_file(struct cli *cli, const char *file, yyjson_mut_doc *doc,
     if (cli->options.json) {
         add_json(doc, row, file, findings);
     } else {
-        add_text(&cli->out, file, findings);
+        add_heading(&cli->out, file, findings);
+        for (size_t i = 0; i < toolrack_findings_count(findings); i++) {
+            add_finding(&cli->out, toolrack_findings_get(findings, i));
+        }
     }
-    return is_to_mend(findings) ? CLI_FAILED : CLI_OK;
+    return has_problems(findings) ? CLI_FAILED : CLI_OK;
 }
 
 int verb_check(struct cli *cli) {

@@ -12,16 +12,12 @@ static const char *const headings[] = {"NAME",   "VERSION", "PRIORITY",   "PERMI
 
 /* ------------------------------------------------------------------- table */
 
-static void add_number(struct table *table, int number) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    buf_printf(&text, "%d", number);
-    table_add(table, text.data);
-}
-
 static void add_tool(struct table *table, const struct toolrack_tool *tool) {
+    CLEANUP(buf_finish) struct buf priority = BUF_INIT;
+    buf_printf(&priority, "%d", toolrack_tool_priority(tool));
     table_add(table, toolrack_tool_name(tool));
     table_add(table, toolrack_tool_version(tool));
-    add_number(table, toolrack_tool_priority(tool));
+    table_add(table, priority.data);
     table_add(table, json_permission(toolrack_tool_permission(tool)));
     table_add(table, toolrack_tool_plugin(tool));
     table_add(table, toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled");
@@ -33,7 +29,7 @@ static const char *last_part(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The row says by name what was refused, and why where a tool has its description. */
+/* The name is what was refused; the reason takes the place of a description. */
 static void add_refusal(struct table *table, const struct toolrack_refusal *refusal) {
     const char *file = refusal->file != NULL ? refusal->file : "the app";
     table_add(table, refusal->tool != NULL ? refusal->tool : last_part(file));
@@ -103,12 +99,6 @@ static int print_json(struct cli *cli, const struct toolrack_tools *tools,
     return json_print(cli, doc, root);
 }
 
-/* What was refused has neither tags nor a category, nor anything else to ask for. */
-static bool is_filtered(const struct options *options) {
-    return options->tag != NULL || options->category != NULL || options->purpose != NULL ||
-           options->scenario != NULL;
-}
-
 int verb_list(struct cli *cli) {
     const struct options *options = &cli->options;
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
@@ -120,7 +110,10 @@ int verb_list(struct cli *cli) {
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
     CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
     int code = toolrack_list(cli->host, &filter, &tools, cli->err);
-    if (code == 0 && options->all && !is_filtered(options)) {
+    /* A refused tool has no tags, no category and nothing else that a filter looks at. */
+    bool is_filtered = options->tag != NULL || options->category != NULL ||
+                       options->purpose != NULL || options->scenario != NULL;
+    if (code == 0 && options->all && !is_filtered) {
         code = toolrack_refused(cli->host, &refusals, cli->err);
     }
     if (code < 0) {

@@ -107,8 +107,8 @@ static void add_difference(struct buf *out, const char *approved, const char *no
     add_signed_lines(out, '+', now, now_length);
 }
 
-/* A schema over several lines, so that a change in it stands alone; any other text as it is. To be
- * freed. */
+/* A schema over several lines, so that a change in it is a line of its own; any other text as it
+ * is. To be freed. */
 static char *spread(const char *text) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
     char *pretty = yyjson_is_ctn(yyjson_doc_get_root(doc))
@@ -133,16 +133,6 @@ static void add_change(struct buf *out, const char *field, yyjson_val *change) {
     /* The same values, written in another way. */
     bool is_form = strcmp(before, after) == 0;
     add_difference(out, is_form ? approved : before, is_form ? now : after);
-}
-
-static void add_changes(struct buf *out, yyjson_val *changed) {
-    size_t at;
-    size_t count;
-    yyjson_val *field;
-    yyjson_val *change;
-    yyjson_obj_foreach (changed, at, count, field, change) {
-        add_change(out, yyjson_get_str(field), change);
-    }
 }
 
 /* -------------------------------------------------------------------- whole */
@@ -234,7 +224,13 @@ static void print_text(struct buf *out, yyjson_val *root) {
     rows_add_line(out, "deprecated", member(root, "deprecated"));
     add_default(out, yyjson_obj_get(root, "default"));
     add_compatibility(out, yyjson_obj_get(root, "compatibility"));
-    add_changes(out, yyjson_obj_get(root, "changed"));
+    size_t at;
+    size_t count;
+    yyjson_val *field;
+    yyjson_val *change;
+    yyjson_obj_foreach (yyjson_obj_get(root, "changed"), at, count, field, change) {
+        add_change(out, yyjson_get_str(field), change);
+    }
     for_each(out, yyjson_obj_get(root, "crashes"), add_crash);
 }
 
