@@ -44,7 +44,7 @@ static void describe(const struct change *change, const struct toolrack_tool *fi
 static void refuse(const struct change *change, const struct toolrack_tool *first,
                    const struct toolrack_tool *second, struct toolrack_refusals *refusals,
                    const struct log *log) {
-    struct words words;
+    struct words words = {0};
     describe(change, first, second, &words);
     log_line(log, LOG_WARNING, toolrack_tool_plugin(second), "%s; %s", words.reason, words.fix);
     refusals_note(refusals,

@@ -520,7 +520,7 @@ int registry_complete(struct registry *registry, struct plugin *plugin,
 
 /* ----------------------------------------------------------------- remove */
 
-/* Take out what matches: by uid, or by selector when uid is 0. */
+/* Take out what matches: by selector, or by uid when that is NULL. */
 static int remove_matching(struct registry *registry, uint64_t uid, const struct selector *selector,
                            struct toolrack_error *err) {
     struct change change = {0};
@@ -531,7 +531,7 @@ static int remove_matching(struct registry *registry, uint64_t uid, const struct
     }
     for (size_t i = 0; i < old->count; i++) {
         struct toolrack_tool *tool = old->by_name[i];
-        if (uid != 0 ? tool->reg->uid == uid : setting_is_about(selector, tool)) {
+        if (selector == NULL ? tool->reg->uid == uid : setting_is_about(selector, tool)) {
             change_note(&change, TOOLRACK_EVENT_REMOVED, tool);
         } else {
             change_add(&change, tool);
