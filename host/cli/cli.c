@@ -103,7 +103,7 @@ int cli_fail_usage(struct cli *cli) {
 
 /* ----------------------------------------------------------------- one tool */
 
-/* "1.2.0, 1.0.0", or NULL when nothing has that name. */
+/* "1.2.0, 1.0.0", or NULL when no tool has that name. */
 static char *versions_of(struct cli *cli, const char *name) {
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
     filter.all = true;

@@ -82,7 +82,7 @@ int verb_version(struct cli *cli);
 int verb_help(struct cli *cli);
 
 /** Run a command line and give the exit code of the process. Standard input, output and error are
- * open then, perhaps to nothing. `ret_signal` is the signal to end of, or 0. */
+ * open then, perhaps to /dev/null. `ret_signal` is the signal that is to end the process, or 0. */
 int cli_main(int argc, char **argv, int *ret_signal);
 
 /** Open the host as the command line says. With `event` it watches its folders and calls that for
@@ -99,7 +99,7 @@ int cli_oom(struct cli *cli);
 /** Name the tool that the error is about. */
 void cli_error_set_tool(struct cli *cli, const char *tool);
 
-/** Report the error that the command has set; where it has set none, the error of the library.
+/** Report the error that the command has set; without such an error, the error of the library.
  * With --json, what was printed so far is dropped and the output is the error alone.
  * @return the exit code for it. */
 int cli_fail(struct cli *cli);
@@ -114,7 +114,7 @@ int cli_error_object(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *objec
 
 /** The tool that `name` or `name@version` means.
  * @return a reference to be released with toolrack_tool_unref(); or NULL and an error that says
- *         what there is instead: the nearest name, the versions, or why it was refused. */
+ *         what exists instead: the nearest name, the versions, or why it was refused. */
 struct toolrack_tool *cli_find(struct cli *cli, const char *name);
 
 /** Append what a file holds, until its end or until there are at least `max` bytes; a zero follows.
@@ -124,11 +124,11 @@ int cli_read(struct cli *cli, int fd, const char *name, size_t max, struct buf *
 /* Room for the name of a user, with its final zero. */
 #define CLI_WHO_ROOM 128u
 
-/** Who decides here: the user's login name, or "uid N". */
+/** The name under which decisions are recorded: the user's login name, or "uid N". */
 void cli_who(char *who, size_t room);
 
-/** What the host asks before it runs a tool that needs a confirmation: the person at the terminal,
- * while a call runs. (person.c) */
+/** Ask the person at the terminal, while a call runs, whether a tool that needs a confirmation may
+ * run. The host calls this. (person.c) */
 int cli_approve(void *user, const struct toolrack_approval_request *request);
 
 /** Print the help of one verb, or the overview for NULL. @return an exit code. */

@@ -7,7 +7,7 @@
 
 #define REASON_MAX 512u
 
-/* Whether any document of this process lacks something. */
+/* Whether memory ran out for any document of this process. */
 static bool incomplete;
 
 static void *allocate(void *context, size_t size) {

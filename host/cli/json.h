@@ -13,7 +13,8 @@ CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 /** A new document. Adding to it need not be checked: json_print() knows when memory ran out. */
 yyjson_mut_doc *json_new(void);
 
-/** Add a text, copied, or null for NULL. What is no UTF-8, a file name perhaps, is made so. */
+/** Add a string, copied, or null for NULL. Bytes that are not UTF-8, as in a file name, are
+ * replaced. */
 void json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, const char *text);
 
 /** The members by which every verb shows a tool: id, uid, name and so on up to state and reason. */

@@ -168,7 +168,7 @@ static int set_option(struct options *options, const struct option_spec *spec, c
     return 0;
 }
 
-/* What is left of the command line. */
+/* The rest of the command line. */
 struct reader {
     char **argv;
     int at;

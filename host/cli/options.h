@@ -1,9 +1,8 @@
 /* options.h - the command line, taken apart.
  *
- * Which verbs and options there are stands in tables; this file only reads
- * them. Global options are accepted before and after the verb, those of a verb
- * after it. `--name value` and `--name=value` are the same; `--` ends the
- * options; a word such as -5 or - is no option. */
+ * Tables name the verbs and options; this file only reads them. Global options are accepted before
+ * and after the verb, those of a verb after it. `--name value` and `--name=value` are the same;
+ * `--` ends the options; a word such as -5 or - is not an option. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +18,7 @@
 /* Longest validity that --for takes: ten years. */
 #define OPTIONS_FOR_S_MAX      315360000u
 
-/** Texts in the order of the command line, borrowed from it. */
+/** Strings in the order of the command line, borrowed from it. */
 struct texts {
     const char **items;
     size_t count;
@@ -28,7 +27,7 @@ struct texts {
 /** What the command line says. */
 struct options {
     const struct verb *verb; /**< NULL when no verb was given */
-    struct texts words;      /**< what stands after the verb and is no option */
+    struct texts words;      /**< the words after the verb that are not options */
 
     const char *config_file;
     const char *state_dir;
@@ -45,7 +44,7 @@ struct options {
     const char *purpose;
     const char *scenario;
     bool reset;
-    const char *caller; /**< NULL is who is logged in */
+    const char *caller; /**< NULL: the user who is logged in */
     const char *conversation;
     const char *trace;
     struct texts args;
@@ -72,7 +71,7 @@ struct options {
     uint32_t budget; /**< 0 when not given */
     bool explain;
 
-    const char **memory; /**< owned; what the texts stand in */
+    const char **memory; /**< owned; the lists above are parts of it */
 };
 
 enum option_kind {
@@ -96,7 +95,7 @@ struct option_spec {
 
 struct cli;
 
-/** Read a duration such as 30s, 10m, 2h or 7d. False: it is none, or longer than
+/** Read a duration such as 30s, 10m, 2h or 7d. False: not a duration, or longer than
  * OPTIONS_FOR_S_MAX. */
 bool options_duration(const char *text, uint32_t *ret_s);
 

@@ -8,14 +8,14 @@
 #include "base/clock.h"
 #include "cli/ask.h"
 
-/* Nobody is there with `stop` below 0. */
+/* `stop` is below 0 while no questions can be asked. */
 static struct ask person = {.stop = -1};
 static uint32_t call_deadline_ms; /* 0: not known */
 
 /* Calls that run side by side ask at one terminal. */
 static pthread_mutex_t one_question = PTHREAD_MUTEX_INITIALIZER;
 
-/* The part of a call's time that is left to the tool when a question has taken all the rest. */
+/* The part of a call's time that is left to the tool when a question takes all the rest. */
 #define ASK_RESERVE_PART 10u
 
 /* A question ends a little before the call does, where that is known: the tool can then still say

@@ -1,18 +1,18 @@
-/* person.h - the one person at the terminal, whom several calls may want to ask.
+/* person.h - the person at the terminal, whom several calls may want to ask.
  *
- * Questions are put one after the other. While a verb makes no calls, nobody is there. */
+ * Questions are asked one after the other, and only while a verb makes calls. */
 #pragma once
 
 #include "cli/cli.h"
 
-/** Calls begin. Somebody is there only at a terminal and without --json.
- * @return whether somebody is */
+/** Calls begin. The person can be asked only at a terminal and without --json.
+ * @return whether the person can be asked */
 bool person_begin(const struct cli *cli);
-/** No call of those begun asks any more. */
+/** The calls have ended: no more questions come. */
 void person_finish(void);
 
-/** Questions of tools end a little before the call does that asks: `call_ms` from now, or from the
- * answer to whether it may run; 0: that is not known. */
+/** A question of a tool ends a little before its call does. The call ends `call_ms` from now, or
+ * from the answer to whether it may run; 0: its end is not known. */
 void person_set_deadline(uint32_t call_ms);
 
 /** End the question that is open and all later ones. [any-thread] */

@@ -23,7 +23,7 @@ int rows_print(struct cli *cli, const struct toolrack_text *text, const struct r
 /** The text of a member, or `otherwise`. */
 const char *rows_member(yyjson_val *object, const char *key, const char *otherwise);
 
-/** The whole number of a member; 0 when there is none. */
+/** The whole number of a member; 0 when it is missing. */
 uint64_t rows_number(yyjson_val *object, const char *key);
 
 /** Room for a moment, such as "2026-01-31 18:00:00". */
@@ -38,5 +38,5 @@ void rows_add_time(struct table *table, yyjson_val *time, int64_t per_s, const c
 /** Append the label of a line about one object, padded to the column of the texts. */
 void rows_add_label(struct buf *out, const char *label);
 
-/** Append a whole line: label and text. Nothing for NULL and "". */
+/** Append a whole line: label and text. NULL and "" append nothing. */
 void rows_add_line(struct buf *out, const char *label, const char *text);

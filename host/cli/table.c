@@ -53,7 +53,7 @@ void table_keep_whole(struct table *table) {
     table->uncut[table->uncut_count++] = table->cells / table->columns - 1;
 }
 
-/* Characters left for the last column; SIZE_MAX when nothing is to be cut. */
+/* Characters left for the last column; SIZE_MAX: do not cut. */
 static size_t last_width(const struct table *table, size_t width) {
     if (width == 0) {
         return SIZE_MAX;

@@ -26,7 +26,7 @@ void table_finish(struct table *table);
 /** Append the next cell; NULL and "" are shown as "-". Cells come row by row. */
 void table_add(struct table *table, const char *cell);
 
-/** The last cell of the row that was added last is not to be cut: a reason cut in half is none. */
+/** Do not cut the last cell of the row that was added last: half of a reason does not help. */
 void table_keep_whole(struct table *table);
 
 /** Append the table to `out`, at most `width` characters wide where that can be reached by cutting

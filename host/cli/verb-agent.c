@@ -16,13 +16,13 @@
 #include "cli/person.h"
 #include "toolrack/agent.h"
 
-/* How long until calls are cancelled again that were just being begun when it was interrupted. */
+/* How long until calls are cancelled again: some may just have been starting at the Ctrl-C. */
 #define CANCEL_AGAIN_MS 50u
 
 struct conversation_thread {
     struct cli *cli;
     const struct toolrack_agent_options *options;
-    struct toolrack_text *outcome; /* a JSON object; NULL: it did not begin */
+    struct toolrack_text *outcome; /* a JSON object; NULL: the conversation did not begin */
     int code;
     bool in_line;  /* what was printed last does not end with a line end */
     int unwritten; /* why standard output takes no more, a negative errno; or 0 */
@@ -43,7 +43,7 @@ static void print_text(void *user, const char *text, size_t length) {
         thread->unwritten = output_write(STDOUT_FILENO, piece, length);
     }
     if (thread->unwritten < 0) {
-        (void)eventfd_write(thread->options->stop_fd, 1); /* nobody reads it */
+        (void)eventfd_write(thread->options->stop_fd, 1); /* the output is closed: stop */
     }
 }
 

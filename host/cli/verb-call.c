@@ -13,7 +13,8 @@ CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
 
 /* --------------------------------------------------------------- arguments */
 
-/* The JSON of the call as the command line has it: given, read from standard input, or none. */
+/* The JSON of the call as the command line has it: given, or read from standard input; empty when
+ * there are only --arg. */
 static int given_json(struct cli *cli, struct buf *text) {
     const struct texts *words = &cli->options.words;
     if (words->count < 2) {
@@ -58,8 +59,7 @@ static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, cha
         buf_add_text(&text, code == 0 ? toolrack_text_data(built, NULL) : "");
     }
     if (code == 0) {
-        /* Without --arg it is as it was given, wrong or not: the host says what is wrong with it.
-         */
+        /* Without --arg the JSON goes to the host as it was given; the host checks it. */
         *ret = buf_steal(&text);
         code = *ret != NULL ? 0 : cli_oom(cli);
     }

@@ -26,7 +26,7 @@ static const char **split(char *copy) {
     return names;
 }
 
-/* Whether it is said without being asked for: the tool is not among the definitions. */
+/* Whether the note is printed without --explain: the tool is not among the definitions. */
 static bool is_missing(const char *kind) {
     return strcmp(kind, "cut") == 0 || strcmp(kind, "refused") == 0 || strcmp(kind, "unknown") == 0;
 }

@@ -1,4 +1,4 @@
-/* log: the calls that were made, and with --follow those that are being made. */
+/* log: the calls so far, and with --follow each new one. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static const char *member(yyjson_val *object, const char *key) {
     return yyjson_get_str(yyjson_obj_get(object, key));
 }
 
-/* What a person wants to see of it beside the figures: why it failed, or what was asked. */
+/* The text beside the numbers: why the call failed, or its arguments. */
 static const char *detail(yyjson_val *call) {
     const char *message = member(yyjson_obj_get(call, "error"), "message");
     return message != NULL ? message : member(call, "arguments");
@@ -73,7 +73,7 @@ static const char *outcome(yyjson_val *call) {
     return yyjson_is_true(yyjson_obj_get(call, "ok")) ? "ok" : type != NULL ? type : "failed";
 }
 
-/* The cells of a row but the last, each behind the one before with its zero. */
+/* All cells of a row except the last, one after the other, each with its final zero. */
 static void add_cells(struct buf *out, yyjson_val *call) {
     char time[ROWS_TIME_ROOM];
     int64_t time_ms = yyjson_get_sint(yyjson_obj_get(call, "time_ms"));
@@ -123,7 +123,7 @@ static void add_json_line(struct buf *out, yyjson_val *call) {
     buf_add_char(out, '\n');
 }
 
-/* Print what is new, at once. */
+/* Print the calls that are new. */
 static int print_new(struct cli *cli, struct toolrack_log_filter *filter) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(buf_finish) struct buf lines = BUF_INIT;

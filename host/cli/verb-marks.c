@@ -1,4 +1,4 @@
-/* blacklist, whitelist: what is never recommended, and what before all others. */
+/* blacklist, whitelist: tools that are never recommended, and tools that come before all others. */
 #include <string.h>
 
 #include "cli/json.h"

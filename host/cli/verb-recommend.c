@@ -1,4 +1,4 @@
-/* recommend, feedback: which tools did best, and what people think of them. */
+/* recommend, feedback: which tools do best, and what people think of them. */
 #include <string.h>
 
 #include "cli/json.h"

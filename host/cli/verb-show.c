@@ -56,8 +56,8 @@ static void add_versions(struct cli *cli, const struct toolrack_tool *tool) {
     rows_add_line(&cli->out, "versions", text.data);
 }
 
-/* What is known of all calls of this version, as toolrack_statistics() has it; to be released.
- * NULL: nothing, or it cannot be read. */
+/* What is known of all calls of this version, as toolrack_statistics() gives it; to be released.
+ * NULL: no calls, or the statistics cannot be read. */
 static yyjson_doc *read_statistics(const struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(buf_finish) struct buf name = BUF_INIT;
@@ -81,7 +81,7 @@ static void add_statistics(struct cli *cli, const struct toolrack_tool *tool) {
     }
 }
 
-/* A schema, indented for people; its texts may hold anything a plugin wrote. */
+/* A schema, indented for people; escaped, because a plugin wrote it. */
 static void add_schema(struct buf *out, const char *heading, const char *schema) {
     if (schema == NULL) {
         return;
@@ -95,7 +95,7 @@ static void add_schema(struct buf *out, const char *heading, const char *schema)
     buf_add_char(out, '\n');
 }
 
-/* Where its plugin runs and what it may do, as JSON of the host; NULL when it cannot be told. */
+/* Where its plugin runs and what it may do, as JSON of the host; NULL when the host cannot say. */
 static yyjson_doc *read_isolation(struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     return toolrack_describe_isolation(cli->host, toolrack_tool_name(tool), &text, NULL) == 0
@@ -225,7 +225,7 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
 
 /* -------------------------------------------------------------------- JSON */
 
-/* The value that a text of JSON stands for; null for NULL. */
+/* Add the value of a JSON string; null for NULL. */
 static void add_json_text(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *key,
                           const char *json) {
     size_t length = json != NULL ? strlen(json) : 0;
@@ -249,7 +249,7 @@ static void add_json_versions(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_v
     }
 }
 
-/* All 0 where it was never called. */
+/* All 0 when it was never called. */
 static void add_json_statistics(const struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
                                 const struct toolrack_tool *tool) {
     static const char *const keys[] = {"calls",  "failures", "mean_ns",
@@ -262,7 +262,7 @@ static void add_json_statistics(const struct cli *cli, yyjson_mut_doc *doc, yyjs
     }
 }
 
-/* An example that any result will do for has none: null would be one. */
+/* An example without an expected result has no member "result": null would be a result. */
 static void add_json_examples(yyjson_mut_doc *doc, yyjson_mut_val *root,
                               const struct toolrack_tool *tool) {
     yyjson_mut_val *array = yyjson_mut_obj_add_arr(doc, root, "examples");

@@ -1,7 +1,6 @@
-/* watch: a host that looks at its folders until it is told to end.
+/* watch: a host that watches its folders until a signal ends it.
  *
- * Events come on threads of the host, so a line is written as one piece, at once: whoever reads
- * them wants to know now. */
+ * Events come on threads of the host, so each line is written in one piece and at once. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +12,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 
-/* Set when a line could not be written: then nobody reads them. */
+/* Why a line could not be written, a negative errno; or 0. */
 static atomic_int unwritten;
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 

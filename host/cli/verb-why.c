@@ -1,4 +1,4 @@
-/* why, release: what happened to a plugin, and letting it go on. */
+/* why, release: explain a plugin's state, and end its quarantine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "cli/json.h"
 #include "cli/rows.h"
 
-/* Lines that a plugin had a hand in, each on a line of its own. */
+/* Lines that a plugin may have written, indented and escaped. */
 static void add_lines(struct buf *out, const char *text) {
     while (text != NULL && *text != '\0') {
         size_t length = strcspn(text, "\n");
@@ -94,7 +94,7 @@ static void add_signed_lines(struct buf *out, char sign, const char *text, size_
     }
 }
 
-/* What is not in both: the lines between those at the beginning and at the end. */
+/* The lines that differ: without those that both texts share at the beginning and at the end. */
 static void add_difference(struct buf *out, const char *approved, const char *now) {
     while (*approved != '\0' && *now != '\0' && same_line(approved, now)) {
         approved += line_length(approved);
@@ -177,7 +177,7 @@ static void for_each(struct buf *out, yyjson_val *list,
     }
 }
 
-/* What the name alone means, where that is not plain. */
+/* The version that the name alone means, when somebody set it. */
 static void add_default(struct buf *out, yyjson_val *chosen) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     const char *set = member(chosen, "set");
