@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -43,13 +44,9 @@ void ask_stop(const struct ask *ask) {
 }
 
 static void show(const struct ask *ask, const struct buf *text) {
-    size_t done = 0;
-    while (!text->failed && done < text->length) {
-        ssize_t put = write(ask->out, text->data + done, text->length - done);
-        if (put < 0 && errno != EINTR) {
-            return; /* the person sees nothing, and will not answer either */
-        }
-        done += put > 0 ? (size_t)put : 0;
+    if (!text->failed) {
+        /* On failure the person sees nothing, and will not answer either. */
+        (void)write_all(ask->out, text->data, text->length);
     }
 }
 

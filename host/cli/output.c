@@ -8,25 +8,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/options.h"
 
 #define WIDTH_DEFAULT 80u
 #define WIDTH_MAX     10000u
-
-static int write_all(int fd, const char *text, size_t length) {
-    while (length > 0) {
-        ssize_t n = write(fd, text, length);
-        if (n < 0 && errno != EINTR) {
-            return -errno;
-        }
-        if (n > 0) {
-            text += n;
-            length -= (size_t)n;
-        }
-    }
-    return 0;
-}
 
 int output_write(int fd, const char *text, size_t length) {
     if (length == 0) {

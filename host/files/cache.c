@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/object.h"
 #include "plugin/build_id.h"
 
@@ -219,62 +220,40 @@ void cache_unref(struct cache *cache) {
 
 /* ----------------------------------------------------------------- writing */
 
-static bool write_all(int fd, const void *bytes, size_t size) {
-    const char *at = bytes;
-    while (size > 0) {
-        ssize_t put = write(fd, at, size);
-        if (put < 0 && errno != EINTR) {
-            return false;
-        }
-        if (put > 0) {
-            at += put;
-            size -= (size_t)put;
-        }
-    }
-    return true;
-}
-
-/* Make the folder of `path` and those above it that are missing, for the user alone. */
-static void make_folder(const char *path) {
-    char folder[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(folder, 0700); /* that it exists already is the rule */
-        *slash = '/';
-    }
-}
-
-/* By way of a new file beside `path`, mode 0600, of a name nobody else has. */
-static bool write_file(const char *path, const struct header *header, const struct buf *pack) {
+/* By way of a new file beside `path`, mode 0600, of a name nobody else has. 0 or a negative errno
+ * value. */
+static int write_file(const char *path, const struct header *header, const struct buf *pack) {
     char name[PATH_MAX];
     CLEANUP(closep) int fd = -1;
     for (int attempt = 0; fd < 0 && attempt < 2; attempt++) {
         int length = snprintf(name, sizeof name, "%s.XXXXXX", path);
         if (length < 0 || (size_t)length >= sizeof name) {
-            errno = ENAMETOOLONG;
-            return false;
+            return -ENAMETOOLONG;
         }
         fd = mkostemp(name, O_CLOEXEC);
         if (fd < 0 && errno != ENOENT) {
-            return false;
+            return -errno;
         }
-        if (fd < 0) {
-            make_folder(path);
+        char *slash = strrchr(name, '/');
+        if (fd < 0 && slash != NULL) {
+            *slash = '\0';
+            (void)make_folders(name);
         }
     }
     if (fd < 0) {
-        errno = ENOENT;
-        return false;
+        return -ENOENT;
     }
-    if (write_all(fd, header, sizeof *header) && write_all(fd, pack->data, pack->length) &&
-        rename(name, path) == 0) {
-        return true;
+    int code = write_all(fd, header, sizeof *header);
+    if (code == 0) {
+        code = write_all(fd, pack->data, pack->length);
     }
-    int why = errno;
-    (void)unlink(name);
-    errno = why;
-    return false;
+    if (code == 0 && rename(name, path) < 0) {
+        code = -errno;
+    }
+    if (code < 0) {
+        (void)unlink(name);
+    }
+    return code;
 }
 
 void cache_save(const char *path, uint32_t options_tag, const struct cache_index *index,
@@ -294,8 +273,9 @@ void cache_save(const char *path, uint32_t options_tag, const struct cache_index
         return;
     }
     header.checksum = checksum(&header, pack.data, pack.length);
-    if (!write_file(path, &header, &pack)) {
+    int code = write_file(path, &header, &pack);
+    if (code < 0) {
         log_line(log, LOG_WARNING, LOG_SOURCE, "plugin cache %s is not written: %s", path,
-                 strerror(errno));
+                 strerror(-code));
     }
 }

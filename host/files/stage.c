@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/object.h"
 #include "plugin/descriptor.h"
 
@@ -324,15 +325,9 @@ int stage_open(const char *dir, struct stage **ret, struct toolrack_error *err) 
     if (path == NULL) {
         return error_oom(err);
     }
-    /* Make the folder and those above it that are missing, for the user alone. */
-    for (char *slash = strchr(path + (path[0] == '/'), '/'); slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0700); /* that it exists already is the rule */
-        *slash = '/';
-    }
-    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-        return error_set(err, TOOLRACK_E_IO, "cannot make the folder %s: %s", dir, strerror(errno));
+    int code = make_folders(path);
+    if (code < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make the folder %s: %s", dir, strerror(-code));
     }
     return open_existing(dir, ret, err);
 }
@@ -374,20 +369,6 @@ const char *stage_path(const struct stage *stage) {
 
 /* ----------------------------------------------------------------- hashing */
 
-static bool write_all(int fd, const unsigned char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t put = write(fd, bytes, size);
-        if (put < 0 && errno != EINTR) {
-            return false;
-        }
-        if (put > 0) {
-            bytes += put;
-            size -= (size_t)put;
-        }
-    }
-    return true;
-}
-
 enum pass {
     PASS_DONE,
     PASS_OTHER_SIZE, /* fewer or more bytes than there should be */
@@ -417,7 +398,9 @@ static enum pass pass_over(int from, int to, uint64_t size, uint8_t ret_hash[STA
             return PASS_OTHER_SIZE;
         }
         (void)crypto_hash_sha256_update(&state, chunk, (size_t)got);
-        if (to >= 0 && !write_all(to, chunk, (size_t)got)) {
+        int code = to < 0 ? 0 : write_all(to, chunk, (size_t)got);
+        if (code < 0) {
+            errno = -code;
             return PASS_NOT_WRITTEN;
         }
     }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 
 struct transcript {
     int fd; /* -1: nothing is kept */
@@ -34,19 +34,6 @@ void transcript_id(char ret[TRANSCRIPT_ID_ROOM]) {
 
 /* -------------------------------------------------------------------- open */
 
-/* Make a folder and those above it, as private as the XDG specification wants state to be. */
-static int make_folder(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int made = mkdir(path, 0700);
-        *slash = '/';
-        if (made != 0 && errno != EEXIST) {
-            return -errno;
-        }
-    }
-    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
-}
-
 /* Where it is to be: the file that was named, or one in the state folder. */
 static int find_path(const char *file, const char *state_dir, const char *id, char **ret,
                      struct toolrack_error *err) {
@@ -62,7 +49,7 @@ static int find_path(const char *file, const char *state_dir, const char *id, ch
         folder = NULL;
         return error_oom(err);
     }
-    int made = make_folder(folder);
+    int made = make_folders(folder); /* as private as the XDG specification wants state to be */
     if (made < 0) {
         return error_set(
                 err, TOOLRACK_E_IO,
@@ -128,20 +115,6 @@ static void add_on_one_line(struct buf *line, const char *text, size_t length) {
     }
 }
 
-static int write_line(const struct transcript *transcript, const struct buf *line,
-                      struct toolrack_error *err) {
-    size_t done = 0;
-    while (done < line->length) {
-        ssize_t put = write(transcript->fd, line->data + done, line->length - done);
-        if (put < 0 && errno != EINTR) {
-            return error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s",
-                             transcript->path, strerror(errno));
-        }
-        done += put > 0 ? (size_t)put : 0;
-    }
-    return 0;
-}
-
 int transcript_write(struct transcript *transcript, const char *kind, const char *value,
                      size_t length, struct toolrack_error *err) {
     if (transcript->fd < 0) {
@@ -157,5 +130,10 @@ int transcript_write(struct transcript *transcript, const char *kind, const char
         return error_oom(err);
     }
     key_redact(transcript->key, line.data, line.length);
-    return write_line(transcript, &line, err);
+    int code = write_all(transcript->fd, line.data, line.length);
+    if (code < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s", transcript->path,
+                         strerror(-code));
+    }
+    return 0;
 }
