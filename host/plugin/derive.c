@@ -46,6 +46,13 @@ static void add_json_key(struct buf *to, bool *first, const char *key, const cha
     }
 }
 
+static void add_string_key(struct buf *to, bool *first, const char *key, const char *value) {
+    if (value != NULL) {
+        add_key(to, first, key);
+        add_string(to, value);
+    }
+}
+
 static void add_uint_key(struct buf *to, bool *first, const char *key, uint64_t value) {
     if (value != 0) {
         add_key(to, first, key);
@@ -66,21 +73,6 @@ static const char *type_name(uint32_t kind) {
     case TR_KIND_ARRAY: return "array";
     case TR_KIND_STRUCT: return "object";
     default: return "integer";
-    }
-}
-
-static void add_type_name(struct buf *to, bool *first, const struct tr_type *type) {
-    const char *name = type_name(type->kind);
-    if (name == NULL) {
-        return;
-    }
-    add_key(to, first, "type");
-    if (type_takes_null(type)) {
-        buf_add(to, "[\"", 2);
-        buf_add_text(to, name);
-        buf_add_text(to, "\",\"null\"]");
-    } else {
-        add_string(to, name);
     }
 }
 
@@ -107,14 +99,6 @@ static bool lists_null(const char *choices_json) {
     return false;
 }
 
-static void add_stated_choices(struct buf *to, const char *choices_json, bool with_null) {
-    add_compact(to, choices_json);
-    if (with_null && !to->failed && !lists_null(choices_json)) {
-        to->length--; /* the bracket */
-        buf_add_text(to, ",null]");
-    }
-}
-
 static void add_enum(struct buf *to, bool *first, const struct tr_type *type,
                      const char *choices_json) {
     if (choices_json == NULL && type->kind != TR_KIND_ENUM) {
@@ -123,7 +107,11 @@ static void add_enum(struct buf *to, bool *first, const struct tr_type *type,
     add_key(to, first, "enum");
     bool with_null = type_takes_null(type);
     if (choices_json != NULL) {
-        add_stated_choices(to, choices_json, with_null);
+        add_compact(to, choices_json);
+        if (with_null && !to->failed && !lists_null(choices_json)) {
+            to->length--; /* the bracket */
+            buf_add_text(to, ",null]");
+        }
         return;
     }
     for (uint32_t i = 0; i < type->choice_count; i++) {
@@ -162,54 +150,47 @@ static void add_bounds(struct buf *to, bool *first, uint32_t kind, const struct 
     add_json_key(to, first, "multipleOf", param->multiple_of_json);
 }
 
-static void add_text_options(struct buf *to, bool *first, const struct tr_param *param) {
-    add_uint_key(to, first, "minLength", param->min_length);
-    add_uint_key(to, first, "maxLength", param->max_length);
-    if (param->pattern != NULL) {
-        add_key(to, first, "pattern");
-        add_string(to, param->pattern);
-    }
-    if (param->format != NULL) {
-        add_key(to, first, "format");
-        add_string(to, param->format);
-    }
-}
-
 /* ------------------------------------------------------- schemas of types */
 
-static void add_schema(struct buf *to, const struct tr_type *type, const struct tr_param *options);
 static void add_members(struct buf *to, bool *first, const struct tr_param *params, uint32_t count);
-
-static void add_items(struct buf *to, bool *first, const struct tr_type *type,
-                      const struct tr_param *options) {
-    add_key(to, first, "items");
-    add_schema(to, type->item, &(struct tr_param){0});
-    add_uint_key(to, first, "minItems", options->min_items);
-    add_uint_key(to, first, "maxItems", options->max_items);
-    if ((options->flags & TR_PARAM_UNIQUE_ITEMS) != 0) {
-        add_key(to, first, "uniqueItems");
-        buf_add_text(to, "true");
-    }
-}
 
 static void add_schema(struct buf *to, const struct tr_type *type, const struct tr_param *options) {
     bool first = true;
     buf_add_char(to, '{');
-    add_type_name(to, &first, type);
+    const char *name = type_name(type->kind);
+    if (name != NULL) {
+        add_key(to, &first, "type");
+        buf_add_text(to, type_takes_null(type) ? "[" : "");
+        add_string(to, name);
+        buf_add_text(to, type_takes_null(type) ? ",\"null\"]" : "");
+    }
     if (options->description != NULL && options->description[0] != '\0') {
-        add_key(to, &first, "description");
-        add_string(to, options->description);
+        add_string_key(to, &first, "description", options->description);
     }
     add_enum(to, &first, type, options->choices_json);
     add_json_key(to, &first, "default", options->default_json);
     switch (type->kind) {
-    case TR_KIND_STRING: add_text_options(to, &first, options); break;
+    case TR_KIND_STRING:
+        add_uint_key(to, &first, "minLength", options->min_length);
+        add_uint_key(to, &first, "maxLength", options->max_length);
+        add_string_key(to, &first, "pattern", options->pattern);
+        add_string_key(to, &first, "format", options->format);
+        break;
     case TR_KIND_BYTES:
         /* Lengths are those of the bytes, not of this text: whoever decodes them checks them. */
         add_key(to, &first, "contentEncoding");
         buf_add_text(to, "\"base64\"");
         break;
-    case TR_KIND_ARRAY: add_items(to, &first, type, options); break;
+    case TR_KIND_ARRAY:
+        add_key(to, &first, "items");
+        add_schema(to, type->item, &(struct tr_param){0});
+        add_uint_key(to, &first, "minItems", options->min_items);
+        add_uint_key(to, &first, "maxItems", options->max_items);
+        if ((options->flags & TR_PARAM_UNIQUE_ITEMS) != 0) {
+            add_key(to, &first, "uniqueItems");
+            buf_add_text(to, "true");
+        }
+        break;
     case TR_KIND_STRUCT: add_members(to, &first, type->fields, type->field_count); break;
     default:
         if (kind_is_number(type->kind)) {

@@ -71,34 +71,6 @@ static bool read_table(struct reader *reader, uint64_t address, const struct tr_
 
 /* ---------------------------------------------------------------- values */
 
-static void check_arguments(struct reader *reader, struct examples *examples, uint32_t index) {
-    const char *text = examples->list[index].arguments;
-    if (text == NULL) {
-        report(reader, examples, index, FINDING_EXAMPLE_ARGUMENTS, "its arguments", "are missing");
-        return;
-    }
-    char reason[READER_REASON_MAX];
-    yyjson_doc *doc = reader_json(reader, text, reason, sizeof reason);
-    if (doc == NULL) {
-        report(reader, examples, index, FINDING_EXAMPLE_ARGUMENTS,
-               "its arguments cannot be read:", reason);
-    } else if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
-        report(reader, examples, index, FINDING_EXAMPLE_ARGUMENTS, "its arguments",
-               "are not a JSON object");
-    }
-    reader_scratch_reset(reader);
-}
-
-static void check_result(struct reader *reader, struct examples *examples, uint32_t index) {
-    const char *text = examples->list[index].result;
-    char reason[READER_REASON_MAX];
-    if (text != NULL && reader_json(reader, text, reason, sizeof reason) == NULL) {
-        report(reader, examples, index, FINDING_EXAMPLE_RESULT,
-               "its result cannot be read:", reason);
-    }
-    reader_scratch_reset(reader);
-}
-
 /* Put the arguments, or the results, of the examples that are right so far to the caller's check:
  * all at once, so that it need understand the schema once only. */
 static void check_values(struct reader *reader, struct examples *examples, const char *schema,
@@ -135,19 +107,6 @@ static void check_values(struct reader *reader, struct examples *examples, const
 
 /* ----------------------------------------------------------------- whole */
 
-/* Hand over those that are right, in their order. */
-static void keep(const struct examples *examples, struct tr_tool *tool) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < examples->count; i++) {
-        if (!examples->wrong[i]) {
-            examples->list[count++] = examples->list[i];
-        }
-    }
-    tool->examples = count > 0 ? examples->list : NULL;
-    tool->example_count = count;
-    tool->example_size = count > 0 ? sizeof(struct tr_example) : 0;
-}
-
 bool examples_read(struct reader *reader, uint64_t address, struct tr_tool *tool,
                    const struct descriptor_tool *spec) {
     struct examples examples = {0};
@@ -155,13 +114,41 @@ bool examples_read(struct reader *reader, uint64_t address, struct tr_tool *tool
         return false;
     }
     for (uint32_t i = 0; i < examples.count && reader->failure == 0; i++) {
-        check_arguments(reader, &examples, i);
-        check_result(reader, &examples, i);
+        const struct tr_example *example = &examples.list[i];
+        char reason[READER_REASON_MAX];
+        if (example->arguments == NULL) {
+            report(reader, &examples, i, FINDING_EXAMPLE_ARGUMENTS, "its arguments", "are missing");
+        } else {
+            yyjson_doc *doc = reader_json(reader, example->arguments, reason, sizeof reason);
+            if (doc == NULL) {
+                report(reader, &examples, i, FINDING_EXAMPLE_ARGUMENTS,
+                       "its arguments cannot be read:", reason);
+            } else if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
+                report(reader, &examples, i, FINDING_EXAMPLE_ARGUMENTS, "its arguments",
+                       "are not a JSON object");
+            }
+            reader_scratch_reset(reader);
+        }
+        if (example->result != NULL &&
+            reader_json(reader, example->result, reason, sizeof reason) == NULL) {
+            report(reader, &examples, i, FINDING_EXAMPLE_RESULT,
+                   "its result cannot be read:", reason);
+        }
+        reader_scratch_reset(reader);
     }
     if (reader->failure == 0) {
         check_values(reader, &examples, spec->schema, false);
         check_values(reader, &examples, spec->result_schema, true);
     }
-    keep(&examples, tool);
+    /* The sound examples stay, in their order. */
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < examples.count; i++) {
+        if (!examples.wrong[i]) {
+            examples.list[count++] = examples.list[i];
+        }
+    }
+    tool->examples = count > 0 ? examples.list : NULL;
+    tool->example_count = count;
+    tool->example_size = count > 0 ? sizeof(struct tr_example) : 0;
     return reader->failure == 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/cleanup.h"
 #include "plugin/reader.h"
 
 /* Schemas below this depth are not looked at. */
@@ -39,24 +40,6 @@ static bool has_type(yyjson_val *schema, const char *name) {
     return false;
 }
 
-static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth);
-
-static void lint_property(struct reader *reader, yyjson_val *key, yyjson_val *schema,
-                          uint32_t depth) {
-    const char *name = yyjson_get_str(key);
-    if (!is_portable_name(name, yyjson_get_len(key))) {
-        reader_report(reader, FINDING_SCHEMA_PROPERTY, "\"%.*s\" is the name of a property",
-                      FINDING_SHOWN_MAX, name);
-    }
-    yyjson_val *description = yyjson_obj_get(schema, "description");
-    if (depth == 0 && yyjson_is_obj(schema) && yyjson_get_len(description) == 0 &&
-        yyjson_obj_get(schema, "$ref") == NULL) {
-        reader_report(reader, FINDING_PARAM_DESCRIPTION, "parameter %.*s has no description",
-                      FINDING_SHOWN_MAX, name);
-    }
-    lint_level(reader, schema, depth + 1);
-}
-
 static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth) {
     if (!yyjson_is_obj(schema) || depth > LINT_DEPTH_MAX) {
         return;
@@ -73,49 +56,47 @@ static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth
     yyjson_val *key;
     yyjson_val *property;
     yyjson_obj_foreach (properties, index, count, key, property) {
-        lint_property(reader, key, property, depth);
+        const char *name = yyjson_get_str(key);
+        if (!is_portable_name(name, yyjson_get_len(key))) {
+            reader_report(reader, FINDING_SCHEMA_PROPERTY, "\"%.*s\" is the name of a property",
+                          FINDING_SHOWN_MAX, name);
+        }
+        yyjson_val *description = yyjson_obj_get(property, "description");
+        if (depth == 0 && yyjson_is_obj(property) && yyjson_get_len(description) == 0 &&
+            yyjson_obj_get(property, "$ref") == NULL) {
+            reader_report(reader, FINDING_PARAM_DESCRIPTION, "parameter %.*s has no description",
+                          FINDING_SHOWN_MAX, name);
+        }
+        lint_level(reader, property, depth + 1);
     }
 }
 
-static void lint_root(struct reader *reader, yyjson_val *root) {
+bool lint_schema(struct reader *reader, const char *schema, bool is_result) {
     static const char *const combined[] = {"oneOf", "anyOf", "allOf"};
-    for (size_t i = 0; i < sizeof combined / sizeof combined[0]; i++) {
+    enum finding_rule rule = is_result ? FINDING_SCHEMA_RESULT_INVALID : FINDING_SCHEMA_INVALID;
+    const char *of = is_result ? "result" : "arguments";
+    char reason[READER_REASON_MAX];
+    yyjson_val *root = yyjson_doc_get_root(reader_json(reader, schema, reason, sizeof reason));
+    bool sound = false;
+    if (root == NULL) {
+        reader_report(reader, rule, "the schema of the %s cannot be read: %s", of, reason);
+    } else if (!yyjson_is_obj(root)) {
+        reader_report(reader, rule, "the schema of the %s is not a JSON object", of);
+    } else if (!is_result && !yyjson_equals_str(yyjson_obj_get(root, "type"), "object")) {
+        reader_report(reader, rule,
+                      "the schema of the %s does not have \"type\": \"object\" at its root", of);
+    } else {
+        sound = true;
+    }
+    for (size_t i = 0; sound && !is_result && i < ARRAY_LENGTH(combined); i++) {
         if (yyjson_obj_get(root, combined[i]) != NULL) {
             reader_report(reader, FINDING_SCHEMA_ROOT, "the schema has %s at its root",
                           combined[i]);
         }
     }
-}
-
-static bool check_root(struct reader *reader, yyjson_val *root, bool is_result) {
-    if (!yyjson_is_obj(root)) {
-        reader_report(reader, is_result ? FINDING_SCHEMA_RESULT_INVALID : FINDING_SCHEMA_INVALID,
-                      "the schema of the %s is not a JSON object",
-                      is_result ? "result" : "arguments");
-        return false;
+    if (sound && !is_result) {
+        lint_level(reader, root, 0);
     }
-    if (!is_result && !yyjson_equals_str(yyjson_obj_get(root, "type"), "object")) {
-        reader_report(reader, FINDING_SCHEMA_INVALID,
-                      "the schema of the arguments does not have \"type\": \"object\" at its root");
-        return false;
-    }
-    return true;
-}
-
-bool lint_schema(struct reader *reader, const char *schema, bool is_result) {
-    char reason[READER_REASON_MAX];
-    yyjson_doc *doc = reader_json(reader, schema, reason, sizeof reason);
-    if (doc == NULL) {
-        reader_report(reader, is_result ? FINDING_SCHEMA_RESULT_INVALID : FINDING_SCHEMA_INVALID,
-                      "the schema of the %s cannot be read: %s", is_result ? "result" : "arguments",
-                      reason);
-    } else if (!check_root(reader, yyjson_doc_get_root(doc), is_result)) {
-        doc = NULL;
-    } else if (!is_result) {
-        lint_root(reader, yyjson_doc_get_root(doc));
-        lint_level(reader, yyjson_doc_get_root(doc), 0);
-    }
-    bool sound = doc != NULL;
     reader_scratch_reset(reader);
     return sound && reader->failure == 0;
 }

@@ -42,36 +42,6 @@ static const struct text_field tool_texts[] = {
         TEXT_FIELD(struct tr_tool, scenarios, TEXT_LINE),
 };
 
-static bool read_tool_record(struct reader *reader, uint64_t address, struct tr_tool *to,
-                             struct record *ret) {
-    uint32_t head[2];
-    if (!reader_record(reader, &head_shape, address, sizeof head, FINDING_TOOL_POINTER, head,
-                       ret)) {
-        return false;
-    }
-    if (!record_size_valid(&tool_shape, head[0])) {
-        reader_report(reader, FINDING_TOOL_SIZE,
-                      "the tool states a size of %u bytes, not a multiple of 8 from %u to %u",
-                      head[0], tool_shape.size_min, DESCRIPTOR_RECORD_SIZE_MAX);
-        return false;
-    }
-    return reader_record(reader, &tool_shape, address, head[0], FINDING_TOOL_POINTER, to, ret);
-}
-
-/* What the tool says of itself, apart from how it is called. */
-static bool check_numbers(struct reader *reader, const struct tr_tool *tool) {
-    if ((tool->flags & ~(uint32_t)TOOL_FLAGS_KNOWN) != 0) {
-        reader_report(reader, FINDING_TOOL_FLAGS, "this host does not know the tool's flags 0x%x",
-                      tool->flags & ~(uint32_t)TOOL_FLAGS_KNOWN);
-    }
-    if (tool->permission > TR_DANGEROUS) {
-        reader_report(reader, FINDING_TOOL_PERMISSION, "permission %u of the tool is not known",
-                      tool->permission);
-        return false;
-    }
-    return true;
-}
-
 static bool check_texts(struct reader *reader, const struct tr_tool *tool) {
     bool sound = true;
     if (tool->name == NULL || !name_valid(tool->name)) {
@@ -134,23 +104,6 @@ static const char *take_derived(struct reader *reader) {
     return copy;
 }
 
-static bool derive_schemas(struct reader *reader, const struct tr_tool *tool,
-                           struct descriptor_tool *ret) {
-    buf_clear(&reader->derived);
-    derive_arguments(&reader->derived, tool->params, tool->param_count);
-    ret->schema = take_derived(reader);
-    if (ret->schema == NULL || !check_schema(reader, ret->schema, false)) {
-        return false;
-    }
-    buf_clear(&reader->derived);
-    derive_result(&reader->derived, tool->result, tool->result_description);
-    if (reader->derived.length == 0 && !reader->derived.failed) {
-        return true;
-    }
-    ret->result_schema = take_derived(reader);
-    return ret->result_schema != NULL && check_schema(reader, ret->result_schema, true);
-}
-
 static bool read_typed(struct reader *reader, struct tr_tool *tool, uint64_t params,
                        uint64_t result, struct descriptor_tool *ret) {
     if (tool->schema != NULL || tool->result_schema != NULL) {
@@ -164,7 +117,22 @@ static bool read_typed(struct reader *reader, struct tr_tool *tool, uint64_t par
         sound = result_type_read(reader, result, &tool->result) && sound;
     }
     tool->param_size = sizeof(struct tr_param);
-    return sound && reader->failure == 0 && derive_schemas(reader, tool, ret);
+    if (!sound || reader->failure != 0) {
+        return false;
+    }
+    buf_clear(&reader->derived);
+    derive_arguments(&reader->derived, tool->params, tool->param_count);
+    ret->schema = take_derived(reader);
+    if (ret->schema == NULL || !check_schema(reader, ret->schema, false)) {
+        return false;
+    }
+    buf_clear(&reader->derived);
+    derive_result(&reader->derived, tool->result, tool->result_description);
+    if (reader->derived.length == 0 && !reader->derived.failed) {
+        return true;
+    }
+    ret->result_schema = take_derived(reader);
+    return ret->result_schema != NULL && check_schema(reader, ret->result_schema, true);
 }
 
 /* ----------------------------------------------------------- JSON tools */
@@ -190,30 +158,24 @@ static bool read_json(struct reader *reader, struct tr_tool *tool, uint64_t para
                                            check_schema(reader, tool->result_schema, true));
 }
 
-/* Which of the two kinds is it? */
-static bool read_entry(struct reader *reader, const struct record *record, bool *ret_typed) {
-    bool function;
-    bool run;
-    if (!reader_function(reader, record, offsetof(struct tr_tool, function), "function",
-                         FINDING_TOOL_FUNCTION, &function) ||
-        !reader_function(reader, record, offsetof(struct tr_tool, run), "run",
-                         FINDING_TOOL_FUNCTION, &run)) {
-        return false;
-    }
-    if (function == run) {
-        reader_report(reader, FINDING_TOOL_ENTRY, "the tool sets %s",
-                      function ? "both function and run" : "neither function nor run");
-        return false;
-    }
-    *ret_typed = function;
-    return true;
-}
-
 bool tool_read(struct reader *reader, uint64_t address, const char *plugin_version,
                struct descriptor_tool *ret) {
     struct tr_tool *tool = reader_alloc(reader, sizeof *tool);
     struct record record;
-    if (tool == NULL || !read_tool_record(reader, address, tool, &record)) {
+    uint32_t head[2];
+    /* The record's first words say how much of it there is. */
+    if (tool == NULL || !reader_record(reader, &head_shape, address, sizeof head,
+                                       FINDING_TOOL_POINTER, head, &record)) {
+        return false;
+    }
+    if (!record_size_valid(&tool_shape, head[0])) {
+        reader_report(reader, FINDING_TOOL_SIZE,
+                      "the tool states a size of %u bytes, not a multiple of 8 from %u to %u",
+                      head[0], tool_shape.size_min, DESCRIPTOR_RECORD_SIZE_MAX);
+        return false;
+    }
+    if (!reader_record(reader, &tool_shape, address, head[0], FINDING_TOOL_POINTER, tool,
+                       &record)) {
         return false;
     }
     unsigned bad = reader_texts(reader, &record, &tool_name, 1);
@@ -224,18 +186,33 @@ bool tool_read(struct reader *reader, uint64_t address, const char *plugin_versi
     uint64_t params;
     uint64_t result;
     uint64_t examples;
+    bad += !reader_address(reader, &record, offsetof(struct tr_tool, params), "params", &params);
+    bad += !reader_address(reader, &record, offsetof(struct tr_tool, result), "result", &result);
+    bad += !reader_address(reader, &record, offsetof(struct tr_tool, examples), "examples",
+                           &examples);
+    /* A typed tool has a function, a JSON tool has run(). */
     bool typed = false;
-    bool sound =
-            reader_address(reader, &record, offsetof(struct tr_tool, params), "params", &params);
-    sound = reader_address(reader, &record, offsetof(struct tr_tool, result), "result", &result) &&
-            sound;
-    sound = reader_address(reader, &record, offsetof(struct tr_tool, examples), "examples",
-                           &examples) &&
-            sound;
-    sound = read_entry(reader, &record, &typed) && bad == 0 && sound;
-    sound = check_numbers(reader, tool) && sound;
-    sound = check_texts(reader, tool) && sound;
-    if (!sound || reader->failure != 0) {
+    bool run = false;
+    if (!reader_function(reader, &record, offsetof(struct tr_tool, function), "function",
+                         FINDING_TOOL_FUNCTION, &typed) ||
+        !reader_function(reader, &record, offsetof(struct tr_tool, run), "run",
+                         FINDING_TOOL_FUNCTION, &run)) {
+        bad++;
+    } else if (typed == run) {
+        reader_report(reader, FINDING_TOOL_ENTRY, "the tool sets %s",
+                      typed ? "both function and run" : "neither function nor run");
+        bad++;
+    }
+    if ((tool->flags & ~(uint32_t)TOOL_FLAGS_KNOWN) != 0) {
+        reader_report(reader, FINDING_TOOL_FLAGS, "this host does not know the tool's flags 0x%x",
+                      tool->flags & ~(uint32_t)TOOL_FLAGS_KNOWN);
+    }
+    if (tool->permission > TR_DANGEROUS) {
+        reader_report(reader, FINDING_TOOL_PERMISSION, "permission %u of the tool is not known",
+                      tool->permission);
+        bad++;
+    }
+    if (!check_texts(reader, tool) || bad > 0 || reader->failure != 0) {
         return false;
     }
     tool->size = sizeof *tool;
@@ -243,7 +220,7 @@ bool tool_read(struct reader *reader, uint64_t address, const char *plugin_versi
                                     .version =
                                             tool->version != NULL ? tool->version : plugin_version,
                                     .typed = typed};
-    sound = typed ? read_typed(reader, tool, params, result, ret)
-                  : read_json(reader, tool, params, result, ret);
+    bool sound = typed ? read_typed(reader, tool, params, result, ret)
+                       : read_json(reader, tool, params, result, ret);
     return sound && examples_read(reader, examples, tool, ret);
 }
