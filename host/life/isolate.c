@@ -54,78 +54,63 @@ static void when_started(void *user, void *crew_user, int pid, uint32_t layers) 
     }
 }
 
-/* What a plugin may not do may be why it could not open, and it cannot say so itself. */
-static void tell_not_allowed(const struct log *log, const struct generation *generation) {
+static void when_refused(void *user, void *crew_user, const char *reason) {
+    const struct isolate *isolate = user;
+    const struct generation *generation = crew_user;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
+    if (plugin == NULL) {
+        return;
+    }
+    /* What a plugin may not do may be why it could not open, and it cannot say so itself. */
     for (size_t i = 0; i < generation->policy.capability_count; i++) {
         const struct policy_capability *capability = &generation->policy.capabilities[i];
         const char *id = generation->desc->plugin->id;
         const char *kind = policy_capability_name(capability->declared->kind);
         if (!capability->allowed) {
-            log_line(log, LOG_WARNING, id,
+            log_line(isolate->options->log, LOG_WARNING, id,
                      "it asks for '%s:%s', which is not allowed; \"policies\": {\"%s\": "
                      "{\"allow\": [\"%s\"]}} in the configuration would allow it",
                      kind, capability->declared->value, id, kind);
         }
     }
-}
-
-static void when_refused(void *user, void *crew_user, const char *reason) {
-    CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
-    if (plugin != NULL) {
-        const struct isolate *isolate = user;
-        tell_not_allowed(isolate->options->log, crew_user);
-        if (plugin_state(plugin) != TOOLRACK_STATE_QUARANTINED) {
-            plugin_set_state(plugin, TOOLRACK_STATE_FAILED, reason);
-        }
-        tell(user, TOOLRACK_EVENT_FAILED, plugin, reason);
+    if (plugin_state(plugin) != TOOLRACK_STATE_QUARANTINED) {
+        plugin_set_state(plugin, TOOLRACK_STATE_FAILED, reason);
     }
-}
-
-static const char *tool_name(const struct descriptor *desc, uint32_t index) {
-    for (uint32_t i = 0; i < desc->tool_count; i++) {
-        if (desc->tools[i].index == index) {
-            return desc->tools[i].tool->name;
-        }
-    }
-    return NULL;
-}
-
-static void write_bundle(const struct generation *generation, const struct crew_death *death,
-                         int64_t time_s, struct buf *out) {
-    const struct tr_plugin *about = generation->desc->plugin;
-    char hash[CRASH_HASH_ROOM];
-    struct crash_bundle bundle = {
-            .plugin_id = about->id,
-            .version = about->version,
-            .tool = tool_name(generation->desc, death->tool),
-            .signal = death->signal,
-            .exit_status = death->exit_status,
-            .reason = death->reason,
-            .backtrace = death->backtrace,
-            .generation = generation->number,
-            .arguments_hash =
-                    death->arguments == NULL
-                            ? NULL
-                            : crash_arguments_hash(death->arguments, death->arguments_length, hash),
-            .time_s = time_s,
-            .last_lines = death->last_lines,
-            .last_line_count = death->last_line_count};
-    if (generation->image_path != NULL) { /* which library a worker found, only that knew */
-        CLEANUP(closep) int fd = open(generation->image_path, O_RDONLY | O_CLOEXEC);
-        bundle.build_id_length = build_id_read(fd, bundle.build_id);
-    }
-    crash_bundle_write(&bundle, out);
+    tell(isolate, TOOLRACK_EVENT_FAILED, plugin, reason);
 }
 
 static void keep_bundle(const struct isolate *isolate, const struct generation *generation,
                         const struct crew_death *death) {
-    struct store *store = isolate->options->store;
+    const struct descriptor *desc = generation->desc;
+    int64_t time_s = clock_wall_s();
+    char hash[CRASH_HASH_ROOM];
+    struct crash_bundle bundle = {.plugin_id = desc->plugin->id,
+                                  .version = desc->plugin->version,
+                                  .signal = death->signal,
+                                  .exit_status = death->exit_status,
+                                  .reason = death->reason,
+                                  .backtrace = death->backtrace,
+                                  .generation = generation->number,
+                                  .time_s = time_s,
+                                  .last_lines = death->last_lines,
+                                  .last_line_count = death->last_line_count};
+    for (uint32_t i = 0; i < desc->tool_count && bundle.tool == NULL; i++) {
+        bundle.tool = desc->tools[i].index == death->tool ? desc->tools[i].tool->name : NULL;
+    }
+    if (death->arguments != NULL) {
+        bundle.arguments_hash =
+                crash_arguments_hash(death->arguments, death->arguments_length, hash);
+    }
+    if (generation->image_path != NULL) { /* which library a worker found, only that knew */
+        CLEANUP(closep) int fd = open(generation->image_path, O_RDONLY | O_CLOEXEC);
+        bundle.build_id_length = build_id_read(fd, bundle.build_id);
+    }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    crash_bundle_write(&bundle, &text);
+    struct store_crash crash = {.plugin = desc->plugin->id, .time_s = time_s, .bundle = text.data};
     struct toolrack_error err;
-    struct store_crash crash = {.plugin = generation->desc->plugin->id, .time_s = clock_wall_s()};
-    write_bundle(generation, death, crash.time_s, &text);
-    crash.bundle = text.data;
-    int code = text.failed ? error_oom(&err) : store_crash_add(store, &crash, NULL, &err);
+    int code = text.failed ? error_oom(&err)
+                           : store_crash_add(isolate->options->store, &crash, NULL, &err);
     if (code < 0) {
         log_line(isolate->options->log, LOG_ERROR, "store", "a crash could not be kept: %s",
                  err.message);

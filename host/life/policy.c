@@ -117,56 +117,50 @@ static int too_many(const struct making *making, struct toolrack_error *err) {
                      making->options->desc->plugin->id, SANDBOX_PATHS_MAX, SANDBOX_PORTS_MAX);
 }
 
-/* "host:port" or "*". The kernel knows ports, not names: of the host only its port is kept. */
-static int grant_network(struct making *making, const char *value, struct toolrack_error *err) {
-    struct sandbox_policy *sandbox = &making->policy->sandbox;
-    const char *colon = strrchr(value, ':');
-    unsigned long port = colon != NULL ? strtoul(colon + 1, NULL, 10) : 0;
-    sandbox->network = true;
-    if (port == 0 || port > UINT16_MAX) {
-        making->all_ports = true;
-        return 0;
-    }
-    if (sandbox->port_count == SANDBOX_PORTS_MAX) {
-        return too_many(making, err);
-    }
-    making->ports[sandbox->port_count++] = (uint16_t)port;
-    return 0;
-}
-
-static int grant_env(struct making *making, const char *name, struct toolrack_error *err) {
-    const char *value = getenv(name);
-    if (value == NULL || strchr(name, '=') != NULL) {
-        return 0;
-    }
-    const char *entry = arena_printf(making->arena, "%s=%s", name, value);
-    making->environment[making->environment_count++] = entry;
-    return entry != NULL ? 0 : error_oom(err);
-}
-
-static int grant_path(struct making *making, const struct policy_capability *capability,
-                      struct toolrack_error *err) {
-    struct sandbox_policy *sandbox = &making->policy->sandbox;
-    bool reads = capability->declared->kind == TR_CAP_READ;
-    size_t *count = reads ? &sandbox->read_path_count : &sandbox->write_path_count;
-    if (capability->path == NULL) {
-        return 0; /* it is shown as what it is: allowed, and without a folder */
-    }
-    if (*count == SANDBOX_PATHS_MAX) {
-        return too_many(making, err);
-    }
-    (reads ? making->read_paths : making->write_paths)[(*count)++] = capability->path;
-    return 0;
-}
-
+/* Let the sandbox do what an allowed capability says. */
 static int grant(struct making *making, const struct policy_capability *capability,
                  struct toolrack_error *err) {
+    struct sandbox_policy *sandbox = &making->policy->sandbox;
+    const char *value = capability->declared->value;
     switch (capability->declared->kind) {
     case TR_CAP_READ:
-    case TR_CAP_WRITE: return grant_path(making, capability, err);
-    case TR_CAP_NETWORK: return grant_network(making, capability->declared->value, err);
-    case TR_CAP_SPAWN: making->policy->sandbox.spawn = true; return 0;
-    case TR_CAP_ENV: return grant_env(making, capability->declared->value, err);
+    case TR_CAP_WRITE: {
+        bool reads = capability->declared->kind == TR_CAP_READ;
+        size_t *count = reads ? &sandbox->read_path_count : &sandbox->write_path_count;
+        if (capability->path == NULL) {
+            return 0; /* it is shown as what it is: allowed, and without a folder */
+        }
+        if (*count == SANDBOX_PATHS_MAX) {
+            return too_many(making, err);
+        }
+        (reads ? making->read_paths : making->write_paths)[(*count)++] = capability->path;
+        return 0;
+    }
+    case TR_CAP_NETWORK: {
+        /* "host:port" or "*". The kernel knows ports, not names: only the port is kept. */
+        const char *colon = strrchr(value, ':');
+        unsigned long port = colon != NULL ? strtoul(colon + 1, NULL, 10) : 0;
+        sandbox->network = true;
+        if (port == 0 || port > UINT16_MAX) {
+            making->all_ports = true;
+            return 0;
+        }
+        if (sandbox->port_count == SANDBOX_PORTS_MAX) {
+            return too_many(making, err);
+        }
+        making->ports[sandbox->port_count++] = (uint16_t)port;
+        return 0;
+    }
+    case TR_CAP_SPAWN: sandbox->spawn = true; return 0;
+    case TR_CAP_ENV: {
+        const char *found = getenv(value);
+        if (found == NULL || strchr(value, '=') != NULL) {
+            return 0;
+        }
+        const char *entry = arena_printf(making->arena, "%s=%s", value, found);
+        making->environment[making->environment_count++] = entry;
+        return entry != NULL ? 0 : error_oom(err);
+    }
     default: return 0;
     }
 }

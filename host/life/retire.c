@@ -101,40 +101,28 @@ static void set_note(struct retired *note, const struct unload *unload) {
     }
 }
 
-/* What is not gone is noted even of a generation that ended for another reason than a reload. */
-static void note_end(struct retirement *retirement, const struct generation *generation,
-                     const struct unload *unload) {
-    lock_take(&retirement->lock);
-    struct plugin_file *file = generation->file;
-    struct retired *note = find_note(file, generation->number);
-    if (note == NULL && unload->verdict != UNLOAD_GONE) {
-        note = add_note(file, generation->number);
-    }
-    if (note != NULL) {
-        set_note(note, unload);
-    }
-    (void)pthread_cond_broadcast(&retirement->ended);
-    lock_release(&retirement->lock);
-}
-
-static void tell_end(const struct retirement *retirement, const struct generation *generation,
-                     const struct unload *unload) {
-    char words[UNLOAD_CAUSE_MAX + 32];
-    const char *state = retired_state_name(state_of(unload->verdict));
-    (void)snprintf(words, sizeof words, "%s%s%s", state, unload->cause[0] != '\0' ? ": " : "",
-                   unload->cause);
-    retirement->options->event(retirement->options->host, TOOLRACK_EVENT_UNLOADED,
-                               generation->desc->plugin->id, words);
-}
-
 /* ------------------------------------------------------------------- the end */
 
 static void end_one(struct retirement *retirement, struct generation *generation, bool is_told) {
+    struct plugin_file *file = generation->file;
     bool was_up = generation->image != NULL || generation->crew != NULL;
     struct unload unload = image_unload(generation->image);
-    note_end(retirement, generation, &unload);
+    lock_take(&retirement->lock);
+    struct retired *note = find_note(file, generation->number);
+    if (note == NULL && unload.verdict != UNLOAD_GONE) {
+        note = add_note(file, generation->number); /* it ended for another reason than a reload */
+    }
+    if (note != NULL) {
+        set_note(note, &unload);
+    }
+    (void)pthread_cond_broadcast(&retirement->ended);
+    lock_release(&retirement->lock);
     if (was_up && is_told) {
-        tell_end(retirement, generation, &unload);
+        char words[UNLOAD_CAUSE_MAX + 32];
+        (void)snprintf(words, sizeof words, "%s%s%s", retired_state_name(state_of(unload.verdict)),
+                       unload.cause[0] != '\0' ? ": " : "", unload.cause);
+        retirement->options->event(retirement->options->host, TOOLRACK_EVENT_UNLOADED,
+                                   generation->desc->plugin->id, words);
     }
     generation_destroy(generation);
 }
@@ -266,33 +254,17 @@ void retire_end_all(struct retirement *retirement) {
 
 /* -------------------------------------------------------------------- verdicts */
 
-/* Look again at one that is pending. What belongs to it is not touched by others meanwhile. */
-static void recheck(struct retirement *retirement, struct retired *note) {
-    unload_recheck(note->unload);
-    lock_take(&retirement->lock);
-    set_note(note, note->unload);
-    lock_release(&retirement->lock);
-}
-
-static struct retired *next_pending(struct retirement *retirement, struct plugin_file *file,
-                                    const struct retired *after) {
-    lock_take(&retirement->lock);
-    struct retired *note = after != NULL ? after->next : file->retired;
-    while (note != NULL && (note->state != RETIRED_PENDING || note->unload == NULL)) {
-        note = note->next;
-    }
-    lock_release(&retirement->lock);
-    return note;
-}
-
 unsigned retire_count_images(struct retirement *retirement, struct plugin_file *file) {
-    struct retired *note = NULL;
-    while ((note = next_pending(retirement, file, note)) != NULL) {
-        recheck(retirement, note);
-    }
     unsigned count = 0;
     lock_take(&retirement->lock);
-    for (note = file->retired; note != NULL; note = note->next) {
+    for (struct retired *note = file->retired; note != NULL; note = note->next) {
+        if (note->state == RETIRED_PENDING && note->unload != NULL) {
+            /* Look again. By (3) the note stays, and no other thread touches its `unload`. */
+            lock_release(&retirement->lock);
+            unload_recheck(note->unload);
+            lock_take(&retirement->lock);
+            set_note(note, note->unload);
+        }
         count += note->state == RETIRED_PENDING || note->state == RETIRED_RESIDENT;
     }
     lock_release(&retirement->lock);

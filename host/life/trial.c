@@ -13,6 +13,9 @@
 #include "store/loading.h"
 #include "worker/crew.h"
 
+CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
 /* Invariants:
  *
  *  (1) Two threads have a trial: the one that waits for its outcome, and the one that runs it. The
@@ -87,38 +90,13 @@ bool trial_has_examples(const struct trials *all, struct plugin *plugin) {
     return false;
 }
 
-/* Whether two texts are the same JSON value. */
+/* Whether two strings are the same JSON value. */
 static bool same_value(const char *wanted, const char *is, size_t length) {
-    yyjson_doc *a = yyjson_read(wanted, strlen(wanted), 0);
-    yyjson_doc *b = yyjson_read(is, length, 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *a = yyjson_read(wanted, strlen(wanted), 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *b = yyjson_read(is, length, 0);
     struct budget budget = {.steps = COMPARE_STEPS_MAX};
-    bool same = a != NULL && b != NULL &&
-                json_equal(yyjson_doc_get_root(a), yyjson_doc_get_root(b), &budget);
-    yyjson_doc_free(a);
-    yyjson_doc_free(b);
-    return same;
-}
-
-static int refuse_result(const struct toolrack_tool *tool, size_t number, const char *wanted,
-                         const char *is, struct toolrack_error *err) {
-    int code = error_set(err, TOOLRACK_E_REFUSED,
-                         "example %zu of tool '%s' gave %.*s%s instead of %.*s%s", number,
-                         toolrack_tool_name(tool), RESULT_SHOWN_MAX, is,
-                         strlen(is) > RESULT_SHOWN_MAX ? "..." : "", RESULT_SHOWN_MAX, wanted,
-                         strlen(wanted) > RESULT_SHOWN_MAX ? "..." : "");
-    error_set_tool(err, toolrack_tool_name(tool));
-    return code;
-}
-
-static int refuse_failure(const struct toolrack_tool *tool, size_t number,
-                          const struct toolrack_error *why, struct toolrack_error *err) {
-    if (why->code == TOOLRACK_E_NO_MEMORY) {
-        return error_oom(err);
-    }
-    int code = error_set(err, TOOLRACK_E_REFUSED, "example %zu of tool '%s' failed: %s: %s", number,
-                         toolrack_tool_name(tool), toolrack_code_name(why->code), why->message);
-    error_set_tool(err, toolrack_tool_name(tool));
-    return code;
+    return a != NULL && b != NULL &&
+           json_equal(yyjson_doc_get_root(a), yyjson_doc_get_root(b), &budget);
 }
 
 /* What the trial does from now on, in words, and until when. False: it is not wanted any more. */
@@ -129,14 +107,6 @@ static bool begin(struct trial *trial, struct call *call, uint64_t until_ns, con
     trial->until_ns = until_ns;
     (void)snprintf(trial->doing, sizeof trial->doing, "%s", words);
     (void)pthread_cond_signal(&trial->changed);
-    (void)pthread_mutex_unlock(&trial->lock);
-    return goes_on;
-}
-
-static bool end_call(struct trial *trial) {
-    (void)pthread_mutex_lock(&trial->lock);
-    trial->call = NULL;
-    bool goes_on = !trial->given_up && !trial->stopped;
     (void)pthread_mutex_unlock(&trial->lock);
     return goes_on;
 }
@@ -165,34 +135,47 @@ static bool call_example(struct trial *trial, struct toolrack_tool *tool, size_t
     if (begin(trial, &call, until_ns + (uint64_t)TRIAL_SLACK_MS * CLOCK_NS_PER_MS, words)) {
         *ret_code = call_run(&call, arguments, strlen(arguments), ret, err);
     }
-    bool goes_on = end_call(trial);
+    (void)pthread_mutex_lock(&trial->lock);
+    trial->call = NULL;
+    bool goes_on = !trial->given_up && !trial->stopped;
+    (void)pthread_mutex_unlock(&trial->lock);
     call_finish(&call);
     return goes_on;
 }
 
 static int try_example(struct trial *trial, struct toolrack_tool *tool, size_t index,
                        uint64_t until_ns, struct toolrack_error *err) {
-    struct toolrack_result *result = NULL;
+    CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
     struct toolrack_error why = {0};
+    const char *name = toolrack_tool_name(tool);
     uint64_t own_ns =
             clock_now_ns() +
             (uint64_t)call_deadline_ms(trial->all->options->calls, tool, NULL) * CLOCK_NS_PER_MS;
     int code = 0;
     if (!call_example(trial, tool, index, own_ns < until_ns ? own_ns : until_ns, &result, &code,
                       &why)) {
-        toolrack_result_free(result);
         return cancelled(err);
     }
+    if (code < 0 && why.code == TOOLRACK_E_NO_MEMORY) {
+        return error_oom(err);
+    }
     if (code < 0) {
-        return refuse_failure(tool, index + 1, &why, err);
+        code = error_set(err, TOOLRACK_E_REFUSED, "example %zu of tool '%s' failed: %s: %s",
+                         index + 1, name, toolrack_code_name(why.code), why.message);
+        error_set_tool(err, name);
+        return code;
     }
     size_t length = 0;
     const char *wanted = toolrack_tool_example_result(tool, index);
     const char *is = toolrack_result_json(result, &length);
-    if (wanted != NULL && !same_value(wanted, is, length)) {
-        code = refuse_result(tool, index + 1, wanted, is, err);
+    if (wanted == NULL || same_value(wanted, is, length)) {
+        return 0;
     }
-    toolrack_result_free(result);
+    code = error_set(err, TOOLRACK_E_REFUSED,
+                     "example %zu of tool '%s' gave %.*s%s instead of %.*s%s", index + 1, name,
+                     RESULT_SHOWN_MAX, is, strlen(is) > RESULT_SHOWN_MAX ? "..." : "",
+                     RESULT_SHOWN_MAX, wanted, strlen(wanted) > RESULT_SHOWN_MAX ? "..." : "");
+    error_set_tool(err, name);
     return code;
 }
 
@@ -245,26 +228,22 @@ static int load(struct trial *trial, struct toolrack_error *err) {
                     : 0;
 }
 
-/* A process that dies while it tries one out leaves it out at its next start. */
-static int try_marked(struct trial *trial, struct toolrack_error *err) {
-    struct store *store = trial->all->options->store;
-    uint64_t mark = 0;
-    bool marked = !trial->plugin->isolated &&
-                  store_loading_begin(store, trial->plugin->path, clock_wall_s(), &mark, NULL) == 0;
-    int code = try_tools(trial, err);
-    if (marked) {
-        (void)store_loading_end(store, mark, NULL);
-    }
-    return code;
-}
-
 static void *trial_main(void *argument) {
     struct trial *trial = argument;
     struct trials *all = trial->all;
     struct toolrack_error err = {0};
     int code = load(trial, &err);
     if (code == 0) {
-        code = try_marked(trial, &err);
+        /* A process that dies while it tries a plugin leaves the plugin out at its next start. */
+        struct store *store = all->options->store;
+        uint64_t mark = 0;
+        bool marked =
+                !trial->plugin->isolated &&
+                store_loading_begin(store, trial->plugin->path, clock_wall_s(), &mark, NULL) == 0;
+        code = try_tools(trial, &err);
+        if (marked) {
+            (void)store_loading_end(store, mark, NULL);
+        }
     }
     (void)pthread_mutex_lock(&trial->lock);
     trial->over = true;
@@ -282,76 +261,52 @@ static void *trial_main(void *argument) {
 
 /* --------------------------------------------------------------------- wait */
 
-static struct trial *trial_create(struct trials *all, struct plugin *plugin) {
-    struct trial *trial = calloc(1, sizeof *trial);
-    if (trial != NULL) {
-        atomic_init(&trial->refs, 2);
-        trial->all = all;
-        trial->plugin = plugin_ref(plugin);
-        trial->until_ns = clock_now_ns() + (uint64_t)TRIAL_LOAD_MS_MAX * CLOCK_NS_PER_MS;
-        (void)pthread_mutex_init(&trial->lock, NULL);
-        clock_cond_init(&trial->changed);
-    }
-    return trial;
-}
-
-/* Ask the call that runs to end. Caller holds the lock. */
-static void ask_to_end(struct trial *trial) {
-    if (trial->call != NULL) {
-        atomic_store(&trial->call->cancelled, true);
-        call_interrupt(trial->call);
-    }
-}
-
-/* Wait while the trial has time; caller holds the lock. A step that begins has a time of its own.
- */
-static void wait_in_time(struct trial *trial) {
+static int wait_for(struct trial *trial, bool *ret_lost, struct toolrack_error *err) {
+    (void)pthread_mutex_lock(&trial->lock);
+    /* While the trial has time: a step that begins has a time of its own. */
     while (!trial->over && !trial->stopped && clock_now_ns() < trial->until_ns) {
         struct timespec until = clock_timespec(trial->until_ns);
         (void)pthread_cond_timedwait(&trial->changed, &trial->lock, &until);
     }
-}
-
-static void wait_in_grace(struct trial *trial) {
+    /* Then ask the call that runs to end, and give it a little time for that. */
+    if (!trial->over && trial->call != NULL) {
+        atomic_store(&trial->call->cancelled, true);
+        call_interrupt(trial->call);
+    }
     struct timespec until =
             clock_timespec(clock_now_ns() + (uint64_t)TRIAL_GRACE_MS * CLOCK_NS_PER_MS);
     int late = 0;
     while (!trial->over && late == 0) {
         late = pthread_cond_timedwait(&trial->changed, &trial->lock, &until);
     }
-}
-
-/* The thread that runs it is on its own now; it has the plugin until it comes back. */
-static int give_up(struct trial *trial, struct toolrack_error *err) {
-    trial->given_up = true;
-    atomic_fetch_add(&trial->all->lost, 1);
-    return trial->stopped
-                   ? cancelled(err)
-                   : error_set(err, TOOLRACK_E_REFUSED, "%s did not return in time", trial->doing);
-}
-
-static int wait_for(struct trial *trial, bool *ret_lost, struct toolrack_error *err) {
-    (void)pthread_mutex_lock(&trial->lock);
-    wait_in_time(trial);
-    if (!trial->over) {
-        ask_to_end(trial);
-        wait_in_grace(trial);
-    }
-    *ret_lost = !trial->over;
-    int code = trial->over ? trial->code : give_up(trial, err);
+    int code = trial->code;
     if (trial->over && code < 0 && err != NULL) {
         *err = trial->error;
+    } else if (!trial->over) {
+        /* Its thread runs without anybody waiting now, and keeps the plugin until it returns. */
+        trial->given_up = true;
+        atomic_fetch_add(&trial->all->lost, 1);
+        code = trial->stopped ? cancelled(err)
+                              : error_set(err, TOOLRACK_E_REFUSED, "%s did not return in time",
+                                          trial->doing);
     }
+    *ret_lost = !trial->over;
     (void)pthread_mutex_unlock(&trial->lock);
     return code;
 }
 
 int trial_run(struct trials *all, struct plugin *plugin, struct toolrack_error *err) {
-    struct trial *trial = trial_create(all, plugin);
+    struct trial *trial = calloc(1, sizeof *trial);
     pthread_t thread;
     if (trial == NULL) {
         return error_oom(err);
     }
+    atomic_init(&trial->refs, 2);
+    trial->all = all;
+    trial->plugin = plugin_ref(plugin);
+    trial->until_ns = clock_now_ns() + (uint64_t)TRIAL_LOAD_MS_MAX * CLOCK_NS_PER_MS;
+    (void)pthread_mutex_init(&trial->lock, NULL);
+    clock_cond_init(&trial->changed);
     lock_take(&all->lock);
     bool listed = !all->stopping;
     if (listed) {

@@ -25,33 +25,6 @@ static void add_layers(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *
     }
 }
 
-/* A worker that has started knows better than anybody what is in force. */
-static void add_sandbox(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct policy *policy,
-                        const struct crew_status *status) {
-    yyjson_mut_val *sandbox = yyjson_mut_obj_add_obj(doc, root, "sandbox");
-    uint32_t wanted = sandbox_wanted(&policy->sandbox);
-    uint32_t available = status->started ? status->layers : sandbox_available(&policy->sandbox);
-    add_layers(doc, sandbox, "wanted", wanted);
-    add_layers(doc, sandbox, "in_force", wanted & available);
-    add_layers(doc, sandbox, "missing", wanted & ~available);
-}
-
-static void add_capabilities(yyjson_mut_doc *doc, yyjson_mut_val *root,
-                             const struct policy *policy) {
-    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "capabilities");
-    for (size_t i = 0; i < policy->capability_count; i++) {
-        const struct policy_capability *capability = &policy->capabilities[i];
-        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
-        document_add_text(doc, row, "kind", policy_capability_name(capability->declared->kind));
-        document_add_text(doc, row, "value", capability->declared->value);
-        (void)yyjson_mut_obj_add_bool(doc, row, "allowed", capability->allowed);
-        if (capability->declared->kind == TR_CAP_READ ||
-            capability->declared->kind == TR_CAP_WRITE) {
-            document_add_text(doc, row, "path", capability->path);
-        }
-    }
-}
-
 static uint64_t or_default(uint64_t number, uint64_t otherwise) {
     return number != 0 ? number : otherwise;
 }
@@ -84,29 +57,45 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct p
     }
 }
 
-static void add_crew(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct crew_status *status) {
-    (void)yyjson_mut_obj_add_uint(doc, root, "workers", status->workers);
-    (void)yyjson_mut_obj_add_uint(doc, root, "busy", status->busy);
-    (void)yyjson_mut_obj_add_uint(doc, root, "waiting", status->waiting);
-    (void)yyjson_mut_obj_add_uint(doc, root, "crashes", status->crashes);
-}
-
 void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     document_add_text(doc, root, "isolation", plugin->isolated ? "process" : "none");
     const struct generation *generation = generation_of(plugin);
-    if (generation != NULL) {
-        add_capabilities(doc, root, &generation->policy);
+    if (generation == NULL) {
+        return;
     }
-    if (generation != NULL && plugin->isolated) {
-        struct crew *crew = atomic_load(&plugin->crew);
-        struct crew_status status = {0};
-        if (crew != NULL) {
-            crew_status(crew, &status);
+    const struct policy *policy = &generation->policy;
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "capabilities");
+    for (size_t i = 0; i < policy->capability_count; i++) {
+        const struct policy_capability *capability = &policy->capabilities[i];
+        uint32_t kind = capability->declared->kind;
+        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+        document_add_text(doc, row, "kind", policy_capability_name(kind));
+        document_add_text(doc, row, "value", capability->declared->value);
+        (void)yyjson_mut_obj_add_bool(doc, row, "allowed", capability->allowed);
+        if (kind == TR_CAP_READ || kind == TR_CAP_WRITE) {
+            document_add_text(doc, row, "path", capability->path);
         }
-        add_sandbox(doc, root, &generation->policy, &status);
-        add_limits(doc, root, &generation->policy);
-        add_crew(doc, root, &status);
     }
+    if (!plugin->isolated) {
+        return;
+    }
+    struct crew *crew = atomic_load(&plugin->crew);
+    struct crew_status status = {0};
+    if (crew != NULL) {
+        crew_status(crew, &status);
+    }
+    /* A worker that has started knows better than anybody what is in force. */
+    yyjson_mut_val *sandbox = yyjson_mut_obj_add_obj(doc, root, "sandbox");
+    uint32_t wanted = sandbox_wanted(&policy->sandbox);
+    uint32_t available = status.started ? status.layers : sandbox_available(&policy->sandbox);
+    add_layers(doc, sandbox, "wanted", wanted);
+    add_layers(doc, sandbox, "in_force", wanted & available);
+    add_layers(doc, sandbox, "missing", wanted & ~available);
+    add_limits(doc, root, policy);
+    (void)yyjson_mut_obj_add_uint(doc, root, "workers", status.workers);
+    (void)yyjson_mut_obj_add_uint(doc, root, "busy", status.busy);
+    (void)yyjson_mut_obj_add_uint(doc, root, "waiting", status.waiting);
+    (void)yyjson_mut_obj_add_uint(doc, root, "crashes", status.crashes);
 }
 
 /* ----------------------------------------------------------------- crashes */
@@ -124,40 +113,6 @@ static void add_crash(void *user, const struct store_crash *crash) {
         (void)yyjson_mut_arr_append(crashes->list, copy);
     }
     yyjson_doc_free(bundle);
-}
-
-static int add_crashes(struct life *life, const char *plugin_id, yyjson_mut_doc *doc,
-                       yyjson_mut_val *root, struct toolrack_error *err) {
-    struct crash_list crashes = {.doc = doc, .list = yyjson_mut_obj_add_arr(doc, root, "crashes")};
-    return store_crashes_read(life->options.store, plugin_id, add_crash, &crashes, err);
-}
-
-/* -------------------------------------------------------------------- content */
-
-/* Of what serves: of its copy, or of the file as long as that is the one that was read. */
-static bool find_hash(const struct plugin *plugin, uint8_t ret_sha256[STAGE_HASH_SIZE]) {
-    if (atomic_load(&plugin->staged)) {
-        memcpy(ret_sha256, plugin->sha256, STAGE_HASH_SIZE);
-        return true;
-    }
-    return plugin->path != NULL &&
-           stage_hash(plugin->path, &plugin->identity, ret_sha256, NULL) == 0;
-}
-
-static void add_content(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
-                        yyjson_mut_val *root) {
-    uint8_t sha256[STAGE_HASH_SIZE];
-    char digits[2 * STAGE_HASH_SIZE + 1];
-    (void)yyjson_mut_obj_add_uint(doc, root, "generation", plugin->generation);
-    bool known = find_hash(plugin, sha256);
-    if (known) {
-        (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
-    }
-    document_add_text(doc, root, "sha256", known ? digits : NULL);
-    struct content_rollback unused;
-    bool is_rolled_back =
-            plugin->path != NULL && content_find_rollback(&life->options, plugin->path, &unused);
-    (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", is_rolled_back);
 }
 
 /* What is wrong with the file, whatever serves. */
@@ -183,8 +138,28 @@ static int add_refused(struct life *life, const struct plugin *plugin, yyjson_mu
     return 0;
 }
 
-static void add_retired(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
-                        yyjson_mut_val *root) {
+int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
+                  yyjson_mut_val *root, struct toolrack_error *err) {
+    /* The content that serves: that of its copy, or of the file while that is what was read. */
+    uint8_t sha256[STAGE_HASH_SIZE];
+    char digits[2 * STAGE_HASH_SIZE + 1];
+    bool known = atomic_load(&plugin->staged);
+    if (known) {
+        memcpy(sha256, plugin->sha256, sizeof sha256);
+    } else {
+        known = plugin->path != NULL &&
+                stage_hash(plugin->path, &plugin->identity, sha256, NULL) == 0;
+    }
+    if (known) {
+        (void)sodium_bin2hex(digits, sizeof digits, sha256, sizeof sha256);
+    }
+    (void)yyjson_mut_obj_add_uint(doc, root, "generation", plugin->generation);
+    document_add_text(doc, root, "sha256", known ? digits : NULL);
+    struct content_rollback unused;
+    bool is_rolled_back =
+            plugin->path != NULL && content_find_rollback(&life->options, plugin->path, &unused);
+    (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", is_rolled_back);
+
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "retired");
     const struct generation *generation = generation_of(plugin);
     struct retired note;
@@ -195,12 +170,12 @@ static void add_retired(struct life *life, const struct plugin *plugin, yyjson_m
         document_add_text(doc, object, "state", retired_state_name(note.state));
         document_add_text(doc, object, "cause", note.cause[0] != '\0' ? note.cause : NULL);
     }
-}
 
-int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
-                  yyjson_mut_val *root, struct toolrack_error *err) {
-    add_content(life, plugin, doc, root);
-    add_retired(life, plugin, doc, root);
     int code = add_refused(life, plugin, doc, root, err);
-    return code < 0 ? code : add_crashes(life, plugin->desc->plugin->id, doc, root, err);
+    if (code < 0) {
+        return code;
+    }
+    struct crash_list crashes = {.doc = doc, .list = yyjson_mut_obj_add_arr(doc, root, "crashes")};
+    return store_crashes_read(life->options.store, plugin->desc->plugin->id, add_crash, &crashes,
+                              err);
 }
