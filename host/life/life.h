@@ -13,7 +13,6 @@
 
 #include "life/options.h"
 
-struct foreign;
 struct life;
 struct plugin;
 
@@ -58,14 +57,6 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
 /** As toolrack_add_service(). [any-thread] */
 int life_add_service(struct life *life, const struct toolrack_service *service,
                      struct toolrack_error *err);
-/** Register a function of an installed library. Nothing of the library is touched before its first
- * call.
- * @param ret_uid  the tool's; may be NULL
- * @return 0; TOOLRACK_E_REFUSED for a definition that is not sound; TOOLRACK_E_EXISTS for a name
- *         and version taken; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int life_add_foreign(struct life *life, const struct foreign *foreign, uint64_t *ret_uid,
-                     struct toolrack_error *err);
-
 /** Add how a plugin is isolated; and why it is as it is: the content that serves, the generations
  * before it, what is refused of its file, and its crashes.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */

@@ -14,43 +14,7 @@
 #include "store/loading.h"
 #include "store/quarantine.h"
 
-/* ----------------------------------------------------------------- refused */
-
-static void refuse_file(struct life *life, const struct scan_file *scanned) {
-    size_t count = 0;
-    struct toolrack_refusal *rows =
-            scanned->descriptor->finding_count > 0
-                    ? reload_refusals(scanned->path, scanned->descriptor, &count)
-                    : NULL;
-    for (size_t i = 0; i < count; i++) {
-        registry_refuse(life->options.registry, &rows[i]);
-    }
-    free(rows);
-}
-
-static void tell_troubles(struct life *life, const struct scan *scan) {
-    for (size_t i = 0; i < scan->trouble_count; i++) {
-        const struct scan_trouble *trouble = &scan->troubles[i];
-        log_line(life->options.log, LOG_WARNING, "scan", "%s: %s", trouble->path, trouble->reason);
-    }
-}
-
 /* ---------------------------------------------------------------- left out */
-
-static void describe(const struct store_unclean *unclean, const char *plugin_id, char *reason,
-                     size_t room) {
-    char moment[CLOCK_TEXT_ROOM];
-    (void)snprintf(reason, room,
-                   "process %lld ended at %s while it loaded plugin '%s', so it is left out; "
-                   "'toolrack reload %s' or 'toolrack release %s' lets it run again",
-                   (long long)unclean->pid, clock_wall_text(unclean->since_s, moment), plugin_id,
-                   plugin_id, plugin_id);
-}
-
-/* Whether the file was changed after the mark was left: what is there now has not been tried. */
-static bool is_another(const struct plugin *plugin, const struct store_unclean *unclean) {
-    return plugin->identity.ctime_ns / (int64_t)CLOCK_NS_PER_S > unclean->since_s;
-}
 
 static void take_mark(void *user, const struct store_unclean *unclean) {
     struct life *life = user;
@@ -60,22 +24,20 @@ static void take_mark(void *user, const struct store_unclean *unclean) {
     if (plugin == NULL || plugin->isolated) {
         return; /* a worker that dies takes nobody with it */
     }
-    if (is_another(plugin, unclean)) {
+    if (plugin->identity.ctime_ns / (int64_t)CLOCK_NS_PER_S > unclean->since_s) {
+        /* The file was changed after the mark was left: what is there now has not been tried. */
         (void)store_loading_clear(life->options.store, unclean->path, NULL);
         return;
     }
+    const char *id = plugin->desc->plugin->id;
     char reason[ERROR_MESSAGE_MAX];
-    describe(unclean, plugin->desc->plugin->id, reason, sizeof reason);
+    char moment[CLOCK_TEXT_ROOM];
+    (void)snprintf(reason, sizeof reason,
+                   "process %lld ended at %s while it loaded plugin '%s', so it is left out; "
+                   "'toolrack reload %s' or 'toolrack release %s' lets it run again",
+                   (long long)unclean->pid, clock_wall_text(unclean->since_s, moment), id, id, id);
     plugin_leave_out(plugin, reason);
-    log_line(life->options.log, LOG_WARNING, plugin->desc->plugin->id, "%s", reason);
-}
-
-static void leave_out(struct life *life) {
-    struct toolrack_error err;
-    if (store_loading_read(life->options.store, take_mark, life, &err) < 0) {
-        log_line(life->options.log, LOG_ERROR, "store",
-                 "a plugin that has ended a process before may be loaded again: %s", err.message);
-    }
+    log_line(life->options.log, LOG_WARNING, id, "%s", reason);
 }
 
 /* ---------------------------------------------------------------- register */
@@ -119,7 +81,14 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
         reload_row_finish(&row);
         return 0;
     }
-    refuse_file(life, scanned);
+    if (scanned->descriptor->finding_count > 0) {
+        size_t count = 0;
+        struct toolrack_refusal *rows = reload_refusals(scanned->path, scanned->descriptor, &count);
+        for (size_t i = 0; i < count; i++) {
+            registry_refuse(life->options.registry, &rows[i]);
+        }
+        free(rows);
+    }
     file->exists = true;
     file->identity = scanned->identity;
     file->settled = now_ns - scanned->identity.ctime_ns > SCAN_SETTLE_NS;
@@ -156,8 +125,10 @@ static int register_files(struct life *life, const struct scan *scan, struct too
         (void)store_quarantine_read(life->options.store, see_quarantine, &opening, &unheard);
         code = registry_add(life->options.registry, plugins, count, err);
     }
-    if (code == 0) {
-        leave_out(life);
+    struct toolrack_error why;
+    if (code == 0 && store_loading_read(life->options.store, take_mark, life, &why) < 0) {
+        log_line(life->options.log, LOG_ERROR, "store",
+                 "a plugin that has ended a process before may be loaded again: %s", why.message);
     }
     for (size_t i = 0; i < count; i++) {
         plugin_unref(plugins[i]);
@@ -180,8 +151,11 @@ int life_open_files(struct life *life, struct toolrack_error *err) {
     if (code == 0 && no_memory) {
         code = error_oom(err);
     }
+    for (size_t i = 0; code == 0 && i < scan->trouble_count; i++) {
+        const struct scan_trouble *trouble = &scan->troubles[i];
+        log_line(life->options.log, LOG_WARNING, "scan", "%s: %s", trouble->path, trouble->reason);
+    }
     if (code == 0) {
-        tell_troubles(life, scan);
         code = register_files(life, scan, err);
     }
     scan_destroy(scan);

@@ -85,24 +85,18 @@ static void note_crash(void *user, const struct store_crash *crash) {
     yyjson_doc_free(bundle);
 }
 
-static void read_build_id(const char *path, char ret[2 * BUILD_ID_MAX + 1]) {
-    unsigned char id[BUILD_ID_MAX];
-    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t length = build_id_read(fd, id);
-    ret[0] = '\0';
-    for (size_t i = 0; i < length; i++) {
-        (void)snprintf(ret + 2 * i, 3, "%02x", id[i]);
-    }
-}
-
 size_t quarantine_recent_crashes(const struct life_options *options, const struct plugin *plugin,
                                  uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]) {
     struct toolrack_error unheard; /* what cannot be read does not count */
     struct recent recent = {.plugin = plugin->desc->plugin->id, .now_s = clock_wall_s()};
     recent.since_s = recent.now_s - (int64_t)(window_ms / 1000) - 1;
-    if (plugin->path !=
-        NULL) { /* else it is known by its id alone: set_foreign() in generation.c */
-        read_build_id(plugin->image_path, recent.build_id);
+    if (plugin->path != NULL) { /* else only its id is known: set_foreign() in generation.c */
+        unsigned char id[BUILD_ID_MAX];
+        CLEANUP(closep) int fd = open(plugin->image_path, O_RDONLY | O_CLOEXEC);
+        size_t length = build_id_read(fd, id);
+        for (size_t i = 0; i < length; i++) {
+            (void)snprintf(recent.build_id + 2 * i, 3, "%02x", id[i]);
+        }
     }
     const struct store_decisions_filter filter = {.since_ms = recent.since_s * 1000};
     (void)store_decisions_read(options->store, &filter, note_release, &recent, &unheard);

@@ -15,15 +15,6 @@ static void tell(const struct life *life, const struct plugin *plugin) {
                         NULL);
 }
 
-/* One that was left out since a process died of it. */
-static int admit(struct life *life, struct plugin *plugin, struct toolrack_error *err) {
-    int code = store_loading_clear(life->options.store, plugin->path, err);
-    if (code == 0 && plugin_admit(plugin)) {
-        tell(life, plugin);
-    }
-    return code;
-}
-
 int life_release(struct life *life, const char *name, struct toolrack_error *err) {
     const struct life_options *options = &life->options;
     CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(life, name, err);
@@ -31,11 +22,16 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
         return TOOLRACK_E_NOT_FOUND;
     }
     const char *id = plugin->desc->plugin->id;
+    int code;
     if (plugin_state(plugin) == TOOLRACK_STATE_LEFT_OUT) {
-        return admit(life, plugin, err);
+        code = store_loading_clear(options->store, plugin->path, err);
+        if (code == 0 && plugin_admit(plugin)) {
+            tell(life, plugin);
+        }
+        return code;
     }
     struct toolrack_error why;
-    int code = store_quarantine_remove(options->store, id, &why);
+    code = store_quarantine_remove(options->store, id, &why);
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
         return error_set(err, code, "%s", why.message);
     }

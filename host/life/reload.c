@@ -119,26 +119,16 @@ static enum reload_outcome refuse_for_now(struct reload *reload, const struct to
 
 /* ------------------------------------------------------------------------ exchange */
 
-/* A file of which no tool could be registered has no generation that could be completed. One that
- * somebody has taken is being looked at anyway. */
-static void begin_again(struct life *life, struct plugin_file *file) {
-    if (files_take(&life->files, file, 1)) {
-        struct reload_row row;
-        (void)reload_file(life, file, RELOAD_OPENING, &row);
-        reload_row_finish(&row);
-        files_give(&life->files, file);
-    }
-}
-
 /* Tools of other files that were refused because their names were taken may be registered now. */
 static void complete_others(struct life *life, const struct plugin_file *but) {
     struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
     const struct plugin_file *last = NULL;
     for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
-        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
-        struct plugin_file *file = row->file != NULL && strcmp(row->rule, "tool-exists") == 0
-                                           ? files_find(&life->files, row->file)
-                                           : NULL;
+        const struct toolrack_refusal *refusal = toolrack_refusals_get(refusals, i);
+        struct plugin_file *file =
+                refusal->file != NULL && strcmp(refusal->rule, "tool-exists") == 0
+                        ? files_find(&life->files, refusal->file)
+                        : NULL;
         if (file == NULL || file == but || file == last) {
             continue;
         }
@@ -147,7 +137,14 @@ static void complete_others(struct life *life, const struct plugin_file *but) {
         struct plugin *plugin = generations_serving(&life->generations, file);
         struct toolrack_error err;
         if (plugin == NULL) {
-            begin_again(life, file);
+            /* No tool of it could be registered, so there is no generation to complete. A file that
+             * another thread has taken is being looked at anyway. */
+            struct reload_row row;
+            if (files_take(&life->files, file, 1)) {
+                (void)reload_file(life, file, RELOAD_OPENING, &row);
+                reload_row_finish(&row);
+                files_give(&life->files, file);
+            }
         } else if (registry_complete(life->options.registry, plugin, &err) < 0) {
             log_line(life->options.log, LOG_ERROR, "reload", "%s: tools may be missing: %s",
                      file->path, err.message);
@@ -181,18 +178,8 @@ static int exchange_tools(struct reload *reload, const struct toolrack_refusal *
     return 0;
 }
 
-/* One that was left out since a process died of it has been loaded, or is another now. */
-static void clear_marks(const struct reload *reload) {
-    struct toolrack_error err;
-    const struct life_options *options = &reload->life->options;
-    if (reload->old != NULL && plugin_state(reload->old) == TOOLRACK_STATE_LEFT_OUT &&
-        store_loading_clear(options->store, reload->file->path, &err) < 0) {
-        log_line(options->log, LOG_WARNING, "store", "'%s' will be left out again: %s",
-                 reload->old->desc->plugin->id, err.message);
-    }
-}
-
 static enum reload_outcome exchange(struct reload *reload) {
+    const struct life_options *options = &reload->life->options;
     struct plugin_file *file = reload->file;
     struct toolrack_error err;
     size_t count = 0;
@@ -202,11 +189,15 @@ static enum reload_outcome exchange(struct reload *reload) {
     if (code < 0) {
         return refuse_for_now(reload, &err);
     }
-    clear_marks(reload);
+    if (reload->old != NULL && plugin_state(reload->old) == TOOLRACK_STATE_LEFT_OUT &&
+        store_loading_clear(options->store, file->path, &err) < 0) {
+        log_line(options->log, LOG_WARNING, "store", "'%s' will be left out again: %s",
+                 reload->old->desc->plugin->id, err.message);
+    }
     file->is_refused = count > 0;
     reload->row->generation = reload->new->generation;
     if (!reload->content.is_earlier) {
-        content_note(&reload->life->options, file->path, reload->new);
+        content_note(options, file->path, reload->new);
     }
     if (reload->old == NULL) {
         return RELOAD_ADDED;
@@ -474,19 +465,16 @@ enum reload_outcome reload_settled(struct life *life, struct plugin_file *file, 
     }
 }
 
-/* Whether the file is another than when the generation was read. */
-static bool is_another(const struct plugin *plugin) {
-    struct stat st;
-    if (stat(plugin->path, &st) < 0) {
-        return true;
-    }
-    struct file_identity identity = identity_of(&st);
-    return !identity_same(&identity, &plugin->identity);
-}
-
 bool reload_if_stale(struct life *life, const struct plugin *plugin, uint64_t until_ns) {
     struct plugin_file *file = generation_of(plugin)->file;
-    if (!is_another(plugin) || !files_take(&life->files, file, until_ns)) {
+    struct stat st;
+    if (stat(plugin->path, &st) == 0) {
+        struct file_identity identity = identity_of(&st);
+        if (identity_same(&identity, &plugin->identity)) {
+            return false;
+        }
+    }
+    if (!files_take(&life->files, file, until_ns)) {
         return false;
     }
     enum reload_outcome outcome = RELOAD_RELOADED;

@@ -42,34 +42,6 @@ static void add_text(struct report *report, yyjson_mut_val *row, const char *key
     document_add_text(report->doc, row, key, text != NULL && text[0] != '\0' ? text : NULL);
 }
 
-static void add_old(struct report *report, yyjson_mut_val *object, struct plugin_file *file,
-                    const struct reload_row *row) {
-    char cause[UNLOAD_CAUSE_MAX] = "";
-    uint64_t until_ns = clock_now_ns() + (uint64_t)RELOAD_VERDICT_MS_MAX * CLOCK_NS_PER_MS;
-    if (row->old != 0) {
-        enum retired_state state =
-                retire_wait(&report->life->retirement, file, row->old, until_ns, cause);
-        add_text(report, object, "old", retired_state_name(state));
-        add_text(report, object, "cause", cause);
-    }
-}
-
-static void add_row(struct report *report, struct plugin_file *file, enum reload_outcome outcome,
-                    const struct reload_row *row) {
-    yyjson_mut_val *object = yyjson_mut_arr_add_obj(report->doc, report->rows);
-    add_text(report, object, "file", file->path);
-    add_text(report, object, "plugin", row->desc != NULL ? row->desc->plugin->id : NULL);
-    add_text(report, object, "outcome", outcome_name(outcome));
-    add_text(report, object, "reason", row->reason);
-    if (row->generation != 0) {
-        (void)yyjson_mut_obj_add_uint(report->doc, object, "generation", row->generation);
-    } else {
-        (void)yyjson_mut_obj_add_null(report->doc, object, "generation");
-    }
-    add_text(report, object, "sha256", row->sha256);
-    add_old(report, object, file, row);
-}
-
 /* A file that is being written is waited for. */
 static enum reload_outcome look_at(struct life *life, struct plugin_file *file, enum reload_how how,
                                    struct reload_row *row) {
@@ -91,8 +63,27 @@ static void report_file(struct report *report, struct plugin_file *file, enum re
     } else { /* the app may ask from within an event of the very file */
         (void)snprintf(row.reason, sizeof row.reason, "it is being reloaded by this thread");
     }
-    if (outcome != RELOAD_ABSENT || how == RELOAD_FORCED) {
-        add_row(report, file, outcome, &row);
+    if (outcome == RELOAD_ABSENT && how != RELOAD_FORCED) {
+        reload_row_finish(&row);
+        return;
+    }
+    yyjson_mut_val *object = yyjson_mut_arr_add_obj(report->doc, report->rows);
+    add_text(report, object, "file", file->path);
+    add_text(report, object, "plugin", row.desc != NULL ? row.desc->plugin->id : NULL);
+    add_text(report, object, "outcome", outcome_name(outcome));
+    add_text(report, object, "reason", row.reason);
+    if (row.generation != 0) {
+        (void)yyjson_mut_obj_add_uint(report->doc, object, "generation", row.generation);
+    } else {
+        (void)yyjson_mut_obj_add_null(report->doc, object, "generation");
+    }
+    add_text(report, object, "sha256", row.sha256);
+    if (row.old != 0) {
+        char cause[UNLOAD_CAUSE_MAX];
+        uint64_t until_ns = clock_now_ns() + (uint64_t)RELOAD_VERDICT_MS_MAX * CLOCK_NS_PER_MS;
+        enum retired_state state = retire_wait(&life->retirement, file, row.old, until_ns, cause);
+        add_text(report, object, "old", retired_state_name(state));
+        add_text(report, object, "cause", cause);
     }
     reload_row_finish(&row);
 }

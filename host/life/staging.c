@@ -53,23 +53,6 @@ static int open_stage(struct staging *staging, struct toolrack_error *err) {
 
 /* -------------------------------------------------------------- of what was read */
 
-/* What was read when the folder was scanned must be what is in the copy: nobody agreed to
- * anything else. */
-static int check_copy(const struct plugin *plugin, const struct staged *staged,
-                      struct toolrack_error *err) {
-    CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
-    CLEANUP(closep) int fd = open(staged->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", staged->path, strerror(errno));
-    }
-    int code = descriptor_read(fd, &(struct descriptor_options){0}, &copy, err);
-    if (code == 0 && !descriptor_same(plugin->desc, copy)) {
-        code = error_set(err, TOOLRACK_E_REFUSED, "%s has changed since it was read; reload it",
-                         plugin->path);
-    }
-    return code;
-}
-
 int staging_set_copy(struct staging *staging, struct plugin *plugin, const struct staged *staged,
                      struct toolrack_error *err) {
     struct staged copy = *staged;
@@ -85,22 +68,32 @@ int staging_set_copy(struct staging *staging, struct plugin *plugin, const struc
     return code;
 }
 
+/* What was read when the folder was scanned must be what is in the copy: nobody agreed to
+ * anything else. */
 static int copy_as_scanned(struct staging *staging, struct plugin *plugin,
                            struct toolrack_error *err) {
+    CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
+    CLEANUP(closep) int fd = -1;
     struct staged staged;
     int code = open_stage(staging, err);
     if (code < 0) {
         return code;
     }
     code = stage_copy(staging->stage, plugin->path, &plugin->identity, STAGE_REUSE, &staged, err);
-    if (code == STAGE_CHANGING) {
+    if (code == 0) {
+        fd = open(staged.path, O_RDONLY | O_CLOEXEC);
+        code = fd >= 0 ? descriptor_read(fd, &(struct descriptor_options){0}, &copy, err)
+                       : error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", staged.path,
+                                   strerror(errno));
+    }
+    if (code < 0) {
+        return code;
+    }
+    if (code == STAGE_CHANGING || !descriptor_same(plugin->desc, copy)) {
         return error_set(err, TOOLRACK_E_REFUSED, "%s has changed since it was read; reload it",
                          plugin->path);
     }
-    if (code == 0) {
-        code = check_copy(plugin, &staged, err);
-    }
-    return code < 0 ? code : staging_set_copy(staging, plugin, &staged, err);
+    return staging_set_copy(staging, plugin, &staged, err);
 }
 
 int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack_error *err) {

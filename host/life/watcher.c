@@ -81,29 +81,6 @@ static struct plugin_file *next_file(const struct watcher *watcher, uint64_t now
     return NULL;
 }
 
-static void wait_for_work(struct watcher *watcher, uint64_t due_ns) {
-    struct plugin_files *files = &watcher->life->files;
-    struct timespec until = clock_timespec(due_ns);
-    watcher->idle++;
-    if (due_ns == UINT64_MAX) {
-        lock_wait(&files->lock, &files->changed);
-    } else {
-        (void)lock_wait_until(&files->lock, &files->changed, &until);
-    }
-    watcher->idle--;
-}
-
-/* Look at a file that this thread has taken; the lock is not held. Returns whether it is being
- * written. */
-static bool look_at(struct watcher *watcher, struct plugin_file *file) {
-    struct reload_row row;
-    enum reload_outcome outcome =
-            reload_file(watcher->life, file,
-                        file->tries < WATCHER_TRIES_MAX ? RELOAD_AND_KEEP : RELOAD_LAST_TRY, &row);
-    reload_row_finish(&row);
-    return outcome == RELOAD_CHANGING;
-}
-
 static void *look_main(void *argument) {
     struct watcher *watcher = argument;
     struct plugin_files *files = &watcher->life->files;
@@ -113,7 +90,14 @@ static void *look_main(void *argument) {
         uint64_t now_ns = clock_now_ns();
         struct plugin_file *file = next_file(watcher, now_ns, &due_ns);
         if (file == NULL) {
-            wait_for_work(watcher, due_ns);
+            struct timespec until = clock_timespec(due_ns);
+            watcher->idle++;
+            if (due_ns == UINT64_MAX) {
+                lock_wait(&files->lock, &files->changed);
+            } else {
+                (void)lock_wait_until(&files->lock, &files->changed, &until);
+            }
+            watcher->idle--;
             continue;
         }
         file->queued = false;
@@ -123,7 +107,10 @@ static void *look_main(void *argument) {
             have_thread(watcher); /* several may be queued before one thread wakes */
         }
         lock_release(&files->lock);
-        bool changing = look_at(watcher, file);
+        struct reload_row row;
+        enum reload_how how = file->tries < WATCHER_TRIES_MAX ? RELOAD_AND_KEEP : RELOAD_LAST_TRY;
+        bool changing = reload_file(watcher->life, file, how, &row) == RELOAD_CHANGING;
+        reload_row_finish(&row);
         lock_take(&files->lock);
         file->taken = false;
         file->tries = changing ? file->tries + 1 : 0;
@@ -204,23 +191,6 @@ static void *watch_main(void *argument) {
 
 /* ------------------------------------------------------------- start and stop */
 
-static int add_folders(struct watcher *watcher, struct toolrack_error *err) {
-    const struct places *places = watcher->life->options.places;
-    watcher->folders = calloc(places->folder_count + 1, sizeof(const struct scan_folder *));
-    if (watcher->folders == NULL) {
-        return error_oom(err);
-    }
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < places->folder_count; i++) {
-        uint32_t number = 0;
-        code = watch_add(watcher->watch, places->folders[i].path, &number, err);
-        if (code == 0) {
-            watcher->folders[number] = &places->folders[i];
-        }
-    }
-    return code;
-}
-
 static int start(struct watcher *watcher, struct toolrack_error *err) {
     int code = watch_create(&watcher->watch, err);
     if (code < 0) {
@@ -233,7 +203,18 @@ static int start(struct watcher *watcher, struct toolrack_error *err) {
     if (watcher->wake < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot make an eventfd: %s", strerror(errno));
     }
-    code = add_folders(watcher, err);
+    const struct places *places = watcher->life->options.places;
+    watcher->folders = calloc(places->folder_count + 1, sizeof(const struct scan_folder *));
+    if (watcher->folders == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; code == 0 && i < places->folder_count; i++) {
+        uint32_t number = 0;
+        code = watch_add(watcher->watch, places->folders[i].path, &number, err);
+        if (code == 0) {
+            watcher->folders[number] = &places->folders[i];
+        }
+    }
     if (code == 0 && thread_start(&watcher->watch_thread, watch_main, watcher) != 0) {
         code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start the thread of the watch");
     }
@@ -252,7 +233,10 @@ int watcher_start(struct life *life, struct toolrack_error *err) {
     return start(watcher, err);
 }
 
-static void stop_threads(struct watcher *watcher) {
+void watcher_stop(struct watcher *watcher) {
+    if (watcher == NULL) {
+        return;
+    }
     struct plugin_files *files = &watcher->life->files;
     lock_take(&files->lock);
     watcher->stopping = true;
@@ -265,13 +249,6 @@ static void stop_threads(struct watcher *watcher) {
     for (unsigned i = 0; i < watcher->thread_count; i++) {
         (void)pthread_join(watcher->threads[i], NULL);
     }
-}
-
-void watcher_stop(struct watcher *watcher) {
-    if (watcher == NULL) {
-        return;
-    }
-    stop_threads(watcher);
     watch_destroy(watcher->watch);
     closep(&watcher->wake);
     free(watcher->folders);

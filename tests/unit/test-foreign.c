@@ -17,7 +17,9 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "failing-malloc.h"
+#include "life/foreign.h"
 #include "plugin/foreign.h"
+#include "registry/registry.h"
 #include "toolrack/toolrack.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
@@ -367,11 +369,28 @@ static struct toolrack *open_host(const char *config) {
     return open_host_in("", config);
 }
 
+/* As the definition of a tool in the configuration is registered. */
+static int add_foreign(struct toolrack *host, const struct foreign *foreign, uint64_t *ret_uid,
+                       struct toolrack_error *err) {
+    CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = NULL;
+    bool no_memory = false;
+    const struct descriptor_options options = tool_descriptor_options(&no_memory);
+    int code = foreign_describe(foreign, NULL, &options, &desc, err);
+    if (no_memory) {
+        return TOOLRACK_E_NO_MEMORY;
+    }
+    if (code == 0) {
+        code = foreign_make(host->life, foreign, desc, &plugin, err);
+    }
+    return code < 0 ? code : registry_add_all(host->registry, plugin, ret_uid, err);
+}
+
 static uint64_t add(struct toolrack *host, const char *name, const char *text) {
     struct foreign foreign = parsed(name, text);
     struct toolrack_error err = {0};
     uint64_t uid = 0;
-    if (life_add_foreign(host->life, &foreign, &uid, &err) < 0) {
+    if (add_foreign(host, &foreign, &uid, &err) < 0) {
         fail_msg("%s", err.message);
     }
     return uid;
@@ -612,7 +631,7 @@ static void without_memory_nothing_is_registered(void **state) {
     for (unsigned n = 1; code != 0; n++) {
         struct toolrack_error err = {0};
         failing_malloc_set(n);
-        code = life_add_foreign(host->life, &foreign, NULL, &err);
+        code = add_foreign(host, &foreign, NULL, &err);
         failing_malloc_set(0);
         assert_true(code == 0 || code == TOOLRACK_E_NO_MEMORY);
         struct toolrack_tool *tool = toolrack_get(host, "crc32");
@@ -630,7 +649,7 @@ static void they_come_and_go_like_other_tools(void **state) {
     uint64_t uid = add(host, "crc32", CRC32);
     struct foreign foreign = parsed("crc32", CRC32);
     uint64_t other = 0;
-    assert_int_equal(life_add_foreign(host->life, &foreign, &other, &err), TOOLRACK_E_EXISTS);
+    assert_int_equal(add_foreign(host, &foreign, &other, &err), TOOLRACK_E_EXISTS);
     assert_string_equal(err.tool, "crc32");
     check(host, "crc32", "{\"data\":\"MTIzNDU2Nzg5\"}", "3421780262");
     assert_int_equal(toolrack_reload(host, "crc32", NULL, &err), TOOLRACK_E_INVALID);
@@ -641,7 +660,7 @@ static void they_come_and_go_like_other_tools(void **state) {
     (void)add(host, "crc32", CRC32);
     check(host, "crc32", "{\"data\":\"MTIzNDU2Nzg5\"}", "3421780262");
     foreign.name = "not a name";
-    assert_int_equal(life_add_foreign(host->life, &foreign, NULL, &err), TOOLRACK_E_REFUSED);
+    assert_int_equal(add_foreign(host, &foreign, NULL, &err), TOOLRACK_E_REFUSED);
     toolrack_close(host);
 }
 
