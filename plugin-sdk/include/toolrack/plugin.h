@@ -600,9 +600,9 @@ static inline void tr_log(struct tr_call *call, int32_t level, const char *forma
  * answers, zero-terminated, which lives as long as the call. The host has checked that it is an
  * object, but not that it matches the schema: check its values like any argument. Returns
  * TR_PERMISSION_DENIED if the person declined, TR_CANCELLED if the person dismissed the question or
- * the call was cancelled, and TR_ABSENT if nobody can be asked, as on any host before 1.1: continue
- * in the safest way, or fail and name the argument that makes the question unnecessary. With any
- * other code the call fails. */
+ * the call was cancelled or timed out, and TR_ABSENT if nobody can be asked, as on any host before
+ * 1.1: continue in the safest way, or fail and name the argument that makes the question
+ * unnecessary. With any other code the call fails. */
 static inline tr_status tr_ask(struct tr_call *call, const char *message, const char *schema,
                                const char **ret_content) {
     const struct tr_call_api *api = call->api;
