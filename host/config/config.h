@@ -23,7 +23,6 @@
  *                 "memory_mb": 1024, "file_mb": 256, "cpu_s": 60, "files": 64, "processes": 32,
  *                 "network_namespace": false
  *             }
- *         }
  *         },
  *         "tools": [{"name": "weather", ...}]  // see definition.h
  *     }

@@ -10,6 +10,7 @@
 #include <yyjson.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "schema/schema.h"
 
 #define ROUNDS       15

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 
 #define BENCH_ROUNDS 15
 
