@@ -384,29 +384,9 @@ static int add_uses(scmp_filter_ctx filter, const struct use *uses, size_t count
     add_names((filter), (names), ARRAY_LENGTH(names), (action), (err))
 #define ADD_USES(filter, uses, err) add_uses((filter), (uses), ARRAY_LENGTH(uses), (err))
 
-/* Sockets are refused with the errno that other sandboxes and firewalls give. */
-static int add_sockets(scmp_filter_ctx filter, bool network, struct toolrack_error *err) {
-    static const struct scmp_arg_cmp local = INT(0, AF_UNIX);
-    if (!network) {
-        return add_rule(filter, "socket", SCMP_ACT_ERRNO(EACCES), 0, NULL, err);
-    }
-    int code = add_rule(filter, "socket", SCMP_ACT_ERRNO(EACCES), 1, &local, err);
-    if (code == 0) {
-        code = ADD_NAMES(filter, with_network, SCMP_ACT_ALLOW, err);
-    }
-    return code == 0 ? ADD_USES(filter, network_uses, err) : code;
-}
-
-static int add_processes(scmp_filter_ctx filter, bool spawn, struct toolrack_error *err) {
-    if (!spawn) {
-        return ADD_USES(filter, alone_uses, err);
-    }
-    int code = ADD_NAMES(filter, with_spawn, SCMP_ACT_ALLOW, err);
-    return code == 0 ? ADD_USES(filter, spawn_uses, err) : code;
-}
-
 static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
                    struct toolrack_error *err) {
+    static const struct scmp_arg_cmp local = INT(0, AF_UNIX);
     int code = ADD_NAMES(filter, always, SCMP_ACT_ALLOW, err);
     if (code == 0 && sandbox_landlock_version() >= LANDLOCK_TRUNCATE) {
         code = ADD_NAMES(filter, with_landlock, SCMP_ACT_ALLOW, err);
@@ -417,42 +397,25 @@ static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
     if (code == 0) {
         code = ADD_USES(filter, always_uses, err);
     }
+    /* Sockets are refused with the errno that other sandboxes and firewalls give: all of them, or
+     * with network the local ones. */
     if (code == 0) {
-        code = add_sockets(filter, policy->network, err);
+        code = add_rule(filter, "socket", SCMP_ACT_ERRNO(EACCES), policy->network ? 1 : 0, &local,
+                        err);
     }
-    return code == 0 ? add_processes(filter, policy->spawn, err) : code;
-}
-
-/* A tree instead of a list: a call is looked up in a few steps, and so is each of the calls that
- * the kernel tries out when the filter is put into force. */
-#define OPTIMIZE_TREE 2
-
-static int set_attributes(scmp_filter_ctx filter, struct toolrack_error *err) {
-    int failed = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-    if (failed == 0) {
-        failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_TREE);
+    if (code == 0 && policy->network) {
+        code = ADD_NAMES(filter, with_network, SCMP_ACT_ALLOW, err);
     }
-    /* The worker sets it by itself; libseccomp would only when loading. */
-    if (failed == 0) {
-        failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
+    if (code == 0 && policy->network) {
+        code = ADD_USES(filter, network_uses, err);
     }
-    return failed != 0 ? rule_refused("its attributes", failed, err) : 0;
-}
-
-/* Before what libseccomp makes, whose jumps all go forwards: calls that are newer than the list.
- * The architecture is looked at here already, as the kernel tries out all calls of the other one
- * too when the filter is put into force. */
-static void add_unknown_calls(struct buf *out) {
-    const struct sock_filter unknown[] = {
-            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 1, 0),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-            BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALL_UNKNOWN_FIRST, 0, 2),
-            BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALL_X32_FIRST, 1, 0),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-    };
-    buf_add(out, unknown, sizeof unknown);
+    if (code == 0 && policy->spawn) {
+        code = ADD_NAMES(filter, with_spawn, SCMP_ACT_ALLOW, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    return policy->spawn ? ADD_USES(filter, spawn_uses, err) : ADD_USES(filter, alone_uses, err);
 }
 
 /* libseccomp 2.5 writes a program to a file only. */
@@ -480,6 +443,10 @@ static int export_filter(scmp_filter_ctx filter, struct buf *out, struct toolrac
 
 CLEANUP_DEFINE(void, seccomp_release)
 
+/* A tree instead of a list: a call is looked up in a few steps, and so is each of the calls that
+ * the kernel tries out when the filter is put into force. */
+#define OPTIMIZE_TREE 2
+
 int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
                    struct toolrack_error *err) {
     size_t before = out->length;
@@ -487,14 +454,35 @@ int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
     if (filter == NULL) {
         return error_oom(err);
     }
-    int code = set_attributes(filter, err);
-    if (code == 0) {
-        code = add_all(filter, policy, err);
+    int failed = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (failed == 0) {
+        failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_TREE);
     }
-    if (code == 0) {
-        add_unknown_calls(out);
-        code = export_filter(filter, out, err);
+    /* The worker sets it by itself; libseccomp would only when loading. */
+    if (failed == 0) {
+        failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
     }
+    if (failed != 0) {
+        return rule_refused("its attributes", failed, err);
+    }
+    int code = add_all(filter, policy, err);
+    if (code < 0) {
+        return code;
+    }
+    /* Before what libseccomp makes, whose jumps all go forwards: calls that are newer than the
+     * list. The architecture is checked here already, as the kernel tries out all calls of the
+     * other one too when the filter is put into force. */
+    const struct sock_filter unknown[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 1, 0),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALL_UNKNOWN_FIRST, 0, 2),
+            BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALL_X32_FIRST, 1, 0),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+    };
+    buf_add(out, unknown, sizeof unknown);
+    code = export_filter(filter, out, err);
     if (code < 0) {
         buf_truncate(out, before);
     }

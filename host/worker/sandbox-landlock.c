@@ -85,11 +85,14 @@ static const char *const network_paths[] = {
 /* Where programs are. */
 static const char *const program_paths[] = {"/usr/bin", "/bin", "/usr/local/bin", NULL};
 
-/* What is being built: the ruleset's descriptor and what it handles. */
-struct ruleset {
-    int fd;
-    struct landlock_ruleset handles;
-    struct toolrack_error *err;
+/* Rights at and below some paths. Many of the system's own paths are symbolic links; in a granted
+ * path a link may be the plugin's own work. */
+struct grant {
+    bool is_wanted;
+    uint64_t rights;
+    bool follows_links;
+    const char *const *paths;
+    size_t count; /* at most; the paths may end at NULL before */
 };
 
 int sandbox_landlock_version(void) {
@@ -123,100 +126,48 @@ uint32_t sandbox_landlock_layers(int version, const struct sandbox_policy *polic
            (handles.scope != 0 ? SANDBOX_LANDLOCK_SCOPE : 0u);
 }
 
-/* A path that nobody opens here grants nothing. */
-static bool is_absent(int number) {
-    return number == ENOENT || number == ENOTDIR || number == EACCES;
-}
-
-static int refuse_path(const struct ruleset *rules, const char *path, int number) {
+static int refuse_path(const char *path, int number, struct toolrack_error *err) {
     if (number == ELOOP) {
         return error_set(
-                rules->err, TOOLRACK_E_IO,
+                err, TOOLRACK_E_IO,
                 "cannot grant %s to the plugin: the path leads through a symbolic link, which "
                 "somebody may have put there since; grant the folder that it leads to",
                 path);
     }
-    return error_set(rules->err, TOOLRACK_E_IO, "cannot grant %s to the plugin: %s", path,
+    return error_set(err, TOOLRACK_E_IO, "cannot grant %s to the plugin: %s", path,
                      strerror(number));
 }
 
-/* Grant rights at and below what is open. */
-static int grant_open(const struct ruleset *rules, const char *path, int fd, uint64_t rights) {
-    struct stat st;
-    if (fstat(fd, &st) < 0) {
-        return refuse_path(rules, path, errno);
-    }
-    if (!S_ISDIR(st.st_mode)) {
-        rights &= GRANTS_OF_FILE;
-    }
-    struct landlock_path rule = {.rights = rights & rules->handles.files, .fd = fd};
-    if (syscall(SYS_landlock_add_rule, rules->fd, RULE_PATH, &rule, 0) < 0) {
-        return refuse_path(rules, path, errno);
+static int grant_paths(int ruleset, const struct landlock_ruleset *handles,
+                       const struct grant *grant, struct toolrack_error *err) {
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                           .resolve = grant->follows_links ? 0 : RESOLVE_NO_SYMLINKS};
+    for (size_t i = 0; i < grant->count && grant->paths[i] != NULL; i++) {
+        const char *path = grant->paths[i];
+        CLEANUP(closep) int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+        if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
+            continue; /* a path that this user cannot open grants nothing */
+        }
+        struct stat st;
+        if (fd < 0 || fstat(fd, &st) < 0) {
+            return refuse_path(path, errno, err);
+        }
+        struct landlock_path rule = {.rights = grant->rights & handles->files, .fd = fd};
+        if (!S_ISDIR(st.st_mode)) {
+            rule.rights &= GRANTS_OF_FILE;
+        }
+        if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH, &rule, 0) < 0) {
+            return refuse_path(path, errno, err);
+        }
     }
     return 0;
 }
 
-/* Of the system's own paths many are links; in granted ones a link may be the plugin's own work.
- * `paths` ends at `count`, or before that at NULL. */
-static int grant_paths(const struct ruleset *rules, const char *const *paths, size_t count,
-                       bool follows_links, uint64_t rights) {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-                           .resolve = follows_links ? 0 : RESOLVE_NO_SYMLINKS};
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < count && paths[i] != NULL; i++) {
-        CLEANUP(closep) int fd = (int)syscall(SYS_openat2, AT_FDCWD, paths[i], &how, sizeof how);
-        if (fd >= 0) {
-            code = grant_open(rules, paths[i], fd, rights);
-        } else if (!is_absent(errno)) {
-            code = refuse_path(rules, paths[i], errno);
-        }
-    }
-    return code;
-}
-
-static int grant_system_paths(const struct ruleset *rules, const char *const *paths,
-                              uint64_t rights) {
-    return grant_paths(rules, paths, SIZE_MAX, true, rights);
-}
-
-static int grant_all(const struct ruleset *rules, const struct sandbox_policy *policy,
-                     const char *const *library_paths) {
+int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
+                           const char *const *library_paths, struct toolrack_error *err) {
     assert(policy->read_path_count <= SANDBOX_PATHS_MAX &&
            policy->write_path_count <= SANDBOX_PATHS_MAX &&
            policy->port_count <= SANDBOX_PORTS_MAX);
-    int code = grant_system_paths(rules, library_paths, policy->spawn ? GRANT_EXECUTE : GRANT_READ);
-    if (code == 0) {
-        code = grant_system_paths(rules, devices_read, GRANT_READ);
-    }
-    if (code == 0) {
-        code = grant_system_paths(rules, devices_written, GRANT_READ | FILE_WRITE);
-    }
-    if (code == 0 && policy->network) {
-        code = grant_system_paths(rules, network_paths, GRANT_READ);
-    }
-    if (code == 0 && policy->spawn) {
-        code = grant_system_paths(rules, program_paths, GRANT_EXECUTE);
-    }
-    if (code == 0) {
-        code = grant_paths(rules, policy->read_paths, policy->read_path_count, false, GRANT_READ);
-    }
-    if (code == 0) {
-        code = grant_paths(rules, policy->write_paths, policy->write_path_count, false,
-                           GRANT_WRITE);
-    }
-    bool has_ports = policy->network && rules->handles.tcp != 0;
-    for (size_t i = 0; code == 0 && has_ports && i < policy->port_count; i++) {
-        struct landlock_port rule = {.rights = TCP_CONNECT, .port = policy->ports[i]};
-        if (syscall(SYS_landlock_add_rule, rules->fd, RULE_PORT, &rule, 0) < 0) {
-            code = error_set(rules->err, TOOLRACK_E_IO, "cannot grant port %u to the plugin: %s",
-                             policy->ports[i], strerror(errno));
-        }
-    }
-    return code;
-}
-
-int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
-                           const char *const *library_paths, struct toolrack_error *err) {
     struct landlock_ruleset handles = handled(version, policy);
     CLEANUP(closep)
     int fd = (int)syscall(SYS_landlock_create_ruleset, &handles, sizeof handles, 0);
@@ -224,12 +175,33 @@ int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
         return error_set(err, TOOLRACK_E_IO,
                          "cannot make Landlock rules: %s; the plugin is not run", strerror(errno));
     }
-    struct ruleset rules = {.fd = fd, .handles = handles, .err = err};
-    int code = grant_all(&rules, policy, library_paths);
-    if (code == 0 && syscall(SYS_landlock_restrict_self, fd, 0) < 0) {
-        code = error_set(err, TOOLRACK_E_IO,
+    const struct grant grants[] = {
+            {true, policy->spawn ? GRANT_EXECUTE : GRANT_READ, true, library_paths, SIZE_MAX},
+            {true, GRANT_READ, true, devices_read, SIZE_MAX},
+            {true, GRANT_READ | FILE_WRITE, true, devices_written, SIZE_MAX},
+            {policy->network, GRANT_READ, true, network_paths, SIZE_MAX},
+            {policy->spawn, GRANT_EXECUTE, true, program_paths, SIZE_MAX},
+            {true, GRANT_READ, false, policy->read_paths, policy->read_path_count},
+            {true, GRANT_WRITE, false, policy->write_paths, policy->write_path_count},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(grants); i++) {
+        int code = grants[i].is_wanted ? grant_paths(fd, &handles, &grants[i], err) : 0;
+        if (code < 0) {
+            return code;
+        }
+    }
+    bool has_ports = policy->network && handles.tcp != 0;
+    for (size_t i = 0; has_ports && i < policy->port_count; i++) {
+        struct landlock_port rule = {.rights = TCP_CONNECT, .port = policy->ports[i]};
+        if (syscall(SYS_landlock_add_rule, fd, RULE_PORT, &rule, 0) < 0) {
+            return error_set(err, TOOLRACK_E_IO, "cannot grant port %u to the plugin: %s",
+                             policy->ports[i], strerror(errno));
+        }
+    }
+    if (syscall(SYS_landlock_restrict_self, fd, 0) < 0) {
+        return error_set(err, TOOLRACK_E_IO,
                          "cannot put Landlock into force: %s; the plugin is not run",
                          strerror(errno));
     }
-    return code;
+    return 0;
 }

@@ -60,17 +60,14 @@ static void ask_kernel(void) {
     kernel.seccomp = sandbox_has_seccomp();
 }
 
-static uint32_t network_layers(const struct sandbox_policy *policy) {
-    if (!policy->network_namespace || policy->network) {
-        return 0;
-    }
-    (void)pthread_once(&network_namespace.once, ask_network_namespace);
-    return network_namespace.possible ? SANDBOX_NETWORK_NAMESPACE : 0;
-}
-
 uint32_t sandbox_available(const struct sandbox_policy *policy) {
     (void)pthread_once(&kernel.once, ask_kernel);
-    return SANDBOX_NO_NEW_PRIVS | SANDBOX_CAPABILITIES | SANDBOX_LIMITS |
-           sandbox_landlock_layers(kernel.landlock, policy) |
-           (kernel.seccomp ? SANDBOX_SECCOMP : 0u) | network_layers(policy);
+    uint32_t layers = SANDBOX_NO_NEW_PRIVS | SANDBOX_CAPABILITIES | SANDBOX_LIMITS |
+                      sandbox_landlock_layers(kernel.landlock, policy) |
+                      (kernel.seccomp ? SANDBOX_SECCOMP : 0u);
+    if (policy->network_namespace && !policy->network) {
+        (void)pthread_once(&network_namespace.once, ask_network_namespace);
+        layers |= network_namespace.possible ? SANDBOX_NETWORK_NAMESPACE : 0u;
+    }
+    return layers;
 }

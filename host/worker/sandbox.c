@@ -131,47 +131,43 @@ static int forbid_new_privileges(struct application *application) {
     return 0;
 }
 
-/* Lower a limit, never raise one. */
-static int set_limit(const struct application *application, __rlimit_resource_t resource,
-                     uint64_t value, const char *what) {
-    struct rlimit limit;
-    if (prlimit(0, resource, NULL, &limit) < 0) {
-        return failed(application, what);
-    }
-    limit.rlim_max = value < limit.rlim_max ? value : limit.rlim_max;
-    limit.rlim_cur = limit.rlim_max;
-    if (prlimit(0, resource, &limit, NULL) < 0) {
-        return failed(application, what);
-    }
-    return 0;
-}
-
+/* Limits are lowered, never raised. */
 static int limit(struct application *application) {
+    bool may_spawn = application->policy->spawn;
     struct sandbox_limits limits = application->policy->limits;
     sandbox_fill_limits(&limits);
-    int code = set_limit(application, RLIMIT_CORE, 0, "forbid cores");
-    if (code == 0) {
-        code = set_limit(application, RLIMIT_AS, limits.memory_bytes, "limit the memory");
+    /* The kernel compares the limit of processes with all that the user runs, in other programs
+     * too. What runs on the whole machine is at least that, so as many more as this can be started,
+     * and a fork bomb ends somewhere. */
+    struct sysinfo machine = {0};
+    if (may_spawn && sysinfo(&machine) < 0) {
+        return failed(application, "count what runs");
     }
-    if (code == 0) {
-        code = set_limit(application, RLIMIT_FSIZE, limits.file_size_bytes,
-                         "limit the size of files");
-    }
-    if (code == 0) {
-        code = set_limit(application, RLIMIT_NOFILE, limits.files, "limit the open files");
-    }
-    if (code == 0 && application->policy->spawn) {
-        /* The kernel compares the limit with all that the user runs, in other programs too. What
-         * runs on the whole machine is at least that, so as many more as this can be started, and a
-         * fork bomb ends somewhere. */
-        struct sysinfo machine;
-        code = sysinfo(&machine) < 0
-                       ? failed(application, "count what runs")
-                       : set_limit(application, RLIMIT_NPROC, machine.procs + limits.processes,
-                                   "limit the processes");
-    }
-    if (code < 0) {
-        return code;
+    const struct {
+        bool is_wanted;
+        __rlimit_resource_t resource;
+        uint64_t value;
+        const char *what;
+    } all[] = {
+            {true, RLIMIT_CORE, 0, "forbid cores"},
+            {true, RLIMIT_AS, limits.memory_bytes, "limit the memory"},
+            {true, RLIMIT_FSIZE, limits.file_size_bytes, "limit the size of files"},
+            {true, RLIMIT_NOFILE, limits.files, "limit the open files"},
+            {may_spawn, RLIMIT_NPROC, machine.procs + limits.processes, "limit the processes"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
+        struct rlimit limit;
+        if (!all[i].is_wanted) {
+            continue;
+        }
+        if (prlimit(0, all[i].resource, NULL, &limit) < 0) {
+            return failed(application, all[i].what);
+        }
+        limit.rlim_max = all[i].value < limit.rlim_max ? all[i].value : limit.rlim_max;
+        limit.rlim_cur = limit.rlim_max;
+        if (prlimit(0, all[i].resource, &limit, NULL) < 0) {
+            return failed(application, all[i].what);
+        }
     }
     /* A file that grows too large is an error for the plugin to see, not its end. */
     (void)signal(SIGXFSZ, SIG_IGN);
