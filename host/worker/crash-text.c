@@ -23,20 +23,6 @@
 
 /* ----------------------------------------------------------------- reading */
 
-/* Of the outermost frames the oldest is written over first: find it, and put it first. */
-static void put_in_order(struct crash_record *record) {
-    struct crash_frame outer[CRASH_FRAMES_OUTER];
-    struct crash_frame *ring = record->frames + CRASH_FRAMES_INNER;
-    if (record->frame_count <= CRASH_FRAMES_MAX) {
-        return;
-    }
-    memcpy(outer, ring, sizeof outer);
-    uint32_t oldest = record->frame_count - CRASH_FRAMES_INNER;
-    for (uint32_t i = 0; i < CRASH_FRAMES_OUTER; i++) {
-        ring[i] = outer[(oldest + i) % CRASH_FRAMES_OUTER];
-    }
-}
-
 static uint32_t frames_kept(const struct crash_record *record) {
     return record->frame_count < CRASH_FRAMES_MAX ? record->frame_count : CRASH_FRAMES_MAX;
 }
@@ -54,7 +40,16 @@ bool crash_read(const void *area, struct crash_record *ret) {
         record.module_count = CRASH_MODULES_MAX;
     }
     record.overflow = record.overflow != 0;
-    put_in_order(&record);
+    /* The outermost frames are a ring: put its oldest frame first. */
+    if (record.frame_count > CRASH_FRAMES_MAX) {
+        struct crash_frame outer[CRASH_FRAMES_OUTER];
+        struct crash_frame *ring = record.frames + CRASH_FRAMES_INNER;
+        memcpy(outer, ring, sizeof outer);
+        uint32_t oldest = record.frame_count - CRASH_FRAMES_INNER;
+        for (uint32_t i = 0; i < CRASH_FRAMES_OUTER; i++) {
+            ring[i] = outer[(oldest + i) % CRASH_FRAMES_OUTER];
+        }
+    }
     for (uint32_t i = 0; i < CRASH_FRAMES_MAX; i++) {
         if (record.frames[i].module >= record.module_count) {
             record.frames[i].module = CRASH_NO_MODULE;
@@ -96,19 +91,6 @@ static const struct {
         {SIGXFSZ, 0, false, "the limit of a file's size was reached"},
 };
 
-static void add_cause(const struct crash_record *record, struct buf *out) {
-    for (size_t i = 0; i < ARRAY_LENGTH(causes); i++) {
-        if (causes[i].signal == record->signal &&
-            (causes[i].code == 0 || causes[i].code == record->code)) {
-            buf_printf(out, ": %s", causes[i].text);
-            if (causes[i].has_address) {
-                buf_printf(out, "0x%llx", (unsigned long long)record->address);
-            }
-            return;
-        }
-    }
-}
-
 void crash_explain(const struct crash_record *record, struct buf *out) {
     char room[CRASH_SIGNAL_ROOM];
     buf_add_text(out, crash_signal_name(record->signal, room));
@@ -125,7 +107,16 @@ void crash_explain(const struct crash_record *record, struct buf *out) {
         buf_printf(out, ": a null pointer was followed (address 0x%llx)",
                    (unsigned long long)record->address);
     } else {
-        add_cause(record, out);
+        for (size_t i = 0; i < ARRAY_LENGTH(causes); i++) {
+            if (causes[i].signal == record->signal &&
+                (causes[i].code == 0 || causes[i].code == record->code)) {
+                buf_printf(out, ": %s", causes[i].text);
+                if (causes[i].has_address) {
+                    buf_printf(out, "0x%llx", (unsigned long long)record->address);
+                }
+                return;
+            }
+        }
     }
 }
 
@@ -148,22 +139,6 @@ struct trace {
 static void trace_finish(struct trace *trace) {
     for (uint32_t i = 0; i < CRASH_MODULES_MAX; i++) {
         symbols_close(trace->symbols[i]);
-    }
-}
-
-static void find_names(struct trace *trace) {
-    const struct crash_record *record = trace->record;
-    for (uint32_t i = 0; i < record->module_count; i++) {
-        (void)symbols_open(record->modules[i], &trace->symbols[i], NULL);
-    }
-    for (uint32_t i = 0; i < frames_kept(record); i++) {
-        struct place *place = &trace->places[i];
-        place->frame = &record->frames[i];
-        uint32_t module = place->frame->module;
-        if (module != CRASH_NO_MODULE && trace->symbols[module] != NULL) {
-            place->function =
-                    symbols_find(trace->symbols[module], place->frame->offset, &place->offset);
-        }
     }
 }
 
@@ -242,7 +217,18 @@ void crash_describe(const struct crash_record *record, struct buf *out) {
     CLEANUP(trace_finish) struct trace trace = {.record = record, .out = out};
     uint32_t kept = frames_kept(record);
     uint32_t inner = kept < CRASH_FRAMES_INNER ? kept : CRASH_FRAMES_INNER;
-    find_names(&trace);
+    for (uint32_t i = 0; i < record->module_count; i++) {
+        (void)symbols_open(record->modules[i], &trace.symbols[i], NULL);
+    }
+    for (uint32_t i = 0; i < kept; i++) {
+        struct place *place = &trace.places[i];
+        place->frame = &record->frames[i];
+        uint32_t module = place->frame->module;
+        if (module != CRASH_NO_MODULE && trace.symbols[module] != NULL) {
+            place->function =
+                    symbols_find(trace.symbols[module], place->frame->offset, &place->offset);
+        }
+    }
     if (record->frame_count <= kept) {
         add_places(&trace, 0, kept);
         return;

@@ -149,18 +149,6 @@ static uint32_t module_of(const struct link_map *map) {
     return count;
 }
 
-static struct crash_frame frame_at(uintptr_t address) {
-    struct dl_find_object found;
-    if (_dl_find_object((void *)address, &found) == 0) {
-        uint32_t module = module_of(found.dlfo_link_map);
-        if (module != CRASH_NO_MODULE) {
-            return (struct crash_frame){.offset = address - found.dlfo_link_map->l_addr,
-                                        .module = module};
-        }
-    }
-    return (struct crash_frame){.offset = address, .module = CRASH_NO_MODULE};
-}
-
 static bool in_a_module(uintptr_t address) {
     struct dl_find_object found;
     return _dl_find_object((void *)address, &found) == 0;
@@ -175,7 +163,13 @@ static void add_frame(uintptr_t address) {
             count < CRASH_FRAMES_INNER
                     ? count
                     : CRASH_FRAMES_INNER + (count - CRASH_FRAMES_INNER) % CRASH_FRAMES_OUTER;
-    record->frames[place] = frame_at(address);
+    struct crash_frame frame = {.offset = address, .module = CRASH_NO_MODULE};
+    struct dl_find_object found;
+    if (_dl_find_object((void *)address, &found) == 0) {
+        frame.module = module_of(found.dlfo_link_map);
+        frame.offset -= frame.module != CRASH_NO_MODULE ? found.dlfo_link_map->l_addr : 0;
+    }
+    record->frames[place] = frame;
     publish(&record->frame_count, count + 1);
 }
 
@@ -253,19 +247,6 @@ static uint64_t memory_in_use(void) {
     return pages * crash.page_size;
 }
 
-static void write_record(int signal, const siginfo_t *info, ucontext_t *context) {
-    struct crash_record *record = crash.record;
-    record->signal = signal;
-    record->code = info->si_code;
-    record->address = address_of(signal, info);
-    record->overflow =
-            info->si_code > 0 && is_overflow(signal, (uintptr_t)record->address, sp_of(context));
-    add_frame(pc_of(context));
-    publish(&record->magic, CRASH_MAGIC);
-    record->memory_bytes = memory_in_use();
-    walk_stack(context);
-}
-
 /* ------------------------------------------------------------------ handler */
 
 /* (4) The default action of the signal kills the process as it would have without a handler. */
@@ -287,8 +268,17 @@ static void on_fatal(int signal, siginfo_t *info, void *context) {
     int self = gettid();
     int owner = 0;
     if (atomic_compare_exchange_strong(&crash.owner, &owner, self)) {
+        struct crash_record *record = crash.record;
         crash.signal = signal;
-        write_record(signal, info, context);
+        record->signal = signal;
+        record->code = info->si_code;
+        record->address = address_of(signal, info);
+        record->overflow = info->si_code > 0 &&
+                           is_overflow(signal, (uintptr_t)record->address, sp_of(context));
+        add_frame(pc_of(context));
+        publish(&record->magic, CRASH_MAGIC);
+        record->memory_bytes = memory_in_use();
+        walk_stack(context);
     } else if (owner != self) {
         /* (3) The sleep is cut short by the end of the process. */
         struct timespec left = {.tv_sec = CRASH_WAIT_MS / 1000,
