@@ -27,8 +27,9 @@
  *      once (handover.h) and the payload once, into `taken`, before anything looks at it.
  *  (3) The bulk belongs to the side that holds the channel. A frame in it has been copied when
  *      the channel comes back, so when the host has taken a frame, nothing in the bulk is needed
- * any more. (4) Memory at rest: of the bulk's pages, of its mapping and of each `taken`, no more
- * than CHANNEL_BULK_KEPT_MAX; of the last only after channel_settle(). A worker that writes to the
+ *      any more.
+ *  (4) Memory at rest: of the bulk's pages, of its mapping and of each `taken`, no more than
+ *      CHANNEL_BULK_KEPT_MAX; of the last only after channel_settle(). A worker that writes to the
  *      bulk without saying so takes the bulk, and no more than that.
  *  (5) A call is known by the number of the hand-over that began it, which is odd and so never 0. A
  *      cancelling names it; one that comes too late names a call that is over. */

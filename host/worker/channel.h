@@ -32,7 +32,7 @@
 #include "worker/channel-wait.h"
 
 /* Changes with every change of what lies in the memory or goes over the socket. */
-#define CHANNEL_VERSION 1u
+#define CHANNEL_VERSION 2u
 
 /* Largest payload with memory of its own, each way. */
 #define CHANNEL_INLINE_MAX    (64u * 1024)

@@ -14,23 +14,25 @@
  *
  *  (1) Exactly one side has `held`, or a hand-over is under way: its number is the giver's
  *      `number`, is in the giver's word, and is the one after the receiver's `number`.
- *  (2) A side writes its own line only, but for HANDOVER_BUMP, which the host sets in and takes out
- * of the worker's number. The worker's own writing may take it out as well: then the number has
- *      changed, which is as good.
+ *  (2) A side writes its own line only, but for HANDOVER_BUMP, which the host sets in and takes
+ *      out of the worker's number. The worker's own writing may take it out as well: then the
+ *      number has changed, which is as good.
  *  (3) No hand-over is slept through. Who is to sleep sets `sleeps`, then the kernel compares the
  *      number; who hands over writes the number, then reads `sleeps`; all sequentially
  *      consistent. So either the giver sees `sleeps` and wakes, or the kernel sees the new
  *      number and does not put to sleep.
  *  (4) No interrupt and no abandoning is slept through. Who interrupts counts `interrupts` (or sets
  *      `gone`), then sets HANDOVER_BUMP, then wakes. Who waits takes HANDOVER_BUMP out, then looks
- * at both, then sleeps on the number without it. If it looked too early to see, then the bump comes
- * after that look: the kernel finds the number changed, or the wake-up finds the sleeper. (5) (3)
- * and (4) hold for two honest sides. Against a worker that undoes a bump or moves the sleeper to
- * another futex stand the host's slices: it looks again after HANDOVER_SLICE_MS at most. (6) An
- * interrupt ends one wait: the one that it meets, or the next. handover_forget_interrupts() ends it
- * without a wait; a bump that is left over then ends a sleep early, for nothing. (7) Nothing of the
- * other side's line is read twice: the number says whether the rest is there, and the rest is
- * copied once. */
+ *      at both, then sleeps on the number without it. If the waiter looked too early to see, then
+ *      the bump comes after that look: the kernel finds the number changed, or the wake-up finds
+ *      the sleeper.
+ *  (5) (3) and (4) hold for two honest sides. The host's slices protect against a worker that
+ *      undoes a bump or moves the sleeper to another futex: the host looks again after
+ *      HANDOVER_SLICE_MS at most.
+ *  (6) An interrupt ends one wait: the one that it meets, or the next. handover_forget_interrupts()
+ *      ends it without a wait; a bump that is left over then ends a sleep early, for nothing.
+ *  (7) Nothing of the other side's line is read twice: the number says whether the rest is there,
+ *      and the rest is copied once. */
 
 /* Beside a number, in the worker's word alone: look again at what is in your own memory. */
 #define HANDOVER_BUMP    0x80000000u

@@ -318,14 +318,6 @@ static void code_result(struct codec *codec, void *frame) {
     code_string(codec, &result->text, &result->text_length, TOOLRACK_RESULT_MAX, STRING_UTF8);
     code_bool(codec, &result->is_content);
     code_bool(codec, &result->is_structured);
-    uint64_t at = result->structured_at;
-    uint64_t length = result->structured_length;
-    CODE_NUMBER(codec, at);
-    CODE_NUMBER(codec, length);
-    if (codec->is_reading) {
-        result->structured_at = at;
-        result->structured_length = length;
-    }
     CODE_NUMBER(codec, result->cpu_ns);
     CODE_NUMBER(codec, result->memory);
 }
@@ -336,13 +328,7 @@ bool send_result(struct channel *channel, const struct frame_result *result) {
 
 bool read_result(const struct frame_in *frame, struct frame_result *ret) {
     *ret = (struct frame_result){0};
-    if (!read_frame(frame, NULL, code_result, ret)) {
-        return false;
-    }
-    return ret->is_structured
-                   ? ret->structured_at <= ret->json_length &&
-                             ret->structured_length <= ret->json_length - ret->structured_at
-                   : ret->structured_at == 0 && ret->structured_length == 0;
+    return read_frame(frame, NULL, code_result, ret);
 }
 
 static void code_failure(struct codec *codec, void *frame) {

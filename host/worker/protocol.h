@@ -62,13 +62,9 @@ struct frame_result {
     const char *text; /* or NULL */
     size_t text_length;
     bool is_content;    /* `json` is content blocks, and structuredContent where it has that */
-    bool is_structured; /* a JSON tool gave a JSON reply, for the check of its result schema:
-                         * structured_at and structured_length say which part of `json` it is; all
-                         * three are 0 where it did not */
-    size_t structured_at;
-    size_t structured_length;
-    uint64_t cpu_ns; /* of the call's thread while it ran; PROTOCOL_UNMEASURED: not known */
-    uint64_t memory; /* of the worker, at its peak, in bytes; likewise */
+    bool is_structured; /* a JSON tool gave a JSON reply, for the check of its result schema */
+    uint64_t cpu_ns;    /* of the call's thread while it ran; PROTOCOL_UNMEASURED: not known */
+    uint64_t memory;    /* of the worker, at its peak, in bytes; likewise */
 };
 
 /** FRAME_FAILURE and FRAME_REFUSED. */

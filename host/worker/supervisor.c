@@ -26,8 +26,9 @@
  *  (3) `crews` is added to at its head under `lock`, and taken from by the thread alone; so the
  *      thread follows it without the lock, from a head that it read under the lock.
  *  (4) A worker that is buried stays in `gone` until the round is over: events of the same round
- * may still name it. (5) crew->due_ns is the thread's; `due_ns` is never later than the earliest of
- * them. (6) Locks are taken in the order crew->lock, supervisor->lock. */
+ *      may still name it.
+ *  (5) crew->due_ns is the thread's; `due_ns` is never later than the earliest of them.
+ *  (6) Locks are taken in the order crew->lock, supervisor->lock. */
 
 /* Most events taken in one round. */
 #define EVENTS_MAX 64
