@@ -17,10 +17,6 @@
 /* Longest message taken from a tool; what is longer is cut. */
 #define MESSAGE_LENGTH_MAX 4096u
 
-static struct run *run_of(struct tr_call *base) {
-    return (struct run *)base;
-}
-
 /* -------------------------------------------------------------- arguments */
 
 static yyjson_val *present(struct tr_call *base, const char *path) {
@@ -198,22 +194,6 @@ static tr_status get_json(struct tr_call *base, const char *path, const char **r
 
 /* ---------------------------------------------------------------- replies */
 
-/* How long a text is that may state its length or end in a zero. */
-static uint64_t text_length(const char *text, uint64_t length) {
-    return length == UINT64_MAX ? strlen(text) : length;
-}
-
-static tr_status no_room(struct run *run) {
-    return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                    "the reply is larger than the %u bytes or %u blocks allowed",
-                    TOOLRACK_RESULT_MAX, RUN_BLOCKS_MAX);
-}
-
-static tr_status misuse(struct run *run, const char *what) {
-    return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                    "the tool's reply cannot be used: %s", what);
-}
-
 /* Append a block whose data live as long as the call. */
 static tr_status append_block(struct run *run, const struct reply_block *block) {
     struct reply_block *kept = arena_alloc(&run->arena, sizeof *kept);
@@ -235,8 +215,12 @@ static tr_status append_block(struct run *run, const struct reply_block *block) 
 /* Append a block with a copy of all that it points to. */
 static tr_status add_block(struct run *run, struct reply_block block) {
     const char **strings[] = {&block.mime_type, &block.uri};
-    if (run->block_count == RUN_BLOCKS_MAX || block.size > TOOLRACK_RESULT_MAX - run->reply_size) {
-        return no_room(run);
+    if (run->block_count == RUN_BLOCKS_MAX) {
+        return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                        "the reply has more than the %u blocks allowed", RUN_BLOCKS_MAX);
+    }
+    if (block.size > TOOLRACK_RESULT_MAX - run->reply_size) {
+        return run_too_large(run);
     }
     block.data = arena_copy(&run->arena, block.data, block.size);
     bool failed = block.data == NULL;
@@ -260,14 +244,14 @@ tr_status run_add_written(struct run *run) {
 static tr_status reply_text(struct tr_call *base, const char *text, uint64_t length) {
     struct run *run = run_of(base);
     if (text == NULL) {
-        return misuse(run, "the text is NULL");
+        return run_misuse(run, "the text is NULL");
     }
-    length = text_length(text, length);
+    length = length == UINT64_MAX ? strlen(text) : length;
     if (length > TOOLRACK_RESULT_MAX) {
-        return no_room(run);
+        return run_too_large(run);
     }
     if (!utf8_valid(text, (size_t)length)) {
-        return misuse(run, "the text is not UTF-8");
+        return run_misuse(run, "the text is not UTF-8");
     }
     return add_block(
             run, (struct reply_block){.kind = REPLY_TEXT, .data = text, .size = (size_t)length});
@@ -276,19 +260,17 @@ static tr_status reply_text(struct tr_call *base, const char *text, uint64_t len
 static tr_status reply_json(struct tr_call *base, const char *json, uint64_t length) {
     struct run *run = run_of(base);
     if (json == NULL) {
-        return misuse(run, "the JSON is NULL");
+        return run_misuse(run, "the JSON is NULL");
     }
-    length = text_length(json, length);
+    length = length == UINT64_MAX ? strlen(json) : length;
     if (length > TOOLRACK_RESULT_MAX) {
-        return no_room(run);
+        return run_too_large(run);
     }
     if (run->has_json || run->writer.begun) {
-        return misuse(run, "it has two JSON replies; a call may have one");
+        return run_misuse(run, "it has two JSON replies; a call may have one");
     }
-    yyjson_alc alc = arena_alc(&run->arena);
     yyjson_read_err why;
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
-                                       &alc, &why);
+    yyjson_doc *doc = run_read_json(run, json, (size_t)length, &why);
     if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return run_no_memory(run);
     }
@@ -307,13 +289,13 @@ static tr_status reply_media(struct tr_call *base, enum reply_kind media, const 
                              uint64_t size, const char *mime_type) {
     struct run *run = run_of(base);
     if (mime_type == NULL || (data == NULL && size > 0)) {
-        return misuse(run, "an image or sound needs data and a MIME type");
+        return run_misuse(run, "an image or sound needs data and a MIME type");
     }
     if (size > TOOLRACK_RESULT_MAX) {
-        return no_room(run);
+        return run_too_large(run);
     }
     if (!utf8_valid(mime_type, strlen(mime_type))) {
-        return misuse(run, "the MIME type is not UTF-8");
+        return run_misuse(run, "the MIME type is not UTF-8");
     }
     return add_block(run, (struct reply_block){.kind = media,
                                                .data = data != NULL ? data : "",
@@ -335,17 +317,17 @@ static tr_status reply_resource(struct tr_call *base, const char *uri, const cha
                                 const char *text, const void *data, uint64_t size) {
     struct run *run = run_of(base);
     if (uri == NULL || (text == NULL && data == NULL && size > 0)) {
-        return misuse(run, "a resource needs a URI and data");
+        return run_misuse(run, "a resource needs a URI and data");
     }
     if (text != NULL) {
         size = strlen(text);
     }
     if (size > TOOLRACK_RESULT_MAX) {
-        return no_room(run);
+        return run_too_large(run);
     }
     if (!utf8_valid(uri, strlen(uri)) || (text != NULL && !utf8_valid(text, (size_t)size)) ||
         (mime_type != NULL && !utf8_valid(mime_type, strlen(mime_type)))) {
-        return misuse(run, "a text of the resource is not UTF-8");
+        return run_misuse(run, "a text of the resource is not UTF-8");
     }
     return add_block(run, (struct reply_block){.kind = REPLY_RESOURCE,
                                                .data = text != NULL   ? text
@@ -370,13 +352,9 @@ static int error_code_of(tr_status code) {
     }
 }
 
-/* A text of the plugin as it may be shown: UTF-8, not too long. `copy` is where it is made: a call
- * may log and report for as long as it likes without taking memory for it. */
-struct message {
-    char copy[MESSAGE_LENGTH_MAX + 1];
-};
-
-static const char *presentable(struct message *message, const char *text) {
+/* A string of the plugin as it may be shown: UTF-8, not too long. `room` is where it is made: a
+ * call may log and report for as long as it likes without taking memory for it. */
+static const char *presentable(char room[MESSAGE_LENGTH_MAX + 1], const char *text) {
     if (text == NULL) {
         return "";
     }
@@ -385,27 +363,22 @@ static const char *presentable(struct message *message, const char *text) {
     if (!utf8_valid(text, length)) {
         return "(a message that is not UTF-8)";
     }
-    memcpy(message->copy, text, length);
-    message->copy[length] = '\0';
-    return message->copy;
-}
-
-/* Fields are JSON Pointers, a path may leave out the first slash. */
-static const char *pointer_of(struct run *run, const char *path) {
-    struct message message;
-    const char *field = presentable(&message, path);
-    const char *pointer = arena_printf(&run->arena, "%s%s",
-                                       field[0] == '\0' || field[0] == '/' ? "" : "/", field);
-    return pointer != NULL ? pointer : "";
+    memcpy(room, text, length);
+    room[length] = '\0';
+    return room;
 }
 
 static tr_status fail(struct tr_call *base, tr_status code, const char *field,
                       const char *message) {
     struct run *run = run_of(base);
-    struct message shown;
-    const char *text = presentable(&shown, message);
+    char room[MESSAGE_LENGTH_MAX + 1];
+    /* Fields are JSON Pointers; a path may leave out the first slash. */
+    const char *path = presentable(room, field);
+    const char *slash = path[0] == '\0' || path[0] == '/' ? "" : "/";
+    const char *pointer = arena_printf(&run->arena, "%s%s", slash, path);
+    const char *text = presentable(room, message);
     return run_fail(run, error_code_of(code), code == TR_OK ? TR_FAILED : code,
-                    pointer_of(run, field), "%s",
+                    pointer != NULL ? pointer : "", "%s",
                     text[0] != '\0' ? text : "the tool failed and did not say why");
 }
 
@@ -416,8 +389,8 @@ static void progress(struct tr_call *base, double done, double total, const char
     if (!isfinite(done) || !isfinite(total)) {
         return;
     }
-    struct message shown;
-    run->host->progress(run, done, total, message != NULL ? presentable(&shown, message) : NULL);
+    char room[MESSAGE_LENGTH_MAX + 1];
+    run->host->progress(run, done, total, message != NULL ? presentable(room, message) : NULL);
 }
 
 static void log_message(struct tr_call *base, int32_t level, const char *message) {
@@ -425,8 +398,8 @@ static void log_message(struct tr_call *base, int32_t level, const char *message
     if (level < TR_LOG_DEBUG || level > TR_LOG_ERROR) {
         level = TR_LOG_INFO;
     }
-    struct message shown;
-    run->host->log(run, level, presentable(&shown, message));
+    char room[MESSAGE_LENGTH_MAX + 1];
+    run->host->log(run, level, presentable(room, message));
 }
 
 static uint64_t time_left_ms(struct tr_call *base) {
@@ -471,10 +444,8 @@ static void *alloc(struct tr_call *base, uint64_t size) {
 
 /* Whether a text is one JSON object. Where there is no memory to tell, the run has failed too. */
 static bool is_object(struct run *run, const char *text) {
-    yyjson_alc alc = arena_alc(&run->arena);
     yyjson_read_err why;
-    yyjson_doc *doc =
-            yyjson_read_opts((char *)(uintptr_t)text, strlen(text), YYJSON_READ_NOFLAG, &alc, &why);
+    yyjson_doc *doc = run_read_json(run, text, strlen(text), &why);
     if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         (void)run_no_memory(run);
     }
@@ -486,7 +457,10 @@ static tr_status bad_question(struct run *run, const char *what) {
                     "the tool's question cannot be asked: %s", what);
 }
 
-static tr_status check_question(struct run *run, const char *message, const char *schema) {
+static tr_status ask(struct tr_call *base, const char *message, const char *schema,
+                     const char **ret_content) {
+    struct run *run = run_of(base);
+    schema = schema != NULL ? schema : "{\"type\":\"object\",\"properties\":{}}";
     if (message == NULL || message[0] == '\0') {
         return bad_question(run, "it has no message");
     }
@@ -500,16 +474,11 @@ static tr_status check_question(struct run *run, const char *message, const char
     if (!utf8_valid(message, length)) {
         return bad_question(run, "its message is not UTF-8");
     }
-    return is_object(run, schema) ? TR_OK : bad_question(run, "its schema is not a JSON object");
-}
-
-static tr_status ask(struct tr_call *base, const char *message, const char *schema,
-                     const char **ret_content) {
-    struct run *run = run_of(base);
-    schema = schema != NULL ? schema : "{\"type\":\"object\",\"properties\":{}}";
-    tr_status status = check_question(run, message, schema);
-    if (status != TR_OK || run->host->ask == NULL) {
-        return status != TR_OK ? status : TR_ABSENT;
+    if (!is_object(run, schema)) {
+        return bad_question(run, "its schema is not a JSON object");
+    }
+    if (run->host->ask == NULL) {
+        return TR_ABSENT;
     }
     if (cancelled(base)) {
         return TR_CANCELLED;

@@ -62,7 +62,24 @@ tr_status run_no_memory(struct run *run) {
                    : run_fail(run, err.code, TR_FAILED, NULL, "%s", err.message);
 }
 
+tr_status run_misuse(struct run *run, const char *what) {
+    return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                    "the tool's reply cannot be used: %s", what);
+}
+
+tr_status run_too_large(struct run *run) {
+    return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
+                    "the reply is larger than the %u bytes allowed", TOOLRACK_RESULT_MAX);
+}
+
 /* -------------------------------------------------------------- arguments */
+
+yyjson_doc *run_read_json(struct run *run, const char *text, size_t length,
+                          yyjson_read_err *ret_why) {
+    yyjson_alc alc = arena_alc(&run->arena);
+    /* Without the in-situ flag yyjson only reads the text, though its type does not say so. */
+    return yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, &alc, ret_why);
+}
 
 int run_parse(struct run *run, const char *text, size_t length, struct toolrack_error *err) {
     if (length == 0) {
@@ -76,11 +93,8 @@ int run_parse(struct run *run, const char *text, size_t length, struct toolrack_
     }
     run->arguments_text = text;
     run->arguments_length = length;
-    yyjson_alc alc = arena_alc(&run->arena);
     yyjson_read_err why;
-    /* Without the in-situ flag yyjson only reads the text, though its type does not say so. */
-    yyjson_doc *doc =
-            yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, &alc, &why);
+    yyjson_doc *doc = run_read_json(run, text, length, &why);
     if (doc == NULL) {
         return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? run_memory_error(run, err)

@@ -129,6 +129,11 @@ int run_typed_tool(struct run *run, const struct signature *signature, void (*fu
 
 /* ---- parts of it, in files of their own */
 
+/** The run of a call. */
+static inline struct run *run_of(struct tr_call *call) {
+    return (struct run *)call;
+}
+
 /** The functions that a tool calls (interface.c). */
 extern const struct tr_call_api run_api;
 
@@ -136,10 +141,19 @@ extern const struct tr_call_api run_api;
 tr_status run_fail(struct run *run, int error_code, tr_status code, const char *field,
                    const char *format, ...) TOOLRACK_PRINTF(5, 6);
 
+/** Fail the run because of a reply that cannot be used; `what` says why. */
+tr_status run_misuse(struct run *run, const char *what);
+/** Fail the run because of a reply larger than TOOLRACK_RESULT_MAX. */
+tr_status run_too_large(struct run *run);
+
 /** Fail the run for want of memory, or at RUN_MEMORY_MAX. Returns a code for the tool. */
 tr_status run_no_memory(struct run *run);
 /** The same as an error of who runs it. */
 int run_memory_error(const struct run *run, struct toolrack_error *err);
+
+/** Parse JSON into the arena; `text` is only read. NULL: *ret_why says why. */
+yyjson_doc *run_read_json(struct run *run, const char *text, size_t length,
+                          yyjson_read_err *ret_why);
 
 /** Note what the writer has finished as the JSON reply (interface.c). */
 tr_status run_add_written(struct run *run);

@@ -12,22 +12,8 @@
  *  (2) A key is written together with its value, so (1) holds between any two pieces.
  *  (3) After a failure nothing more is written: the call fails whatever comes. */
 
-static struct run *run_of(struct tr_call *base) {
-    return (struct run *)base;
-}
-
-static tr_status misuse(struct run *run, const char *what) {
-    return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
-                    "the tool's JSON reply cannot be used: %s", what);
-}
-
 static bool in_object(const struct writer *writer) {
     return writer->depth > 0 && (writer->objects >> (writer->depth - 1) & 1) != 0;
-}
-
-static tr_status too_large(struct run *run) {
-    return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                    "the reply is larger than the %u bytes allowed", TOOLRACK_RESULT_MAX);
 }
 
 /* The length of a text that is the same in JSON: ASCII with nothing to escape. SIZE_MAX: it is not.
@@ -68,10 +54,10 @@ static tr_status put_key(struct run *run, const char *key) {
         return TR_FAILED;
     }
     if (writer->finished || (!writer->begun && run->has_json)) {
-        return misuse(run, "it has two values; a call may have one JSON reply");
+        return run_misuse(run, "it has two values; a call may have one JSON reply");
     }
     if (in_object(writer) != (key != NULL)) {
-        return misuse(run, key != NULL ? "a key outside an object" : "a member without a key");
+        return run_misuse(run, key != NULL ? "a key outside an object" : "a member without a key");
     }
     if (!writer->begun) {
         writer->begun = true;
@@ -81,7 +67,8 @@ static tr_status put_key(struct run *run, const char *key) {
         buf_add_char(&writer->text, ',');
     }
     writer->filled = true;
-    return key == NULL || add_key(&writer->text, key) ? TR_OK : misuse(run, "a key is not UTF-8");
+    return key == NULL || add_key(&writer->text, key) ? TR_OK
+                                                      : run_misuse(run, "a key is not UTF-8");
 }
 
 /* After a value: is it too much, is it the last one? */
@@ -91,7 +78,7 @@ static tr_status put_done(struct run *run) {
         return run_no_memory(run);
     }
     if (writer->text.length - sizeof(struct toolrack_result) > TOOLRACK_RESULT_MAX) {
-        return too_large(run);
+        return run_too_large(run);
     }
     if (writer->depth > 0) {
         return TR_OK;
@@ -104,7 +91,7 @@ tr_status writer_begin(struct tr_call *base, const char *key, int32_t kind) {
     struct run *run = run_of(base);
     struct writer *writer = &run->writer;
     if (kind != TR_JSON_OBJECT && kind != TR_JSON_ARRAY) {
-        return misuse(run, "only objects and arrays can be begun");
+        return run_misuse(run, "only objects and arrays can be begun");
     }
     if (writer->depth == WRITER_DEPTH_MAX) {
         return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
@@ -128,7 +115,7 @@ tr_status writer_end(struct tr_call *base) {
         return TR_FAILED;
     }
     if (writer->depth == 0) {
-        return misuse(run, "nothing is open that could be ended");
+        return run_misuse(run, "nothing is open that could be ended");
     }
     buf_add_char(&writer->text, in_object(writer) ? '}' : ']');
     writer->depth--;
@@ -139,14 +126,14 @@ tr_status writer_end(struct tr_call *base) {
 tr_status writer_string(struct tr_call *base, const char *key, const char *text, uint64_t length) {
     struct run *run = run_of(base);
     if (text == NULL) {
-        return misuse(run, "a text is NULL");
+        return run_misuse(run, "a text is NULL");
     }
     length = length == UINT64_MAX ? strlen(text) : length;
     if (length > TOOLRACK_RESULT_MAX) {
-        return too_large(run);
+        return run_too_large(run);
     }
     if (!utf8_valid(text, (size_t)length)) {
-        return misuse(run, "a text is not UTF-8");
+        return run_misuse(run, "a text is not UTF-8");
     }
     tr_status status = put_key(run, key);
     if (status != TR_OK) {
@@ -189,7 +176,7 @@ tr_status writer_u64(struct tr_call *base, const char *key, uint64_t value) {
 tr_status writer_f64(struct tr_call *base, const char *key, double value) {
     struct run *run = run_of(base);
     if (!isfinite(value)) {
-        return misuse(run, "a number that JSON cannot say (NaN or infinity)");
+        return run_misuse(run, "a number that JSON cannot say (NaN or infinity)");
     }
     tr_status status = put_key(run, key);
     if (status != TR_OK) {
@@ -203,19 +190,18 @@ tr_status writer_f64(struct tr_call *base, const char *key, double value) {
 tr_status writer_json(struct tr_call *base, const char *key, const char *json, uint64_t length) {
     struct run *run = run_of(base);
     if (json == NULL) {
-        return misuse(run, "the JSON is NULL");
+        return run_misuse(run, "the JSON is NULL");
     }
     length = length == UINT64_MAX ? strlen(json) : length;
     if (length > TOOLRACK_RESULT_MAX) {
-        return too_large(run);
+        return run_too_large(run);
+    }
+    yyjson_read_err why;
+    yyjson_doc *doc = run_read_json(run, json, (size_t)length, &why);
+    if (doc == NULL && why.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return run_misuse(run, "a piece given as JSON is not JSON");
     }
     yyjson_alc alc = arena_alc(&run->arena);
-    yyjson_read_err why;
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, (size_t)length, YYJSON_READ_NOFLAG,
-                                       &alc, &why);
-    if (doc == NULL && why.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        return misuse(run, "a piece given as JSON is not JSON");
-    }
     size_t size = 0;
     const char *text =
             doc == NULL ? NULL : yyjson_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
