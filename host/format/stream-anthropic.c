@@ -59,20 +59,6 @@ static int grow_block(struct toolrack_stream *stream, yyjson_val *event,
     return 0;
 }
 
-/* Whether the model was stopped, rather than that it stopped: its last block may lack its end. */
-static bool is_stopped(yyjson_val *event) {
-    yyjson_val *reason = yyjson_obj_get(yyjson_obj_get(event, "delta"), "stop_reason");
-    return turn_is(reason, "max_tokens") || turn_is(reason, "model_context_window_exceeded");
-}
-
-static void break_off(struct toolrack_stream *stream) {
-    yyjson_mut_val *last =
-            stream->item_count > 0 ? stream->items[stream->item_count - 1].object : NULL;
-    if (yyjson_mut_equals_str(yyjson_mut_obj_get(last, "type"), "tool_use")) {
-        stream_break_off(stream, last, "input", true);
-    }
-}
-
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     yyjson_val *type = yyjson_obj_get(event, "type");
@@ -85,8 +71,14 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     if (turn_is(type, "content_block_delta")) {
         return grow_block(stream, event, err);
     }
-    if (turn_is(type, "message_delta") && is_stopped(event)) {
-        break_off(stream);
+    /* The model may have been stopped within its last block. */
+    yyjson_val *reason = yyjson_obj_get(yyjson_obj_get(event, "delta"), "stop_reason");
+    if (turn_is(type, "message_delta") && stream->item_count > 0 &&
+        (turn_is(reason, "max_tokens") || turn_is(reason, "model_context_window_exceeded"))) {
+        yyjson_mut_val *last = stream->items[stream->item_count - 1].object;
+        if (yyjson_mut_equals_str(yyjson_mut_obj_get(last, "type"), "tool_use")) {
+            stream_break_off(stream, last, "input", true);
+        }
     }
     stream->complete = turn_is(type, "message_stop");
     return 0;

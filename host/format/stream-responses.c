@@ -15,24 +15,7 @@ static int put_item(struct toolrack_stream *stream, uint64_t index, yyjson_val *
     return 0;
 }
 
-static int take_item(struct toolrack_stream *stream, yyjson_val *event,
-                     struct toolrack_error *err) {
-    yyjson_val *item = yyjson_obj_get(event, "item");
-    return yyjson_is_obj(item)
-                   ? put_item(stream, yyjson_get_uint(yyjson_obj_get(event, "output_index")), item,
-                              err)
-                   : 0;
-}
-
-static void grow_arguments(struct toolrack_stream *stream, yyjson_val *event) {
-    struct stream_item *item =
-            stream_find_item(stream, yyjson_get_uint(yyjson_obj_get(event, "output_index")));
-    if (item != NULL) {
-        stream_gather(stream, item->object, "arguments", yyjson_obj_get(event, "delta"), false);
-    }
-}
-
-/* Some send the whole without its items. */
+/* Some providers send the whole response without its items. */
 static int take_end(struct toolrack_stream *stream, yyjson_val *event, struct toolrack_error *err) {
     yyjson_val *output = yyjson_obj_get(yyjson_obj_get(event, "response"), "output");
     int code = 0;
@@ -49,7 +32,8 @@ static int take_end(struct toolrack_stream *stream, yyjson_val *event, struct to
     return code;
 }
 
-/* The response ended at its longest, or by a filter: a call within which it did says so. */
+/* The response ended at its length limit or by a filter: the status of a call says whether the call
+ * is complete. */
 static void break_off(struct toolrack_stream *stream) {
     for (size_t i = 0; i < stream->item_count; i++) {
         yyjson_mut_val *item = stream->items[i].object;
@@ -61,12 +45,6 @@ static void break_off(struct toolrack_stream *stream) {
     }
 }
 
-static int take_failure(yyjson_val *event, struct toolrack_error *err) {
-    yyjson_val *error = yyjson_obj_get(yyjson_obj_get(event, "response"), "error");
-    yyjson_val *message = yyjson_obj_get(error, "message");
-    return stream_fail(message != NULL ? message : yyjson_obj_get(event, "message"), err);
-}
-
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     yyjson_val *type = yyjson_obj_get(event, "type");
@@ -74,15 +52,22 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
         return TOOLRACK_E_EXECUTION_FAILED;
     }
     if (turn_is(type, "error") || turn_is(type, "response.failed")) {
-        return take_failure(event, err);
+        yyjson_val *error = yyjson_obj_get(yyjson_obj_get(event, "response"), "error");
+        yyjson_val *message = yyjson_obj_get(error, "message");
+        return stream_fail(message != NULL ? message : yyjson_obj_get(event, "message"), err);
     }
+    uint64_t index = yyjson_get_uint(yyjson_obj_get(event, "output_index"));
     if (turn_is(type, "response.output_text.delta") || turn_is(type, "response.refusal.delta")) {
         stream_show(stream, yyjson_obj_get(event, "delta"));
     } else if (turn_is(type, "response.output_item.added") ||
                turn_is(type, "response.output_item.done")) {
-        return take_item(stream, event, err);
+        yyjson_val *item = yyjson_obj_get(event, "item");
+        return yyjson_is_obj(item) ? put_item(stream, index, item, err) : 0;
     } else if (turn_is(type, "response.function_call_arguments.delta")) {
-        grow_arguments(stream, event);
+        struct stream_item *item = stream_find_item(stream, index);
+        if (item != NULL) {
+            stream_gather(stream, item->object, "arguments", yyjson_obj_get(event, "delta"), false);
+        }
     } else if (turn_is(type, "response.completed") || turn_is(type, "response.incomplete")) {
         int code = take_end(stream, event, err);
         if (code == 0 && turn_is(type, "response.incomplete")) {

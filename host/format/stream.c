@@ -1,9 +1,9 @@
 /* stream.c - a response that comes in pieces, put together again.
  *
- * Bytes become lines, lines events, and an event is one JSON text; what it adds to
- * the message is its provider's file's to know. Server-sent events are read as the
+ * Bytes become lines, lines become events, and an event is one JSON text; the file of
+ * each provider adds it to the message. Server-sent events are read as the
  * HTML standard says: lines end in CR, LF or both, `data` lines of one event are joined, an empty
- * line ends it, what is no field that matters here is ignored.
+ * line ends it, other fields are ignored.
  *
  * Invariants:
  *
@@ -82,14 +82,6 @@ static int end_event(struct toolrack_stream *stream, struct toolrack_error *err)
     return code;
 }
 
-static void add_data(struct toolrack_stream *stream, const char *value, size_t length) {
-    if (stream->has_data) {
-        buf_add_char(&stream->data, '\n');
-    }
-    stream->has_data = true;
-    buf_add(&stream->data, value, length);
-}
-
 /* A field and its value; a line without a colon is a field without one. */
 static int take_field(struct toolrack_stream *stream, const struct buf *line,
                       struct toolrack_error *err) {
@@ -100,25 +92,23 @@ static int take_field(struct toolrack_stream *stream, const struct buf *line,
         at++;
     }
     if (name_length == 4 && memcmp(line->data, "data", 4) == 0) {
-        add_data(stream, line->data + at, line->length - at);
+        buf_add(&stream->data, "\n", stream->has_data);
+        stream->has_data = true;
+        buf_add(&stream->data, line->data + at, line->length - at);
     } else if (line->data[0] == '{' || line->data[0] == '<') {
         return refuse(err, line, "the response is not an event stream; it has the line");
     }
     return 0;
 }
 
-/* Files that begin with a mark of their encoding are streams nevertheless. */
-static void skip_mark(struct toolrack_stream *stream, struct buf *line) {
+static int take_line(struct toolrack_stream *stream, struct toolrack_error *err) {
+    struct buf *line = &stream->line;
+    /* A byte order mark at the beginning is skipped. */
     if (!stream->begun && line->length >= 3 && memcmp(line->data, "\xef\xbb\xbf", 3) == 0) {
         memmove(line->data, line->data + 3, line->length - 3);
         buf_truncate(line, line->length - 3);
     }
     stream->begun = true;
-}
-
-static int take_line(struct toolrack_stream *stream, struct toolrack_error *err) {
-    struct buf *line = &stream->line;
-    skip_mark(stream, line);
     int code = 0;
     if (stream->format->lines) {
         code = line->length > 0 ? take_event(stream, line, err) : 0;
@@ -146,44 +136,33 @@ static int check_room(const struct toolrack_stream *stream, struct toolrack_erro
     return 0;
 }
 
-/* What is left of the bytes being fed. Where the next line feed stands is looked up once and not
- * once a line: lines may all end in a return. */
-struct rest {
-    const char *at;
-    const char *end;
-    const char *feed; /* `end` where there is none */
-};
-
 static const char *find_byte(const char *at, const char *end, char byte) {
     const char *found = memchr(at, byte, (size_t)(end - at));
     return found != NULL ? found : end;
 }
 
-/* Where the line ends that begins here. */
-static const char *line_end(struct rest *rest) {
-    if (rest->feed < rest->at) {
-        rest->feed = find_byte(rest->at, rest->end, '\n');
-    }
-    return find_byte(rest->at, rest->feed, '\r');
-}
-
+/* Lines may all end in a return: the next line feed, or the end, is looked up once and not once a
+ * line. */
 static int feed(struct toolrack_stream *stream, const char *bytes, size_t length,
                 struct toolrack_error *err) {
-    struct rest rest = {.at = bytes, .end = bytes + length};
-    rest.feed = find_byte(rest.at, rest.end, '\n');
-    while (rest.at < rest.end) {
-        if (stream->after_return && *rest.at == '\n') {
+    const char *end = bytes + length;
+    const char *line_feed = find_byte(bytes, end, '\n');
+    while (bytes < end) {
+        if (stream->after_return && *bytes == '\n') {
             stream->after_return = false;
-            rest.at++;
+            bytes++;
             continue;
         }
         stream->after_return = false;
-        const char *end = line_end(&rest);
-        buf_add(&stream->line, rest.at, (size_t)(end - rest.at));
-        rest.at = end;
+        if (line_feed < bytes) {
+            line_feed = find_byte(bytes, end, '\n');
+        }
+        const char *line_end = find_byte(bytes, line_feed, '\r');
+        buf_add(&stream->line, bytes, (size_t)(line_end - bytes));
+        bytes = line_end;
         int code = check_room(stream, err);
-        if (code == 0 && rest.at < rest.end) {
-            stream->after_return = *rest.at++ == '\r';
+        if (code == 0 && bytes < end) {
+            stream->after_return = *bytes++ == '\r';
             code = take_line(stream, err);
         }
         if (code < 0) {
@@ -250,13 +229,7 @@ int toolrack_stream_feed(struct toolrack_stream *stream, const char *bytes, size
     return feed(stream, bytes, length, &why) < 0 ? keep_error(stream, &why, err) : 0;
 }
 
-/* What broke off without its last line end counts: a provider that ends so has said all. */
-static int take_rest(struct toolrack_stream *stream, struct toolrack_error *err) {
-    int code = stream->line.length > 0 ? take_line(stream, err) : 0;
-    return code == 0 && !stream->format->lines ? end_event(stream, err) : code;
-}
-
-/* Text that should be JSON becomes what it says; when it is none, an object that holds it. */
+/* Text that should be a JSON object becomes that object; other text, an object that holds it. */
 static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct buf *text) {
     if (text->length == 0) {
         return yyjson_mut_obj(stream->doc);
@@ -273,7 +246,20 @@ static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct b
     return broken;
 }
 
-static void set_texts(struct toolrack_stream *stream) {
+static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
+    /* The last line counts without a line end: some providers end so. */
+    int code = stream->line.length > 0 ? take_line(stream, err) : 0;
+    if (code == 0 && !stream->format->lines) {
+        code = end_event(stream, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    if (!stream->complete) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the response ended too early, after %zu bytes: send the request again",
+                         stream->bytes);
+    }
     for (size_t i = 0; i < stream->text_count; i++) {
         struct stream_text *text = &stream->texts[i];
         stream_put(stream, text->object, text->key,
@@ -283,19 +269,6 @@ static void set_texts(struct toolrack_stream *stream) {
                                                 text->text.data != NULL ? text->text.data : "",
                                                 text->text.length));
     }
-}
-
-static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
-    int code = take_rest(stream, err);
-    if (code < 0) {
-        return code;
-    }
-    if (!stream->complete) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "the response ended too early, after %zu bytes: send the request again",
-                         stream->bytes);
-    }
-    set_texts(stream);
     if (stream->format->end != NULL) {
         stream->format->end(stream);
     }

@@ -7,19 +7,16 @@
 /* The types of images that the API takes. */
 static const char *const image_types[] = {"image/jpeg", "image/png", "image/gif", "image/webp"};
 
-/* What a stream with broken arguments left behind; see stream-anthropic.c. */
-static yyjson_val *broken_input(yyjson_val *input) {
-    return yyjson_obj_size(input) == 1 ? yyjson_obj_get(input, TURN_BROKEN_INPUT) : NULL;
-}
-
 static int read_call(struct turn_reader *reader, yyjson_val *block) {
     yyjson_val *input = yyjson_obj_get(block, "input");
-    yyjson_val *broken = broken_input(input);
+    /* What a stream with broken arguments left behind; see stream.c. */
+    yyjson_val *broken =
+            yyjson_obj_size(input) == 1 ? yyjson_obj_get(input, TURN_BROKEN_INPUT) : NULL;
     return turn_add_call(reader, block, yyjson_obj_get(block, "id"), yyjson_obj_get(block, "name"),
                          yyjson_is_str(broken) ? broken : input);
 }
 
-/* Whether the model was stopped, rather than that it stopped, and within a call. */
+/* Whether the model was stopped within a call. */
 static bool is_cut_off(yyjson_val *root, yyjson_val *content) {
     yyjson_val *reason = yyjson_obj_get(root, "stop_reason");
     return (turn_is(reason, "max_tokens") || turn_is(reason, "model_context_window_exceeded")) &&
@@ -71,20 +68,6 @@ static void write_piece(struct buf *out, const struct turn_piece *piece) {
     }
 }
 
-/* An empty text is no block to the API. */
-static void write_pieces(struct buf *out, const struct turn_result *result) {
-    bool first = true;
-    buf_add_char(out, '[');
-    for (size_t i = 0; i < result->count; i++) {
-        if (result->pieces[i].length > 0) {
-            buf_add(out, ",", !first);
-            write_piece(out, &result->pieces[i]);
-            first = false;
-        }
-    }
-    buf_add_char(out, ']');
-}
-
 static void write_result(struct buf *out, const struct format_call *call,
                          const struct turn_result *result) {
     buf_add_text(out, "{\"type\":\"tool_result\",");
@@ -93,7 +76,16 @@ static void write_result(struct buf *out, const struct format_call *call,
     if (result->count == 1 && !is_shown(&result->pieces[0])) {
         turn_write_text(out, result, 0);
     } else {
-        write_pieces(out, result);
+        bool first = true;
+        buf_add_char(out, '[');
+        for (size_t i = 0; i < result->count; i++) {
+            if (result->pieces[i].length > 0) { /* the API refuses a block with an empty text */
+                buf_add(out, ",", !first);
+                write_piece(out, &result->pieces[i]);
+                first = false;
+            }
+        }
+        buf_add_char(out, ']');
     }
     buf_add_text(out, result->failed ? ",\"is_error\":true}" : "}");
 }

@@ -22,8 +22,8 @@ static int read_content(struct turn_reader *reader, yyjson_val *content, const c
     return code;
 }
 
-/* A candidate that was stopped before it began has no content, and what was asked is not answered
- * at all when it is blocked: neither calls anything. */
+/* A candidate that was stopped before it began has no content, and a blocked request has no
+ * candidate: neither calls anything. */
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     yyjson_val *candidates = yyjson_obj_get(root, "candidates");
     if (candidates != NULL) {
@@ -42,15 +42,11 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
                    : turn_refuse(reader, "", "it has no candidates and no parts");
 }
 
-static bool is_data(const struct turn_piece *piece) {
-    return piece->kind == TURN_IMAGE || piece->kind == TURN_AUDIO;
-}
-
 static void write_data(struct buf *out, const struct turn_result *result) {
     bool first = true;
     for (size_t i = 0; i < result->count; i++) {
         const struct turn_piece *piece = &result->pieces[i];
-        if (!is_data(piece)) {
+        if (piece->kind != TURN_IMAGE && piece->kind != TURN_AUDIO) {
             continue;
         }
         buf_add_text(out, first ? ",\"parts\":[" : ",");
@@ -64,22 +60,17 @@ static void write_data(struct buf *out, const struct turn_result *result) {
     buf_add_text(out, first ? "" : "]");
 }
 
-/* JSON stays JSON; of pieces, those that stand in no parts. */
-static void write_output(struct buf *out, const struct turn_result *result) {
-    if (result->count == 1 && result->pieces[0].is_json) {
-        buf_add(out, result->pieces[0].text, result->pieces[0].length);
-    } else {
-        turn_write_text(out, result, TURN_BIT(TURN_IMAGE) | TURN_BIT(TURN_AUDIO));
-    }
-}
-
 static void write_result(struct buf *out, const struct format_call *call,
                          const struct turn_result *result) {
     buf_add_text(out, "{\"functionResponse\":{");
     turn_write_member(out, "id", yyjson_obj_get(call->raw, "id"));
     turn_write_member(out, "name", yyjson_obj_get(call->raw, "name"));
     buf_printf(out, "\"response\":{\"%s\":", result->failed ? "error" : "output");
-    write_output(out, result);
+    if (result->count == 1 && result->pieces[0].is_json) {
+        buf_add(out, result->pieces[0].text, result->pieces[0].length);
+    } else { /* images and sounds go into parts of their own */
+        turn_write_text(out, result, TURN_BIT(TURN_IMAGE) | TURN_BIT(TURN_AUDIO));
+    }
     buf_add_char(out, '}');
     write_data(out, result);
     buf_add_text(out, "}}");

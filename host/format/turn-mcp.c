@@ -6,7 +6,7 @@
 
 #include "format/turn-parts.h"
 
-/* JSON-RPC's code for parameters that cannot be. */
+/* JSON-RPC's code for invalid parameters. */
 #define INVALID_PARAMS (-32602)
 
 static int read_request(struct turn_reader *reader, yyjson_val *request, const char *place) {
@@ -38,30 +38,6 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     return code;
 }
 
-static void write_piece(struct buf *out, const struct turn_piece *piece) {
-    if (piece->block != NULL) {
-        turn_write_value(out, piece->block);
-        return;
-    }
-    buf_add_text(out, "{\"type\":\"text\",\"text\":");
-    buf_add_json_string(out, piece->text, piece->length);
-    buf_add_char(out, '}');
-}
-
-static void write_success(struct buf *out, const struct turn_result *result) {
-    buf_add_text(out, "\"result\":{\"content\":[");
-    for (size_t i = 0; i < result->count; i++) {
-        buf_add(out, ",", i > 0);
-        write_piece(out, &result->pieces[i]);
-    }
-    buf_add_char(out, ']');
-    if (result->structured != NULL) {
-        buf_add_text(out, ",\"structuredContent\":");
-        buf_add(out, result->structured, result->structured_length);
-    }
-    buf_add_text(out, result->failed ? ",\"isError\":true}" : "}");
-}
-
 static void write_result(struct buf *out, const struct format_call *call,
                          const struct turn_result *result) {
     buf_add_text(out, "{\"jsonrpc\":\"2.0\",");
@@ -69,11 +45,27 @@ static void write_result(struct buf *out, const struct format_call *call,
     if (result->not_found) {
         buf_printf(out, "\"error\":{\"code\":%d,\"message\":", INVALID_PARAMS);
         turn_write_text(out, result, 0);
-        buf_add_char(out, '}');
-    } else {
-        write_success(out, result);
+        buf_add_text(out, "}}");
+        return;
     }
-    buf_add_char(out, '}');
+    buf_add_text(out, "\"result\":{\"content\":[");
+    for (size_t i = 0; i < result->count; i++) {
+        const struct turn_piece *piece = &result->pieces[i];
+        buf_add(out, ",", i > 0);
+        if (piece->block != NULL) {
+            turn_write_value(out, piece->block);
+        } else {
+            buf_add_text(out, "{\"type\":\"text\",\"text\":");
+            buf_add_json_string(out, piece->text, piece->length);
+            buf_add_char(out, '}');
+        }
+    }
+    buf_add_char(out, ']');
+    if (result->structured != NULL) {
+        buf_add_text(out, ",\"structuredContent\":");
+        buf_add(out, result->structured, result->structured_length);
+    }
+    buf_add_text(out, result->failed ? ",\"isError\":true}}" : "}}");
 }
 
 const struct turn_format turn_mcp = {read_turn, "[", write_result, "]"};

@@ -62,28 +62,18 @@ int turn_cut_off(struct turn_reader *reader) {
                             "call were written: call the tool again, with less text before it");
 }
 
-static bool is_blank(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r' && text[i] != '\n') {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void set_arguments(struct format_call *call, const char *text, size_t length) {
-    call->arguments = text;
-    call->arguments_length = length;
-}
-
 /* Text that should be a JSON object: models write what they like. */
 static int take_text(struct turn_reader *reader, yyjson_val *arguments) {
     const char *text = yyjson_get_str(arguments);
     size_t length = yyjson_get_len(arguments);
-    yyjson_read_err why;
-    if (is_blank(text, length)) {
+    size_t blank = 0;
+    while (blank < length && memchr(" \t\r\n", text[blank], 4) != NULL) {
+        blank++;
+    }
+    if (blank == length) {
         return 0;
     }
+    yyjson_read_err why;
     _Alignas(16) char memory[ARGUMENTS_ROOM];
     yyjson_alc pool;
     bool fits =
@@ -105,7 +95,8 @@ static int take_text(struct turn_reader *reader, yyjson_val *arguments) {
                        why.msg, why.pos);
         code = turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS, reason);
     } else if (yyjson_is_obj(root)) {
-        set_arguments(last_call(reader), text, length);
+        last_call(reader)->arguments = text;
+        last_call(reader)->arguments_length = length;
     } else if (!yyjson_is_null(root)) {
         code = turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
                                 "the arguments must be one JSON object, such as {\"key\": "
@@ -122,12 +113,38 @@ static int take_object(struct turn_reader *reader, yyjson_val *arguments) {
     if (kept == NULL) {
         return error_oom(reader->err);
     }
-    set_arguments(last_call(reader), kept, length);
+    last_call(reader)->arguments = kept;
+    last_call(reader)->arguments_length = length;
     return 0;
 }
 
-static int take_arguments(struct turn_reader *reader, yyjson_val *arguments) {
-    set_arguments(last_call(reader), "{}", 2);
+int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name,
+                  yyjson_val *arguments) {
+    struct format_message *message = reader->message;
+    if (message->count == FORMAT_CALLS_MAX) {
+        return error_set(reader->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the message has more than the %u calls allowed", FORMAT_CALLS_MAX);
+    }
+    if (message->count == message->room) {
+        size_t room = message->room > 0 ? 2 * message->room : CALLS_AT_FIRST;
+        struct format_call *calls = arena_alloc(&message->arena, room * sizeof *calls);
+        if (calls == NULL) {
+            return error_oom(reader->err);
+        }
+        if (message->count > 0) {
+            memcpy(calls, message->calls, message->count * sizeof *calls);
+        }
+        message->calls = calls;
+        message->room = room;
+    }
+    /* A name with a zero byte in it would be read as another name. */
+    const char *text = yyjson_get_str(name);
+    bool is_sound = text != NULL && strlen(text) == yyjson_get_len(name);
+    message->calls[message->count++] = (struct format_call){.id = yyjson_get_str(id),
+                                                            .name = is_sound ? text : "",
+                                                            .arguments = "{}",
+                                                            .arguments_length = 2,
+                                                            .raw = raw};
     if (arguments == NULL || yyjson_is_null(arguments)) {
         return 0;
     }
@@ -141,43 +158,12 @@ static int take_arguments(struct turn_reader *reader, yyjson_val *arguments) {
                              "the arguments must be one JSON object, or a string that holds one");
 }
 
-/* Room for one more call. False: no memory. */
-static bool make_room(struct format_message *message) {
-    if (message->count < message->room) {
-        return true;
-    }
-    size_t room = message->room > 0 ? 2 * message->room : CALLS_AT_FIRST;
-    struct format_call *calls = arena_alloc(&message->arena, room * sizeof *calls);
-    if (calls == NULL) {
-        return false;
-    }
-    if (message->count > 0) {
-        memcpy(calls, message->calls, message->count * sizeof *calls);
-    }
-    message->calls = calls;
-    message->room = room;
-    return true;
-}
-
-/* The text of a name, which a zero byte would make another one. */
-static const char *name_of(yyjson_val *name) {
-    const char *text = yyjson_get_str(name);
-    return text != NULL && strlen(text) == yyjson_get_len(name) ? text : "";
-}
-
-int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name,
-                  yyjson_val *arguments) {
-    struct format_message *message = reader->message;
-    if (message->count == FORMAT_CALLS_MAX) {
-        return error_set(reader->err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the message has more than the %u calls allowed", FORMAT_CALLS_MAX);
-    }
-    if (!make_room(message)) {
-        return error_oom(reader->err);
-    }
-    message->calls[message->count++] =
-            (struct format_call){.id = yyjson_get_str(id), .name = name_of(name), .raw = raw};
-    return take_arguments(reader, arguments);
+int turn_add_custom(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name) {
+    int code = turn_add_call(reader, raw, id, name, NULL);
+    return code < 0 ? code
+                    : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                                       "this tool was called as a custom tool, with free text, but "
+                                       "takes a JSON object: call it as a function");
 }
 
 /* One of `tool_calls`. */
@@ -189,11 +175,7 @@ static int read_tool_call(struct turn_reader *reader, yyjson_val *call) {
         return turn_add_call(reader, call, id, yyjson_obj_get(function, "name"),
                              yyjson_obj_get(function, "arguments"));
     }
-    int code = turn_add_call(reader, call, id, yyjson_obj_get(custom, "name"), NULL);
-    return code < 0 ? code
-                    : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
-                                       "this tool was called as a custom tool, with free text, but "
-                                       "takes a JSON object: call it as a function");
+    return turn_add_custom(reader, call, id, yyjson_obj_get(custom, "name"));
 }
 
 int turn_read_tool_calls(struct turn_reader *reader, yyjson_val *message, const char *place) {

@@ -17,19 +17,19 @@ struct turn_reader {
 /** One piece of a result. Text is UTF-8. */
 struct turn_piece {
     enum turn_piece_kind { TURN_TEXT, TURN_IMAGE, TURN_AUDIO, TURN_RESOURCE } kind;
-    const char *text; /**< itself, or in words what it is, for who cannot take it */
+    const char *text; /**< itself, or words for it where a provider takes no such piece */
     size_t length;
     const char *data; /**< base64, of an image or a sound */
     size_t data_length;
     const char *mime_type; /**< of the data */
-    bool is_json;          /**< the text is JSON, no words */
-    yyjson_val *block;     /**< as MCP has it; NULL where it came as no block */
+    bool is_json;          /**< the text is JSON, not words */
+    yyjson_val *block;     /**< as MCP has it; NULL if it did not come as a block */
 };
 
 #define TURN_BIT(kind) (1u << (kind))
 
-/* The one key of the arguments in place of those that were no JSON, whose text it holds: a provider
- * that wants an object gets one back. */
+/* Arguments that were not JSON are replaced by an object with this one key, which holds their text:
+ * a provider that requires an object gets one back. */
 #define TURN_BROKEN_INPUT "INVALID_JSON"
 
 /** How a call ended, in pieces. */
@@ -69,14 +69,18 @@ extern const struct turn_format turn_mcp;
 int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name,
                   yyjson_val *arguments);
 
+/** Add a call of a custom tool, with free text; it cannot be made.
+ * @return as above. */
+int turn_add_custom(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name);
+
 /** Say that the call added last cannot be made. */
 int turn_add_problem(struct turn_reader *reader, int code, const char *why);
 
-/** The model was stopped, perhaps within the call added last: without arguments it cannot be made,
- * for nobody knows which there would have been. */
+/** The model was stopped, perhaps within the call added last: if that call has no arguments it
+ * cannot be made, since the model may have meant to give some. */
 int turn_cut_off(struct turn_reader *reader);
 
-/** The message is none of its format: `what` is wrong at `place`, a JSON Pointer. */
+/** Refuse the message: `what` is wrong at `place`, a JSON Pointer. */
 int turn_refuse(struct turn_reader *reader, const char *place, const char *what);
 
 /** Whether a response says that it failed; then err is set. */

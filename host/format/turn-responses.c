@@ -2,19 +2,11 @@
 #include "base/cleanup.h"
 #include "format/turn-parts.h"
 
-static int read_custom(struct turn_reader *reader, yyjson_val *item) {
-    int code = turn_add_call(reader, item, yyjson_obj_get(item, "call_id"),
-                             yyjson_obj_get(item, "name"), NULL);
-    return code < 0 ? code
-                    : turn_add_problem(reader, TOOLRACK_E_INVALID_ARGUMENTS,
-                                       "this tool was called as a custom tool, with free text, but "
-                                       "takes a JSON object: call it as a function");
-}
-
 static int read_item(struct turn_reader *reader, yyjson_val *item) {
     yyjson_val *type = yyjson_obj_get(item, "type");
     if (turn_is(type, "custom_tool_call")) {
-        return read_custom(reader, item);
+        return turn_add_custom(reader, item, yyjson_obj_get(item, "call_id"),
+                               yyjson_obj_get(item, "name"));
     }
     if (!turn_is(type, "function_call")) {
         return 0;
@@ -66,29 +58,8 @@ static void write_piece(struct buf *out, const struct turn_piece *piece) {
     out->failed = out->failed || url.failed;
 }
 
-static bool has_image(const struct turn_result *result) {
-    for (size_t i = 0; i < result->count; i++) {
-        if (result->pieces[i].kind == TURN_IMAGE) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void write_output(struct buf *out, const struct turn_result *result) {
-    if (!has_image(result)) {
-        turn_write_text(out, result, 0);
-        return;
-    }
-    buf_add_char(out, '[');
-    for (size_t i = 0; i < result->count; i++) {
-        buf_add(out, ",", i > 0);
-        write_piece(out, &result->pieces[i]);
-    }
-    buf_add_char(out, ']');
-}
-
-/* A call that a program of the model made says so, and its result has to say the same. */
+/* A call that a program of the model made says so in `caller`, and its result has to say the same.
+ */
 static void write_result(struct buf *out, const struct format_call *call,
                          const struct turn_result *result) {
     bool custom = turn_is(yyjson_obj_get(call->raw, "type"), "custom_tool_call");
@@ -97,8 +68,21 @@ static void write_result(struct buf *out, const struct format_call *call,
     turn_write_member(out, "namespace", yyjson_obj_get(call->raw, "namespace"));
     turn_write_member(out, "caller", yyjson_obj_get(call->raw, "caller"));
     buf_add_text(out, "\"output\":");
-    write_output(out, result);
-    buf_add_char(out, '}');
+    bool has_image = false;
+    for (size_t i = 0; i < result->count; i++) {
+        has_image = has_image || result->pieces[i].kind == TURN_IMAGE;
+    }
+    if (!has_image) {
+        turn_write_text(out, result, 0);
+        buf_add_char(out, '}');
+        return;
+    }
+    buf_add_char(out, '[');
+    for (size_t i = 0; i < result->count; i++) {
+        buf_add(out, ",", i > 0);
+        write_piece(out, &result->pieces[i]);
+    }
+    buf_add_text(out, "]}");
 }
 
 const struct turn_format turn_responses = {read_turn, "[", write_result, "]"};

@@ -1,7 +1,7 @@
 /* What is the same in the turns of all providers.
  *
- * What a model wrote is not believed: a call that cannot be made is kept with its
- * reason, for the model shall read it; only a message that is none is refused. */
+ * What a model wrote is not trusted: a call that cannot be made is kept with its
+ * reason, which the model reads; only a message of another format is refused. */
 #include "format/turn.h"
 
 #include <stdio.h>
@@ -26,43 +26,32 @@ static const struct turn_format *const formats[] = {
 
 /* ------------------------------------------------------------------- reading */
 
-static int read_root(struct format_message *message, struct toolrack_error *err) {
-    struct turn_reader reader = {.message = message, .err = err};
-    yyjson_val *root = yyjson_doc_get_root(message->doc);
-    return turn_is_error(&reader, root) ? TOOLRACK_E_INVALID
-                                        : formats[message->format]->read(&reader, root);
-}
-
-static int parse(const char *text, size_t length, yyjson_doc **ret, struct toolrack_error *err) {
-    if (length > FORMAT_MESSAGE_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the message has %zu bytes, more than the %u allowed", length,
-                         FORMAT_MESSAGE_MAX);
-    }
-    yyjson_read_err why;
-    /* Numbers that no double holds go to the tool as they were written. */
-    *ret = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
-    if (*ret != NULL) {
-        return 0;
-    }
-    return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
-                   ? error_oom(err)
-                   : error_set(err, TOOLRACK_E_INVALID, "the message is not JSON: %s at byte %zu",
-                               why.msg, why.pos);
-}
-
 int format_read_message(enum toolrack_format format, const char *text, size_t length,
                         struct format_message *ret, struct toolrack_error *err) {
     if ((unsigned)format >= TOOLRACK_FORMAT_COUNT) {
         return error_set(err, TOOLRACK_E_INVALID, "there is no format number %d", (int)format);
     }
+    if (length > FORMAT_MESSAGE_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the message has %zu bytes, more than the %u allowed", length,
+                         FORMAT_MESSAGE_MAX);
+    }
     struct format_message message = {.format = format};
-    int code = parse(text, length, &message.doc, err);
-    if (code < 0) {
-        return code;
+    yyjson_read_err why;
+    /* Numbers that no double holds go to the tool as they were written. */
+    message.doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW, NULL,
+                                   &why);
+    if (message.doc == NULL) {
+        return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
+                       ? error_oom(err)
+                       : error_set(err, TOOLRACK_E_INVALID,
+                                   "the message is not JSON: %s at byte %zu", why.msg, why.pos);
     }
     arena_init(&message.arena, NULL, 0);
-    code = read_root(&message, err);
+    struct turn_reader reader = {.message = &message, .err = err};
+    yyjson_val *root = yyjson_doc_get_root(message.doc);
+    int code = turn_is_error(&reader, root) ? TOOLRACK_E_INVALID
+                                            : formats[format]->read(&reader, root);
     if (code < 0) {
         format_message_finish(&message);
         return code;
@@ -79,7 +68,7 @@ void format_message_finish(struct format_message *message) {
 
 /* ------------------------------------------------------------------- writing */
 
-/* A result that is being taken apart; what is made for it stands in the arena. */
+/* A result that is being split into pieces; what is made for it is in the arena. */
 struct taking {
     struct turn_result *result;
     struct arena *arena;
@@ -105,47 +94,38 @@ static const char *text_or(yyjson_val *value, const char *otherwise) {
     return yyjson_is_str(value) ? yyjson_get_str(value) : otherwise;
 }
 
-static void add_media(struct taking *taking, yyjson_val *block, bool is_image) {
-    yyjson_val *data = yyjson_obj_get(block, "data");
-    struct turn_piece piece = {
-            .kind = is_image ? TURN_IMAGE : TURN_AUDIO,
-            .data = text_or(data, ""),
-            .data_length = yyjson_get_len(data),
-            .mime_type = text_or(yyjson_obj_get(block, "mimeType"), "application/octet-stream"),
-            .block = block};
-    add_words(taking, piece,
-              arena_printf(taking->arena, "(%s, %s: it cannot be shown here)",
-                           is_image ? "an image" : "a sound", piece.mime_type));
-}
-
-static void add_resource(struct taking *taking, yyjson_val *block) {
-    yyjson_val *resource = yyjson_obj_get(block, "resource");
-    yyjson_val *text = yyjson_obj_get(resource, "text");
-    struct turn_piece piece = {.kind = TURN_RESOURCE, .block = block};
-    if (yyjson_is_str(text)) {
-        piece.text = yyjson_get_str(text);
-        piece.length = yyjson_get_len(text);
-        add_piece(taking, piece);
-        return;
-    }
-    add_words(taking, piece,
-              arena_printf(taking->arena, "(a file, %s, %s: it cannot be shown here)",
-                           text_or(yyjson_obj_get(resource, "uri"), "unnamed"),
-                           text_or(yyjson_obj_get(resource, "mimeType"), "of unknown type")));
-}
-
+/* What is not text gets words that say what it is. */
 static void add_block(struct taking *taking, yyjson_val *block) {
     yyjson_val *type = yyjson_obj_get(block, "type");
+    struct turn_piece piece = {.block = block};
+    yyjson_val *text = yyjson_obj_get(block, "text");
     if (turn_is(type, "image") || turn_is(type, "audio")) {
-        add_media(taking, block, turn_is(type, "image"));
-    } else if (turn_is(type, "resource")) {
-        add_resource(taking, block);
-    } else {
-        yyjson_val *text = yyjson_obj_get(block, "text");
-        add_piece(taking, (struct turn_piece){.text = text_or(text, ""),
-                                              .length = yyjson_get_len(text),
-                                              .block = block});
+        yyjson_val *data = yyjson_obj_get(block, "data");
+        piece.kind = turn_is(type, "image") ? TURN_IMAGE : TURN_AUDIO;
+        piece.data = text_or(data, "");
+        piece.data_length = yyjson_get_len(data);
+        piece.mime_type = text_or(yyjson_obj_get(block, "mimeType"), "application/octet-stream");
+        add_words(taking, piece,
+                  arena_printf(taking->arena, "(%s, %s: it cannot be shown here)",
+                               piece.kind == TURN_IMAGE ? "an image" : "a sound", piece.mime_type));
+        return;
     }
+    if (turn_is(type, "resource")) {
+        yyjson_val *resource = yyjson_obj_get(block, "resource");
+        piece.kind = TURN_RESOURCE;
+        text = yyjson_obj_get(resource, "text");
+        if (!yyjson_is_str(text)) {
+            add_words(
+                    taking, piece,
+                    arena_printf(taking->arena, "(a file, %s, %s: it cannot be shown here)",
+                                 text_or(yyjson_obj_get(resource, "uri"), "unnamed"),
+                                 text_or(yyjson_obj_get(resource, "mimeType"), "of unknown type")));
+            return;
+        }
+    }
+    piece.text = text_or(text, "");
+    piece.length = yyjson_get_len(text);
+    add_piece(taking, piece);
 }
 
 static void set_structured(struct turn_result *result, const char *json, size_t length) {
@@ -153,19 +133,6 @@ static void set_structured(struct turn_result *result, const char *json, size_t 
         result->structured = json;
         result->structured_length = length;
     }
-}
-
-/* The JSON beside the blocks is for the model as well, who sees texts. */
-static void add_structured(struct taking *taking, yyjson_val *value) {
-    yyjson_alc alc = arena_alc(taking->arena);
-    size_t length = 0;
-    const char *json = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
-    if (json == NULL) {
-        taking->no_memory = true;
-        return;
-    }
-    add_piece(taking, (struct turn_piece){.text = json, .length = length, .is_json = true});
-    set_structured(taking->result, json, length);
 }
 
 static bool make_pieces(struct taking *taking, size_t count) {
@@ -187,21 +154,19 @@ static void take_content(struct taking *taking) {
     yyjson_arr_foreach (blocks, at, count, block) {
         add_block(taking, block);
     }
-    if (structured != NULL) {
-        add_structured(taking, structured);
+    if (structured == NULL) {
+        return;
     }
-}
-
-static void take_json(struct taking *taking, const struct format_outcome *outcome) {
-    yyjson_val *root = yyjson_doc_get_root(taking->doc);
-    struct turn_piece piece = {.text = outcome->json, .length = outcome->length, .is_json = true};
-    if (yyjson_is_str(root)) {
-        piece = (struct turn_piece){.text = yyjson_get_str(root), .length = yyjson_get_len(root)};
+    /* The model sees texts: the JSON beside the blocks becomes one of them. */
+    yyjson_alc alc = arena_alc(taking->arena);
+    size_t length = 0;
+    const char *json = yyjson_val_write_opts(structured, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);
+    if (json == NULL) {
+        taking->no_memory = true;
+        return;
     }
-    if (make_pieces(taking, 1)) {
-        add_piece(taking, piece);
-        set_structured(taking->result, outcome->json, outcome->length);
-    }
+    add_piece(taking, (struct turn_piece){.text = json, .length = length, .is_json = true});
+    set_structured(taking->result, json, length);
 }
 
 static void take_failure(struct taking *taking, const struct toolrack_error *err) {
@@ -215,7 +180,7 @@ static void take_failure(struct taking *taking, const struct toolrack_error *err
     }
 }
 
-/* What is no text and no content is shown as the JSON it is. */
+/* A result that is neither a string nor content is shown as JSON. */
 static void take_success(struct taking *taking, const struct format_outcome *outcome) {
     if (outcome->is_content || outcome->json[0] == '"') {
         taking->doc = yyjson_read(outcome->json, outcome->length, YYJSON_READ_BIGNUM_AS_RAW);
@@ -226,8 +191,16 @@ static void take_success(struct taking *taking, const struct format_outcome *out
     }
     if (outcome->is_content) {
         take_content(taking);
-    } else {
-        take_json(taking, outcome);
+        return;
+    }
+    yyjson_val *root = yyjson_doc_get_root(taking->doc);
+    struct turn_piece piece = {.text = outcome->json, .length = outcome->length, .is_json = true};
+    if (yyjson_is_str(root)) {
+        piece = (struct turn_piece){.text = yyjson_get_str(root), .length = yyjson_get_len(root)};
+    }
+    if (make_pieces(taking, 1)) {
+        add_piece(taking, piece);
+        set_structured(taking->result, outcome->json, outcome->length);
     }
 }
 
