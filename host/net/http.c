@@ -27,7 +27,7 @@ struct transfer {
     const struct http_sink *sink;
     struct http_response *response;
     size_t received;
-    int code; /* why the body is taken no more */
+    int code; /* negative: why the transfer was stopped */
     struct toolrack_error *err;
 };
 
@@ -108,7 +108,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *user) {
     return transfer->code == 0 ? length : CURL_WRITEFUNC_ERROR;
 }
 
-/* Whether all of them were taken. */
+/* @return whether libcurl accepted every option. */
 static bool set_up(CURL *easy, const struct http_request *request, struct curl_slist *headers,
                    struct transfer *transfer) {
     curl.easy_reset(easy);
@@ -131,7 +131,7 @@ static bool set_up(CURL *easy, const struct http_request *request, struct curl_s
     return code == CURLE_OK;
 }
 
-/* Lines that curl would add of itself are set here: without "Expect" it sends the body at once. */
+/* Headers that curl would add itself are set here: an empty "Expect" sends the body at once. */
 static bool add_headers(const struct http_request *request, struct curl_slist **list) {
     static const char *const own[] = {"Content-Type: application/json",
                                       "Accept: text/event-stream, application/x-ndjson", "Expect:"};
@@ -152,7 +152,7 @@ static bool add_headers(const struct http_request *request, struct curl_slist **
     return true;
 }
 
-/* Run it until it has ended, or somebody wants it to. */
+/* Run the transfer until it has ended, or is to stop. */
 static int run(const struct http *http, CURLcode *ret, struct toolrack_error *err) {
     int running = 1;
     while (running > 0) {
@@ -181,7 +181,7 @@ static int run(const struct http *http, CURLcode *ret, struct toolrack_error *er
 
 static int explain(const struct transfer *transfer, CURLcode failure, struct toolrack_error *err) {
     if (transfer->code < 0) {
-        return transfer->code; /* said already */
+        return transfer->code; /* take_body() set the message */
     }
     if (failure == CURLE_OUT_OF_MEMORY) {
         return error_oom(err);
@@ -200,32 +200,6 @@ static int explain(const struct transfer *transfer, CURLcode failure, struct too
                      host, curl.easy_strerror(failure));
 }
 
-static void read_retry_after(CURL *easy, struct http_response *response) {
-    struct curl_header *header = NULL;
-    if (curl.easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-        response->has_retry_after =
-                retry_after(header->value, (time_t)clock_wall_s(), &response->retry_after_ms);
-    }
-}
-
-static int transfer_run(struct http *http, struct transfer *transfer, struct toolrack_error *err) {
-    CURLcode result = CURLE_OK;
-    if (curl.multi_add_handle(http->multi, http->easy) != CURLM_OK) {
-        return error_oom(err);
-    }
-    int code = run(http, &result, err);
-    (void)curl.multi_remove_handle(http->multi, http->easy);
-    if (code < 0) {
-        return code;
-    }
-    if (result != CURLE_OK) {
-        return explain(transfer, result, err);
-    }
-    (void)curl.easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &transfer->response->status);
-    read_retry_after(http->easy, transfer->response);
-    return 0;
-}
-
 int http_post(struct http *http, const struct http_request *request, const struct http_sink *sink,
               struct http_response *ret, struct toolrack_error *err) {
     CLEANUP(http_response_finish) struct http_response response = {0};
@@ -235,9 +209,23 @@ int http_post(struct http *http, const struct http_request *request, const struc
     if (!add_headers(request, &headers) || !set_up(http->easy, request, headers, &transfer)) {
         return error_oom(err);
     }
-    int code = transfer_run(http, &transfer, err);
-    /* The handle lives on, without what it was lent. */
-    curl.easy_reset(http->easy);
+    CURLcode result = CURLE_OK;
+    int code = curl.multi_add_handle(http->multi, http->easy) == CURLM_OK ? run(http, &result, err)
+                                                                          : error_oom(err);
+    (void)curl.multi_remove_handle(http->multi, http->easy);
+    if (code == 0 && result != CURLE_OK) {
+        code = explain(&transfer, result, err);
+    }
+    struct curl_header *header = NULL;
+    if (code == 0) {
+        (void)curl.easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &response.status);
+    }
+    if (code == 0 &&
+        curl.easy_header(http->easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+        response.has_retry_after =
+                retry_after(header->value, (time_t)clock_wall_s(), &response.retry_after_ms);
+    }
+    curl.easy_reset(http->easy); /* it is kept, but what it borrowed ends here */
     if (code == 0) {
         *ret = response;
         response = (struct http_response){0};

@@ -16,11 +16,7 @@ bool retry_is_worthwhile(long status) {
     return false;
 }
 
-static uint32_t capped_ms(uint64_t seconds) {
-    return seconds < RETRY_AFTER_MS_MAX / 1000u ? (uint32_t)seconds * 1000u : RETRY_AFTER_MS_MAX;
-}
-
-/* A number of any length; false: it is none. */
+/* A number of any length; false: the value is not a number. */
 static bool read_seconds(const char *value, uint64_t *ret) {
     size_t digits = strspn(value, "0123456789");
     if (digits == 0 || value[digits + strspn(value + digits, " \t")] != '\0') {
@@ -47,7 +43,7 @@ bool retry_after(const char *value, time_t now, uint32_t *ret_ms) {
         }
         seconds = date > now ? (uint64_t)(date - now) : 0;
     }
-    *ret_ms = capped_ms(seconds);
+    *ret_ms = seconds < RETRY_AFTER_MS_MAX / 1000u ? (uint32_t)seconds * 1000u : RETRY_AFTER_MS_MAX;
     return true;
 }
 

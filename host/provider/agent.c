@@ -135,40 +135,6 @@ static int refused(const struct agent *agent, const struct http_response *respon
                                   response->status, end.data);
 }
 
-/* Post the conversation once; the response goes into the stream, or is no success. */
-static int post(struct agent *agent, const struct buf *body, struct toolrack_stream *stream,
-                struct http_response *ret, struct toolrack_error *err) {
-    bool is_anthropic = agent->app->format == TOOLRACK_FORMAT_ANTHROPIC;
-    const char *headers[3] = {0};
-    size_t count = 0;
-    if (agent->key.header != NULL) {
-        headers[count++] = agent->key.header;
-    }
-    if (is_anthropic) {
-        headers[count++] = "anthropic-version: 2023-06-01";
-    }
-    const struct http_request request = {
-            .url = agent->url, .headers = headers, .body = body->data, .length = body->length};
-    const struct http_sink sink = {.take = feed, .user = stream};
-    return http_post(agent->http, &request, &sink, ret, err);
-}
-
-static int write_request(struct agent *agent, unsigned tries, struct toolrack_error *err) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    buf_printf(&text, "{\"step\":%u,\"try\":%u,\"messages\":%zu}", agent->outcome->steps, tries,
-               agent->conversation.count);
-    return text.failed
-                   ? error_oom(err)
-                   : transcript_write(agent->transcript, "request", text.data, text.length, err);
-}
-
-/* Whether the message has all come, however the connection ended behind it. */
-static bool is_whole(struct toolrack_stream *stream) {
-    const char *message = NULL;
-    struct toolrack_error unheard;
-    return stream != NULL && toolrack_stream_end(stream, &message, NULL, &unheard) == 0;
-}
-
 /* One try; with `*ret_wait_ms` not 0 there may be another after that time. */
 static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
                     struct toolrack_stream **ret, uint32_t *ret_wait_ms,
@@ -178,16 +144,37 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
     if (agent->app->verbose) {
         note(agent, "step %u: asks %s at %s", agent->outcome->steps, agent->app->model, agent->url);
     }
-    int code = write_request(agent, tries, err);
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text, "{\"step\":%u,\"try\":%u,\"messages\":%zu}", agent->outcome->steps, tries,
+               agent->conversation.count);
+    int code = text.failed ? error_oom(err)
+                           : transcript_write(agent->transcript, "request", text.data, text.length,
+                                              err);
     if (code == 0) {
         code = toolrack_stream_new(agent->app->format, take_text, agent, &stream, err);
     }
     if (code == 0) {
-        code = post(agent, body, stream, &response, err);
+        const char *headers[3] = {0};
+        size_t count = 0;
+        if (agent->key.header != NULL) {
+            headers[count++] = agent->key.header;
+        }
+        if (agent->app->format == TOOLRACK_FORMAT_ANTHROPIC) {
+            headers[count++] = "anthropic-version: 2023-06-01";
+        }
+        const struct http_request request = {
+                .url = agent->url, .headers = headers, .body = body->data, .length = body->length};
+        const struct http_sink sink = {.take = feed, .user = stream};
+        code = http_post(agent->http, &request, &sink, &response, err);
     }
-    if ((code == TOOLRACK_E_IO || code == TOOLRACK_E_TIMEOUT) && is_whole(stream)) {
-        *ret = STEAL(stream);
-        return 0;
+    if ((code == TOOLRACK_E_IO || code == TOOLRACK_E_TIMEOUT) && stream != NULL) {
+        /* The connection may fail behind a message that is complete. */
+        const char *message = NULL;
+        struct toolrack_error unheard;
+        if (toolrack_stream_end(stream, &message, NULL, &unheard) == 0) {
+            *ret = STEAL(stream);
+            return 0;
+        }
     }
     if (code < 0) {
         return code;
@@ -205,7 +192,7 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
     return code;
 }
 
-/* Ask until there is an answer. Nothing of it has been shown when there is another try. */
+/* Ask until there is an answer. Another try is made only before text of an answer was shown. */
 static int ask(struct agent *agent, const struct buf *body, struct toolrack_stream **ret,
                struct toolrack_error *err) {
     for (unsigned tries = 1;; tries++) {
@@ -231,12 +218,7 @@ static void note_result(void *user, const char *text) {
     note(user, "%s", text);
 }
 
-static bool is_stopped(const struct agent *agent) {
-    struct pollfd fd = {.fd = agent->app->stop_fd, .events = POLLIN};
-    return poll(&fd, 1, 0) > 0;
-}
-
-/* Do what the message calls, and append what answers it; `ret_goes_on`: it called something. */
+/* Run the calls of the message and append their results; `ret_goes_on`: there were calls. */
 static int do_turn(struct agent *agent, const char *message, size_t length, bool *ret_goes_on,
                    struct toolrack_error *err) {
     const struct agent_options *options = agent->options;
@@ -259,7 +241,8 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     if (code == 0) {
         code = conversation_add_results(&agent->conversation, text, results_length, err);
     }
-    if (code == 0 && is_stopped(agent)) {
+    struct pollfd stop = {.fd = agent->app->stop_fd, .events = POLLIN};
+    if (code == 0 && poll(&stop, 1, 0) > 0) {
         code = error_set(err, TOOLRACK_E_CANCELLED, "the conversation was interrupted");
     }
     return code;
@@ -310,19 +293,7 @@ static int take_steps(struct agent *agent, struct toolrack_error *err) {
 
 /* -------------------------------------------------------------------- life */
 
-static int begin_conversation(struct agent *agent, struct toolrack_error *err) {
-    const struct agent_options *options = agent->options;
-    const struct toolrack_agent_options *app = agent->app;
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
-    int code = options->definitions(options->host, app->format, &tools, err);
-    if (code == 0) {
-        code = conversation_init(&agent->conversation, app->format, app->model, app->system,
-                                 toolrack_text_data(tools, NULL), app->task, err);
-    }
-    return code;
-}
-
-/* Where it goes, and all that is said at its beginning. */
+/* The URL and the first body. */
 static int write_beginning(struct agent *agent, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     buf_add_text(&text, "{\"url\":");
@@ -337,7 +308,7 @@ static int write_beginning(struct agent *agent, struct toolrack_error *err) {
                     : transcript_write(agent->transcript, "beginning", text.data, text.length, err);
 }
 
-/* How it ended, of which nobody is told that it could not be written. */
+/* How it ended; a failure to write that is ignored. */
 static void write_end(struct agent *agent, const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct toolrack_error unheard;
@@ -361,8 +332,13 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
     if (code == 0) {
         code = key_read(app->format, &agent->key, err);
     }
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
     if (code == 0) {
-        code = begin_conversation(agent, err);
+        code = agent->options->definitions(agent->options->host, app->format, &tools, err);
+    }
+    if (code == 0) {
+        code = conversation_init(&agent->conversation, app->format, app->model, app->system,
+                                 toolrack_text_data(tools, NULL), app->task, err);
     }
     if (code == 0) {
         agent->http = http_create(app->stop_fd);
@@ -372,24 +348,12 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
         code = transcript_open(app->transcript, agent->options->state_dir, app->call->conversation,
                                &agent->key, &agent->transcript, err);
     }
-    return code;
-}
-
-static int keep_path(struct agent *agent, struct toolrack_error *err) {
-    const char *path = transcript_path(agent->transcript);
-    if (path == NULL) {
-        return 0;
+    const char *path = code == 0 ? transcript_path(agent->transcript) : NULL;
+    if (path != NULL) {
+        agent->outcome->transcript = strdup(path);
+        code = agent->outcome->transcript != NULL ? 0 : error_oom(err);
     }
-    agent->outcome->transcript = strdup(path);
-    return agent->outcome->transcript != NULL ? 0 : error_oom(err);
-}
-
-static void close_parts(struct agent *agent) {
-    transcript_close(agent->transcript);
-    conversation_finish(&agent->conversation);
-    http_destroy(agent->http);
-    key_finish(&agent->key);
-    free(agent->url);
+    return code;
 }
 
 int agent_run(const struct agent_options *options, struct agent_outcome *ret,
@@ -397,9 +361,6 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
     *ret = (struct agent_outcome){0};
     struct agent agent = {.options = options, .app = options->app, .outcome = ret};
     int code = open_parts(&agent, err);
-    if (code == 0) {
-        code = keep_path(&agent, err);
-    }
     if (code == 0) {
         code = write_beginning(&agent, err);
     }
@@ -410,6 +371,10 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
         key_redact(&agent.key, err->message, strlen(err->message));
     }
     write_end(&agent, code < 0 ? err : NULL);
-    close_parts(&agent);
+    transcript_close(agent.transcript);
+    conversation_finish(&agent.conversation);
+    http_destroy(agent.http);
+    key_finish(&agent.key);
+    free(agent.url);
     return code;
 }

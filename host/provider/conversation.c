@@ -31,14 +31,6 @@ static void add_string(struct buf *out, const char *before, const char *text, co
     buf_add_text(out, after);
 }
 
-/* Definitions of no tools are an error to some: then nothing is said of them. */
-static void add_tools(struct conversation *conversation, const char *tools) {
-    if (strcmp(tools, "[]") == 0) {
-        return;
-    }
-    buf_printf(&conversation->head, "\"tools\":%s,", tools);
-}
-
 static void add_system(struct conversation *conversation, const char *system) {
     struct buf *head = &conversation->head;
     switch (conversation->format) {
@@ -53,15 +45,6 @@ static void add_system(struct conversation *conversation, const char *system) {
         add_string(&conversation->messages, "{\"role\":\"system\",\"content\":", system, "},");
         conversation->count++;
     }
-}
-
-static void add_task(struct conversation *conversation, const char *task) {
-    bool is_gemini = conversation->format == TOOLRACK_FORMAT_GEMINI;
-    add_string(&conversation->messages,
-               is_gemini ? "{\"role\":\"user\",\"parts\":[{\"text\":"
-                         : "{\"role\":\"user\",\"content\":",
-               task, is_gemini ? "}]}" : "}");
-    conversation->count++;
 }
 
 static int check_text(const char *what, const char *text, struct toolrack_error *err) {
@@ -87,8 +70,15 @@ int conversation_init(struct conversation *ret, enum toolrack_format format, con
     if (system != NULL) {
         add_system(&conversation, system);
     }
-    add_tools(&conversation, tools);
-    add_task(&conversation, task);
+    if (strcmp(tools, "[]") != 0) { /* some providers refuse an empty list */
+        buf_printf(&conversation.head, "\"tools\":%s,", tools);
+    }
+    if (format == TOOLRACK_FORMAT_GEMINI) {
+        add_string(&conversation.messages, "{\"role\":\"user\",\"parts\":[{\"text\":", task, "}]}");
+    } else {
+        add_string(&conversation.messages, "{\"role\":\"user\",\"content\":", task, "}");
+    }
+    conversation.count++;
     if (conversation.head.failed || conversation.messages.failed) {
         conversation_finish(&conversation);
         return error_oom(err);
@@ -105,15 +95,17 @@ void conversation_finish(struct conversation *conversation) {
 
 /* ---------------------------------------------------------------- continue */
 
-/* Append a value as another message. */
-static void append(struct conversation *conversation, struct buf *texts, yyjson_val *message) {
+/* Append a value as another message, with text around it. */
+static void append(struct conversation *conversation, struct buf *texts, const char *before,
+                   yyjson_val *message, const char *after) {
     CLEANUP(freep) char *text = yyjson_val_write(message, 0, NULL);
     if (text == NULL) {
         texts->failed = true;
         return;
     }
-    buf_add_char(texts, ',');
+    buf_add_text(texts, before);
     buf_add_text(texts, text);
+    buf_add_text(texts, after);
     conversation->count++;
 }
 
@@ -122,22 +114,8 @@ static void append_all(struct conversation *conversation, struct buf *texts, yyj
     size_t count;
     yyjson_val *message;
     yyjson_arr_foreach (messages, at, count, message) {
-        append(conversation, texts, message);
+        append(conversation, texts, ",", message, "");
     }
-}
-
-/* Of a message Anthropic takes back these two members alone. */
-static void append_content(struct conversation *conversation, struct buf *texts,
-                           yyjson_val *content) {
-    buf_add_text(texts, ",{\"role\":\"assistant\",\"content\":");
-    CLEANUP(freep) char *text = yyjson_val_write(content, 0, NULL);
-    if (text == NULL) {
-        texts->failed = true;
-        return;
-    }
-    buf_add_text(texts, text);
-    buf_add_char(texts, '}');
-    conversation->count++;
 }
 
 static yyjson_val *first_of(yyjson_val *root, const char *pointer) {
@@ -145,7 +123,7 @@ static yyjson_val *first_of(yyjson_val *root, const char *pointer) {
     return found != NULL ? found : root;
 }
 
-/* Append what the root holds; false: it is no message of this format. */
+/* Append what the root holds; false: it is not a message of this format. */
 static bool append_message(struct conversation *conversation, struct buf *texts, yyjson_val *root) {
     yyjson_val *message = NULL;
     switch (conversation->format) {
@@ -155,7 +133,8 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
     case TOOLRACK_FORMAT_ANTHROPIC:
         message = yyjson_obj_get(root, "content");
         if (yyjson_is_arr(message)) {
-            append_content(conversation, texts, message);
+            /* Anthropic takes back these two members of a message alone. */
+            append(conversation, texts, ",{\"role\":\"assistant\",\"content\":", message, "}");
         }
         return yyjson_is_arr(message);
     default:
@@ -166,14 +145,12 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
     if (yyjson_obj_get(message, "role") == NULL) {
         return false;
     }
-    append(conversation, texts, message);
+    append(conversation, texts, ",", message, "");
     return true;
 }
 
 /* Numbers stay as they were written. */
-static yyjson_doc *read_json(const char *text, size_t length) {
-    return yyjson_read(text, length, YYJSON_READ_NUMBER_AS_RAW);
-}
+#define READ_FLAGS YYJSON_READ_NUMBER_AS_RAW
 
 /* Keep what was appended, or nothing of it. */
 static int settle(struct conversation *conversation, const struct buf *texts, size_t count_before,
@@ -194,7 +171,7 @@ static int settle(struct conversation *conversation, const struct buf *texts, si
 
 int conversation_add_message(struct conversation *conversation, const char *message, size_t length,
                              struct toolrack_error *err) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(message, length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(message, length, READ_FLAGS);
     CLEANUP(buf_finish) struct buf texts = BUF_INIT;
     size_t before = conversation->count;
     bool is_sound = append_message(conversation, &texts, yyjson_doc_get_root(doc));
@@ -203,7 +180,7 @@ int conversation_add_message(struct conversation *conversation, const char *mess
 
 int conversation_add_results(struct conversation *conversation, const char *results, size_t length,
                              struct toolrack_error *err) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(results, length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(results, length, READ_FLAGS);
     CLEANUP(buf_finish) struct buf texts = BUF_INIT;
     size_t before = conversation->count;
     yyjson_val *root = yyjson_doc_get_root(doc);

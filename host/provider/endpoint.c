@@ -36,11 +36,6 @@ static bool ends_with(const struct buf *text, const char *end) {
     return text->length >= length && memcmp(text->data + text->length - length, end, length) == 0;
 }
 
-static bool has_version(enum toolrack_format format, const struct buf *path) {
-    const char *other = paths[format].other;
-    return ends_with(path, paths[format].version) || (other != NULL && ends_with(path, other));
-}
-
 /* "/models/NAME:streamGenerateContent". Some names bring their collection: "tunedModels/mine". */
 static int gemini_method(const char *model, struct buf *out, struct toolrack_error *err) {
     const char *slash = strchr(model, '/');
@@ -66,7 +61,8 @@ static int add_method(enum toolrack_format format, const char *model, struct buf
         buf_truncate(path, path->length - 1);
     }
     if (!method.failed && !ends_with(path, method.data)) {
-        if (!has_version(format, path)) {
+        const char *other = paths[format].other;
+        if (!ends_with(path, paths[format].version) && (other == NULL || !ends_with(path, other))) {
             buf_add_text(path, paths[format].version);
         }
         buf_add(path, method.data, method.length);
@@ -96,24 +92,6 @@ static int check(CURLU *url, const char *base, struct toolrack_error *err) {
     return 0;
 }
 
-static int complete(CURLU *url, enum toolrack_format format, const char *model,
-                    struct toolrack_error *err) {
-    CLEANUP(curl_freep) char *before = NULL;
-    CLEANUP(buf_finish) struct buf path = BUF_INIT;
-    if (curl.url_get(url, CURLUPART_PATH, &before, 0) != CURLUE_OK) {
-        return error_oom(err);
-    }
-    buf_add_text(&path, before);
-    int code = add_method(format, model, &path, err);
-    if (code < 0) {
-        return code;
-    }
-    bool set = curl.url_set(url, CURLUPART_PATH, path.data, 0) == CURLUE_OK &&
-               (format != TOOLRACK_FORMAT_GEMINI ||
-                curl.url_set(url, CURLUPART_QUERY, "alt=sse", 0) == CURLUE_OK);
-    return set ? 0 : error_oom(err);
-}
-
 int endpoint_url(enum toolrack_format format, const char *base, const char *model, char **ret,
                  struct toolrack_error *err) {
     if ((unsigned)format >= TOOLRACK_FORMAT_COUNT || paths[format].version == NULL) {
@@ -131,19 +109,30 @@ int endpoint_url(enum toolrack_format format, const char *base, const char *mode
                          curl.url_strerror(parsed));
     }
     int code = check(url, base, err);
-    if (code == 0) {
-        code = complete(url, format, model, err);
+    if (code < 0) {
+        return code;
     }
-    CLEANUP(curl_freep) char *whole = NULL;
-    if (code == 0 && curl.url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK) {
-        code = error_oom(err);
-    }
-    char *copy = code == 0 ? strdup(whole) : NULL;
-    if (code == 0 && copy == NULL) {
+    CLEANUP(curl_freep) char *before = NULL;
+    CLEANUP(buf_finish) struct buf path = BUF_INIT;
+    if (curl.url_get(url, CURLUPART_PATH, &before, 0) != CURLUE_OK) {
         return error_oom(err);
     }
-    if (code == 0) {
-        *ret = copy;
+    buf_add_text(&path, before);
+    code = add_method(format, model, &path, err);
+    if (code < 0) {
+        return code;
     }
-    return code;
+    CLEANUP(curl_freep) char *whole = NULL;
+    if (curl.url_set(url, CURLUPART_PATH, path.data, 0) != CURLUE_OK ||
+        (format == TOOLRACK_FORMAT_GEMINI &&
+         curl.url_set(url, CURLUPART_QUERY, "alt=sse", 0) != CURLUE_OK) ||
+        curl.url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK) {
+        return error_oom(err);
+    }
+    char *copy = strdup(whole);
+    if (copy == NULL) {
+        return error_oom(err);
+    }
+    *ret = copy;
+    return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* Where the key stands, and before what it is sent. The first variable that is set counts. */
+/* The variables that may hold the key, and its header. The first variable that is set counts. */
 struct source {
     const char *variables[2];
     const char *header;

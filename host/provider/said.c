@@ -8,7 +8,7 @@
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* Where the calls stand in a message, and where in each is what. */
+/* Where a message has its calls, and each call its members. */
 struct call_places {
     const char *calls[2]; /* of the message alone, or of a response */
     const char *kind;     /* pointer that a call has and its neighbours lack; NULL: all are calls */
@@ -33,8 +33,8 @@ static const struct call_places call_places[TOOLRACK_FORMAT_COUNT] = {
                                     "/function/arguments"},
 };
 
-/* Where the results stand in what answers a message: in each item of the list, or of this list in
- * its one item. */
+/* Where an answer has its results: in each item of the array, or of the array `inner` in its one
+ * item. */
 struct result_places {
     const char *inner;     /* NULL: the items themselves */
     const char *values[2]; /* in each: the first that is there */
@@ -50,20 +50,6 @@ static const struct result_places result_places[TOOLRACK_FORMAT_COUNT] = {
         [TOOLRACK_FORMAT_OLLAMA] = {NULL, {"/content"}},
 };
 
-static yyjson_val *calls_of(const struct call_places *places, yyjson_val *root) {
-    for (size_t i = 0; i < 2; i++) {
-        yyjson_val *calls = yyjson_ptr_get(root, places->calls[i]);
-        if (yyjson_is_arr(calls)) {
-            return calls;
-        }
-    }
-    return NULL;
-}
-
-static bool is_call(const struct call_places *places, yyjson_val *item) {
-    return places->kind == NULL || yyjson_ptr_get(item, places->kind) != NULL;
-}
-
 /* One line, not too long: a text as it is, anything else as JSON. */
 static void add_value(struct buf *out, yyjson_val *value) {
     CLEANUP(freep) char *json = yyjson_is_str(value) ? NULL : yyjson_val_write(value, 0, NULL);
@@ -75,14 +61,16 @@ static void add_value(struct buf *out, yyjson_val *value) {
     }
 }
 
-/* The calls one after the other: what stands between them is looked at once. */
+/* The calls one after the other: other items are looked at once. */
 struct call_iter {
     const struct call_places *places;
     yyjson_arr_iter items;
 };
 
 static struct call_iter calls_begin(const struct call_places *places, yyjson_val *root) {
-    return (struct call_iter){places, yyjson_arr_iter_with(calls_of(places, root))};
+    yyjson_val *calls = yyjson_ptr_get(root, places->calls[0]);
+    calls = yyjson_is_arr(calls) ? calls : yyjson_ptr_get(root, places->calls[1]);
+    return (struct call_iter){places, yyjson_arr_iter_with(calls)};
 }
 
 /* The next call, or NULL. */
@@ -90,7 +78,8 @@ static yyjson_val *next_call(struct call_iter *iter) {
     yyjson_val *item;
     do {
         item = yyjson_arr_iter_next(&iter->items);
-    } while (item != NULL && !is_call(iter->places, item));
+    } while (item != NULL && iter->places->kind != NULL &&
+             yyjson_ptr_get(item, iter->places->kind) == NULL);
     return item;
 }
 
@@ -121,14 +110,6 @@ size_t said_calls(enum toolrack_format format, const char *message, size_t lengt
     return n;
 }
 
-static yyjson_val *value_of(const struct result_places *places, yyjson_val *item) {
-    yyjson_val *value = yyjson_ptr_get(item, places->values[0]);
-    if (value == NULL && places->values[1] != NULL) {
-        value = yyjson_ptr_get(item, places->values[1]);
-    }
-    return value;
-}
-
 size_t said_results(enum toolrack_format format, const char *message, size_t length,
                     const char *results, size_t results_length,
                     void (*line)(void *user, const char *text), void *user) {
@@ -146,7 +127,11 @@ size_t said_results(enum toolrack_format format, const char *message, size_t len
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         add_name(&text, call_at, next_call(&calls));
         buf_add_text(&text, ": ");
-        add_value(&text, value_of(places, item));
+        yyjson_val *value = yyjson_ptr_get(item, places->values[0]);
+        if (value == NULL && places->values[1] != NULL) {
+            value = yyjson_ptr_get(item, places->values[1]);
+        }
+        add_value(&text, value);
         if (!text.failed) {
             line(user, text.data);
         }

@@ -101,30 +101,21 @@ const char *transcript_path(const struct transcript *transcript) {
 
 /* ------------------------------------------------------------------- lines */
 
-static void add_time(struct buf *line) {
-    char text[CLOCK_TEXT_ROOM];
-    int64_t now_ms = clock_wall_ms();
-    size_t seconds = strcspn(clock_wall_text(now_ms / 1000, text), "Z");
-    buf_printf(line, "\"time\":\"%.*s.%03dZ\"", (int)seconds, text, (int)(now_ms % 1000));
-}
-
-/* Text of JSON on one line: a line end in it can only be white space between its parts. */
-static void add_on_one_line(struct buf *line, const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        buf_add_char(line, text[i] == '\n' || text[i] == '\r' ? ' ' : text[i]);
-    }
-}
-
 int transcript_write(struct transcript *transcript, const char *kind, const char *value,
                      size_t length, struct toolrack_error *err) {
     if (transcript->fd < 0) {
         return 0;
     }
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    buf_printf(&line, "{\"kind\":\"%s\",", kind);
-    add_time(&line);
-    buf_printf(&line, ",\"%s\":", kind);
-    add_on_one_line(&line, value, length);
+    char time_text[CLOCK_TEXT_ROOM];
+    int64_t now_ms = clock_wall_ms();
+    size_t seconds = strcspn(clock_wall_text(now_ms / 1000, time_text), "Z");
+    buf_printf(&line, "{\"kind\":\"%s\",\"time\":\"%.*s.%03dZ\",\"%s\":", kind, (int)seconds,
+               time_text, (int)(now_ms % 1000), kind);
+    /* All on one line: a line end in JSON can only be white space between its parts. */
+    for (size_t i = 0; i < length; i++) {
+        buf_add_char(&line, value[i] == '\n' || value[i] == '\r' ? ' ' : value[i]);
+    }
     buf_add_text(&line, "}\n");
     if (line.failed) {
         return error_oom(err);
