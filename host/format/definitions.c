@@ -38,8 +38,7 @@ void provider_add_text(struct buf *out, const char *key, const char *text) {
 
 typedef char wire_name[FORMAT_NAME_MAX + 1];
 
-/* The names that are given, in open addressing: a request in which a name stands twice is refused
- * as a whole. */
+/* The names in use, in open addressing: a provider refuses a request with the same name twice. */
 struct taken {
     wire_name *names; /* "": an empty slot */
     size_t mask;
@@ -55,11 +54,7 @@ static bool taken_init(struct taken *taken, size_t count) {
     return taken->names != NULL;
 }
 
-static void taken_finish(struct taken *taken) {
-    free(taken->names);
-}
-
-/* The slot of a name: where it stands, or where it would. */
+/* The slot of a name, or the empty slot where it belongs. */
 static char *taken_slot(const struct taken *taken, const char *name) {
     size_t at = name_hash(name, strlen(name)) & taken->mask;
     while (taken->names[at][0] != '\0' && strcmp(taken->names[at], name) != 0) {
@@ -74,7 +69,7 @@ struct export {
     enum toolrack_format format;
     const struct provider *provider;
     struct buf *out;
-    struct buf *report; /* NULL: nobody wants to know */
+    struct buf *report; /* NULL: no report is wanted */
     struct taken taken;
     size_t count;
     size_t count_max;
@@ -85,8 +80,7 @@ struct export {
     yyjson_alc *memory; /* what one schema gives back is there for the next */
 };
 
-/* The result is not what a call is made with: where it cannot be described, the tool goes without.
- */
+/* A call does not need the result schema: a tool whose result cannot be described has none. */
 static int describe_result(struct export *export, const struct format_tool *tool,
                            const struct report *report, struct definition *definition) {
     const struct provider *provider = export->provider;
@@ -120,21 +114,8 @@ static int describe(struct export *export, const struct format_tool *tool,
     return code < 0 ? code : describe_result(export, tool, report, definition);
 }
 
-/* Give a tool its name, unless it is taken. */
-static bool name_tool(struct export *export, const struct report *report, const char *name,
-                      char *wire) {
-    if (format_wire_name(export->format, name, wire)) {
-        format_report_add(report, "renamed", NULL, "its name for %s is %s", export->provider->whose,
-                          wire);
-    }
-    if (taken_slot(&export->taken, wire)[0] != '\0') {
-        format_report_add(report, "refused", NULL, "another tool already has the name %s", wire);
-        return false;
-    }
-    return true;
-}
-
-/* No format has a place for what to use instead, and a model that is not told goes on calling. */
+/* No format has a member for what to use instead, so the description says it: a model would go on
+ * calling the tool. */
 static void say_deprecated(struct export *export, const struct report *report,
                            struct definition *definition) {
     const char *instead = definition->tool->deprecated;
@@ -151,7 +132,7 @@ static void say_deprecated(struct export *export, const struct report *report,
     format_report_add(report, "rewritten", NULL, "the description now says that it is deprecated");
 }
 
-/* What was noted of a tool that is not exported after all does not matter: one note stays. */
+/* One note replaces the others about a tool that is not exported after all. */
 static void cut(struct export *export, const struct report *report, size_t report_length,
                 const char *why, size_t number, const char *what) {
     if (export->report != NULL) {
@@ -174,7 +155,12 @@ static int add_tool(struct export *export, const struct format_tool *tool) {
     if (definition.description == NULL && (export->provider->rules & RULE_OBJECT_RESULT) == 0) {
         definition.description = tool->title;
     }
-    if (!name_tool(export, &report, tool->name, wire)) {
+    if (format_wire_name(export->format, tool->name, wire)) {
+        format_report_add(&report, "renamed", NULL, "its name for %s is %s",
+                          export->provider->whose, wire);
+    }
+    if (taken_slot(&export->taken, wire)[0] != '\0') {
+        format_report_add(&report, "refused", NULL, "another tool already has the name %s", wire);
         return 0;
     }
     say_deprecated(export, &report, &definition);
@@ -239,7 +225,7 @@ int format_definitions(enum toolrack_format format, const struct format_tool *to
                        ? add_all(&export, tools, count, err)
                        : error_oom(err);
     yyjson_alc_dyn_free(export.memory);
-    taken_finish(&export.taken);
+    free(export.taken.names);
     buf_finish(&export.description);
     buf_finish(&export.schema);
     buf_finish(&export.result_schema);

@@ -1,7 +1,7 @@
 /* definitions.h - tools described as each provider wants them.
  *
- * Pure: texts in, texts out. A tool that cannot be described is reported and left
- * out; nothing that one tool says spoils the definition of another. */
+ * Pure: strings in, strings out. A tool that cannot be described is reported and left
+ * out; it cannot spoil the definition of another. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,8 +28,8 @@ bool format_wire_name(enum toolrack_format format, const char *name, char ret[FO
 /** Append the definitions of tools, in their order, as a JSON array, and to `report` the members of
  * a JSON array: an object for each thing that was changed or left out, separated by commas.
  * @param limits  NULL: the format's own
- * @param report  NULL: nobody wants to know
- * @return 0; TOOLRACK_E_INVALID for a format that is none; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ * @param report  NULL: no report is wanted
+ * @return 0; TOOLRACK_E_INVALID for an unknown format; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int format_definitions(enum toolrack_format format, const struct format_tool *tools, size_t count,
                        const struct format_limits *limits, struct buf *out, struct buf *report,
                        struct toolrack_error *err);

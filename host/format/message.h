@@ -15,11 +15,12 @@
 
 /** One call that a model made. Texts live in the message. */
 struct format_call {
-    const char *id;   /**< NULL where the provider gave none, or no text */
-    const char *name; /**< as the model wrote it; "" where it wrote none */
+    const char *id;   /**< NULL if the provider gave no id, or not a string */
+    const char *name; /**< as the model wrote it; "" without a name */
     const char *arguments;
     size_t arguments_length; /**< text of JSON, zero-terminated; "{}" where there are none */
-    /** NULL, or why it cannot be called: InvalidArguments for arguments that are no JSON object. */
+    /** NULL, or why it cannot be called: InvalidArguments for arguments that are not a JSON object.
+     */
     const struct toolrack_error *problem;
     yyjson_val *raw; /**< the call itself, for what is to be echoed */
 };

@@ -1,12 +1,12 @@
 /* names.c - names that a provider takes.
  *
- * A name that will not do is made one: what cannot stand in it becomes "_", its beginning goes when
- * it is too long, and a hash of the whole name is put behind it. The end of a name tells it from
- * its neighbours ("server_files_read", "server_files_write"), so the end stays.
+ * A name that the provider does not accept is changed: characters that it refuses become "_", the
+ * beginning goes when the name is too long, and a hash of the whole name is appended. The end of a
+ * name tells it from its neighbours ("server_files_read", "server_files_write"), so the end stays.
  *
- *  (1) What comes of a name depends on nothing but that name and the format.
- *  (2) A name that looks as if it were made so is never taken as it is: otherwise a tool could call
- *      itself what another one's name becomes. */
+ *  (1) The changed name depends on nothing but the name and the format.
+ *  (2) A name that looks changed is never accepted as it is: otherwise a tool could have the name
+ *      that another tool's name becomes. */
 #include <ctype.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static bool will_do(const struct provider *provider, const char *name, size_t le
     return true;
 }
 
-/* Append what a name keeps; a run of bytes that cannot stand becomes one "_". */
+/* Write the part of a name that is kept; a run of refused bytes becomes one "_". */
 static size_t clean(const struct provider *provider, const char *name, size_t length,
                     char ret[KEPT_MAX + 1]) {
     char kept[KEPT_MAX];

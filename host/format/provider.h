@@ -53,12 +53,12 @@ struct definition {
 
 struct provider {
     const char *whose;
-    uint32_t tools_max; /* in one request; 0: nobody says */
+    uint32_t tools_max; /* in one request; 0: no documented limit */
     unsigned rules;     /* enum provider_rule, together */
     enum provider_keys keys;
     const char *name_extra; /* what a name may hold beside letters, digits, _ and - */
     bool name_letter_first; /* it begins with a letter or _ */
-    const char *before;     /* what stands around all definitions, when there are any */
+    const char *before;     /* text around all definitions, when there are any */
     const char *after;
     void (*add)(const struct definition *definition, struct buf *out);
 };
@@ -70,7 +70,7 @@ extern const struct provider provider_gemini;
 extern const struct provider provider_ollama;
 extern const struct provider provider_mcp;
 
-/** The provider of a format; NULL for a number that is none. [any-thread] */
+/** The provider of a format; NULL for an unknown one. [any-thread] */
 const struct provider *provider_of(enum toolrack_format format);
 
 /** Append `,"key":"text"`; nothing for NULL. */

@@ -10,18 +10,18 @@
 
 #define PLACE_SAME SIZE_MAX
 
-/* Where in a schema something stands. Each place lives on the stack of who went there. */
+/* A place in a schema. Each lives on the stack of the function that went there. */
 struct place {
     const struct place *up; /* NULL: the root */
     const char *key;        /* NULL: an item of a list ... */
-    size_t index;           /* ... this one; PLACE_SAME: what is above stands here itself */
+    size_t index;           /* ... this one; PLACE_SAME: the same place as `up` */
     unsigned depth;
-    const yyjson_mut_val *target; /* of the reference that stood here; NULL: none */
+    const yyjson_mut_val *target; /* of the reference that was replaced here; NULL: none was */
 };
 
 /* Notes about one tool. */
 struct report {
-    struct buf *out; /* members of a JSON array; NULL: nobody wants to know */
+    struct buf *out; /* members of a JSON array; NULL: no report is wanted */
     const char *tool;
 };
 
@@ -32,5 +32,5 @@ void format_report_add(const struct report *report, const char *kind, const stru
 /** Append the JSON Pointer of a place. */
 void format_report_place(struct buf *out, const struct place *place);
 
-/** Append a JSON string of any bytes: what is no UTF-8 becomes U+FFFD. */
+/** Append a JSON string of any bytes: invalid UTF-8 becomes U+FFFD. */
 void format_report_text(struct buf *out, const char *text, size_t length);

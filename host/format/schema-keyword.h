@@ -23,7 +23,7 @@ enum keyword_holds {
 enum keyword_trait {
     TRAIT_STRICT = 1, /* OpenAI's strict mode takes it */
     TRAIT_KEPT = 2,   /* Ollama keeps it */
-    TRAIT_NOTE = 4,   /* it forbids nothing */
+    TRAIT_NOTE = 4,   /* it constrains nothing */
     /* Which values it is about; none of them: all. */
     TRAIT_STRING = 8,
     TRAIT_NUMBER = 16,

@@ -22,7 +22,7 @@ CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 _Static_assert(KEYWORD_COUNT <= 64, "a keyword has no bit in a set");
 #define BIT(keyword) (UINT64_C(1) << KEYWORD_##keyword)
 
-/* Those that a schema has. To look at its members once takes less than to ask for two. */
+/* The keywords of a schema. To visit its members once takes less time than to look up two. */
 static uint64_t keywords_of(yyjson_mut_val *schema) {
     uint64_t set = 0;
     size_t at;
@@ -85,7 +85,7 @@ struct requirement {
     yyjson_mut_val *properties;
 };
 
-/* Each name once, and nothing that is no name. */
+/* Each name once, and strings only. */
 static bool keep_required(void *user, yyjson_mut_val *kept, yyjson_mut_val *name) {
     const struct requirement *requirement = user;
     const char *text = yyjson_mut_get_str(name);
@@ -107,17 +107,6 @@ static bool keep_required(void *user, yyjson_mut_val *kept, yyjson_mut_val *name
     return why == NULL;
 }
 
-static void mend_required(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *list,
-                          yyjson_mut_val *properties) {
-    struct requirement requirement = {rewrite, place, properties};
-    if (yyjson_mut_arr_size(list) > REWRITE_REQUIRED_MAX) {
-        rewrite_refuse(rewrite, place, "more than %u properties are required",
-                       REWRITE_REQUIRED_MAX);
-        return;
-    }
-    rewrite_filter(rewrite, list, keep_required, &requirement);
-}
-
 /* ------------------------------------------------------------------- names */
 
 static bool key_will_do(enum provider_keys keys, const char *key, size_t length) {
@@ -134,7 +123,8 @@ static bool key_will_do(enum provider_keys keys, const char *key, size_t length)
     return true;
 }
 
-/* Another name could not be undone in what the model sends, so such a tool is refused. */
+/* A tool is refused rather than its properties renamed: the model's arguments would have the new
+ * names. */
 static void check_keys(struct rewrite *rewrite, const struct place *place,
                        yyjson_mut_val *properties) {
     enum provider_keys keys = rewrite->provider->keys;
@@ -163,55 +153,38 @@ static void check_keys(struct rewrite *rewrite, const struct place *place,
 static void rewrite_schema(struct rewrite *rewrite, const struct place *up, const char *key,
                            size_t index, yyjson_mut_val *schema);
 
-static void rewrite_list(struct rewrite *rewrite, const struct place *place, const char *key,
-                         yyjson_mut_val *list) {
-    struct place here = {.up = place, .key = key, .depth = place->depth};
-    size_t at;
-    size_t count;
-    yyjson_mut_val *schema;
-    yyjson_mut_arr_foreach(list, at, count, schema) {
-        rewrite_schema(rewrite, &here, NULL, at, schema);
-    }
-}
-
-static void rewrite_map(struct rewrite *rewrite, const struct place *place, const char *key,
-                        yyjson_mut_val *map) {
-    struct place here = {.up = place, .key = key, .depth = place->depth};
+/* Rewrite the schemas that are the value of a keyword. */
+static void rewrite_below(struct rewrite *rewrite, const struct place *place,
+                          enum format_keyword keyword, yyjson_mut_val *value) {
+    const struct keyword_row *row = &format_keywords[keyword];
+    struct place here = {.up = place, .key = row->name, .depth = place->depth};
     size_t at;
     size_t count;
     yyjson_mut_val *name;
     yyjson_mut_val *schema;
-    yyjson_mut_obj_foreach(map, at, count, name, schema) {
-        rewrite_schema(rewrite, &here, yyjson_mut_get_str(name), 0, schema);
-    }
-}
-
-/* Go into the schemas behind a keyword. */
-static void rewrite_below(struct rewrite *rewrite, const struct place *place,
-                          enum format_keyword keyword, yyjson_mut_val *value) {
-    const struct keyword_row *row = &format_keywords[keyword];
-    switch (row->holds) {
-    case HOLDS_MAP: rewrite_map(rewrite, place, row->name, value); break;
-    case HOLDS_SCHEMAS: rewrite_list(rewrite, place, row->name, value); break;
-    case HOLDS_SCHEMA:
-        if (yyjson_mut_is_arr(value)) {
-            rewrite_list(rewrite, place, row->name, value);
-        } else if (yyjson_mut_is_obj(value) ||
-                   (keyword != KEYWORD_ADDITIONAL && keyword != KEYWORD_UNEVALUATED_PROPERTIES &&
-                    keyword != KEYWORD_UNEVALUATED_ITEMS)) {
-            rewrite_schema(rewrite, place, row->name, 0, value);
+    if (row->holds == HOLDS_MAP) {
+        yyjson_mut_obj_foreach(value, at, count, name, schema) {
+            rewrite_schema(rewrite, &here, yyjson_mut_get_str(name), 0, schema);
         }
-        break;
-    default: break;
+    } else if (row->holds == HOLDS_SCHEMAS ||
+               (row->holds == HOLDS_SCHEMA && yyjson_mut_is_arr(value))) {
+        yyjson_mut_arr_foreach(value, at, count, schema) {
+            rewrite_schema(rewrite, &here, NULL, at, schema);
+        }
+    } else if (row->holds == HOLDS_SCHEMA &&
+               (yyjson_mut_is_obj(value) ||
+                (keyword != KEYWORD_ADDITIONAL && keyword != KEYWORD_UNEVALUATED_PROPERTIES &&
+                 keyword != KEYWORD_UNEVALUATED_ITEMS))) {
+        rewrite_schema(rewrite, place, row->name, 0, value);
     }
 }
 
-/* A reference that no provider could follow says nothing. */
-static bool mend_reference(struct rewrite *rewrite, const struct place *place,
-                           yyjson_mut_val *value) {
+/* Whether a reference stays: one that no provider could follow says nothing. */
+static bool correct_reference(struct rewrite *rewrite, const struct place *place,
+                              yyjson_mut_val *value) {
     const char *text = yyjson_mut_get_str(value);
     if (!has_rule(rewrite, RULE_DIALECT) && strstr(text, "://") == NULL) {
-        return true; /* it may lead to what is told by an $id or an anchor */
+        return true; /* its target may be found by an $id or an anchor */
     }
     if (strncmp(text, OLD_DEFS, sizeof OLD_DEFS - 1) == 0 &&
         yyjson_mut_obj_get(rewrite->root, "definitions") == NULL) {
@@ -234,9 +207,9 @@ static bool mend_reference(struct rewrite *rewrite, const struct place *place,
     return false;
 }
 
-/* Whether a keyword stays, with its value mended. */
-static bool mend_keyword(struct rewrite *rewrite, const struct place *place,
-                         enum format_keyword keyword, yyjson_mut_val *value) {
+/* Correct the value of a keyword; whether the keyword stays. */
+static bool correct_keyword(struct rewrite *rewrite, const struct place *place,
+                            enum format_keyword keyword, yyjson_mut_val *value) {
     const struct keyword_row *row = &format_keywords[keyword];
     if (!fits(rewrite, keyword, value)) {
         format_report_add(rewrite->report, "rewritten", place,
@@ -246,7 +219,7 @@ static bool mend_keyword(struct rewrite *rewrite, const struct place *place,
     }
     switch (keyword) {
     case KEYWORD_TYPE: return rewrite_type(rewrite, place, value);
-    case KEYWORD_REF: return mend_reference(rewrite, place, value);
+    case KEYWORD_REF: return correct_reference(rewrite, place, value);
     case KEYWORD_PROPERTIES: check_keys(rewrite, place, value); return true;
     case KEYWORD_ENUM:
         if (yyjson_mut_arr_size(value) == 0) {
@@ -274,16 +247,6 @@ static bool is_dropped(const struct rewrite *rewrite, const struct place *place,
            (keyword == KEYWORD_OTHER || format_keywords[keyword].name[0] != '$');
 }
 
-/* One note for all that a provider has no place for. */
-static void note_dropped(const struct rewrite *rewrite, const struct place *place,
-                         const struct buf *dropped) {
-    if (dropped->length > 0) {
-        format_report_add(rewrite->report, "rewritten", place,
-                          "%s does not accept %s here: left out", rewrite->provider->whose,
-                          dropped->data);
-    }
-}
-
 /* ------------------------------------------------------- earlier drafts */
 
 static void rename_key(struct rewrite *rewrite, yyjson_mut_val *schema, const char *old,
@@ -294,8 +257,8 @@ static void rename_key(struct rewrite *rewrite, yyjson_mut_val *schema, const ch
 }
 
 /* "exclusiveMinimum": true beside a minimum. */
-static void mend_exclusive(struct rewrite *rewrite, const struct place *place,
-                           yyjson_mut_val *schema, const char *key, const char *limit) {
+static void update_exclusive(struct rewrite *rewrite, const struct place *place,
+                             yyjson_mut_val *schema, const char *key, const char *limit) {
     yyjson_mut_val *exclusive = yyjson_mut_obj_get(schema, key);
     if (!yyjson_mut_is_bool(exclusive)) {
         return;
@@ -309,8 +272,8 @@ static void mend_exclusive(struct rewrite *rewrite, const struct place *place,
 }
 
 /* Words of drafts 4 to 7 in those of 2020-12. */
-static void mend_dialect(struct rewrite *rewrite, const struct place *place,
-                         yyjson_mut_val *schema) {
+static void update_dialect(struct rewrite *rewrite, const struct place *place,
+                           yyjson_mut_val *schema) {
     yyjson_mut_val *items = yyjson_mut_obj_get(schema, "items");
     if (yyjson_mut_is_arr(items)) {
         if (yyjson_mut_arr_size(items) > 0) {
@@ -324,15 +287,15 @@ static void mend_dialect(struct rewrite *rewrite, const struct place *place,
         format_report_add(rewrite->report, "rewritten", place,
                           "a list in items is called prefixItems since 2020-12");
     }
-    mend_exclusive(rewrite, place, schema, "exclusiveMinimum", "minimum");
-    mend_exclusive(rewrite, place, schema, "exclusiveMaximum", "maximum");
+    update_exclusive(rewrite, place, schema, "exclusiveMinimum", "minimum");
+    update_exclusive(rewrite, place, schema, "exclusiveMaximum", "maximum");
 }
 
 /* ---------------------------------------------------------------- one schema */
 
-/* What stands where a schema should and is none. */
-static bool mend_to_object(struct rewrite *rewrite, const struct place *place,
-                           yyjson_mut_val *schema) {
+/* Make a value that is not an object one where the provider wants it; whether it was one. */
+static bool make_object(struct rewrite *rewrite, const struct place *place,
+                        yyjson_mut_val *schema) {
     if (yyjson_mut_is_bool(schema)) {
         if (!has_rule(rewrite, RULE_OBJECTS_ONLY)) {
             return false;
@@ -389,7 +352,7 @@ static void say_otherwise(struct rewrite *rewrite, struct place *place, yyjson_m
         rewrite_fold(rewrite, place, schema, is_root);
     }
     if (!rewrite->is_old) {
-        mend_dialect(rewrite, place, schema);
+        update_dialect(rewrite, place, schema);
     }
     if (has_rule(rewrite, RULE_NO_CONST) && yyjson_mut_obj_get(schema, "const") != NULL) {
         yyjson_mut_val *list = yyjson_mut_arr(rewrite->doc);
@@ -409,7 +372,7 @@ static void say_otherwise(struct rewrite *rewrite, struct place *place, yyjson_m
     }
 }
 
-/* Look at each member once: drop it, mend it, go into it. Returns the keywords that stay. */
+/* Drop, correct or rewrite each member. Returns the keywords that stay. */
 static uint64_t rewrite_members(struct rewrite *rewrite, const struct place *place,
                                 yyjson_mut_val *schema) {
     CLEANUP(buf_finish) struct buf dropped = BUF_INIT;
@@ -429,7 +392,7 @@ static uint64_t rewrite_members(struct rewrite *rewrite, const struct place *pla
             if (rewrite->report->out != NULL) {
                 buf_printf(&dropped, "%s%.*s", dropped.length > 0 ? ", " : "", SHOWN_MAX, name);
             }
-        } else if (again || !mend_keyword(rewrite, place, keyword, value)) {
+        } else if (again || !correct_keyword(rewrite, place, keyword, value)) {
             (void)yyjson_mut_obj_iter_remove(&iter);
             if (again) {
                 format_report_add(rewrite->report, "rewritten", place,
@@ -443,16 +406,26 @@ static uint64_t rewrite_members(struct rewrite *rewrite, const struct place *pla
         }
     }
     rewrite_check(rewrite, !dropped.failed);
-    note_dropped(rewrite, place, &dropped);
+    if (dropped.length > 0) {
+        format_report_add(rewrite->report, "rewritten", place,
+                          "%s does not accept %s here: left out", rewrite->provider->whose,
+                          dropped.data);
+    }
     return kept;
 }
 
-/* What needs all members at once. */
+/* What depends on several members. */
 static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
                           yyjson_mut_val *schema, uint64_t has) {
     if ((has & BIT(REQUIRED)) != 0) {
-        mend_required(rewrite, place, yyjson_mut_obj_get(schema, "required"),
-                      yyjson_mut_obj_get(schema, "properties"));
+        yyjson_mut_val *required = yyjson_mut_obj_get(schema, "required");
+        struct requirement requirement = {rewrite, place, yyjson_mut_obj_get(schema, "properties")};
+        if (yyjson_mut_arr_size(required) > REWRITE_REQUIRED_MAX) {
+            rewrite_refuse(rewrite, place, "more than %u properties are required",
+                           REWRITE_REQUIRED_MAX);
+        } else {
+            rewrite_filter(rewrite, required, keep_required, &requirement);
+        }
     }
     if ((has & BIT(TYPE)) == 0) {
         return;
@@ -477,7 +450,7 @@ static void rewrite_object(struct rewrite *rewrite, struct place *place, yyjson_
     if (place->depth > REWRITE_DEPTH_MAX || ++rewrite->schemas > REWRITE_SCHEMAS_MAX) {
         rewrite_refuse(rewrite, place, "the schema has too many parts, or is nested too deeply");
     }
-    if (rewrite->refused || rewrite->no_memory || !mend_to_object(rewrite, place, schema)) {
+    if (rewrite->refused || rewrite->no_memory || !make_object(rewrite, place, schema)) {
         return;
     }
     say_otherwise(rewrite, place, schema);
@@ -494,8 +467,8 @@ static void rewrite_schema(struct rewrite *rewrite, const struct place *up, cons
 
 /* ---------------------------------------------------------------- the root */
 
-/* Nothing but "object" can be said of a tool's arguments. */
-static void mend_root_type(struct rewrite *rewrite, const struct place *place) {
+/* The type of a tool's arguments is "object" and nothing else. */
+static void set_root_type(struct rewrite *rewrite, const struct place *place) {
     yyjson_mut_val *type = yyjson_mut_obj_get(rewrite->root, "type");
     if (yyjson_mut_equals_str(type, "object")) {
         return;
@@ -519,7 +492,7 @@ static void mend_root_type(struct rewrite *rewrite, const struct place *place) {
     format_report_add(rewrite->report, "rewritten", place, "the type of arguments is \"object\"");
 }
 
-/* Besides the alternatives, which are folded: what a root may not say at all. */
+/* Keywords that a root may not have; alternatives are merged instead. */
 static void strip_root(struct rewrite *rewrite, const struct place *place) {
     static const char *const words[] = {"not", "enum", "const", "if", "then", "else"};
     if ((keywords_of(rewrite->root) &
@@ -535,45 +508,13 @@ static void strip_root(struct rewrite *rewrite, const struct place *place) {
     }
 }
 
-static void prepare_root(struct rewrite *rewrite, struct place *place) {
-    yyjson_mut_val *root = rewrite->root;
-    if (has_rule(rewrite, RULE_DIALECT) && yyjson_mut_obj_get(root, "definitions") != NULL &&
-        yyjson_mut_obj_get(root, "$defs") == NULL) {
-        /* At the end, as long as references to it are not yet followed by their new name. */
-        rename_key(rewrite, root, "definitions", "$defs");
-        format_report_add(rewrite->report, "rewritten", place,
-                          "definitions is called $defs in 2020-12");
-    }
-    if (has_rule(rewrite, RULE_FLAT_ROOT) && !rewrite->is_result) {
-        strip_root(rewrite, place);
-    }
-}
-
-static void finish_root(struct rewrite *rewrite, const struct place *place) {
-    yyjson_mut_val *root = rewrite->root;
-    if (!rewrite->is_result) {
-        mend_root_type(rewrite, place);
-        if (has_rule(rewrite, RULE_FLAT_ROOT)) {
-            strip_root(rewrite, place);
-        }
-        if (!rewrite->refused && has_rule(rewrite, RULE_PROPERTIES) &&
-            yyjson_mut_obj_get(root, "properties") == NULL) {
-            rewrite_put(rewrite, root, "properties", yyjson_mut_obj(rewrite->doc));
-            format_report_add(rewrite->report, "rewritten", place,
-                              "%s requires properties: an empty object is added",
-                              rewrite->provider->whose);
-        }
-    }
-    if (has_rule(rewrite, RULE_FEW_WORDS)) {
-        (void)yyjson_mut_obj_remove_key(root, "$defs"); /* all references are followed */
-    }
-}
-
 static void rewrite_root(struct rewrite *rewrite) {
     struct place place = {.up = NULL, .target = rewrite->root};
-    if (!yyjson_mut_is_obj(rewrite->root)) {
-        if (yyjson_mut_is_bool(rewrite->root) || yyjson_mut_is_null(rewrite->root)) {
-            (void)yyjson_mut_set_obj(rewrite->root);
+    yyjson_mut_val *root = rewrite->root;
+    bool is_flat = has_rule(rewrite, RULE_FLAT_ROOT) && !rewrite->is_result;
+    if (!yyjson_mut_is_obj(root)) {
+        if (yyjson_mut_is_bool(root) || yyjson_mut_is_null(root)) {
+            (void)yyjson_mut_set_obj(root);
             format_report_add(rewrite->report, "rewritten", &place,
                               "the type of arguments is \"object\"");
         } else {
@@ -581,17 +522,42 @@ static void rewrite_root(struct rewrite *rewrite) {
             return;
         }
     }
-    prepare_root(rewrite, &place);
-    rewrite_object(rewrite, &place, rewrite->root);
-    if (!rewrite->refused && !rewrite->no_memory) {
-        finish_root(rewrite, &place);
+    if (has_rule(rewrite, RULE_DIALECT) && yyjson_mut_obj_get(root, "definitions") != NULL &&
+        yyjson_mut_obj_get(root, "$defs") == NULL) {
+        /* At the end, as long as references to it are not yet followed by their new name. */
+        rename_key(rewrite, root, "definitions", "$defs");
+        format_report_add(rewrite->report, "rewritten", &place,
+                          "definitions is called $defs in 2020-12");
+    }
+    if (is_flat) {
+        strip_root(rewrite, &place);
+    }
+    rewrite_object(rewrite, &place, root);
+    if (rewrite->refused || rewrite->no_memory) {
+        return;
+    }
+    if (!rewrite->is_result) {
+        set_root_type(rewrite, &place);
+    }
+    if (is_flat) {
+        strip_root(rewrite, &place); /* what was merged into the root may have brought more */
+    }
+    if (!rewrite->is_result && !rewrite->refused && has_rule(rewrite, RULE_PROPERTIES) &&
+        yyjson_mut_obj_get(root, "properties") == NULL) {
+        rewrite_put(rewrite, root, "properties", yyjson_mut_obj(rewrite->doc));
+        format_report_add(rewrite->report, "rewritten", &place,
+                          "%s requires properties: an empty object is added",
+                          rewrite->provider->whose);
+    }
+    if (has_rule(rewrite, RULE_FEW_WORDS)) {
+        (void)yyjson_mut_obj_remove_key(root, "$defs"); /* all references are followed */
     }
 }
 
 /* -------------------------------------------------------------------- text */
 
-/* Whether JSON text is nested more deeply than may be followed by recursion. What has few brackets
- * in all is not, which is told faster. */
+/* Whether JSON text is nested more deeply than recursion may follow. Counting all brackets is
+ * faster, and mostly enough. */
 static bool nested_too_deeply(const char *text, size_t length) {
     unsigned depth = 0;
     size_t brackets = 0;
@@ -619,25 +585,7 @@ static bool nested_too_deeply(const char *text, size_t length) {
     return false;
 }
 
-static int write_root(struct rewrite *rewrite, struct buf *out) {
-    size_t length = 0;
-    char *text = rewrite->no_memory ? NULL
-                                    : yyjson_mut_val_write_opts(rewrite->root, 0, rewrite->memory,
-                                                                &length, NULL);
-    if (text == NULL) {
-        return TOOLRACK_E_NO_MEMORY;
-    }
-    buf_add(out, text, length);
-    if (rewrite->memory != NULL) {
-        rewrite->memory->free(rewrite->memory->ctx, text);
-    } else {
-        free(text);
-    }
-    return out->failed ? TOOLRACK_E_NO_MEMORY : 0;
-}
-
-/* Whether a schema says that it is of a draft which is in use; those before are read as the present
- * one, which few of them will notice. */
+/* Whether `$schema` names a draft. Schemas of drafts before 7 are read as 2020-12. */
 static bool says_dialect(yyjson_mut_val *root, const char *draft) {
     const char *dialect = yyjson_mut_get_str(yyjson_mut_obj_get(root, "$schema"));
     return dialect != NULL && strstr(dialect, draft) != NULL;
@@ -652,7 +600,7 @@ int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, boo
                        REWRITE_NESTING_MAX);
         return TOOLRACK_E_INVALID;
     }
-    /* The reader writes to what it reads only when it is told to. */
+    /* The reader writes to its input only with a flag that is not set here. */
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *read = yyjson_read_opts((char *)(uintptr_t)said, length, YYJSON_READ_BIGNUM_AS_RAW,
                                         rewrite->memory, &problem);
@@ -678,7 +626,18 @@ int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, boo
     if (strict != NULL && !rewrite->refused && !rewrite->no_memory) {
         *strict = rewrite_close_strict(rewrite, rewrite->root);
     }
-    return rewrite->no_memory ? TOOLRACK_E_NO_MEMORY
-           : rewrite->refused ? TOOLRACK_E_INVALID
-                              : write_root(rewrite, out);
+    if (rewrite->no_memory || rewrite->refused) {
+        return rewrite->no_memory ? TOOLRACK_E_NO_MEMORY : TOOLRACK_E_INVALID;
+    }
+    char *written = yyjson_mut_val_write_opts(rewrite->root, 0, rewrite->memory, &length, NULL);
+    if (written == NULL) {
+        return TOOLRACK_E_NO_MEMORY;
+    }
+    buf_add(out, written, length);
+    if (rewrite->memory != NULL) {
+        rewrite->memory->free(rewrite->memory->ctx, written);
+    } else {
+        free(written);
+    }
+    return out->failed ? TOOLRACK_E_NO_MEMORY : 0;
 }

@@ -2,8 +2,8 @@
  *
  * A schema is fit for it when nothing in its meaning has to change: every property required, every
  * keyword one that the mode knows, and objects that list their properties, which are then closed.
- * Optional properties would have to become required ones that may be null; then a tool would get
- * nulls which it never asked for. Such a tool goes without. */
+ * Optional properties would have to become required ones that may be null, and the tool would get
+ * nulls that its schema does not allow. Such a tool is exported without strict mode. */
 #include "format/schema-strict.h"
 
 #include <string.h>

@@ -75,7 +75,7 @@ static bool is_type(const char *said) {
     return false;
 }
 
-static bool mend_name(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *type) {
+static bool correct_name(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *type) {
     const char *said = yyjson_mut_get_str(type);
     if (said != NULL && is_type(said)) {
         return true;
@@ -93,46 +93,37 @@ static bool mend_name(struct rewrite *rewrite, const struct place *place, yyjson
     return true;
 }
 
-struct mending {
+struct correction {
     struct rewrite *rewrite;
     const struct place *place;
     bool any; /* one of them is any value at all */
 };
 
 static bool keep_type(void *user, yyjson_mut_val *kept, yyjson_mut_val *type) {
-    struct mending *mending = user;
-    if (mending->any || !mend_name(mending->rewrite, mending->place, type)) {
-        mending->any = true;
+    struct correction *correction = user;
+    if (correction->any || !correct_name(correction->rewrite, correction->place, type)) {
+        correction->any = true;
         return false;
     }
     return !rewrite_lists(kept, yyjson_mut_get_str(type), yyjson_mut_get_len(type));
 }
 
-static bool mend_list(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *list) {
-    struct mending mending = {.rewrite = rewrite, .place = place};
+static bool correct_list(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *list) {
+    struct correction correction = {.rewrite = rewrite, .place = place};
     if (yyjson_mut_arr_size(list) == 0) {
         format_report_add(rewrite->report, "rewritten", place,
                           "an empty list of types is left out");
     }
-    rewrite_filter(rewrite, list, keep_type, &mending);
-    return !mending.any && yyjson_mut_arr_size(list) > 0;
+    rewrite_filter(rewrite, list, keep_type, &correction);
+    return !correction.any && yyjson_mut_arr_size(list) > 0;
 }
 
 bool rewrite_type(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *type) {
-    return yyjson_mut_is_arr(type) ? mend_list(rewrite, place, type)
-                                   : mend_name(rewrite, place, type);
+    return yyjson_mut_is_arr(type) ? correct_list(rewrite, place, type)
+                                   : correct_name(rewrite, place, type);
 }
 
 /* ------------------------------------------------------------ lists of types */
-
-static unsigned traits_of_type(const char *type) {
-    for (size_t i = 0; type != NULL && i < ARRAY_LENGTH(types); i++) {
-        if (strcmp(types[i].type, type) == 0) {
-            return types[i].about;
-        }
-    }
-    return 0;
-}
 
 /* Whether a keyword moves into the branches: what is said about the values themselves does. */
 static bool belongs_to_branch(enum format_keyword keyword) {
@@ -159,19 +150,13 @@ static bool keep_of_type(void *user, yyjson_mut_val *kept, yyjson_mut_val *value
     return is_of_type(value, user);
 }
 
-/* Of an enum, the values of one type. */
-static void keep_values(struct rewrite *rewrite, yyjson_mut_val *branch, const char *type) {
-    yyjson_mut_val *list = yyjson_mut_obj_get(branch, "enum");
-    rewrite_filter(rewrite, list, keep_of_type, (void *)(uintptr_t)type);
-    if (list != NULL && yyjson_mut_arr_size(list) == 0) {
-        (void)yyjson_mut_obj_remove_key(branch, "enum");
-    }
-}
-
 static yyjson_mut_val *make_branch(struct rewrite *rewrite, yyjson_mut_val *schema,
                                    const char *type) {
     yyjson_mut_val *branch = yyjson_mut_obj(rewrite->doc);
-    unsigned about = traits_of_type(type);
+    unsigned about = 0;
+    for (size_t i = 0; type != NULL && i < ARRAY_LENGTH(types); i++) {
+        about |= strcmp(types[i].type, type) == 0 ? types[i].about : 0;
+    }
     rewrite_put(rewrite, branch, "type", yyjson_mut_str(rewrite->doc, type));
     size_t at;
     size_t count;
@@ -181,14 +166,18 @@ static yyjson_mut_val *make_branch(struct rewrite *rewrite, yyjson_mut_val *sche
         enum format_keyword keyword =
                 format_keyword_find(yyjson_mut_get_str(key), yyjson_mut_get_len(key));
         unsigned traits = format_keywords[keyword].traits & TRAIT_ABOUT;
-        /* What an enum allows is none of null's business: null stands for its own. */
+        /* Null is a branch of its own: an enum does not apply to it. */
         bool is_choice = belongs_to_branch(keyword) && traits == 0 && strcmp(type, "null") != 0;
         if (is_choice || (traits & about) != 0) {
             rewrite_put(rewrite, branch, format_keywords[keyword].name,
                         rewrite_copy(rewrite, value));
         }
     }
-    keep_values(rewrite, branch, type);
+    yyjson_mut_val *list = yyjson_mut_obj_get(branch, "enum");
+    rewrite_filter(rewrite, list, keep_of_type, (void *)(uintptr_t)type);
+    if (list != NULL && yyjson_mut_arr_size(list) == 0) {
+        (void)yyjson_mut_obj_remove_key(branch, "enum");
+    }
     return branch;
 }
 

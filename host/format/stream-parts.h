@@ -77,20 +77,20 @@ struct toolrack_stream {
     struct toolrack_error error; /* code 0, or why it failed */
 };
 
-/** Show a piece of the model's text to who wants to see it; a value that is none is ignored. */
+/** Pass a piece of the model's text to the callback; other values than strings are ignored. */
 void stream_show(const struct toolrack_stream *stream, yyjson_val *text);
 
-/** Append to the string at `key` of an object of the message, which begins as what is there. A
- * value that is no string is ignored. */
+/** Append to the string at `key` of an object of the message. A value that is not a string is
+ * ignored. */
 void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                    yyjson_val *text, bool is_json);
 
-/** Whether the arguments at `key` are a JSON object from its beginning to its end. Of a very long
- * text that is not asked: false. */
+/** Whether the arguments at `key` are a complete JSON object. False for very long ones, which are
+ * not parsed. */
 bool stream_is_whole(const struct toolrack_stream *stream, yyjson_mut_val *object, const char *key);
 
-/** The model was stopped while it wrote the arguments at `key`. Where it had written none of them
- * they would count as empty ones: they become a text that breaks off, which is no arguments. */
+/** The model was stopped while it wrote the arguments at `key`. Arguments of which nothing came
+ * would count as empty: they become "{", which is invalid. */
 void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                       bool is_json);
 
@@ -126,5 +126,5 @@ yyjson_mut_val *stream_array(struct toolrack_stream *stream, yyjson_mut_val *obj
 /** Whether an event says that the provider failed, by a member `error`; then err is set. */
 bool stream_is_error(yyjson_val *event, struct toolrack_error *err);
 
-/** The provider says that it failed: `message` are its words, NULL for none. Returns the code. */
+/** The provider says that it failed: `message` has its words, or is NULL. Returns the code. */
 int stream_fail(yyjson_val *message, struct toolrack_error *err);

@@ -1,6 +1,6 @@
 /* turn.h - calls read from a provider's message, and their results written for it.
  *
- * Pure: texts in, texts out. */
+ * Pure: strings in, strings out. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "format/message.h"
 
 /** Read the calls of a message: the assistant's message itself, or the whole response.
- * @return 0; TOOLRACK_E_INVALID for what is no message of this format, with the place;
+ * @return 0; TOOLRACK_E_INVALID for text that is not a message of this format, with the place;
  *         TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. On failure there is nothing to finish.
  *         [any-thread] */
 int format_read_message(enum toolrack_format format, const char *text, size_t length,
