@@ -96,35 +96,30 @@ void descriptor_unref(struct descriptor *desc) {
 
 /* ---------------------------------------------------- the plugin's record */
 
-static bool check_abi(struct reader *reader, const struct tr_plugin *head) {
-    if (head->magic != TR_MAGIC) {
-        reader_report(reader, FINDING_ABI_MAGIC,
-                      PLUGIN_SYMBOL " begins with 0x%016llx, not with the magic number 0x%016llx",
-                      (unsigned long long)head->magic, (unsigned long long)TR_MAGIC);
-        return false;
-    }
-    if (head->abi_major != TR_ABI_MAJOR) {
-        reader_report(reader, FINDING_ABI_MAJOR,
-                      "the plugin is built for version %u.%u of the interface, this host has %d.%d",
-                      head->abi_major, head->abi_minor, TR_ABI_MAJOR, TR_ABI_MINOR);
-        return false;
-    }
-    if (!record_size_valid(&plugin_shape, head->size)) {
-        reader_report(reader, FINDING_ABI_SIZE,
-                      "the descriptor states a size of %u bytes, not a multiple of 8 from %u to %u",
-                      head->size, plugin_shape.size_min, DESCRIPTOR_RECORD_SIZE_MAX);
-        return false;
-    }
-    return true;
-}
-
 /* The part that says how the rest is to be read comes first. */
 static bool read_plugin_record(struct reader *reader, const struct elf_symbol *symbol,
                                struct tr_plugin *to, struct record *ret) {
     struct tr_plugin head = {0};
     if (!reader_record(reader, &head_shape, symbol->address, head_shape.size, FINDING_ELF_SYMBOL,
-                       &head, ret) ||
-        !check_abi(reader, &head)) {
+                       &head, ret)) {
+        return false;
+    }
+    if (head.magic != TR_MAGIC) {
+        reader_report(reader, FINDING_ABI_MAGIC,
+                      PLUGIN_SYMBOL " begins with 0x%016llx, not with the magic number 0x%016llx",
+                      (unsigned long long)head.magic, (unsigned long long)TR_MAGIC);
+        return false;
+    }
+    if (head.abi_major != TR_ABI_MAJOR) {
+        reader_report(reader, FINDING_ABI_MAJOR,
+                      "the plugin is built for version %u.%u of the interface, this host has %d.%d",
+                      head.abi_major, head.abi_minor, TR_ABI_MAJOR, TR_ABI_MINOR);
+        return false;
+    }
+    if (!record_size_valid(&plugin_shape, head.size)) {
+        reader_report(reader, FINDING_ABI_SIZE,
+                      "the descriptor states a size of %u bytes, not a multiple of 8 from %u to %u",
+                      head.size, plugin_shape.size_min, DESCRIPTOR_RECORD_SIZE_MAX);
         return false;
     }
     if (symbol->size != 0 && symbol->size < head.size) {
@@ -150,61 +145,6 @@ static bool is_plugin_id(const char *id) {
     return name_valid(plain);
 }
 
-static void check_plugin_texts(struct reader *reader, const struct tr_plugin *plugin) {
-    if (plugin->id == NULL || !is_plugin_id(plugin->id)) {
-        reader_report(reader, FINDING_PLUGIN_ID, "\"%.*s\" cannot be the id of a plugin",
-                      FINDING_SHOWN_MAX, plugin->id == NULL ? "" : plugin->id);
-    }
-    if (plugin->version == NULL || !semver_valid(plugin->version)) {
-        reader_report(reader, FINDING_PLUGIN_VERSION,
-                      "version \"%.*s\" of the plugin is not a Semantic Version", FINDING_SHOWN_MAX,
-                      plugin->version == NULL ? "" : plugin->version);
-    }
-    if (plugin->license == NULL || plugin->license[0] == '\0') {
-        reader_report(reader, FINDING_PLUGIN_LICENSE, "the plugin does not state its licence");
-    }
-}
-
-static void check_plugin_numbers(struct reader *reader, const struct tr_plugin *plugin) {
-    if (plugin->host_minor_min > TR_ABI_MINOR) {
-        reader_report(reader, FINDING_ABI_MINOR,
-                      "the plugin needs a host of version %d.%u or later, this is %d.%d",
-                      TR_ABI_MAJOR, plugin->host_minor_min, TR_ABI_MAJOR, TR_ABI_MINOR);
-    }
-    if ((plugin->flags & ~(uint32_t)PLUGIN_FLAGS_KNOWN) != 0) {
-        reader_report(reader, FINDING_PLUGIN_FLAGS,
-                      "this host does not know the plugin's flags 0x%x",
-                      plugin->flags & ~(uint32_t)PLUGIN_FLAGS_KNOWN);
-    }
-}
-
-static void check_plugin_functions(struct reader *reader, const struct record *record) {
-    bool set;
-    (void)reader_function(reader, record, offsetof(struct tr_plugin, open), "open",
-                          FINDING_PLUGIN_FUNCTION, &set);
-    (void)reader_function(reader, record, offsetof(struct tr_plugin, close), "close",
-                          FINDING_PLUGIN_FUNCTION, &set);
-    (void)reader_function(reader, record, offsetof(struct tr_plugin, get_extension),
-                          "get_extension", FINDING_PLUGIN_FUNCTION, &set);
-}
-
-static void read_capability(struct reader *reader, uint64_t address, uint32_t stride,
-                            struct tr_capability *to) {
-    struct record record;
-    if (!reader_record(reader, &capability_shape, address, stride, FINDING_PLUGIN_CAPABILITY, to,
-                       &record) ||
-        reader_texts(reader, &record, &capability_text, 1) > 0) {
-        return;
-    }
-    if (to->kind < TR_CAP_READ || to->kind > TR_CAP_ENV) {
-        reader_report(reader, FINDING_PLUGIN_CAPABILITY,
-                      "a capability is of kind %u, which this host does not know", to->kind);
-    } else if (to->value == NULL || to->value[0] == '\0') {
-        reader_report(reader, FINDING_PLUGIN_CAPABILITY, "a capability of kind %u has no value",
-                      to->kind);
-    }
-}
-
 static void read_capabilities(struct reader *reader, const struct record *record,
                               struct tr_plugin *plugin) {
     uint64_t address;
@@ -226,7 +166,20 @@ static void read_capabilities(struct reader *reader, const struct record *record
     }
     struct tr_capability *list = reader_alloc(reader, count * sizeof *list);
     for (uint32_t i = 0; list != NULL && i < count && reader->failure == 0; i++) {
-        read_capability(reader, address + (uint64_t)i * stride, stride, &list[i]);
+        struct tr_capability *one = &list[i];
+        struct record part;
+        if (!reader_record(reader, &capability_shape, address + (uint64_t)i * stride, stride,
+                           FINDING_PLUGIN_CAPABILITY, one, &part) ||
+            reader_texts(reader, &part, &capability_text, 1) > 0) {
+            continue;
+        }
+        if (one->kind < TR_CAP_READ || one->kind > TR_CAP_ENV) {
+            reader_report(reader, FINDING_PLUGIN_CAPABILITY,
+                          "a capability is of kind %u, which this host does not know", one->kind);
+        } else if (one->value == NULL || one->value[0] == '\0') {
+            reader_report(reader, FINDING_PLUGIN_CAPABILITY, "a capability of kind %u has no value",
+                          one->kind);
+        }
     }
     plugin->capabilities = list;
     plugin->capability_size = sizeof *list;
@@ -234,16 +187,13 @@ static void read_capabilities(struct reader *reader, const struct record *record
 
 /* ------------------------------------------------------------- the tools */
 
-static bool same_tool(const struct descriptor_tool *a, const struct descriptor_tool *b) {
-    return strcmp(a->tool->name, b->tool->name) == 0 && semver_compare(a->version, b->version) == 0;
-}
-
 /* Is the tool, whose name has the last of `hashes`, there already? */
 static bool is_duplicate(struct reader *reader, const struct descriptor_tool *tools,
                          const uint32_t *hashes, uint32_t count,
                          const struct descriptor_tool *tool) {
     for (uint32_t i = 0; i < count; i++) {
-        if (hashes[i] == hashes[count] && same_tool(&tools[i], tool)) {
+        if (hashes[i] == hashes[count] && strcmp(tools[i].tool->name, tool->tool->name) == 0 &&
+            semver_compare(tools[i].version, tool->version) == 0) {
             reader_report(reader, FINDING_TOOL_DUPLICATE,
                           "the plugin already has %s %s, at place %u of its table",
                           tool->tool->name, tool->version, tools[i].index + 1);
@@ -292,24 +242,6 @@ static uint32_t read_tools(struct reader *reader, uint64_t table, const struct t
     return count;
 }
 
-static bool check_tool_table(struct reader *reader, const struct tr_plugin *plugin,
-                             uint64_t table) {
-    if (plugin->tool_count == 0) {
-        reader_report(reader, FINDING_PLUGIN_EMPTY, "the plugin has no tools");
-        return true;
-    }
-    if (table == 0 || plugin->tool_count > DESCRIPTOR_TOOLS_MAX ||
-        plugin->tool_size < RECORD_SIZE_MIN(struct tr_tool, run) ||
-        plugin->tool_size > DESCRIPTOR_RECORD_SIZE_MAX) {
-        reader_report(reader, FINDING_PLUGIN_TABLE,
-                      "the plugin has %u tools, each of %u bytes: not 1 to %u of at least %zu",
-                      table == 0 ? 0 : plugin->tool_count, plugin->tool_size, DESCRIPTOR_TOOLS_MAX,
-                      RECORD_SIZE_MIN(struct tr_tool, run));
-        return false;
-    }
-    return true;
-}
-
 /* ------------------------------------------------------------ the whole */
 
 static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
@@ -321,13 +253,49 @@ static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
     }
     uint64_t table = 0;
     (void)reader_texts(reader, &record, plugin_texts, sizeof plugin_texts / sizeof plugin_texts[0]);
-    check_plugin_texts(reader, plugin);
-    check_plugin_numbers(reader, plugin);
-    check_plugin_functions(reader, &record);
+    if (plugin->id == NULL || !is_plugin_id(plugin->id)) {
+        reader_report(reader, FINDING_PLUGIN_ID, "\"%.*s\" cannot be the id of a plugin",
+                      FINDING_SHOWN_MAX, plugin->id == NULL ? "" : plugin->id);
+    }
+    if (plugin->version == NULL || !semver_valid(plugin->version)) {
+        reader_report(reader, FINDING_PLUGIN_VERSION,
+                      "version \"%.*s\" of the plugin is not a Semantic Version", FINDING_SHOWN_MAX,
+                      plugin->version == NULL ? "" : plugin->version);
+    }
+    if (plugin->license == NULL || plugin->license[0] == '\0') {
+        reader_report(reader, FINDING_PLUGIN_LICENSE, "the plugin does not state its licence");
+    }
+    if (plugin->host_minor_min > TR_ABI_MINOR) {
+        reader_report(reader, FINDING_ABI_MINOR,
+                      "the plugin needs a host of version %d.%u or later, this is %d.%d",
+                      TR_ABI_MAJOR, plugin->host_minor_min, TR_ABI_MAJOR, TR_ABI_MINOR);
+    }
+    if ((plugin->flags & ~(uint32_t)PLUGIN_FLAGS_KNOWN) != 0) {
+        reader_report(reader, FINDING_PLUGIN_FLAGS,
+                      "this host does not know the plugin's flags 0x%x",
+                      plugin->flags & ~(uint32_t)PLUGIN_FLAGS_KNOWN);
+    }
+    bool set;
+    (void)reader_function(reader, &record, offsetof(struct tr_plugin, open), "open",
+                          FINDING_PLUGIN_FUNCTION, &set);
+    (void)reader_function(reader, &record, offsetof(struct tr_plugin, close), "close",
+                          FINDING_PLUGIN_FUNCTION, &set);
+    (void)reader_function(reader, &record, offsetof(struct tr_plugin, get_extension),
+                          "get_extension", FINDING_PLUGIN_FUNCTION, &set);
     read_capabilities(reader, &record, plugin);
     (void)reader_address(reader, &record, offsetof(struct tr_plugin, tools), "tools", &table);
-    if (!check_tool_table(reader, plugin, table) || reader->failure != 0 ||
-        reader->findings->errors > 0) {
+    if (plugin->tool_count == 0) {
+        reader_report(reader, FINDING_PLUGIN_EMPTY, "the plugin has no tools");
+    } else if (table == 0 || plugin->tool_count > DESCRIPTOR_TOOLS_MAX ||
+               plugin->tool_size < RECORD_SIZE_MIN(struct tr_tool, run) ||
+               plugin->tool_size > DESCRIPTOR_RECORD_SIZE_MAX) {
+        reader_report(reader, FINDING_PLUGIN_TABLE,
+                      "the plugin has %u tools, each of %u bytes: not 1 to %u of at least %zu",
+                      table == 0 ? 0 : plugin->tool_count, plugin->tool_size, DESCRIPTOR_TOOLS_MAX,
+                      RECORD_SIZE_MIN(struct tr_tool, run));
+        return;
+    }
+    if (reader->failure != 0 || reader->findings->errors > 0) {
         return; /* the file is refused: its tools matter to nobody */
     }
     struct descriptor_tool *tools = reader_alloc(reader, plugin->tool_count * sizeof *tools);
@@ -389,23 +357,6 @@ static int read_needed(struct descriptor_memory *memory, struct elf *elf) {
     return 0;
 }
 
-/* What the file says about its own unloading; to be asked after elf_remark_exports(). */
-static int read_staying(struct descriptor_memory *memory, struct elf *elf) {
-    struct descriptor *desc = &memory->desc;
-    desc->has_thread_locals = elf->thread_locals;
-    if ((elf->dynamic.flags_1 & DF_1_NODELETE) != 0) {
-        desc->resident_reason = "NODELETE";
-    } else if (elf->unique_name[0] != '\0') {
-        char *reason = arena_printf(&memory->arena, "GNU_UNIQUE symbol %s", elf->unique_name);
-        if (reason == NULL) {
-            return TOOLRACK_E_NO_MEMORY;
-        }
-        utf8_make_line(reason);
-        desc->resident_reason = reason;
-    }
-    return 0;
-}
-
 static int read_elf(struct descriptor_memory *memory, struct elf *elf,
                     const struct descriptor_options *options) {
     struct elf_symbol symbol;
@@ -420,10 +371,23 @@ static int read_elf(struct descriptor_memory *memory, struct elf *elf,
         elf_remark_exports(elf, PLUGIN_SYMBOL);
         code = read_needed(memory, elf);
     }
-    if (code == 0) {
-        code = read_staying(memory, elf);
+    if (code < 0) {
+        return code;
     }
-    return code == 0 ? read_source(memory, source_elf(elf), &symbol, options) : code;
+    /* What the file says about its own unloading, which elf_remark_exports() found. */
+    struct descriptor *desc = &memory->desc;
+    desc->has_thread_locals = elf->thread_locals;
+    if ((elf->dynamic.flags_1 & DF_1_NODELETE) != 0) {
+        desc->resident_reason = "NODELETE";
+    } else if (elf->unique_name[0] != '\0') {
+        char *reason = arena_printf(&memory->arena, "GNU_UNIQUE symbol %s", elf->unique_name);
+        if (reason == NULL) {
+            return TOOLRACK_E_NO_MEMORY;
+        }
+        utf8_make_line(reason);
+        desc->resident_reason = reason;
+    }
+    return read_source(memory, source_elf(elf), &symbol, options);
 }
 
 int descriptor_read(int fd, const struct descriptor_options *options, struct descriptor **ret,

@@ -56,15 +56,6 @@ static const struct type_name *find_type_name(yyjson_val *name) {
     return NULL;
 }
 
-static const struct type_name *find_type_kind(uint32_t kind) {
-    for (size_t i = 0; i < ARRAY_LENGTH(type_names); i++) {
-        if (type_names[i].kind == kind) {
-            return &type_names[i];
-        }
-    }
-    return NULL;
-}
-
 /* ----------------------------------------------------------------- members */
 
 enum form {
@@ -160,12 +151,6 @@ static int read_text(const struct parsing *parsing, const char *member, yyjson_v
     return *ret != NULL ? 0 : error_oom(parsing->err);
 }
 
-static int read_json(const struct parsing *parsing, yyjson_val *value, const char **ret) {
-    yyjson_alc alc = arena_alc(parsing->arena);
-    *ret = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
-    return *ret != NULL ? 0 : error_oom(parsing->err);
-}
-
 static int read_flag(const struct parsing *parsing, const char *member, yyjson_val *value,
                      uint32_t flag, uint32_t *flags) {
     if (!yyjson_is_bool(value)) {
@@ -177,16 +162,19 @@ static int read_flag(const struct parsing *parsing, const char *member, yyjson_v
 
 static int read_field(const struct parsing *parsing, const struct member *member, yyjson_val *value,
                       struct tr_param *param, struct tr_type *type) {
+    yyjson_alc alc = arena_alc(parsing->arena);
     const char *text = NULL;
     uint64_t number = yyjson_get_uint(value);
     int code = 0;
     switch (member->form) {
     case FORM_TEXT:
-    case FORM_JSON:
-        code = member->form == FORM_TEXT ? read_text(parsing, member->key, value, &text)
-                                         : read_json(parsing, value, &text);
+        code = read_text(parsing, member->key, value, &text);
         memcpy((char *)param + member->at, &text, sizeof text);
         return code;
+    case FORM_JSON:
+        text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
+        memcpy((char *)param + member->at, &text, sizeof text);
+        return text != NULL ? 0 : error_oom(parsing->err);
     case FORM_COUNT:
         memcpy((char *)param + member->at, &number, sizeof number);
         return yyjson_is_uint(value)
@@ -265,32 +253,7 @@ static int read_length_type(const struct parsing *parsing, yyjson_val *name, str
     return 0;
 }
 
-static int read_typed(struct parsing *parsing, yyjson_val *value, enum place place,
-                      struct tr_param *param, const struct tr_type **ret);
-
-/* An item has no items: this ends. */
-static int read_items(struct parsing *parsing, yyjson_val *value, struct tr_type *type) {
-    struct tr_param unused = {0};
-    size_t length = strlen(parsing->at);
-    if (type->kind != TR_KIND_ARRAY) {
-        return value == NULL ? 0 : wrong(parsing, "items", "only an array has items");
-    }
-    (void)snprintf(parsing->at + length, sizeof parsing->at - length, "/items");
-    int code = read_typed(parsing, value, PLACE_ITEM, &unused, &type->item);
-    parsing->at[length] = '\0';
-    return code;
-}
-
-static int read_type(const struct parsing *parsing, yyjson_val *name, enum place place,
-                     struct tr_type *ret) {
-    const struct type_name *found = find_type_name(name);
-    if (found == NULL || (found->places & place) == 0) {
-        return wrong_type_name(parsing, name, place);
-    }
-    ret->kind = found->kind;
-    return 0;
-}
-
+/* An item has no items: this recurses once. */
 static int read_typed(struct parsing *parsing, yyjson_val *value, enum place place,
                       struct tr_param *param, const struct tr_type **ret) {
     struct tr_type *type = arena_zalloc(parsing->arena, sizeof *type);
@@ -301,7 +264,13 @@ static int read_typed(struct parsing *parsing, yyjson_val *value, enum place pla
         return wrong(parsing, NULL, "must be a JSON object with a \"type\"");
     }
     type->size = sizeof *type;
-    int code = read_type(parsing, yyjson_obj_get(value, "type"), place, type);
+    yyjson_val *name = yyjson_obj_get(value, "type");
+    const struct type_name *found = find_type_name(name);
+    if (found == NULL || (found->places & place) == 0) {
+        return wrong_type_name(parsing, name, place);
+    }
+    type->kind = found->kind;
+    int code = 0;
     size_t index;
     size_t count;
     yyjson_val *key;
@@ -309,18 +278,19 @@ static int read_typed(struct parsing *parsing, yyjson_val *value, enum place pla
     yyjson_obj_foreach (value, index, count, key, member) {
         code = code < 0 ? code : read_member(parsing, key, member, place, param, type);
     }
-    if (code == 0) {
-        code = read_items(parsing, yyjson_obj_get(value, "items"), type);
+    yyjson_val *items = yyjson_obj_get(value, "items");
+    if (code == 0 && type->kind == TR_KIND_ARRAY) {
+        struct tr_param unused = {0};
+        size_t length = strlen(parsing->at);
+        (void)snprintf(parsing->at + length, sizeof parsing->at - length, "/items");
+        code = read_typed(parsing, items, PLACE_ITEM, &unused, &type->item);
+        parsing->at[length] = '\0';
+    } else if (code == 0 && items != NULL) {
+        code = wrong(parsing, "items", "only an array has items");
     }
     *ret = type;
     return code < 0 ? code
                     : read_length_type(parsing, yyjson_obj_get(value, "length_type"), param, type);
-}
-
-static int read_argument(struct parsing *parsing, yyjson_val *value, struct tr_param *ret) {
-    int code = read_typed(parsing, value, PLACE_ARGUMENT, ret, &ret->type);
-    return code == 0 && ret->name == NULL ? wrong(parsing, "name", "the argument has no \"name\"")
-                                          : code;
 }
 
 static int read_arguments(struct parsing *parsing, yyjson_val *list, struct foreign *ret) {
@@ -339,26 +309,15 @@ static int read_arguments(struct parsing *parsing, yyjson_val *list, struct fore
     yyjson_arr_foreach (list, index, count, value) {
         if (code == 0) {
             (void)snprintf(parsing->at, sizeof parsing->at, "/arguments/%zu", index);
-            code = read_argument(parsing, value, &params[index]);
+            code = read_typed(parsing, value, PLACE_ARGUMENT, &params[index], &params[index].type);
+        }
+        if (code == 0 && params[index].name == NULL) {
+            code = wrong(parsing, "name", "the argument has no \"name\"");
         }
     }
     parsing->at[0] = '\0';
     ret->params = params;
     ret->param_count = (uint32_t)count;
-    return code;
-}
-
-static int read_result(struct parsing *parsing, yyjson_val *value, struct foreign *ret) {
-    struct tr_param about = {0};
-    ret->result = NULL;
-    ret->result_description = NULL;
-    if (value == NULL) {
-        return 0;
-    }
-    (void)snprintf(parsing->at, sizeof parsing->at, "/result");
-    int code = read_typed(parsing, value, PLACE_RESULT, &about, &ret->result);
-    parsing->at[0] = '\0';
-    ret->result_description = about.description;
     return code;
 }
 
@@ -430,20 +389,6 @@ static int check_members(const struct parsing *parsing, yyjson_val *value) {
                    : wrong(parsing, "format", "\"format\" must be %u", TEXT_FORMAT);
 }
 
-static int read_target(const struct parsing *parsing, yyjson_val *value, struct foreign *ret) {
-    uint32_t is_safe = 0;
-    yyjson_val *safe = yyjson_obj_get(value, "thread_safe");
-    int code = read_text(parsing, "library", yyjson_obj_get(value, "library"), &ret->library);
-    if (code == 0) {
-        code = read_text(parsing, "symbol", yyjson_obj_get(value, "symbol"), &ret->symbol);
-    }
-    if (code == 0 && safe != NULL) {
-        code = read_flag(parsing, "thread_safe", safe, 1, &is_safe);
-    }
-    ret->thread_safe = is_safe != 0;
-    return code;
-}
-
 int foreign_parse(yyjson_val *value, struct arena *arena, struct foreign *ret,
                   struct toolrack_error *err) {
     struct parsing parsing = {.arena = arena, .err = err};
@@ -452,14 +397,29 @@ int foreign_parse(yyjson_val *value, struct arena *arena, struct foreign *ret,
     }
     int code = check_members(&parsing, value);
     if (code == 0) {
-        code = read_target(&parsing, value, ret);
+        code = read_text(&parsing, "library", yyjson_obj_get(value, "library"), &ret->library);
     }
+    if (code == 0) {
+        code = read_text(&parsing, "symbol", yyjson_obj_get(value, "symbol"), &ret->symbol);
+    }
+    uint32_t is_safe = 0;
+    yyjson_val *safe = yyjson_obj_get(value, "thread_safe");
+    if (code == 0 && safe != NULL) {
+        code = read_flag(&parsing, "thread_safe", safe, 1, &is_safe);
+    }
+    ret->thread_safe = is_safe != 0;
     if (code == 0) {
         code = read_arguments(&parsing, yyjson_obj_get(value, "arguments"), ret);
     }
-    if (code == 0) {
-        code = read_result(&parsing, yyjson_obj_get(value, "result"), ret);
+    struct tr_param about = {0};
+    yyjson_val *result = yyjson_obj_get(value, "result");
+    ret->result = NULL;
+    if (code == 0 && result != NULL) {
+        (void)snprintf(parsing.at, sizeof parsing.at, "/result");
+        code = read_typed(&parsing, result, PLACE_RESULT, &about, &ret->result);
+        parsing.at[0] = '\0';
     }
+    ret->result_description = about.description;
     return code < 0 ? code
                     : read_capabilities(&parsing, yyjson_obj_get(value, "capabilities"), ret);
 }
@@ -501,12 +461,16 @@ static void add_field(struct buf *out, const struct member *member, const struct
 /* False: a definition has no name for such a type here. An item has no items: this ends. */
 static bool add_typed(struct buf *out, const struct tr_param *param, const struct tr_type *type,
                       enum place place) {
-    const struct type_name *name = find_type_kind(type->kind);
-    if (name == NULL || (name->places & place) == 0) {
+    const char *name = NULL;
+    for (size_t i = 0; i < ARRAY_LENGTH(type_names) && name == NULL; i++) {
+        bool named = type_names[i].kind == type->kind && (type_names[i].places & place) != 0;
+        name = named ? type_names[i].name : NULL;
+    }
+    if (name == NULL) {
         return false;
     }
     buf_add_char(out, '{');
-    add_text(out, "type", name->name);
+    add_text(out, "type", name);
     for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
         if ((members[i].places & place) != 0) {
             add_field(out, &members[i], param, type);
@@ -519,26 +483,6 @@ static bool add_typed(struct buf *out, const struct tr_param *param, const struc
     }
     buf_add_char(out, '}');
     return known;
-}
-
-static bool add_arguments(struct buf *out, const struct foreign *foreign) {
-    bool known = true;
-    add_key(out, "arguments");
-    for (uint32_t i = 0; i < foreign->param_count && known; i++) {
-        buf_add_char(out, i == 0 ? '[' : ',');
-        known = add_typed(out, &foreign->params[i], foreign->params[i].type, PLACE_ARGUMENT);
-    }
-    buf_add_text(out, foreign->param_count == 0 ? "[]" : "]");
-    return known;
-}
-
-static bool add_result(struct buf *out, const struct foreign *foreign) {
-    if (foreign->result == NULL) {
-        return true;
-    }
-    const struct tr_param about = {.description = foreign->result_description};
-    add_key(out, "result");
-    return add_typed(out, &about, foreign->result, PLACE_RESULT);
 }
 
 static void add_capabilities(struct buf *out, const struct foreign *foreign) {
@@ -567,7 +511,18 @@ int foreign_write(const struct foreign *foreign, struct buf *out, struct toolrac
     }
     add_text(out, "library", foreign->library);
     add_text(out, "symbol", foreign->symbol);
-    bool known = add_arguments(out, foreign) && add_result(out, foreign);
+    bool known = true;
+    add_key(out, "arguments");
+    for (uint32_t i = 0; i < foreign->param_count && known; i++) {
+        buf_add_char(out, i == 0 ? '[' : ',');
+        known = add_typed(out, &foreign->params[i], foreign->params[i].type, PLACE_ARGUMENT);
+    }
+    buf_add_text(out, foreign->param_count == 0 ? "[]" : "]");
+    if (foreign->result != NULL) {
+        const struct tr_param about = {.description = foreign->result_description};
+        add_key(out, "result");
+        known = known && add_typed(out, &about, foreign->result, PLACE_RESULT);
+    }
     add_capabilities(out, foreign);
     if (foreign->thread_safe) {
         add_key(out, "thread_safe");

@@ -9,82 +9,56 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
+#define SYMBOL_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+
 /* --------------------------------------------------------------- describe */
 
 /* Stands in the host for the function, of which only the worker has the address. */
 static void elsewhere(void) {
 }
 
-static bool is_symbol(const char *text) {
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return length > 0 && length <= FOREIGN_SYMBOL_MAX && text[length] == '\0' &&
-           !ascii_is_digit(text[0]);
-}
-
-/* A name with a slash that does not begin with one would be looked for in the folder that the
- * worker happens to be in. */
-static bool is_library(const char *text) {
-    size_t length = strlen(text);
-    return length > 0 && length <= FOREIGN_LIBRARY_MAX && utf8_valid(text, length) &&
-           (text[0] == '/' || strchr(text, '/') == NULL);
-}
-
-static int check_target(const struct foreign *foreign, struct toolrack_error *err) {
-    if (foreign->library == NULL || !is_library(foreign->library)) {
+int foreign_describe(const struct foreign *foreign, void (*function)(void),
+                     const struct descriptor_options *options, struct descriptor **ret,
+                     struct toolrack_error *err) {
+    const char *library = foreign->library;
+    size_t library_length = library == NULL ? 0 : strlen(library);
+    /* A name with a slash that does not begin with one would be looked for in the folder that the
+     * worker happens to be in. */
+    if (library_length == 0 || library_length > FOREIGN_LIBRARY_MAX ||
+        !utf8_valid(library, library_length) ||
+        (library[0] != '/' && strchr(library, '/') != NULL)) {
         return error_set_field(err, TOOLRACK_E_REFUSED, "/library",
                                "the library must be a name such as libm.so.6, or an absolute path, "
                                "of at most %u bytes",
                                FOREIGN_LIBRARY_MAX);
     }
-    if (foreign->symbol == NULL || !is_symbol(foreign->symbol)) {
+    const char *symbol = foreign->symbol;
+    size_t symbol_length = symbol == NULL ? 0 : strspn(symbol, SYMBOL_CHARACTERS);
+    if (symbol_length == 0 || symbol_length > FOREIGN_SYMBOL_MAX || symbol[symbol_length] != '\0' ||
+        ascii_is_digit(symbol[0])) {
         return error_set_field(err, TOOLRACK_E_REFUSED, "/symbol",
                                "the symbol must be the name of a C function, of at most %u bytes",
                                FOREIGN_SYMBOL_MAX);
     }
-    return 0;
-}
-
-static struct tr_tool tool_of(const struct foreign *foreign, void (*function)(void)) {
-    return (struct tr_tool){.size = sizeof(struct tr_tool),
-                            .flags = foreign->flags,
-                            .name = foreign->name,
-                            .description = foreign->description,
-                            .title = foreign->title,
-                            .category = foreign->category,
-                            .tags = foreign->tags,
-                            .permission = foreign->permission,
-                            .priority = foreign->priority,
-                            .deadline_ms = foreign->deadline_ms,
-                            .param_count = foreign->param_count,
-                            .params = foreign->params,
-                            .param_size = sizeof(struct tr_param),
-                            .result = foreign->result,
-                            .result_description = foreign->result_description,
-                            .function = function != NULL ? function : elsewhere,
-                            .deprecated = foreign->deprecated,
-                            .purpose = foreign->purpose,
-                            .scenarios = foreign->scenarios};
-}
-
-/* The first error, in the words that a plugin's author would get. */
-static int check_sound(const struct descriptor *desc, struct toolrack_error *err) {
-    for (uint32_t i = 0; i < desc->finding_count; i++) {
-        const struct finding *finding = &desc->findings[i];
-        if (finding->severity == FINDING_ERROR) {
-            return error_set(err, TOOLRACK_E_REFUSED, "%s (%s)", finding->cause, finding->rule);
-        }
-    }
-    return 0;
-}
-
-int foreign_describe(const struct foreign *foreign, void (*function)(void),
-                     const struct descriptor_options *options, struct descriptor **ret,
-                     struct toolrack_error *err) {
-    int code = check_target(foreign, err);
-    if (code < 0) {
-        return code;
-    }
-    const struct tr_tool tool = tool_of(foreign, function);
+    const struct tr_tool tool = {.size = sizeof tool,
+                                 .flags = foreign->flags,
+                                 .name = foreign->name,
+                                 .description = foreign->description,
+                                 .title = foreign->title,
+                                 .category = foreign->category,
+                                 .tags = foreign->tags,
+                                 .permission = foreign->permission,
+                                 .priority = foreign->priority,
+                                 .deadline_ms = foreign->deadline_ms,
+                                 .param_count = foreign->param_count,
+                                 .params = foreign->params,
+                                 .param_size = sizeof(struct tr_param),
+                                 .result = foreign->result,
+                                 .result_description = foreign->result_description,
+                                 .function = function != NULL ? function : elsewhere,
+                                 .deprecated = foreign->deprecated,
+                                 .purpose = foreign->purpose,
+                                 .scenarios = foreign->scenarios};
     const struct tr_tool *const tools[] = {&tool};
     const struct tr_plugin plugin = {
             .magic = TR_MAGIC,
@@ -102,28 +76,22 @@ int foreign_describe(const struct foreign *foreign, void (*function)(void),
             .tool_size = sizeof tool,
             .tools = tools};
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
-    code = descriptor_copy(&plugin, options, &desc, err);
-    if (code == 0) {
-        code = check_sound(desc, err);
+    int code = descriptor_copy(&plugin, options, &desc, err);
+    if (code < 0) {
+        return code;
     }
-    if (code == 0) {
-        *ret = STEAL(desc);
+    /* The first error, in the words that a plugin's author would get. */
+    for (uint32_t i = 0; i < desc->finding_count; i++) {
+        const struct finding *finding = &desc->findings[i];
+        if (finding->severity == FINDING_ERROR) {
+            return error_set(err, TOOLRACK_E_REFUSED, "%s (%s)", finding->cause, finding->rule);
+        }
     }
-    return code;
+    *ret = STEAL(desc);
+    return 0;
 }
 
 /* ------------------------------------------------------------------- find */
-
-/* A variable is no function; of what the loader chose itself (IFUNC) there may be no entry. */
-static bool is_variable(const void *address) {
-    Dl_info info;
-    void *entry = NULL;
-    if (dladdr1(address, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == NULL) {
-        return false;
-    }
-    const ElfW(Sym) *symbol = entry;
-    return info.dli_saddr == address && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT;
-}
 
 int foreign_find(const struct foreign *foreign, void (**ret)(void), struct toolrack_error *err) {
     void *handle = dlopen(foreign->library, RTLD_NOW | RTLD_LOCAL);
@@ -139,7 +107,12 @@ int foreign_find(const struct foreign *foreign, void (**ret)(void), struct toolr
         (void)dlclose(handle);
         return code;
     }
-    if (is_variable(address)) {
+    /* A variable is refused. A function that the loader chose (IFUNC) may have no entry. */
+    Dl_info info;
+    void *entry = NULL;
+    bool named = dladdr1(address, &info, &entry, RTLD_DL_SYMENT) != 0 && entry != NULL &&
+                 info.dli_saddr == address;
+    if (named && ELF64_ST_TYPE(((const ElfW(Sym) *)entry)->st_info) == STT_OBJECT) {
         (void)dlclose(handle);
         return error_set(err, TOOLRACK_E_REFUSED, "'%s' of %s is a variable, not a function",
                          foreign->symbol, foreign->library);

@@ -266,15 +266,6 @@ static bool close_object(struct unload *unload) {
     return true;
 }
 
-/* A library that was kept for a destructor goes only when the loader next cleans up, which it does
- * when something is closed: so that is opened and closed which is there to go. */
-static void sweep(const struct unload *unload) {
-    void *handle = dlopen(unload->path, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
-    if (handle != NULL) {
-        (void)dlclose(handle);
-    }
-}
-
 static void decide_by_look(struct unload *unload) {
     if (!find_mapped(unload).found) {
         decide(unload, UNLOAD_GONE, "");
@@ -291,10 +282,17 @@ void unload_recheck(struct unload *unload) {
     if (unload->verdict == UNLOAD_GONE || KEEP_MAPPED) {
         return;
     }
-    if (unload->handle == NULL) {
-        sweep(unload);
-    } else if (!close_object(unload)) {
-        return;
+    if (unload->handle != NULL) {
+        if (!close_object(unload)) {
+            return;
+        }
+    } else {
+        /* A library that was kept for a destructor goes only when the loader next cleans up, which
+         * it does when something is closed: so the library is opened and closed again. */
+        void *handle = dlopen(unload->path, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
+        if (handle != NULL) {
+            (void)dlclose(handle);
+        }
     }
     decide_by_look(unload);
 }

@@ -36,37 +36,28 @@ void reader_scratch_reset(struct reader *reader) {
 
 /* ------------------------------------------------------------ findings */
 
-static void add_place(const struct reader *reader, char *line, size_t room) {
-    size_t length = (size_t)snprintf(line, room, "%s", reader->place);
-    for (uint32_t i = 0; i < reader->depth && length < room; i++) {
-        const char *name = reader->path[i];
-        const char *before = i == 0 ? " " : ".";
-        length +=
-                (size_t)snprintf(line + length, room - length, "%s%.*s", name == NULL ? "" : before,
-                                 FINDING_SHOWN_MAX, name == NULL ? "[]" : name);
-    }
-}
-
-/* What a tool is called until its name is known to be one. */
-static const char *tool_label(struct reader *reader) {
-    if (reader->tool == NULL && reader->tool_place != 0) {
-        reader->tool = arena_printf(reader->arena, "#%u", reader->tool_place);
-        reader->findings->failed = reader->findings->failed || reader->tool == NULL;
-    }
-    return reader->tool;
-}
-
 void reader_report(struct reader *reader, enum finding_rule rule, const char *cause, ...) {
     char place[256] = "";
     if (reader->place != NULL) {
-        add_place(reader, place, sizeof place);
+        size_t length = (size_t)snprintf(place, sizeof place, "%s", reader->place);
+        for (uint32_t i = 0; i < reader->depth && length < sizeof place; i++) {
+            const char *name = reader->path[i];
+            const char *before = name == NULL ? "" : i == 0 ? " " : ".";
+            length += (size_t)snprintf(place + length, sizeof place - length, "%s%.*s", before,
+                                       FINDING_SHOWN_MAX, name == NULL ? "[]" : name);
+        }
+    }
+    /* What a tool is called until its name is known to be one. */
+    if (reader->tool == NULL && reader->tool_place != 0) {
+        reader->tool = arena_printf(reader->arena, "#%u", reader->tool_place);
+        reader->findings->failed = reader->findings->failed || reader->tool == NULL;
     }
     char line[512];
     va_list args;
     va_start(args, cause);
     (void)vsnprintf(line, sizeof line, cause, args);
     va_end(args);
-    findings_add(reader->findings, rule, tool_label(reader), "%s%s%s", place,
+    findings_add(reader->findings, rule, reader->tool, "%s%s%s", place,
                  place[0] == '\0' ? "" : ": ", line);
 }
 
@@ -247,12 +238,6 @@ static bool has_control(const char *text, size_t length, enum text_kind kind) {
     return false;
 }
 
-static bool bad_text(struct reader *reader, const char *field, const char *what,
-                     const char *problem) {
-    reader_report(reader, text_rule(reader), "%s of the %s %s", field, what, problem);
-    return false;
-}
-
 static bool read_text(struct reader *reader, const struct record *record,
                       const struct text_field *field) {
     uint64_t address;
@@ -279,11 +264,13 @@ static bool read_text(struct reader *reader, const struct record *record,
                       record->what, (unsigned long long)address);
         return false;
     }
-    if (!utf8_valid(text, length)) {
-        return bad_text(reader, field->name, record->what, "is not UTF-8");
-    }
-    if (has_control(text, length, field->kind)) {
-        return bad_text(reader, field->name, record->what, "contains control characters");
+    const char *problem = !utf8_valid(text, length)                ? "is not UTF-8"
+                          : has_control(text, length, field->kind) ? "contains control characters"
+                                                                   : NULL;
+    if (problem != NULL) {
+        reader_report(reader, text_rule(reader), "%s of the %s %s", field->name, record->what,
+                      problem);
+        return false;
     }
     char *copy = reader_alloc(reader, length + 1);
     if (copy != NULL) {

@@ -40,52 +40,43 @@ static bool read_section(struct elf *elf, const Elf64_Ehdr *header, uint64_t ind
     return section != NULL;
 }
 
-/* How many section headers there are: where the number is too large for its place, the first one
- * has it. */
-static uint64_t count_sections(struct elf *elf, const Elf64_Ehdr *header) {
-    Elf64_Shdr first;
-    if (header->e_shoff == 0 || header->e_shoff > elf->size ||
-        header->e_shentsize != sizeof(Elf64_Shdr)) {
-        return 0;
-    }
-    uint64_t count = header->e_shnum;
-    if (count == 0 && read_section(elf, header, 0, &first)) {
-        count = first.sh_size;
-    }
-    return count <= SYMBOLS_SECTIONS_MAX ? count : 0;
-}
-
-static bool take_section(struct elf *elf, const Elf64_Shdr *symbols, const Elf64_Shdr *names,
-                         struct table *ret) {
-    uint64_t count = symbols->sh_size / sizeof(Elf64_Sym);
-    if (symbols->sh_entsize != sizeof(Elf64_Sym) || count == 0 || count > SYMBOLS_MAX ||
-        names->sh_type != SHT_STRTAB || names->sh_offset > elf->size ||
-        names->sh_size > elf->size - names->sh_offset) {
-        return false;
-    }
-    *ret = (struct table){.symbols = elf_bytes(elf, symbols->sh_offset, count * sizeof(Elf64_Sym)),
-                          .count = count,
-                          .names = names->sh_offset,
-                          .names_size = names->sh_size};
-    return ret->symbols != NULL;
-}
-
 static bool find_symtab(struct elf *elf, struct table *ret) {
     Elf64_Ehdr header;
     memcpy(&header, elf_bytes(elf, 0, sizeof header), sizeof header); /* elf_init() has read it */
-    uint64_t count = count_sections(elf, &header);
-    for (uint64_t i = 0; i < count; i++) {
-        Elf64_Shdr symbols;
-        Elf64_Shdr names;
-        if (!read_section(elf, &header, i, &symbols)) {
+    if (header.e_shoff == 0 || header.e_shoff > elf->size ||
+        header.e_shentsize != sizeof(Elf64_Shdr)) {
+        return false;
+    }
+    /* A number of sections that is too large for the file's header is in the first of theirs. */
+    Elf64_Shdr symbols;
+    uint64_t section_count = header.e_shnum;
+    if (section_count == 0 && read_section(elf, &header, 0, &symbols)) {
+        section_count = symbols.sh_size;
+    }
+    if (section_count == 0 || section_count > SYMBOLS_SECTIONS_MAX) {
+        return false;
+    }
+    uint64_t at = 0;
+    do {
+        if (at == section_count || !read_section(elf, &header, at++, &symbols)) {
             return false;
         }
-        if (symbols.sh_type == SHT_SYMTAB) {
-            return symbols.sh_link < count && read_section(elf, &header, symbols.sh_link, &names) &&
-                   take_section(elf, &symbols, &names, ret);
-        }
+    } while (symbols.sh_type != SHT_SYMTAB);
+    Elf64_Shdr names;
+    if (symbols.sh_link >= section_count || !read_section(elf, &header, symbols.sh_link, &names)) {
+        return false;
     }
-    return false;
+    uint64_t count = symbols.sh_size / sizeof(Elf64_Sym);
+    if (symbols.sh_entsize != sizeof(Elf64_Sym) || count == 0 || count > SYMBOLS_MAX ||
+        names.sh_type != SHT_STRTAB || names.sh_offset > elf->size ||
+        names.sh_size > elf->size - names.sh_offset) {
+        return false;
+    }
+    *ret = (struct table){.symbols = elf_bytes(elf, symbols.sh_offset, count * sizeof(Elf64_Sym)),
+                          .count = count,
+                          .names = names.sh_offset,
+                          .names_size = names.sh_size};
+    return ret->symbols != NULL;
 }
 
 static bool find_dynsym(struct elf *elf, struct table *ret) {
@@ -185,12 +176,6 @@ void symbols_close(struct symbols *symbols) {
 
 /* ----------------------------------------------------------------- finding */
 
-static bool is_function(const Elf64_Sym *symbol) {
-    unsigned type = ELF64_ST_TYPE(symbol->st_info);
-    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
-           symbol->st_shndx != SHN_ABS;
-}
-
 /* Of several that begin at one place the one that is meant for others to see. */
 static bool is_better(const Elf64_Sym *a, const Elf64_Sym *b) {
     if (a->st_value != b->st_value) {
@@ -208,7 +193,9 @@ static bool find_symbol(const struct symbols *symbols, uint64_t offset, Elf64_Sy
     for (uint64_t i = 0; i < table->count; i++) {
         Elf64_Sym one;
         memcpy(&one, table->symbols + i * sizeof one, sizeof one);
-        if (!is_function(&one) || one.st_value > offset) {
+        unsigned type = ELF64_ST_TYPE(one.st_info);
+        if ((type != STT_FUNC && type != STT_GNU_IFUNC) || one.st_shndx == SHN_UNDEF ||
+            one.st_shndx == SHN_ABS || one.st_value > offset) {
             continue;
         }
         if (is_better(&one, &nearest)) {
@@ -226,28 +213,22 @@ static bool find_symbol(const struct symbols *symbols, uint64_t offset, Elf64_Sy
     return unsized || sized.st_size != 0;
 }
 
-static const char *name_of(struct symbols *symbols, const Elf64_Sym *symbol) {
-    const struct table *table = &symbols->table;
-    if (symbol->st_name == 0 || symbol->st_name >= table->names_size) {
-        return NULL;
-    }
-    uint64_t left = table->names_size - symbol->st_name;
-    uint64_t room = left < SYMBOLS_NAME_MAX + 1 ? left : SYMBOLS_NAME_MAX + 1;
-    uint64_t at = table->names + symbol->st_name;
-    const char *name = table->by_address ? elf_at(&symbols->elf, at, room)
-                                         : elf_bytes(&symbols->elf, at, room);
-    return name != NULL && name[0] != '\0' && memchr(name, '\0', room) != NULL ? name : NULL;
-}
-
 const char *symbols_find(struct symbols *symbols, uint64_t offset,
                          uint64_t *ret_offset_in_function) {
+    const struct table *table = &symbols->table;
     Elf64_Sym symbol;
-    if (!find_symbol(symbols, offset, &symbol)) {
+    if (!find_symbol(symbols, offset, &symbol) || symbol.st_name == 0 ||
+        symbol.st_name >= table->names_size) {
         return NULL;
     }
-    const char *name = name_of(symbols, &symbol);
-    if (name != NULL) {
-        *ret_offset_in_function = offset - symbol.st_value;
+    uint64_t left = table->names_size - symbol.st_name;
+    uint64_t room = left < SYMBOLS_NAME_MAX + 1 ? left : SYMBOLS_NAME_MAX + 1;
+    uint64_t at = table->names + symbol.st_name;
+    const char *name = table->by_address ? elf_at(&symbols->elf, at, room)
+                                         : elf_bytes(&symbols->elf, at, room);
+    if (name == NULL || name[0] == '\0' || memchr(name, '\0', room) == NULL) {
+        return NULL;
     }
+    *ret_offset_in_function = offset - symbol.st_value;
     return name;
 }

@@ -178,18 +178,6 @@ static bool check_by_value(struct reader *reader, const struct tr_type *type) {
 
 /* --------------------------------------------------------- parts of types */
 
-static bool read_item(struct reader *reader, struct tr_type *type, uint64_t address,
-                      uint32_t depth) {
-    if (address == 0) {
-        reader_report(reader, FINDING_TYPE_KIND, "the array does not state the type of its items");
-        return false;
-    }
-    reader_enter(reader, NULL);
-    type->item = read_type(reader, address, PLACE_ITEM, depth + 1);
-    reader_leave(reader);
-    return type->item != NULL;
-}
-
 static bool choice_fits(int64_t value, uint32_t width) {
     if (width >= sizeof value) {
         return true;
@@ -308,21 +296,6 @@ static bool read_fields(struct reader *reader, struct tr_type *type, uint64_t ad
 
 /* ---------------------------------------------------------------- a type */
 
-static bool read_type_record(struct reader *reader, uint64_t address, struct tr_type *to,
-                             struct record *ret) {
-    uint32_t head[2];
-    if (!reader_record(reader, &head_shape, address, sizeof head, FINDING_TYPE_SIZE, head, ret)) {
-        return false;
-    }
-    if (!record_size_valid(&type_shape, head[0])) {
-        reader_report(reader, FINDING_TYPE_SIZE,
-                      "the type states a size of %u bytes, not a multiple of 8 from %u to %u",
-                      head[0], type_shape.size_min, DESCRIPTOR_RECORD_SIZE_MAX);
-        return false;
-    }
-    return reader_record(reader, &type_shape, address, head[0], FINDING_TYPE_SIZE, to, ret);
-}
-
 static bool check_kind(struct reader *reader, uint32_t kind, enum place place) {
     const char *wrong = kind > TR_KIND_CALL ? "this host does not know it"
                         : kind == TR_KIND_NONE && place != PLACE_RESULT
@@ -356,28 +329,6 @@ static bool check_type_flags(struct reader *reader, const struct tr_type *type, 
     return wrong == NULL;
 }
 
-static bool read_parts(struct reader *reader, struct tr_type *type, const struct record *record,
-                       uint32_t depth) {
-    uint64_t item;
-    uint64_t fields;
-    uint64_t choices;
-    if (!reader_address(reader, record, offsetof(struct tr_type, item), "item", &item) ||
-        !reader_address(reader, record, offsetof(struct tr_type, fields), "fields", &fields) ||
-        !reader_address(reader, record, offsetof(struct tr_type, choices), "choices", &choices)) {
-        return false;
-    }
-    uint32_t field_count = type->field_count;
-    uint32_t choice_count = type->choice_count;
-    type->field_count = type->kind == TR_KIND_STRUCT ? field_count : 0;
-    type->choice_count = type->kind == TR_KIND_ENUM ? choice_count : 0;
-    switch (type->kind) {
-    case TR_KIND_ARRAY: return read_item(reader, type, item, depth);
-    case TR_KIND_STRUCT: return read_fields(reader, type, fields, depth);
-    case TR_KIND_ENUM: return read_choices(reader, type, choices);
-    default: return true;
-    }
-}
-
 static const struct tr_type *read_type(struct reader *reader, uint64_t address, enum place place,
                                        uint32_t depth) {
     if (depth > DESCRIPTOR_TYPE_DEPTH_MAX) {
@@ -388,13 +339,45 @@ static const struct tr_type *read_type(struct reader *reader, uint64_t address, 
     }
     struct tr_type *type = reader_alloc(reader, sizeof *type);
     struct record record;
-    if (type == NULL || !read_type_record(reader, address, type, &record) ||
+    uint32_t head[2];
+    /* The record's first words say how much of it there is. */
+    if (type == NULL || !reader_record(reader, &head_shape, address, sizeof head, FINDING_TYPE_SIZE,
+                                       head, &record)) {
+        return NULL;
+    }
+    if (!record_size_valid(&type_shape, head[0])) {
+        reader_report(reader, FINDING_TYPE_SIZE,
+                      "the type states a size of %u bytes, not a multiple of 8 from %u to %u",
+                      head[0], type_shape.size_min, DESCRIPTOR_RECORD_SIZE_MAX);
+        return NULL;
+    }
+    uint64_t item;
+    uint64_t fields;
+    uint64_t choices;
+    if (!reader_record(reader, &type_shape, address, head[0], FINDING_TYPE_SIZE, type, &record) ||
         !check_kind(reader, type->kind, place) || !check_type_flags(reader, type, place) ||
-        !read_parts(reader, type, &record, depth)) {
+        !reader_address(reader, &record, offsetof(struct tr_type, item), "item", &item) ||
+        !reader_address(reader, &record, offsetof(struct tr_type, fields), "fields", &fields) ||
+        !reader_address(reader, &record, offsetof(struct tr_type, choices), "choices", &choices)) {
         return NULL;
     }
     type->size = sizeof *type;
-    return type;
+    type->field_count = type->kind == TR_KIND_STRUCT ? type->field_count : 0;
+    type->choice_count = type->kind == TR_KIND_ENUM ? type->choice_count : 0;
+    switch (type->kind) {
+    case TR_KIND_STRUCT: return read_fields(reader, type, fields, depth) ? type : NULL;
+    case TR_KIND_ENUM: return read_choices(reader, type, choices) ? type : NULL;
+    case TR_KIND_ARRAY: break;
+    default: return type;
+    }
+    if (item == 0) {
+        reader_report(reader, FINDING_TYPE_KIND, "the array does not state the type of its items");
+        return NULL;
+    }
+    reader_enter(reader, NULL);
+    type->item = read_type(reader, item, PLACE_ITEM, depth + 1);
+    reader_leave(reader);
+    return type->item != NULL ? type : NULL;
 }
 
 /* ------------------------------------------------------------ parameters */
@@ -449,19 +432,6 @@ static bool read_param(struct reader *reader, uint64_t address, uint32_t stride,
     return sound;
 }
 
-static bool read_params(struct reader *reader, uint64_t address, uint32_t count, uint32_t stride,
-                        struct tr_param *params) {
-    bool sound = true;
-    for (uint32_t i = 0; i < count && reader->failure == 0; i++) {
-        reader->place = "parameter";
-        sound = read_param(reader, address + (uint64_t)i * stride, stride,
-                           i == 0 ? PLACE_PARAM_FIRST : PLACE_PARAM, 1, &params[i]) &&
-                sound;
-        reader->place = NULL;
-    }
-    return sound && reader->failure == 0 && check_param_names(reader, params, count);
-}
-
 bool params_read(struct reader *reader, uint64_t address, uint32_t count, uint32_t stride,
                  const struct tr_param **ret) {
     if (count == 0) {
@@ -475,7 +445,18 @@ bool params_read(struct reader *reader, uint64_t address, uint32_t count, uint32
         return false;
     }
     struct tr_param *params = reader_alloc(reader, count * sizeof *params);
-    if (params == NULL || !read_params(reader, address, count, stride, params)) {
+    if (params == NULL) {
+        return false;
+    }
+    bool sound = true;
+    for (uint32_t i = 0; i < count && reader->failure == 0; i++) {
+        reader->place = "parameter";
+        sound = read_param(reader, address + (uint64_t)i * stride, stride,
+                           i == 0 ? PLACE_PARAM_FIRST : PLACE_PARAM, 1, &params[i]) &&
+                sound;
+        reader->place = NULL;
+    }
+    if (!sound || reader->failure != 0 || !check_param_names(reader, params, count)) {
         return false;
     }
     *ret = params;

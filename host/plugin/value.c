@@ -327,23 +327,21 @@ static bool check_bound(struct reader *reader, const struct tr_param *param, con
     return wrong == NULL;
 }
 
-static bool check_multiple_of(struct reader *reader, const struct tr_param *param) {
-    long double value;
-    const char *text = param->multiple_of_json;
-    if (text == NULL || !parse_number(text, &value) || value > 0) {
-        return check_bound(reader, param, text, "multiple_of");
-    }
-    reader_report(reader, FINDING_PARAM_BOUND, "multiple_of is %.*s, not above 0",
-                  FINDING_SHOWN_MAX, text);
-    return false;
-}
-
 static bool check_bounds(struct reader *reader, const struct tr_param *param) {
     if (!check_bound(reader, param, param->minimum_json, "minimum") ||
         !check_bound(reader, param, param->maximum_json, "maximum") ||
         !check_bound(reader, param, param->exclusive_minimum_json, "exclusive_minimum") ||
-        !check_bound(reader, param, param->exclusive_maximum_json, "exclusive_maximum") ||
-        !check_multiple_of(reader, param)) {
+        !check_bound(reader, param, param->exclusive_maximum_json, "exclusive_maximum")) {
+        return false;
+    }
+    long double multiple;
+    if (param->multiple_of_json != NULL && parse_number(param->multiple_of_json, &multiple) &&
+        multiple <= 0) {
+        reader_report(reader, FINDING_PARAM_BOUND, "multiple_of is %.*s, not above 0",
+                      FINDING_SHOWN_MAX, param->multiple_of_json);
+        return false;
+    }
+    if (!check_bound(reader, param, param->multiple_of_json, "multiple_of")) {
         return false;
     }
     struct bounds bounds = bounds_of(param);
@@ -407,17 +405,6 @@ static bool check_choices(struct reader *reader, const struct tr_param *param) {
     return true;
 }
 
-static bool check_default(struct reader *reader, const struct tr_param *param) {
-    const char *text = param->default_json;
-    char reason[READER_REASON_MAX];
-    yyjson_doc *doc = reader_json(reader, text, reason, sizeof reason);
-    if (doc == NULL) {
-        return bad_option(reader, FINDING_PARAM_DEFAULT, text, reason);
-    }
-    const char *wrong = param_misfit(reader, param, yyjson_doc_get_root(doc));
-    return wrong == NULL || bad_option(reader, FINDING_PARAM_DEFAULT, text, wrong);
-}
-
 bool values_check(struct reader *reader, const struct tr_param *param) {
     const char *foreign = foreign_option(param);
     if (foreign != NULL) {
@@ -433,7 +420,12 @@ bool values_check(struct reader *reader, const struct tr_param *param) {
     bool sound = param->choices_json == NULL || check_choices(reader, param);
     reader_scratch_reset(reader);
     if (sound && param->default_json != NULL) {
-        sound = check_default(reader, param);
+        char reason[READER_REASON_MAX];
+        yyjson_doc *doc = reader_json(reader, param->default_json, reason, sizeof reason);
+        const char *wrong =
+                doc == NULL ? reason : param_misfit(reader, param, yyjson_doc_get_root(doc));
+        sound = wrong == NULL ||
+                bad_option(reader, FINDING_PARAM_DEFAULT, param->default_json, wrong);
         reader_scratch_reset(reader);
     }
     return sound && reader->failure == 0;
