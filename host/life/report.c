@@ -36,7 +36,7 @@ static const char *outcome_name(enum reload_outcome outcome) {
     return "refused";
 }
 
-/* "" is nothing. */
+/* An empty string is shown as null. */
 static void add_text(struct report *report, yyjson_mut_val *row, const char *key,
                      const char *text) {
     document_add_text(report->doc, row, key, text != NULL && text[0] != '\0' ? text : NULL);
@@ -107,21 +107,21 @@ static int report_all(struct report *report, struct toolrack_error *err) {
     return code < 0 ? error_oom(err) : 0;
 }
 
-static int report_named(struct report *report, const char *name, struct toolrack_error *err) {
-    struct toolrack_error why = {0};
-    struct plugin_file *file = find_file(report->life, name, &why);
-    if (file == NULL) {
-        return error_set(err, why.code, "%s", why.message);
-    }
-    report_file(report, file, RELOAD_FORCED);
-    return 0;
-}
-
 int life_reload(struct life *life, const char *name, struct toolrack_text **ret_report,
                 struct toolrack_error *err) {
+    struct toolrack_error why = {0};
+    struct plugin_file *file = name != NULL ? find_file(life, name, &why) : NULL;
+    if (name != NULL && file == NULL) {
+        return error_set(err, why.code, "%s", why.message);
+    }
     struct report report = {.life = life};
     report.doc = document_begin_list(&report.rows);
-    int code = name != NULL ? report_named(&report, name, err) : report_all(&report, err);
+    int code = 0;
+    if (file != NULL) {
+        report_file(&report, file, RELOAD_FORCED);
+    } else {
+        code = report_all(&report, err);
+    }
     if (code < 0 || ret_report == NULL) {
         yyjson_mut_doc_free(report.doc);
         return code;
@@ -131,8 +131,8 @@ int life_reload(struct life *life, const char *name, struct toolrack_text **ret_
 
 /* ------------------------------------------------------------------- rollback */
 
-/* Reload the file with the content before. A rollback that does not work is none: what serves goes
- * on, and it is as it was before. */
+/* Reload the file with the content before. When that fails, what serves goes on, and the store says
+ * the same as before. */
 static int roll_back(struct life *life, struct plugin_file *file, struct toolrack_error *err) {
     CLEANUP(plugin_unrefp)
     struct plugin *serving = generations_serving(&life->generations, file);
@@ -147,18 +147,20 @@ static int roll_back(struct life *life, struct plugin_file *file, struct toolrac
                 file->path);
     }
     int code = staging_copy(&life->staging, serving, err); /* so that its hash is known */
-    if (code == 0) {
-        code = stage_hash(file->path, NULL, rollback.bad_sha256, err);
-        code = code == STAGE_CHANGING ? TOOLRACK_E_IO : code;
+    if (code < 0) {
+        return code;
     }
-    if (code == 0) {
-        code = staging_find_previous(&life->staging, file, serving->sha256, rollback.bad_sha256,
-                                     &previous, err);
+    code = stage_hash(file->path, NULL, rollback.bad_sha256, err);
+    if (code != 0) {
+        return code == STAGE_CHANGING ? TOOLRACK_E_IO : code;
     }
-    if (code == 0) {
-        memcpy(rollback.use_sha256, previous.sha256, sizeof rollback.use_sha256);
-        code = content_roll_back(&life->options, file->path, &rollback, err);
+    code = staging_find_previous(&life->staging, file, serving->sha256, rollback.bad_sha256,
+                                 &previous, err);
+    if (code < 0) {
+        return code;
     }
+    memcpy(rollback.use_sha256, previous.sha256, sizeof rollback.use_sha256);
+    code = content_roll_back(&life->options, file->path, &rollback, err);
     if (code < 0) {
         return code;
     }

@@ -57,8 +57,11 @@ static struct retired *add_note(struct plugin_file *file, uint32_t generation) {
     return note;
 }
 
-/* (3) */
-static void drop_notes(struct plugin_file *file) {
+void retire_note(struct retirement *retirement, struct plugin *plugin) {
+    LOCK_SCOPE(&retirement->lock);
+    struct plugin_file *file = generation_of(plugin)->file;
+    (void)add_note(file, plugin->generation);
+    /* Drop the notes on generations that are gone, but for the newest: (3). */
     struct retired **at = &file->retired;
     bool is_newest = true;
     while (*at != NULL) {
@@ -72,13 +75,6 @@ static void drop_notes(struct plugin_file *file) {
         }
         is_newest = false;
     }
-}
-
-void retire_note(struct retirement *retirement, struct plugin *plugin) {
-    lock_take(&retirement->lock);
-    (void)add_note(generation_of(plugin)->file, plugin->generation);
-    drop_notes(generation_of(plugin)->file);
-    lock_release(&retirement->lock);
 }
 
 static enum retired_state state_of(enum unload_verdict verdict) {
@@ -127,36 +123,27 @@ static void end_one(struct retirement *retirement, struct generation *generation
     generation_destroy(generation);
 }
 
-/* The next one to end; NULL when there is none, and *ret_collects says what else is to be done. */
-static struct generation *next_end(struct retirement *retirement, bool *ret_collects) {
-    struct generation *generation = retirement->first;
-    *ret_collects = generation == NULL && retirement->collects;
-    if (generation != NULL) {
-        retirement->first = generation->next_end;
-        retirement->end = retirement->first != NULL ? retirement->end : &retirement->first;
-    }
-    retirement->collects = retirement->collects && !*ret_collects;
-    return generation;
-}
-
 static void *retire_main(void *argument) {
     struct retirement *retirement = argument;
     lock_take(&retirement->lock);
     for (;;) {
-        bool collects;
-        struct generation *generation = next_end(retirement, &collects);
+        struct generation *generation = retirement->first;
         bool is_told = !retirement->stopping;
-        if (generation == NULL && !collects) {
+        if (generation == NULL && !retirement->collects) {
             if (retirement->stopping) {
                 break;
             }
             lock_wait(&retirement->lock, &retirement->work);
             continue;
         }
-        lock_release(&retirement->lock);
         if (generation != NULL) {
+            retirement->first = generation->next_end;
+            retirement->end = retirement->first != NULL ? retirement->end : &retirement->first;
+            lock_release(&retirement->lock);
             end_one(retirement, generation, is_told);
-        } else {
+        } else { /* all have ended: remove the copies that nothing needs any more */
+            retirement->collects = false;
+            lock_release(&retirement->lock);
             staging_collect(retirement->staging, retirement->files);
         }
         lock_take(&retirement->lock);

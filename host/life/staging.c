@@ -73,7 +73,6 @@ int staging_set_copy(struct staging *staging, struct plugin *plugin, const struc
 static int copy_as_scanned(struct staging *staging, struct plugin *plugin,
                            struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
-    CLEANUP(closep) int fd = -1;
     struct staged staged;
     int code = open_stage(staging, err);
     if (code < 0) {
@@ -81,7 +80,7 @@ static int copy_as_scanned(struct staging *staging, struct plugin *plugin,
     }
     code = stage_copy(staging->stage, plugin->path, &plugin->identity, STAGE_REUSE, &staged, err);
     if (code == 0) {
-        fd = open(staged.path, O_RDONLY | O_CLOEXEC);
+        CLEANUP(closep) int fd = open(staged.path, O_RDONLY | O_CLOEXEC);
         code = fd >= 0 ? descriptor_read(fd, &(struct descriptor_options){0}, &copy, err)
                        : error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", staged.path,
                                    strerror(errno));
@@ -114,20 +113,6 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
 
 /* --------------------------------------------------------------- of what is there */
 
-static int take_earlier(struct staging *staging, const struct plugin_file *file,
-                        const struct content_rollback *rollback, struct content *content,
-                        struct toolrack_error *err) {
-    struct file_identity source = content->staged.source;
-    int code = stage_find(staging->stage, rollback->use_sha256, file->path, &content->staged, err);
-    content->staged.source = source;
-    content->is_earlier = true;
-    return code != TOOLRACK_E_NOT_FOUND
-                   ? code
-                   : error_set(err, TOOLRACK_E_REFUSED,
-                               "the file has the content that was rolled back, and the content "
-                               "before it is not kept any more");
-}
-
 int staging_take(struct staging *staging, const struct plugin_file *file, struct content *ret,
                  struct toolrack_error *err) {
     struct content content = {0};
@@ -139,13 +124,21 @@ int staging_take(struct staging *staging, const struct plugin_file *file, struct
     if (code != 0) {
         return code;
     }
-    memcpy(content.file_sha256, content.staged.sha256, sizeof content.file_sha256);
     if (content_find_rollback(staging->options, file->path, &rollback)) {
-        if (memcmp(content.file_sha256, rollback.bad_sha256, sizeof content.file_sha256) == 0) {
-            code = take_earlier(staging, file, &rollback, &content, err);
-        } else {
+        if (memcmp(content.staged.sha256, rollback.bad_sha256, STAGE_HASH_SIZE) != 0) {
             content_end_rollback(staging->options, file->path);
+        } else {
+            struct file_identity source = content.staged.source;
+            code = stage_find(staging->stage, rollback.use_sha256, file->path, &content.staged,
+                              err);
+            content.staged.source = source;
+            content.is_earlier = true;
         }
+    }
+    if (code == TOOLRACK_E_NOT_FOUND) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "the file has the content that was rolled back, and the content before "
+                         "it is not kept any more");
     }
     if (code == 0) {
         *ret = content;

@@ -34,8 +34,7 @@ void staging_leave(struct staging *staging);
 
 struct content {
     struct staged staged; /* the copy to use; `source` is what the file is */
-    uint8_t file_sha256[STAGE_HASH_SIZE];
-    bool is_earlier; /* by a rollback: the file itself has another one */
+    bool is_earlier;      /* by a rollback: the file itself has another one */
 };
 
 /** Copy the content of a file that is to be used. Caller is between enter and leave.

@@ -191,38 +191,8 @@ static void *watch_main(void *argument) {
 
 /* ------------------------------------------------------------- start and stop */
 
-static int start(struct watcher *watcher, struct toolrack_error *err) {
-    int code = watch_create(&watcher->watch, err);
-    if (code < 0) {
-        return code;
-    }
-    if (watcher->life->options.watch_debounce_ms != 0) {
-        watch_set_debounce(watcher->watch, watcher->life->options.watch_debounce_ms);
-    }
-    watcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (watcher->wake < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot make an eventfd: %s", strerror(errno));
-    }
-    const struct places *places = watcher->life->options.places;
-    watcher->folders = calloc(places->folder_count + 1, sizeof(const struct scan_folder *));
-    if (watcher->folders == NULL) {
-        return error_oom(err);
-    }
-    for (size_t i = 0; code == 0 && i < places->folder_count; i++) {
-        uint32_t number = 0;
-        code = watch_add(watcher->watch, places->folders[i].path, &number, err);
-        if (code == 0) {
-            watcher->folders[number] = &places->folders[i];
-        }
-    }
-    if (code == 0 && thread_start(&watcher->watch_thread, watch_main, watcher) != 0) {
-        code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start the thread of the watch");
-    }
-    watcher->watching = code == 0;
-    return code;
-}
-
 int watcher_start(struct life *life, struct toolrack_error *err) {
+    const struct places *places = life->options.places;
     struct watcher *watcher = calloc(1, sizeof *watcher);
     if (watcher == NULL) {
         return error_oom(err);
@@ -230,7 +200,34 @@ int watcher_start(struct life *life, struct toolrack_error *err) {
     watcher->life = life;
     watcher->wake = -1;
     life->watcher = watcher; /* stopped when the host is closed, which a failure leads to */
-    return start(watcher, err);
+    int code = watch_create(&watcher->watch, err);
+    if (code < 0) {
+        return code;
+    }
+    if (life->options.watch_debounce_ms != 0) {
+        watch_set_debounce(watcher->watch, life->options.watch_debounce_ms);
+    }
+    watcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (watcher->wake < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make an eventfd: %s", strerror(errno));
+    }
+    watcher->folders = calloc(places->folder_count + 1, sizeof(const struct scan_folder *));
+    if (watcher->folders == NULL) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < places->folder_count; i++) {
+        uint32_t number = 0;
+        code = watch_add(watcher->watch, places->folders[i].path, &number, err);
+        if (code < 0) {
+            return code;
+        }
+        watcher->folders[number] = &places->folders[i];
+    }
+    if (thread_start(&watcher->watch_thread, watch_main, watcher) != 0) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start the thread of the watch");
+    }
+    watcher->watching = true;
+    return 0;
 }
 
 void watcher_stop(struct watcher *watcher) {
