@@ -44,7 +44,7 @@ static struct plugin_file *file_of_plugin(const struct plugin *plugin, struct to
     return generation->file;
 }
 
-/* One that was refused is known by what its row says. */
+/* A refused file is found by the plugin or the tool that its row names. */
 static struct plugin_file *file_of_refused(struct life *life, const char *name) {
     struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
     struct plugin_file *file = NULL;
@@ -59,7 +59,7 @@ static struct plugin_file *file_of_refused(struct life *life, const char *name) 
     return file;
 }
 
-/* A file of one of the folders that nobody has seen yet. */
+/* The file at a path. A file of one of the folders that is not known yet becomes known. */
 static struct plugin_file *file_of_path(struct life *life, const char *path) {
     const char *slash = strrchr(path, '/');
     struct plugin_file *known = files_find(&life->files, path);

@@ -5,8 +5,8 @@
 
 CLEANUP_DEFINE(struct plugin_file, files_destroy_apart)
 
-/* Whoever may write the configuration may let any plugin in: what stands there is trusted more than
- * a file that somebody put into a folder, and still gets no grant of itself. */
+/* A user who may write the configuration may let any plugin in: so a definition is trusted more
+ * than a file in a folder. It still needs grants. */
 static const struct scan_folder definitions = {
         .trust = TRUST_OFFICIAL, .isolation = ISOLATION_UNSTATED, .pin = PIN_UNSTATED};
 

@@ -70,7 +70,7 @@ struct generation_source {
  *         still the caller's. [the file's taker] */
 int generation_create(struct generations *all, const struct generation_source *source,
                       struct plugin **ret, struct toolrack_error *err);
-/** Release one that nobody uses any more: what is left when its plugin and its crew are gone. */
+/** Release a generation whose plugin and crew are gone. */
 void generation_destroy(struct generation *generation);
 
 /** The generation behind a plugin; NULL for a descriptor of the app. It lives as long as the
@@ -79,7 +79,7 @@ struct generation *generation_of(const struct plugin *plugin);
 /** The plugin, with a reference; NULL when its last one is gone. [any-thread] */
 struct plugin *generation_hold(struct generation *generation);
 
-/** Load this copy as the plugin's image from now on. Nobody else sets one meanwhile.
+/** Load this copy as the plugin's image from now on. No other thread sets it meanwhile.
  * @return 0; TOOLRACK_E_EXISTS: the loader could give back another image of this process for its
  *         path, with all that is in its variables; TOOLRACK_E_NO_MEMORY. */
 int generation_set_image(struct plugin *plugin, const struct staged *staged,
@@ -96,8 +96,8 @@ void generation_note_loading(struct plugin *plugin, bool begins);
 
 /** The plugin that serves a file, with a reference; or NULL. [any-thread] */
 struct plugin *generations_serving(struct generations *all, struct plugin_file *file);
-/** Say which one serves from now on; NULL is none. The copy of the content that served before stays
- * while somebody may want to go back to it. [the file's taker] */
+/** Set the plugin that serves a file from now on, or NULL. The copy of the content that served
+ * before is kept for a rollback. [the file's taker] */
 void generations_serve(struct generations *all, struct plugin_file *file, struct plugin *plugin);
 
 /** The index-th generation that has a plugin with this id, newest first, with a reference to be
@@ -106,13 +106,13 @@ struct plugin *generations_hold(struct generations *all, const char *plugin_id, 
 /** The one with this id that serves, likewise. [any-thread] */
 struct plugin *generations_hold_serving(struct generations *all, const char *plugin_id);
 
-/** Paths of the copies that are loaded, may be, or may be gone back to, in the arena; NULL when out
- * of memory. Nobody makes or looks for a copy meanwhile: staging_use. [any-thread] */
+/** Paths of the copies that are loaded, or may be loaded, also by a rollback, in the arena; NULL
+ * when out of memory. No thread makes or looks for a copy meanwhile: staging.use. [any-thread] */
 const char *const *generations_list_copies(struct generations *all, struct plugin_files *files,
                                            struct arena *arena, size_t *ret_count);
 
-/** Take one generation that was not ended yet from its plugin, which the app still holds and which
- * is only text then; NULL: there is none. */
+/** Detach a generation that has not ended from its plugin. The app still holds the plugin, which
+ * can only be described then. NULL: all have ended. */
 struct generation *generations_detach(struct generations *all);
 
 /** Assert the invariants of generation.c. [any-thread] */

@@ -101,7 +101,7 @@ static void keep_bundle(const struct isolate *isolate, const struct generation *
         bundle.arguments_hash =
                 crash_arguments_hash(death->arguments, death->arguments_length, hash);
     }
-    if (generation->image_path != NULL) { /* which library a worker found, only that knew */
+    if (generation->image_path != NULL) { /* else only the worker knew which library it found */
         CLEANUP(closep) int fd = open(generation->image_path, O_RDONLY | O_CLOEXEC);
         bundle.build_id_length = build_id_read(fd, bundle.build_id);
     }
@@ -117,7 +117,7 @@ static void keep_bundle(const struct isolate *isolate, const struct generation *
     }
 }
 
-/* A death is kept also when nobody holds the plugin any more: the host may be closing. */
+/* A death is kept also when the last reference on the plugin is gone: the host may be closing. */
 static void when_died(void *user, void *crew_user, const struct crew_death *death) {
     const struct isolate *isolate = user;
     if (!death->crashed) {
@@ -146,7 +146,7 @@ static void when_quarantined(void *user, void *crew_user, const char *reason, un
     }
 }
 
-/* The last worker of a generation that nobody calls any more has ended. */
+/* A generation gets no more calls, and its last worker has ended. */
 static void when_gone(void *user, void *crew_user) {
     const struct isolate *isolate = user;
     isolate->gone(isolate->retirement, crew_user);
@@ -234,7 +234,8 @@ void isolate_end(struct isolate *isolate) {
 
 void isolate_recall(struct isolate *isolate, struct plugin *plugin) {
     struct quarantine quarantine;
-    struct toolrack_error err; /* a copy that fails fails again at the first call, which tells it */
+    struct toolrack_error
+            err; /* a copy that fails fails again at the first call, and is reported */
     if (plugin->isolated &&
         quarantine_read(isolate->options, plugin->desc->plugin->id, &quarantine) &&
         staging_copy(isolate->staging, plugin, &err) == 0 &&

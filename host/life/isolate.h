@@ -18,7 +18,7 @@ struct isolate {
     const struct life_options *options;
     struct staging *staging;
 
-    /* The last worker of a generation that nobody calls any more has ended. [supervisor] */
+    /* A generation gets no more calls, and its last worker has ended. [supervisor] */
     void (*gone)(struct retirement *retirement, struct generation *generation);
     struct retirement *retirement;
 
@@ -34,8 +34,8 @@ void isolate_finish(struct isolate *isolate);
  * plugin->lock. */
 int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolrack_error *err);
 
-/** A plugin that was put in quarantine by an earlier process says so before anybody calls it.
- * Whether the file is still the one that crashed, its copy shows. [any-thread] */
+/** Set the state of a plugin that an earlier process put in quarantine, before its first call. The
+ * copy of the file shows whether it still has the content that crashed. [any-thread] */
 void isolate_recall(struct isolate *isolate, struct plugin *plugin);
 
 /** End all workers, and all generations that had some. No call is running. */

@@ -22,7 +22,7 @@ static void take_mark(void *user, const struct store_unclean *unclean) {
     CLEANUP(plugin_unrefp)
     struct plugin *plugin = file != NULL ? generations_serving(&life->generations, file) : NULL;
     if (plugin == NULL || plugin->isolated) {
-        return; /* a worker that dies takes nobody with it */
+        return; /* a worker that dies ends nothing but itself */
     }
     if (plugin->identity.ctime_ns / (int64_t)CLOCK_NS_PER_S > unclean->since_s) {
         /* The file was changed after the mark was left: what is there now has not been tried. */

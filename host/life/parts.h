@@ -46,7 +46,7 @@ struct life {
     struct retirement retirement;
     struct trials trials;
     atomic_uint rounds;      /* of looking through folders */
-    struct watcher *watcher; /* NULL: nobody watches */
+    struct watcher *watcher; /* NULL: the folders are not watched */
 };
 #define LIFE_MAGIC 0x6c696665u
 

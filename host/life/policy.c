@@ -100,8 +100,8 @@ static const char *real_path(const struct making *making, const char *text, bool
     if (path.failed || !known || path.length == 0 || path.data[0] != '/') {
         return NULL;
     }
-    /* Without links, or whoever may change one would decide what is granted. What does not exist
-     * grants nothing. */
+    /* Without links, or a user who may change a link would decide what is granted. A path that does
+     * not exist grants nothing. */
     CLEANUP(freep) char *resolved = realpath(path.data, NULL);
     const char *found = resolved != NULL ? resolved : path.data;
     const char *kept = arena_copy(making->arena, found, strlen(found));

@@ -74,7 +74,7 @@ static const char *id_of(const struct reload *reload) {
 
 /* ------------------------------------------------------------------ refused */
 
-/* What is in the file now does not serve: say so, and leave what does. */
+/* The content that the file has now does not serve: report it, and keep what serves. */
 static enum reload_outcome refuse_rows(struct reload *reload, const struct toolrack_refusal *rows,
                                        size_t count) {
     struct life *life = reload->life;
@@ -111,7 +111,7 @@ static enum reload_outcome refuse(struct reload *reload, const char *rule, const
                        1);
 }
 
-/* For what says nothing of the file: no memory, no room on the disk. It is tried again. */
+/* The cause is not the file: no memory, no room on the disk. The file is tried again. */
 static enum reload_outcome refuse_for_now(struct reload *reload, const struct toolrack_error *err) {
     return refuse(reload, "reload-failed", NULL, err->message,
                   "reload it when the cause is removed");
@@ -153,7 +153,7 @@ static void complete_others(struct life *life, const struct plugin_file *but) {
     toolrack_refusals_free(refusals);
 }
 
-/* From here on a call gets the new generation, or none; the old one ends with its last call. */
+/* From here on a call gets the new generation, if any; the old one ends with its last call. */
 static int exchange_tools(struct reload *reload, const struct toolrack_refusal *rows, size_t count,
                           struct toolrack_error *err) {
     struct life *life = reload->life;
@@ -214,7 +214,7 @@ static enum reload_outcome remove_tools(struct reload *reload) {
     struct plugin_file *file = reload->file;
     struct toolrack_error err;
     bool was_known = reload->old != NULL || file->is_refused;
-    /* Whoever removes a file in order to make it anew has a moment for that. */
+    /* A program that removes a file and writes it again has a moment for that. */
     if (reload->how == RELOAD_AND_KEEP && was_known && file->tries < RELOAD_GONE_TRIES) {
         return RELOAD_CHANGING;
     }
@@ -383,7 +383,7 @@ static enum reload_outcome settle(struct reload *reload) {
     struct stat st;
     if (stat(file->path, &st) < 0) {
         int why = errno;
-        /* No such file is two things: a link that leads nowhere is there still. */
+        /* ENOENT means two things: the file is gone, or it is a link whose target is missing. */
         if ((why == ENOENT || why == ENOTDIR) && lstat(file->path, &st) < 0 &&
             (errno == ENOENT || errno == ENOTDIR)) {
             return remove_tools(reload);

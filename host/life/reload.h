@@ -4,7 +4,7 @@
  *     copy and hash --> read and check --> load, examples --> exchange --> the old one drains
  *          \                 \                  \                              \
  *           `-----------------`------------------`--> refused: the old one      `--> gone, pending
- *                                                     goes on serving                or resident
+ *                                                     keeps serving                  or resident
  *
  * Nothing of this holds a lock that a call or another file could want: what takes long (a copy, a
  * start, an example, the end of calls) is done by who has taken the file, or by threads of their
@@ -24,14 +24,14 @@ struct plugin_file;
 #define RELOAD_SETTLE_PAUSE_MS 20u
 
 /* A file that the watch finds gone is looked for so many times more, WATCHER_RETRY_MS apart, before
- * its tools leave: who removes it in order to make it anew may be kept waiting between the two. */
+ * its tools leave: a program may remove a file and write it again a moment later. */
 #define RELOAD_GONE_TRIES 10u
 
 /* How long a call waits for a file that is gone, of which nothing was ever copied. */
 #define RELOAD_GONE_MS_MAX 1000u
 
-/* How long a report waits for what becomes of the old generation. Only one that nobody calls ends
- * that soon. */
+/* How long a report waits for the end of the old generation. Only a generation without running
+ * calls ends that soon. */
 #define RELOAD_VERDICT_MS_MAX 200u
 
 enum reload_outcome {

@@ -13,11 +13,11 @@
 
 /* Invariants:
  *
- *  (1) A generation is in the list of ends, or being unloaded, or in none: it is there once, and
- *      then its plugin is NULL.
+ *  (1) A generation whose plugin is NULL may be in the list of ends, once, or be being unloaded;
+ *      no other generation is.
  *  (2) No lock is held while code of a plugin runs: close() and the destructors of an image.
- *  (3) Notes are dropped by who has taken their file, and by nobody else: of generations that are
- *      gone the newest one is kept. */
+ *  (3) Only the thread that has taken a file drops notes on its generations: those on generations
+ *      that are gone, but for the newest note. */
 
 void retire_init(struct retirement *retirement) {
     retirement->end = &retirement->first;

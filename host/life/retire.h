@@ -1,7 +1,7 @@
-/* retire.h - the end of a generation: unloading its image, and saying what became of it.
+/* retire.h - the end of a generation: unloading its image, and reporting the outcome.
  *
- * Whoever gives up the last reference may be a caller who has its result already, and close() of a
- * plugin may take its time: so images are unloaded on a thread of their own.
+ * The last reference may be given up by a caller that has its result already, and close() of a
+ * plugin may take long: so images are unloaded on a thread of their own.
  *
  *     draining --> gone       its workers have ended, or its image is not mapped any more
  *          \ `---> resident   its image stays
@@ -49,7 +49,7 @@ struct retirement {
     struct lock lock; /* guards what follows, and the notes in the files */
     struct generation *first;
     struct generation **end;
-    bool collects; /* copies may be there that nobody needs any more */
+    bool collects; /* there may be copies that nothing needs any more */
     bool started;
     bool stopping; /* what ends now is unloaded by who ends it */
     pthread_t thread;
@@ -79,8 +79,8 @@ void retire_release(struct retirement *retirement, struct plugin *plugin, struct
 /** The last worker of a generation has ended: destroy it. [supervisor] */
 void retire_workers_gone(struct retirement *retirement, struct generation *generation);
 
-/** How many images of a file are in this process though nobody calls them. Those that were pending
- * are looked at again. [the file's taker] */
+/** How many images of retired generations of a file are still in this process. Pending ones are
+ * looked at again. [the file's taker] */
 unsigned retire_count_images(struct retirement *retirement, struct plugin_file *file);
 
 /** Wait until it is known what became of a generation, until `until_ns` at most.

@@ -68,8 +68,7 @@ int staging_set_copy(struct staging *staging, struct plugin *plugin, const struc
     return code;
 }
 
-/* What was read when the folder was scanned must be what is in the copy: nobody agreed to
- * anything else. */
+/* The copy must have what was read when the folder was scanned: only that was agreed to. */
 static int copy_as_scanned(struct staging *staging, struct plugin *plugin,
                            struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
@@ -180,7 +179,7 @@ int staging_find_previous(struct staging *staging, const struct plugin_file *fil
 
 /* ------------------------------------------------------------------------ unused */
 
-/* Nobody makes or looks for a copy meanwhile, for what is found then may not be listed yet. */
+/* No thread makes or looks for a copy meanwhile: a copy that it found might not be listed yet. */
 void staging_collect(struct staging *staging, struct plugin_files *files) {
     struct arena arena;
     size_t count = 0;

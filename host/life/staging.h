@@ -1,6 +1,6 @@
 /* staging.h - the copies of plugin files that are loaded, never the author's own files.
  *
- * The stage is opened at its first use: a host that only lists tools has none. */
+ * The stage is opened at its first use: a host that only lists tools opens no stage. */
 #pragma once
 
 #include "base/lock.h"
@@ -44,8 +44,8 @@ struct content {
 int staging_take(struct staging *staging, const struct plugin_file *file, struct content *ret,
                  struct toolrack_error *err);
 
-/** Load this copy for a plugin that nobody else has yet. Where another image of it may be in this
- * process, another copy is made. Caller is between enter and leave.
+/** Load this copy for a plugin that no other thread has yet. Where another image of it may be in
+ * this process, another copy is made. Caller is between enter and leave.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 int staging_set_copy(struct staging *staging, struct plugin *plugin, const struct staged *staged,
                      struct toolrack_error *err);
@@ -62,5 +62,5 @@ int staging_find_previous(struct staging *staging, const struct plugin_file *fil
                           const uint8_t file_sha256[STAGE_HASH_SIZE], struct staged *ret,
                           struct toolrack_error *err);
 
-/** Remove the copies that no generation has, and none may be gone back to. [any-thread] */
+/** Remove the copies that no generation has and no rollback may need. [any-thread] */
 void staging_collect(struct staging *staging, struct plugin_files *files);

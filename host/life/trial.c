@@ -20,8 +20,9 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
  *
  *  (1) Two threads have a trial: the one that waits for its outcome, and the one that runs it. The
  *      last of them to leave releases it.
- *  (2) One is in the list as long as somebody waits for it.
- *  (3) The lock of all comes before that of one. No lock is held while code of a plugin runs. */
+ *  (2) A trial is in the list as long as a thread waits for it.
+ *  (3) The lock of the list comes before that of a trial. No lock is held while code of a
+ *      plugin runs. */
 struct trial {
     atomic_uint refs;
     struct trials *all;
@@ -33,7 +34,7 @@ struct trial {
     pthread_cond_t changed;
     uint64_t until_ns; /* of the present step: then it is asked to end */
     bool over;
-    bool given_up;     /* nobody waits any more */
+    bool given_up;     /* no thread waits for the outcome any more */
     bool stopped;      /* the host is closing */
     struct call *call; /* that runs, or NULL */
     char doing[ERROR_FIELD_MAX];
@@ -283,7 +284,7 @@ static int wait_for(struct trial *trial, bool *ret_lost, struct toolrack_error *
     if (trial->over && code < 0 && err != NULL) {
         *err = trial->error;
     } else if (!trial->over) {
-        /* Its thread runs without anybody waiting now, and keeps the plugin until it returns. */
+        /* No thread waits for the trial any more; its own keeps the plugin until it returns. */
         trial->given_up = true;
         atomic_fetch_add(&trial->all->lost, 1);
         code = trial->stopped ? cancelled(err)
@@ -326,7 +327,7 @@ int trial_run(struct trials *all, struct plugin *plugin, struct toolrack_error *
     if (thread_start(&thread, trial_main, trial) == 0) {
         bool lost = false;
         code = wait_for(trial, &lost, err);
-        /* One that is over does nothing more than let go. */
+        /* The thread of a trial that is over only gives up its references. */
         (void)(lost ? pthread_detach(thread) : pthread_join(thread, NULL));
     } else {
         trial_unref(trial);

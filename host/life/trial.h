@@ -1,9 +1,9 @@
-/* trial.h - trying out a generation before anybody else may call it.
+/* trial.h - trying out a generation before it serves.
  *
  * It is loaded, and the examples of its tools are called: those of tools that are safe, enabled,
  * and neither destructive nor dependent on the outside world. A result that the example states must
- * be what comes. All of this is code of a plugin that nobody knows yet, so it happens on a thread
- * of its own, which is given up when it does not come back. */
+ * be what comes. All of this runs code of a plugin that is not known yet, so it happens on a thread
+ * of its own, which is given up when it does not return. */
 #pragma once
 
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ struct trials {
     struct lock lock;    /* guards the next two */
     struct trial *first; /* those under way */
     bool stopping;
-    atomic_uint lost; /* threads that were given up and have not come back */
+    atomic_uint lost; /* threads that were given up and have not returned */
 };
 
 void trials_init(struct trials *all, const struct life_options *options);

@@ -21,8 +21,8 @@
  *  (1) A file is queued by `queued`; who takes it out has taken the file. One that changes while it
  *      is being looked at is queued again and looked at once more.
  *  (2) threads[0..thread_count) are to be joined; `idle` of them wait.
- *  (3) All of struct watcher but what the watch thread has for itself is guarded by
- *      the lock of the files; none of its waits is for a plugin. */
+ *  (3) The lock of the files guards all of struct watcher but the watch thread's own members. No
+ *      thread waits for a plugin while it holds that lock. */
 struct watcher {
     struct life *life;
     struct watch *watch;                /* the watch thread's */
@@ -42,7 +42,7 @@ struct watcher {
 
 static void *look_main(void *argument);
 
-/* A thread for what is queued, when none waits for it. Caller holds the lock. */
+/* Start a thread for what is queued, unless a thread is idle. Caller holds the lock. */
 static void have_thread(struct watcher *watcher) {
     if (watcher->idle == 0 && watcher->thread_count < WATCHER_THREADS_MAX && !watcher->stopping &&
         thread_start(&watcher->threads[watcher->thread_count], look_main, watcher) == 0) {

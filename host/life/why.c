@@ -1,4 +1,4 @@
-/* Why a plugin is as it is: the half of `toolrack why` and `show` that is not the tool's. */
+/* Explains a plugin's state: the half of `toolrack why` and `show` that is not the tool's. */
 #include "life/life.h"
 
 #include <sodium.h>
@@ -84,7 +84,7 @@ void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_
     if (crew != NULL) {
         crew_status(crew, &status);
     }
-    /* A worker that has started knows better than anybody what is in force. */
+    /* A worker that has started knows exactly what is in force. */
     yyjson_mut_val *sandbox = yyjson_mut_obj_add_obj(doc, root, "sandbox");
     uint32_t wanted = sandbox_wanted(&policy->sandbox);
     uint32_t available = status.started ? status.layers : sandbox_available(&policy->sandbox);
