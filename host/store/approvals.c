@@ -2,35 +2,11 @@
 
 #include "store/database.h"
 
-/* In the table, the conversation of what holds in all of them. */
-#define ALWAYS ""
-
-static const char *stored_conversation(const char *conversation) {
-    return conversation != NULL ? conversation : ALWAYS;
-}
-
-int approval_put(struct store *store, const struct store_approval *approval,
-                 struct toolrack_error *err) {
-    int code = database_run(store,
-                            "INSERT INTO approvals (tool, version, conversation, who, approved_s) "
-                            "VALUES (?1, ?2, ?3, ?4, ?5) "
-                            "ON CONFLICT DO UPDATE SET who = ?4, approved_s = ?5",
-                            VALUES(value_text(approval->tool), value_text(approval->version),
-                                   value_text(stored_conversation(approval->conversation)),
-                                   value_text(approval->who), value_number(approval->approved_s)),
-                            err);
-    return code < 0 ? code
-                    : database_run(store,
-                                   "DELETE FROM approvals WHERE rowid IN (SELECT rowid "
-                                   "FROM approvals WHERE conversation <> '' "
-                                   "ORDER BY approved_s DESC, rowid DESC LIMIT -1 OFFSET ?1)",
-                                   VALUES(value_number(STORE_CONVERSATION_APPROVALS_MAX)), err);
-}
-
 int approval_check(const struct store_approval *approval, struct toolrack_error *err) {
     if (approval->conversation != NULL && approval->conversation[0] == '\0') {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "the call belongs to no conversation; allow it once or always");
+                         "the call of '%s' belongs to no conversation; allow it once or always",
+                         approval->tool);
     }
     return database_check_texts(
             TEXT_LIMITS({"tool name", approval->tool, STORE_TEXT_SIZE_MAX},
@@ -38,6 +14,27 @@ int approval_check(const struct store_approval *approval, struct toolrack_error 
                         {"conversation", approval->conversation, STORE_TEXT_SIZE_MAX},
                         {"name of who approves", approval->who, STORE_TEXT_SIZE_MAX}),
             err);
+}
+
+int approval_put(struct store *store, const struct store_approval *approval,
+                 struct toolrack_error *err) {
+    /* In the table, an empty conversation stands for all. */
+    int code = database_run(store,
+                            "INSERT INTO approvals (tool, version, conversation, who, approved_s) "
+                            "VALUES (?1, ?2, coalesce(?3, ''), ?4, ?5) "
+                            "ON CONFLICT DO UPDATE SET who = ?4, approved_s = ?5",
+                            VALUES(value_text(approval->tool), value_text(approval->version),
+                                   value_text(approval->conversation), value_text(approval->who),
+                                   value_number(approval->approved_s)),
+                            err);
+    if (code < 0) {
+        return code;
+    }
+    return database_run(store,
+                        "DELETE FROM approvals WHERE rowid IN (SELECT rowid "
+                        "FROM approvals WHERE conversation <> '' "
+                        "ORDER BY approved_s DESC, rowid DESC LIMIT -1 OFFSET ?1)",
+                        VALUES(value_number(STORE_CONVERSATION_APPROVALS_MAX)), err);
 }
 
 int store_approval_find(struct store *store, const struct store_approval *approval,

@@ -15,41 +15,37 @@ static const char insert_call[] =
 
 /* -------------------------------------------------------------------- append */
 
-static int insert(struct store *store, sqlite3_stmt *statement, const struct store_call *call,
-                  int64_t *written, struct toolrack_error *err) {
-    struct value values[] = {value_number(call->time_ms),
-                             value_text(call->tool),
-                             value_text(call->version),
-                             value_text(call->plugin),
-                             value_text(call->caller),
-                             value_text(call->channel),
-                             value_text(call->conversation),
-                             value_text(call->trace),
-                             value_number((int64_t)call->duration_ns),
-                             value_text(call->arguments),
-                             value_text(call->result),
-                             value_number((int64_t)call->bytes_in),
-                             value_number((int64_t)call->bytes_out),
-                             value_text(call->error),
-                             value_optional_number(call->has_cpu, (int64_t)call->cpu_ns),
-                             value_optional_number(call->has_memory, (int64_t)call->memory),
-                             value_number(0),
-                             {.kind = VALUE_END}};
-    struct value *last = &values[ARRAY_LENGTH(values) - 2];
-    *written += ROW_SIZE;
-    for (const struct value *value = values; value != last; value++) {
-        *written += (int64_t)value->size;
-    }
-    *last = value_number(*written);
-    return database_run_prepared(store, statement, values, err);
-}
-
+/* `written` is that of the row before, and of the last one when all are inserted. */
 static int insert_all(struct store *store, const struct store_call *calls, size_t count,
-                      int64_t written, struct toolrack_error *err) {
+                      int64_t *written, struct toolrack_error *err) {
     sqlite3_stmt *statement = NULL;
     int code = database_prepare(store, insert_call, &statement, err);
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        code = insert(store, statement, &calls[i], &written, err);
+    for (const struct store_call *call = calls; code == 0 && call < calls + count; call++) {
+        struct value values[] = {value_number(call->time_ms),
+                                 value_text(call->tool),
+                                 value_text(call->version),
+                                 value_text(call->plugin),
+                                 value_text(call->caller),
+                                 value_text(call->channel),
+                                 value_text(call->conversation),
+                                 value_text(call->trace),
+                                 value_number((int64_t)call->duration_ns),
+                                 value_text(call->arguments),
+                                 value_text(call->result),
+                                 value_number((int64_t)call->bytes_in),
+                                 value_number((int64_t)call->bytes_out),
+                                 value_text(call->error),
+                                 value_optional_number(call->has_cpu, (int64_t)call->cpu_ns),
+                                 value_optional_number(call->has_memory, (int64_t)call->memory),
+                                 value_number(0),
+                                 {.kind = VALUE_END}};
+        struct value *last = &values[ARRAY_LENGTH(values) - 2];
+        *written += ROW_SIZE;
+        for (const struct value *value = values; value != last; value++) {
+            *written += (int64_t)value->size;
+        }
+        *last = value_number(*written);
+        code = database_run_prepared(store, statement, values, err);
     }
     (void)sqlite3_finalize(statement);
     return code;
@@ -67,30 +63,17 @@ static int read_end(struct store *store, const char *sql, int64_t *ret_written, 
     return code;
 }
 
-static int read_last(struct store *store, int64_t *ret_written, struct toolrack_error *err) {
-    int64_t unused;
-    return read_end(store, "SELECT written, time_ms FROM calls ORDER BY id DESC LIMIT 1",
-                    ret_written, &unused, err);
-}
-
-/* What is too old or too much stands at the beginning. The last row stays: the next id is one more
- * than its own. */
-static int prune(struct store *store, size_t added, const struct store_calls_limits *limits,
-                 struct toolrack_error *err) {
+/* What is too old or too much stands at the beginning. The last row, whose `written` is given,
+ * stays: the next id is one more than its own. */
+static int prune(struct store *store, size_t added, int64_t written,
+                 const struct store_calls_limits *limits, struct toolrack_error *err) {
     int64_t first;
     int64_t first_ms;
-    int64_t last = 0;
     int code = read_end(store, "SELECT written, time_ms FROM calls ORDER BY id LIMIT 1", &first,
                         &first_ms, err);
-    if (code == 0) {
-        code = read_last(store, &last, err);
-    }
-    if (code < 0) {
+    int64_t keep = limits->bytes != 0 ? written - (int64_t)limits->bytes : INT64_MIN;
+    if (code < 0 || (first >= keep && first_ms >= limits->since_ms)) {
         return code;
-    }
-    int64_t keep = limits->bytes != 0 ? last - (int64_t)limits->bytes : INT64_MIN;
-    if (first >= keep && first_ms >= limits->since_ms) {
-        return 0;
     }
     return database_run(
             store,
@@ -106,33 +89,25 @@ int store_calls_add(struct store *store, const struct store_call *calls, size_t 
                     const struct store_statistics *statistics, size_t statistics_count,
                     const struct store_calls_limits *limits, struct toolrack_error *err) {
     int64_t written = 0;
-    int code = database_begin(store, DATABASE_SOON, err);
+    int64_t last_ms;
+    int code = database_begin(store, DATABASE_SOON, NO_LIMITS, err);
     if (code == 0) {
-        code = read_last(store, &written, err);
+        code = read_end(store, "SELECT written, time_ms FROM calls ORDER BY id DESC LIMIT 1",
+                        &written, &last_ms, err);
     }
     if (code == 0) {
-        code = insert_all(store, calls, count, written, err);
+        code = insert_all(store, calls, count, &written, err);
     }
     if (code == 0) {
         code = statistics_add(store, statistics, statistics_count, err);
     }
     if (code == 0) {
-        code = prune(store, count, limits, err);
+        code = prune(store, count, written, limits, err);
     }
     return database_end(store, code, err);
 }
 
 /* ---------------------------------------------------------------------- read */
-
-/* The conditions that are asked for and no others, so that SQLite finds their index. */
-static void add_conditions(struct buf *sql, const struct store_calls_filter *filter) {
-    buf_add_text(sql, "WHERE id > ?1");
-    buf_add_text(sql, filter->tool != NULL ? " AND tool = ?2" : "");
-    buf_add_text(sql, filter->version != NULL ? " AND version = ?3" : "");
-    buf_add_text(sql, filter->errors ? " AND error IS NOT NULL" : "");
-    buf_add_text(sql, filter->since_ms > 0 ? " AND time_ms >= ?4" : "");
-    buf_add_text(sql, " ORDER BY id DESC LIMIT ?5");
-}
 
 static void visit_call(const struct value *row,
                        void (*visit)(void *user, const struct store_call *call), void *user) {
@@ -179,8 +154,13 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
                      struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     CLEANUP(buf_finish) struct buf sql = BUF_INIT;
-    buf_add_text(&sql, SELECT_CALLS);
-    add_conditions(&sql, filter);
+    /* The conditions that are asked for and no others, so that SQLite finds their index. */
+    buf_add_text(&sql, SELECT_CALLS "WHERE id > ?1");
+    buf_add_text(&sql, filter->tool != NULL ? " AND tool = ?2" : "");
+    buf_add_text(&sql, filter->version != NULL ? " AND version = ?3" : "");
+    buf_add_text(&sql, filter->errors ? " AND error IS NOT NULL" : "");
+    buf_add_text(&sql, filter->since_ms > 0 ? " AND time_ms >= ?4" : "");
+    buf_add_text(&sql, " ORDER BY id DESC LIMIT ?5");
     if (sql.failed) {
         return error_oom(err);
     }

@@ -2,65 +2,40 @@
 
 #include "store/database.h"
 
-static int add(struct store *store, const struct store_crash *crash, int64_t *ret_id,
-               struct toolrack_error *err) {
-    int code =
-            database_run(store, "INSERT INTO crashes (plugin, time_s, bundle) VALUES (?1, ?2, ?3)",
-                         VALUES(value_text(crash->plugin), value_number(crash->time_s),
-                                value_text(crash->bundle)),
-                         err);
-    if (code < 0) {
-        return code;
-    }
-    *ret_id = sqlite3_last_insert_rowid(store->db);
-    code = database_run(
-            store,
-            "DELETE FROM crashes WHERE id IN (SELECT id FROM crashes "
-            "WHERE plugin = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
-            VALUES(value_text(crash->plugin), value_number(STORE_CRASHES_PER_PLUGIN_MAX)), err);
-    return code < 0 ? code
-                    : database_run(store,
-                                   "DELETE FROM crashes WHERE id IN (SELECT id FROM crashes "
-                                   "ORDER BY id DESC LIMIT -1 OFFSET ?1)",
-                                   VALUES(value_number(STORE_CRASHES_MAX)), err);
-}
-
 int store_crash_add(struct store *store, const struct store_crash *crash, int64_t *ret_id,
                     struct toolrack_error *err) {
     int64_t id = 0;
-    int code = database_check_texts(
+    int code = database_begin(
+            store, DATABASE_DURABLE,
             TEXT_LIMITS({"plugin id", crash->plugin, STORE_TEXT_SIZE_MAX},
                         {"bundle of the crash", crash->bundle, STORE_CRASH_SIZE_MAX}),
             err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
     if (code == 0) {
-        code = add(store, crash, &id, err);
+        code = database_run(store,
+                            "INSERT INTO crashes (plugin, time_s, bundle) VALUES (?1, ?2, ?3)",
+                            VALUES(value_text(crash->plugin), value_number(crash->time_s),
+                                   value_text(crash->bundle)),
+                            err);
+    }
+    if (code == 0) {
+        id = sqlite3_last_insert_rowid(store->db);
+        code = database_run(
+                store,
+                "DELETE FROM crashes WHERE id IN (SELECT id FROM crashes "
+                "WHERE plugin = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
+                VALUES(value_text(crash->plugin), value_number(STORE_CRASHES_PER_PLUGIN_MAX)), err);
+    }
+    if (code == 0) {
+        code = database_run(store,
+                            "DELETE FROM crashes WHERE id IN (SELECT id FROM crashes "
+                            "ORDER BY id DESC LIMIT -1 OFFSET ?1)",
+                            VALUES(value_number(STORE_CRASHES_MAX)), err);
     }
     code = database_end(store, code, err);
     if (code == 0 && ret_id != NULL) {
         *ret_id = id;
     }
     return code;
-}
-
-int store_crash_last(struct store *store, const char *plugin, struct buf *out,
-                     struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_DECISIONS,
-                             "SELECT bundle FROM crashes WHERE plugin = ?1 "
-                             "ORDER BY id DESC LIMIT 1",
-                             VALUES(value_text(plugin)), &rows, err);
-    if (code < 0) {
-        return code;
-    }
-    if (rows.count == 0) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND, "no crash of plugin '%s' is known", plugin);
-    }
-    buf_add_text(out, value_as_text(rows_at(&rows, 0)));
-    return out->failed ? error_oom(err) : 0;
 }
 
 int store_crashes_read(struct store *store, const char *plugin,

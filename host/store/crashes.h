@@ -3,7 +3,6 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "store/store.h"
 
 /* Most bundles kept of one plugin, and of all; the oldest go. */
@@ -26,11 +25,6 @@ struct store_crash {
  * @return as all of the store. [any-thread] */
 int store_crash_add(struct store *store, const struct store_crash *crash, int64_t *ret_id,
                     struct toolrack_error *err);
-
-/** Append the bundle of the last crash of a plugin to `out`.
- * @return as all of the store; TOOLRACK_E_NOT_FOUND when none is kept. [any-thread] */
-int store_crash_last(struct store *store, const char *plugin, struct buf *out,
-                     struct toolrack_error *err);
 
 /** Visit those of a plugin, or with NULL of all, the newest first. [any-thread] */
 int store_crashes_read(struct store *store, const char *plugin,

@@ -66,9 +66,11 @@ int database_failed(sqlite3 *db, const char *path, const char *what, struct tool
                          what, path, sqlite3_errmsg(db));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return error_set(err, TOOLRACK_E_IO,
-                         "cannot %s %s: %s; it is left as it is, move it away to begin anew", what,
-                         path, sqlite3_errmsg(db));
+        return error_set(
+                err, TOOLRACK_E_IO,
+                "cannot %s %s: %s; it is left as it is, move it away to start with an empty "
+                "one",
+                what, path, sqlite3_errmsg(db));
     default:
         return error_set(err, TOOLRACK_E_IO, "cannot %s %s: %s", what, path, sqlite3_errmsg(db));
     }

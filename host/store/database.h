@@ -2,7 +2,8 @@
  *
  * Known inside host/store/ only. A function that changes something has the form
  *
- *     int code = database_begin(store, DATABASE_DURABLE, err);
+ *     int code = database_begin(store, DATABASE_DURABLE,
+ *                               TEXT_LIMITS({"name", name, STORE_TEXT_SIZE_MAX}), err);
  *     if (code == 0) {
  *         code = database_run(store, "DELETE FROM ...", VALUES(value_text(name)), err);
  *     }
@@ -174,9 +175,23 @@ int database_failed(sqlite3 *db, const char *path, const char *what, struct tool
 
 /* ------------------------------------------------------------ transactions */
 
-/** Take the lock, open the file for writing, making it where there is none, begin a transaction
- * and bring the tables into today's form. database_end() follows in any case. */
-int database_begin(struct store *store, enum database_sync sync, struct toolrack_error *err);
+/** A text and how long it may be; NULL is no text. */
+struct text_limit {
+    const char *what;
+    const char *text;
+    size_t size_max;
+};
+#define TEXT_LIMITS(...) ((const struct text_limit[]){__VA_ARGS__, {.what = NULL}})
+#define NO_LIMITS        ((const struct text_limit[]){{.what = NULL}})
+
+/** @return 0; TOOLRACK_E_LIMIT_EXCEEDED, naming the first text that is too long */
+int database_check_texts(const struct text_limit *limits, struct toolrack_error *err);
+
+/** Take the lock, check the texts that are to be kept, open the file for writing, making it where
+ * there is none, begin a transaction and bring the tables into today's form. database_end() follows
+ * in any case. */
+int database_begin(struct store *store, enum database_sync sync, const struct text_limit *limits,
+                   struct toolrack_error *err);
 
 /** End what database_begin() began: commit when `code` is 0, else undo all of it.
  * @return `code`, or why it could not be committed */
@@ -188,19 +203,6 @@ bool database_migrate(sqlite3 *db, int from);
 
 /** Make a folder and those above it that are missing, for this user alone. */
 int database_make_folders(const char *path, struct toolrack_error *err);
-
-/* ------------------------------------------------------------------ limits */
-
-/** A text and how long it may be; NULL is no text. */
-struct text_limit {
-    const char *what;
-    const char *text;
-    size_t size_max;
-};
-#define TEXT_LIMITS(...) ((const struct text_limit[]){__VA_ARGS__, {.what = NULL}})
-
-/** @return 0; TOOLRACK_E_LIMIT_EXCEEDED, naming the first text that is too long */
-int database_check_texts(const struct text_limit *limits, struct toolrack_error *err);
 
 /* -------------------------------------------------------- between subjects */
 

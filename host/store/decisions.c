@@ -6,16 +6,6 @@ static struct value cut(const char *text) {
     return value_cut_text(text, STORE_TEXT_SIZE_MAX);
 }
 
-static int insert(struct store *store, sqlite3_stmt *statement, const struct store_decision *row,
-                  struct toolrack_error *err) {
-    return database_run_prepared(store, statement,
-                                 VALUES(value_number(row->time_ms), cut(row->tool),
-                                        cut(row->version), cut(row->plugin), cut(row->caller),
-                                        cut(row->channel), cut(row->conversation),
-                                        cut(row->decision), cut(row->who), cut(row->why)),
-                                 err);
-}
-
 static int insert_all(struct store *store, const struct store_decision *rows, size_t count,
                       struct toolrack_error *err) {
     sqlite3_stmt *statement = NULL;
@@ -24,33 +14,35 @@ static int insert_all(struct store *store, const struct store_decision *rows, si
                                 "channel, conversation, decision, who, why) "
                                 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                                 &statement, err);
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        code = insert(store, statement, &rows[i], err);
+    for (const struct store_decision *row = rows; code == 0 && row < rows + count; row++) {
+        code = database_run_prepared(store, statement,
+                                     VALUES(value_number(row->time_ms), cut(row->tool),
+                                            cut(row->version), cut(row->plugin), cut(row->caller),
+                                            cut(row->channel), cut(row->conversation),
+                                            cut(row->decision), cut(row->who), cut(row->why)),
+                                     err);
     }
     (void)sqlite3_finalize(statement);
     return code;
 }
 
-/* Ids have no gaps, since rows go only from their beginning: so they say how many there are. */
-static int remove_oldest(struct store *store, struct toolrack_error *err) {
-    return database_run(store,
-                        "DELETE FROM decisions WHERE id <= (SELECT max(id) FROM decisions) - ?1 "
-                        "AND (SELECT max(id) FROM decisions) - (SELECT min(id) FROM decisions) "
-                        ">= ?1 + ?2",
-                        VALUES(value_number(store->dir != NULL ? STORE_DECISIONS_MAX
-                                                               : STORE_DECISIONS_IN_MEMORY_MAX),
-                               value_number(STORE_DECISIONS_BATCH)),
-                        err);
-}
-
 int store_decisions_add(struct store *store, const struct store_decision *rows, size_t count,
                         struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_SOON, err);
+    int code = database_begin(store, DATABASE_SOON, NO_LIMITS, err);
     if (code == 0) {
         code = insert_all(store, rows, count, err);
     }
+    /* Ids have no gaps, since rows go only from their beginning: so they say how many there are. */
     if (code == 0) {
-        code = remove_oldest(store, err);
+        code = database_run(
+                store,
+                "DELETE FROM decisions WHERE id <= (SELECT max(id) FROM decisions) - ?1 "
+                "AND (SELECT max(id) FROM decisions) - (SELECT min(id) FROM decisions) "
+                ">= ?1 + ?2",
+                VALUES(value_number(store->dir != NULL ? STORE_DECISIONS_MAX
+                                                       : STORE_DECISIONS_IN_MEMORY_MAX),
+                       value_number(STORE_DECISIONS_BATCH)),
+                err);
     }
     return database_end(store, code, err);
 }

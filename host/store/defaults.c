@@ -2,28 +2,19 @@
 
 #include "store/database.h"
 
-static int put(struct store *store, const struct store_default *chosen,
-               struct toolrack_error *err) {
-    return chosen->version == NULL
-                   ? database_run(store, "DELETE FROM defaults WHERE tool = ?1",
-                                  VALUES(value_text(chosen->tool)), err)
-                   : database_run(store,
-                                  "INSERT OR REPLACE INTO defaults (tool, version) VALUES (?1, ?2)",
-                                  VALUES(value_text(chosen->tool), value_text(chosen->version)),
-                                  err);
-}
-
 int store_default_set(struct store *store, const struct store_default *chosen,
                       struct toolrack_error *err) {
-    int code = database_check_texts(TEXT_LIMITS({"tool name", chosen->tool, STORE_TEXT_SIZE_MAX},
-                                                {"version", chosen->version, STORE_TEXT_SIZE_MAX}),
-                                    err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = put(store, chosen, err);
+    int code = database_begin(store, DATABASE_DURABLE,
+                              TEXT_LIMITS({"tool name", chosen->tool, STORE_TEXT_SIZE_MAX},
+                                          {"version", chosen->version, STORE_TEXT_SIZE_MAX}),
+                              err);
+    if (code == 0 && chosen->version == NULL) {
+        code = database_run(store, "DELETE FROM defaults WHERE tool = ?1",
+                            VALUES(value_text(chosen->tool)), err);
+    } else if (code == 0) {
+        code = database_run(store,
+                            "INSERT OR REPLACE INTO defaults (tool, version) VALUES (?1, ?2)",
+                            VALUES(value_text(chosen->tool), value_text(chosen->version)), err);
     }
     return database_end(store, code, err);
 }

@@ -2,40 +2,33 @@
 
 #include "store/database.h"
 
-static int add(struct store *store, const struct store_feedback *feedback,
-               struct toolrack_error *err) {
-    int code =
-            database_run(store,
-                         "INSERT INTO feedback (time_ms, tool, version, good, call, who) "
-                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                         VALUES(value_number(feedback->time_ms), value_text(feedback->tool),
-                                value_text(feedback->version), value_number(feedback->good),
-                                value_optional_number(feedback->call != 0, (int64_t)feedback->call),
-                                value_text(feedback->who)),
-                         err);
-    return code < 0 ? code
-                    : database_run(store,
-                                   "DELETE FROM feedback WHERE id IN (SELECT id FROM feedback "
-                                   "WHERE tool = ?1 AND version = ?2 ORDER BY id DESC "
-                                   "LIMIT -1 OFFSET ?3)",
-                                   VALUES(value_text(feedback->tool), value_text(feedback->version),
-                                          value_number(STORE_FEEDBACK_PER_TOOL_MAX)),
-                                   err);
-}
-
 int store_feedback_add(struct store *store, const struct store_feedback *feedback,
                        struct toolrack_error *err) {
-    int code = database_check_texts(
-            TEXT_LIMITS({"name of the tool", feedback->tool, STORE_TEXT_SIZE_MAX},
-                        {"version", feedback->version, STORE_TEXT_SIZE_MAX},
-                        {"name of who says so", feedback->who, STORE_TEXT_SIZE_MAX}),
-            err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
+    int code =
+            database_begin(store, DATABASE_DURABLE,
+                           TEXT_LIMITS({"name of the tool", feedback->tool, STORE_TEXT_SIZE_MAX},
+                                       {"version", feedback->version, STORE_TEXT_SIZE_MAX},
+                                       {"name of who says so", feedback->who, STORE_TEXT_SIZE_MAX}),
+                           err);
     if (code == 0) {
-        code = add(store, feedback, err);
+        code = database_run(
+                store,
+                "INSERT INTO feedback (time_ms, tool, version, good, call, who) "
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                VALUES(value_number(feedback->time_ms), value_text(feedback->tool),
+                       value_text(feedback->version), value_number(feedback->good),
+                       value_optional_number(feedback->call != 0, (int64_t)feedback->call),
+                       value_text(feedback->who)),
+                err);
+    }
+    if (code == 0) {
+        code = database_run(store,
+                            "DELETE FROM feedback WHERE id IN (SELECT id FROM feedback "
+                            "WHERE tool = ?1 AND version = ?2 ORDER BY id DESC "
+                            "LIMIT -1 OFFSET ?3)",
+                            VALUES(value_text(feedback->tool), value_text(feedback->version),
+                                   value_number(STORE_FEEDBACK_PER_TOOL_MAX)),
+                            err);
     }
     return database_end(store, code, err);
 }

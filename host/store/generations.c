@@ -4,68 +4,47 @@
 
 /* -------------------------------------------------------------- generations */
 
-/* Whether the newest generation of the path is this one seen again; it is brought up to date. */
-static int see_again(struct store *store, const struct store_generation *generation,
-                     int64_t *ret_sequence, struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code =
-            database_read_inside(store,
-                                 "SELECT sequence, sha256 = ?2 FROM generations "
-                                 "WHERE path = ?1 ORDER BY sequence DESC LIMIT 1",
-                                 VALUES(value_text(generation->path),
-                                        value_bytes(generation->sha256, sizeof generation->sha256)),
-                                 &rows, err);
-    *ret_sequence = 0;
-    if (code < 0 || rows.count == 0 || rows_at(&rows, 0)[1].number == 0) {
-        return code;
-    }
-    *ret_sequence = rows_at(&rows, 0)->number;
-    return database_run(store,
-                        "UPDATE generations SET staged = ?2, seen_s = ?3 WHERE sequence = ?1",
-                        VALUES(value_number(*ret_sequence), value_text(generation->staged),
-                               value_number(generation->seen_s)),
-                        err);
-}
-
-static int insert(struct store *store, const struct store_generation *generation,
-                  int64_t *ret_sequence, struct toolrack_error *err) {
-    int code =
-            database_run(store,
-                         "INSERT INTO generations (path, sha256, staged, seen_s) "
-                         "VALUES (?1, ?2, ?3, ?4)",
-                         VALUES(value_text(generation->path),
-                                value_bytes(generation->sha256, sizeof generation->sha256),
-                                value_text(generation->staged), value_number(generation->seen_s)),
-                         err);
-    if (code < 0) {
-        return code;
-    }
-    *ret_sequence = sqlite3_last_insert_rowid(store->db);
-    return database_run(
-            store,
-            "DELETE FROM generations WHERE sequence IN (SELECT sequence "
-            "FROM generations WHERE path = ?1 "
-            "ORDER BY sequence DESC LIMIT -1 OFFSET ?2)",
-            VALUES(value_text(generation->path), value_number(STORE_GENERATIONS_PER_FILE_MAX)),
-            err);
-}
-
 int store_generation_add(struct store *store, const struct store_generation *generation,
                          int64_t *ret_sequence, struct toolrack_error *err) {
+    const struct value path = value_text(generation->path);
+    const struct value sha256 = value_bytes(generation->sha256, sizeof generation->sha256);
+    const struct value staged = value_text(generation->staged);
     int64_t sequence = 0;
-    int code = database_check_texts(
+    int code = database_begin(
+            store, DATABASE_DURABLE,
             TEXT_LIMITS({"path of the plugin's file", generation->path, STORE_TEXT_SIZE_MAX},
                         {"name of the staged file", generation->staged, STORE_TEXT_SIZE_MAX}),
             err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
+
+    /* The newest of the path with the same content is this one, seen again. */
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     if (code == 0) {
-        code = see_again(store, generation, &sequence, err);
+        code = database_read_inside(store,
+                                    "SELECT sequence, sha256 = ?2 FROM generations "
+                                    "WHERE path = ?1 ORDER BY sequence DESC LIMIT 1",
+                                    VALUES(path, sha256), &rows, err);
     }
-    if (code == 0 && sequence == 0) {
-        code = insert(store, generation, &sequence, err);
+    bool seen_again = rows.count > 0 && rows_at(&rows, 0)[1].number != 0;
+    if (code == 0 && seen_again) {
+        sequence = rows_at(&rows, 0)->number;
+        code = database_run(
+                store, "UPDATE generations SET staged = ?2, seen_s = ?3 WHERE sequence = ?1",
+                VALUES(value_number(sequence), staged, value_number(generation->seen_s)), err);
+    }
+
+    if (code == 0 && !seen_again) {
+        code = database_run(store,
+                            "INSERT INTO generations (path, sha256, staged, seen_s) "
+                            "VALUES (?1, ?2, ?3, ?4)",
+                            VALUES(path, sha256, staged, value_number(generation->seen_s)), err);
+        sequence = sqlite3_last_insert_rowid(store->db);
+    }
+    if (code == 0 && !seen_again) {
+        code = database_run(store,
+                            "DELETE FROM generations WHERE sequence IN (SELECT sequence "
+                            "FROM generations WHERE path = ?1 "
+                            "ORDER BY sequence DESC LIMIT -1 OFFSET ?2)",
+                            VALUES(path, value_number(STORE_GENERATIONS_PER_FILE_MAX)), err);
     }
     code = database_end(store, code, err);
     if (code == 0 && ret_sequence != NULL) {
@@ -98,12 +77,9 @@ int store_generations_read(struct store *store, const char *path,
 
 int store_rollback_set(struct store *store, const struct store_rollback *rollback,
                        struct toolrack_error *err) {
-    int code = database_check_texts(
+    int code = database_begin(
+            store, DATABASE_DURABLE,
             TEXT_LIMITS({"path of the plugin's file", rollback->path, STORE_TEXT_SIZE_MAX}), err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
     if (code == 0) {
         code = database_run(store,
                             "INSERT OR REPLACE INTO rollbacks (path, bad_sha256, use_sha256) "
@@ -117,7 +93,7 @@ int store_rollback_set(struct store *store, const struct store_rollback *rollbac
 }
 
 int store_rollback_clear(struct store *store, const char *path, struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_DURABLE, err);
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
         code = database_run(store, "DELETE FROM rollbacks WHERE path = ?1",
                             VALUES(value_text(path)), err);

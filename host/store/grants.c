@@ -15,44 +15,26 @@ static int remove_selected(struct store *store, const char *selector, struct too
                         VALUES(value_text(selector)), err);
 }
 
-int grant_put(struct store *store, const struct store_grant *new, struct toolrack_error *err) {
-    int code = remove_expired(store, new->granted_s, err);
-    if (code == 0) {
-        code = remove_selected(store, new->selector, err);
-    }
-    return code < 0 ? code
-                    : database_run(store,
-                                   "INSERT INTO grants (selector, expires_s, who, granted_s) "
-                                   "VALUES (?1, ?2, ?3, ?4)",
-                                   VALUES(value_text(new->selector), value_number(new->expires_s),
-                                          value_text(new->who), value_number(new->granted_s)),
-                                   err);
-}
-
 int grant_check(const struct store_grant *new, struct toolrack_error *err) {
     return database_check_texts(TEXT_LIMITS({"selector", new->selector, STORE_TEXT_SIZE_MAX},
                                             {"name of who grants", new->who, STORE_TEXT_SIZE_MAX}),
                                 err);
 }
 
-/* Says also where the grant is that was probably meant. */
-static int not_granted(struct store *store, const char *selector, struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(store,
-                                    "SELECT selector FROM grants "
-                                    "WHERE selector = substr(?1, 1, instr(?1, '@') - 1)",
-                                    VALUES(value_text(selector)), &rows, err);
+int grant_put(struct store *store, const struct store_grant *new, struct toolrack_error *err) {
+    int code = remove_expired(store, new->granted_s, err);
+    if (code == 0) {
+        code = remove_selected(store, new->selector, err);
+    }
     if (code < 0) {
         return code;
     }
-    if (rows.count > 0) {
-        const char *name = value_as_text(rows_at(&rows, 0));
-        return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "'%s' has no grant of its own; all versions of '%s' are granted: revoke "
-                         "that",
-                         selector, name);
-    }
-    return error_set(err, TOOLRACK_E_NOT_FOUND, "there is no grant for '%s'", selector);
+    return database_run(store,
+                        "INSERT INTO grants (selector, expires_s, who, granted_s) "
+                        "VALUES (?1, ?2, ?3, ?4)",
+                        VALUES(value_text(new->selector), value_number(new->expires_s),
+                               value_text(new->who), value_number(new->granted_s)),
+                        err);
 }
 
 int grant_remove(struct store *store, const char *selector, int64_t now_s,
@@ -61,7 +43,26 @@ int grant_remove(struct store *store, const char *selector, int64_t now_s,
     if (code == 0) {
         code = remove_selected(store, selector, err);
     }
-    return code == 0 && database_changes(store) == 0 ? not_granted(store, selector, err) : code;
+    if (code < 0 || database_changes(store) > 0) {
+        return code;
+    }
+
+    /* Not found: the message also names the grant that was probably meant. */
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    code = database_read_inside(store,
+                                "SELECT selector FROM grants "
+                                "WHERE selector = substr(?1, 1, instr(?1, '@') - 1)",
+                                VALUES(value_text(selector)), &rows, err);
+    if (code < 0) {
+        return code;
+    }
+    if (rows.count > 0) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "'%s' has no grant of its own; all versions of '%s' are granted: revoke "
+                         "that",
+                         selector, value_as_text(rows_at(&rows, 0)));
+    }
+    return error_set(err, TOOLRACK_E_NOT_FOUND, "there is no grant for '%s'", selector);
 }
 
 int store_read_grants(struct store *store, int64_t now_s,

@@ -21,40 +21,9 @@ static void read_row(const struct value *row, struct store_health *ret) {
     ret->tried = row[3].number != 0;
 }
 
-static bool is_empty(const struct store_health *health) {
-    return health->failed_ms[0] == 0 && health->since_ms == 0;
-}
-
-static int read_one(struct store *store, const char *tool, const char *version,
-                    struct store_health *ret, struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(
-            store, "SELECT " COLUMNS " FROM health WHERE tool = ?1 AND version = ?2",
-            VALUES(value_text(tool), value_text(version)), &rows, err);
-    *ret = (struct store_health){0};
-    if (code == 0 && rows.count > 0) {
-        read_row(rows_at(&rows, 0), ret);
-    }
-    return code;
-}
-
-static int remove_oldest(struct store *store, struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(store, "SELECT count(*) FROM health", NO_VALUES, &rows, err);
-    if (code < 0 || rows_at(&rows, 0)->number <= STORE_HEALTH_MAX) {
-        return code;
-    }
-    return database_run(store,
-                        "DELETE FROM health WHERE (tool, version) IN (SELECT tool, version "
-                        "FROM health ORDER BY max(failed_1_ms, failed_2_ms, failed_3_ms, "
-                        "failed_4_ms, failed_5_ms, trial_ms) DESC "
-                        "LIMIT -1 OFFSET ?1)",
-                        VALUES(value_number(STORE_HEALTH_MAX)), err);
-}
-
 static int write_one(struct store *store, const char *tool, const char *version,
                      const struct store_health *health, struct toolrack_error *err) {
-    if (is_empty(health)) {
+    if (health->failed_ms[0] == 0 && health->since_ms == 0) {
         return database_run(store, "DELETE FROM health WHERE tool = ?1 AND version = ?2",
                             VALUES(value_text(tool), value_text(version)), err);
     }
@@ -68,16 +37,37 @@ static int write_one(struct store *store, const char *tool, const char *version,
                    value_number(health->since_ms), value_number(health->trial_ms),
                    value_number(health->cool_down_ms), value_number(health->tried)),
             err);
-    return code < 0 ? code : remove_oldest(store, err);
+    if (code < 0) {
+        return code;
+    }
+
+    /* Remove the oldest where there are too many. */
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    code = database_read_inside(store, "SELECT count(*) FROM health", NO_VALUES, &rows, err);
+    if (code < 0 || rows_at(&rows, 0)->number <= STORE_HEALTH_MAX) {
+        return code;
+    }
+    return database_run(store,
+                        "DELETE FROM health WHERE (tool, version) IN (SELECT tool, version "
+                        "FROM health ORDER BY max(failed_1_ms, failed_2_ms, failed_3_ms, "
+                        "failed_4_ms, failed_5_ms, trial_ms) DESC "
+                        "LIMIT -1 OFFSET ?1)",
+                        VALUES(value_number(STORE_HEALTH_MAX)), err);
 }
 
 int store_health_change(struct store *store, const char *tool, const char *version,
                         bool (*change)(void *user, struct store_health *health), void *user,
                         struct toolrack_error *err) {
-    struct store_health health;
-    int code = database_begin(store, DATABASE_SOON, err);
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    struct store_health health = {0};
+    int code = database_begin(store, DATABASE_SOON, NO_LIMITS, err);
     if (code == 0) {
-        code = read_one(store, tool, version, &health, err);
+        code = database_read_inside(
+                store, "SELECT " COLUMNS " FROM health WHERE tool = ?1 AND version = ?2",
+                VALUES(value_text(tool), value_text(version)), &rows, err);
+    }
+    if (rows.count > 0) {
+        read_row(rows_at(&rows, 0), &health);
     }
     if (code == 0 && change(user, &health)) {
         code = write_one(store, tool, version, &health, err);

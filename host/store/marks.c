@@ -5,38 +5,29 @@
 /* Those of a selector, and of single versions when it is a name alone. */
 #define SELECTED "(selector = ?1 OR substr(selector, 1, length(?1) + 1) = ?1 || '@')"
 
-static int put(struct store *store, const struct store_mark *mark, struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(store, "SELECT 1 FROM marks WHERE selector = ?1 AND list = ?2",
-                                    VALUES(value_text(mark->selector), value_number(mark->list)),
-                                    &rows, err);
-    if (code < 0 || rows.count > 0) {
-        return code;
-    }
-    code = database_run(store, "DELETE FROM marks WHERE " SELECTED,
-                        VALUES(value_text(mark->selector)), err);
-    return code < 0 ? code
-                    : database_run(store,
-                                   "INSERT INTO marks (selector, list, since_ms, who, why) "
-                                   "VALUES (?1, ?2, ?3, ?4, ?5)",
-                                   VALUES(value_text(mark->selector), value_number(mark->list),
-                                          value_number(mark->since_ms), value_text(mark->who),
-                                          value_text(mark->why)),
-                                   err);
-}
-
 int store_mark(struct store *store, const struct store_mark *mark, struct toolrack_error *err) {
-    int code = database_check_texts(
-            TEXT_LIMITS({"selector", mark->selector, STORE_TEXT_SIZE_MAX},
-                        {"name of who decides", mark->who, STORE_TEXT_SIZE_MAX},
-                        {"reason", mark->why, STORE_TEXT_SIZE_MAX}),
-            err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
+    const struct value selector = value_text(mark->selector);
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_begin(store, DATABASE_DURABLE,
+                              TEXT_LIMITS({"selector", mark->selector, STORE_TEXT_SIZE_MAX},
+                                          {"name of who decides", mark->who, STORE_TEXT_SIZE_MAX},
+                                          {"reason", mark->why, STORE_TEXT_SIZE_MAX}),
+                              err);
     if (code == 0) {
-        code = put(store, mark, err);
+        code = database_read_inside(store, "SELECT 1 FROM marks WHERE selector = ?1 AND list = ?2",
+                                    VALUES(selector, value_number(mark->list)), &rows, err);
+    }
+    bool marked = rows.count > 0;
+    if (code == 0 && !marked) {
+        code = database_run(store, "DELETE FROM marks WHERE " SELECTED, VALUES(selector), err);
+    }
+    if (code == 0 && !marked) {
+        code = database_run(store,
+                            "INSERT INTO marks (selector, list, since_ms, who, why) "
+                            "VALUES (?1, ?2, ?3, ?4, ?5)",
+                            VALUES(selector, value_number(mark->list), value_number(mark->since_ms),
+                                   value_text(mark->who), value_text(mark->why)),
+                            err);
     }
     if (code == 0 && mark->list == STORE_WHITELIST) {
         code = health_forget(store, mark->selector, NULL, err);
@@ -44,7 +35,7 @@ int store_mark(struct store *store, const struct store_mark *mark, struct toolra
     return database_end(store, code, err);
 }
 
-/* Says also where the mark is that was probably meant. */
+/* The message also names the mark that was probably meant. */
 static int not_marked(struct store *store, enum store_list list, const char *selector,
                       struct toolrack_error *err) {
     const char *name = list == STORE_BLACKLIST ? "blacklist" : "whitelist";
@@ -65,23 +56,23 @@ static int not_marked(struct store *store, enum store_list list, const char *sel
     return error_set(err, TOOLRACK_E_NOT_FOUND, "'%s' is not on the %s", selector, name);
 }
 
-static int take_off(struct store *store, enum store_list list, const char *selector,
-                    struct toolrack_error *err) {
+int store_unmark(struct store *store, enum store_list list, const char *selector,
+                 struct toolrack_error *err) {
     int forgotten = 0;
-    int code = database_run(store, "DELETE FROM marks WHERE list = ?2 AND " SELECTED,
+    int removed = 0;
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    if (code == 0) {
+        code = database_run(store, "DELETE FROM marks WHERE list = ?2 AND " SELECTED,
                             VALUES(value_text(selector), value_number(list)), err);
-    int removed = code == 0 ? database_changes(store) : 0;
+    }
+    if (code == 0) {
+        removed = database_changes(store);
+    }
     if (code == 0 && list == STORE_BLACKLIST) {
         code = health_forget(store, selector, &forgotten, err);
     }
-    return code == 0 && removed + forgotten == 0 ? not_marked(store, list, selector, err) : code;
-}
-
-int store_unmark(struct store *store, enum store_list list, const char *selector,
-                 struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = take_off(store, list, selector, err);
+    if (code == 0 && removed + forgotten == 0) {
+        code = not_marked(store, list, selector, err);
     }
     return database_end(store, code, err);
 }

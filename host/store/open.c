@@ -248,14 +248,21 @@ static int open_for_writing(struct store *store, struct toolrack_error *err) {
 
 /* ------------------------------------------------------------ transactions */
 
-int database_begin(struct store *store, enum database_sync sync, struct toolrack_error *err) {
+int database_begin(struct store *store, enum database_sync sync, const struct text_limit *limits,
+                   struct toolrack_error *err) {
     int number;
     (void)pthread_mutex_lock(&store->lock);
-    int code = store->damaged ? error_set(err, TOOLRACK_E_IO,
-                                          "cannot write to %s: a part of it is damaged; it is left "
-                                          "as it is, move it away to begin anew",
-                                          store->path)
-                              : open_for_writing(store, err);
+    int code = database_check_texts(limits, err);
+    if (code == 0 && store->damaged) {
+        code = error_set(
+                err, TOOLRACK_E_IO,
+                "cannot write to %s: a part of it is damaged; it is left as it is, move it "
+                "away to start with an empty one",
+                store->path);
+    }
+    if (code == 0) {
+        code = open_for_writing(store, err);
+    }
     if (code == 0 &&
         ((store->sync != sync && !set_sync(store, sync)) || !run_text(store, "BEGIN IMMEDIATE"))) {
         code = database_failed(store->db, store->path, "write to", err);

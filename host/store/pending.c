@@ -27,73 +27,57 @@ static int make_id(char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *er
 
 /* --------------------------------------------------------------------- add */
 
-static int check(const struct store_pending *pending, struct toolrack_error *err) {
-    return database_check_texts(
-            TEXT_LIMITS({"tool name", pending->tool, STORE_TEXT_SIZE_MAX},
-                        {"version", pending->version, STORE_TEXT_SIZE_MAX},
-                        {"text of arguments to be confirmed", pending->arguments,
-                         STORE_ARGUMENTS_SIZE_MAX},
-                        {"caller", pending->caller, STORE_TEXT_SIZE_MAX},
-                        {"channel", pending->channel, STORE_TEXT_SIZE_MAX},
-                        {"conversation", pending->conversation, STORE_TEXT_SIZE_MAX},
-                        {"reason", pending->reason, STORE_TEXT_SIZE_MAX}),
-            err);
-}
+int store_pending_add(struct store *store, const struct store_pending *pending,
+                      char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err) {
+    char id[STORE_PENDING_ID_SIZE];
+    int code = make_id(id, err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE,
+                          TEXT_LIMITS({"tool name", pending->tool, STORE_TEXT_SIZE_MAX},
+                                      {"version", pending->version, STORE_TEXT_SIZE_MAX},
+                                      {"text of arguments to be confirmed", pending->arguments,
+                                       STORE_ARGUMENTS_SIZE_MAX},
+                                      {"caller", pending->caller, STORE_TEXT_SIZE_MAX},
+                                      {"channel", pending->channel, STORE_TEXT_SIZE_MAX},
+                                      {"conversation", pending->conversation, STORE_TEXT_SIZE_MAX},
+                                      {"reason", pending->reason, STORE_TEXT_SIZE_MAX}),
+                          err);
 
-static int remove_expired(struct store *store, int64_t now_s, struct toolrack_error *err) {
-    return database_run(store,
-                        "DELETE FROM pending WHERE rowid IN (SELECT rowid FROM pending "
-                        "WHERE expires_s <= ?1 ORDER BY expires_s DESC LIMIT -1 OFFSET ?2)",
-                        VALUES(value_number(now_s), value_number(STORE_EXPIRED_MAX)), err);
-}
+    /* Remove those that have expired, but for the newest. */
+    if (code == 0) {
+        code = database_run(
+                store,
+                "DELETE FROM pending WHERE rowid IN (SELECT rowid FROM pending "
+                "WHERE expires_s <= ?1 ORDER BY expires_s DESC LIMIT -1 OFFSET ?2)",
+                VALUES(value_number(pending->created_s), value_number(STORE_EXPIRED_MAX)), err);
+    }
 
-static int check_count(struct store *store, int64_t now_s, struct toolrack_error *err) {
+    /* Refuse one too many. */
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(store, "SELECT count(*) FROM pending WHERE expires_s > ?1",
-                                    VALUES(value_number(now_s)), &rows, err);
+    if (code == 0) {
+        code = database_read_inside(store, "SELECT count(*) FROM pending WHERE expires_s > ?1",
+                                    VALUES(value_number(pending->created_s)), &rows, err);
+    }
     if (code == 0 && rows_at(&rows, 0)->number >= STORE_PENDING_MAX) {
         code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "%d calls wait for approval, which is the most; answer some of them",
                          STORE_PENDING_MAX);
     }
-    return code;
-}
 
-static int add(struct store *store, const struct store_pending *pending, const char *id,
-               struct toolrack_error *err) {
-    int code = remove_expired(store, pending->created_s, err);
     if (code == 0) {
-        code = check_count(store, pending->created_s, err);
-    }
-    return code < 0 ? code
-                    : database_run(
-                              store,
-                              "INSERT INTO pending (id, tool, version, arguments, caller, "
-                              "channel, conversation, reason, created_s, expires_s, answer) "
-                              "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                              VALUES(value_text(id), value_text(pending->tool),
-                                     value_text(pending->version), value_text(pending->arguments),
-                                     value_text(pending->caller), value_text(pending->channel),
-                                     value_text(pending->conversation), value_text(pending->reason),
-                                     value_number(pending->created_s),
-                                     value_number(pending->expires_s),
-                                     value_number(STORE_ANSWER_NONE)),
-                              err);
-}
-
-int store_pending_add(struct store *store, const struct store_pending *pending,
-                      char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err) {
-    char id[STORE_PENDING_ID_SIZE];
-    int code = check(pending, err);
-    if (code == 0) {
-        code = make_id(id, err);
-    }
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
-    if (code == 0) {
-        code = add(store, pending, id, err);
+        code = database_run(
+                store,
+                "INSERT INTO pending (id, tool, version, arguments, caller, "
+                "channel, conversation, reason, created_s, expires_s, answer) "
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                VALUES(value_text(id), value_text(pending->tool), value_text(pending->version),
+                       value_text(pending->arguments), value_text(pending->caller),
+                       value_text(pending->channel), value_text(pending->conversation),
+                       value_text(pending->reason), value_number(pending->created_s),
+                       value_number(pending->expires_s), value_number(STORE_ANSWER_NONE)),
+                err);
     }
     code = database_end(store, code, err);
     if (code == 0) {
@@ -135,52 +119,32 @@ static int read_open(struct store *store, const char *id, int64_t now_s, struct 
     return 0;
 }
 
-static int approve(struct store *store, const struct value *row, enum store_answer answer,
-                   const char *who, int64_t now_s, struct toolrack_error *err) {
-    const char *conversation = NULL;
-    if (answer == STORE_ANSWER_ALLOW_CONVERSATION) {
-        conversation = value_as_text(&row[OPEN_CONVERSATION]);
-        if (conversation[0] == '\0') {
-            return error_set(err, TOOLRACK_E_INVALID,
-                             "the call of '%s' belongs to no conversation; allow it once or always",
-                             value_as_text(&row[OPEN_TOOL]));
-        }
-    }
-    return approval_put(store,
-                        &(struct store_approval){.tool = value_as_text(&row[OPEN_TOOL]),
-                                                 .version = value_as_text(&row[OPEN_VERSION]),
-                                                 .conversation = conversation,
-                                                 .who = who,
-                                                 .approved_s = now_s},
-                        err);
-}
-
-static int resolve(struct store *store, const char *id, enum store_answer answer, const char *who,
-                   int64_t now_s, struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = read_open(store, id, now_s, &rows, err);
-    if (code == 0 &&
-        (answer == STORE_ANSWER_ALLOW_CONVERSATION || answer == STORE_ANSWER_ALLOW_ALWAYS)) {
-        code = approve(store, rows_at(&rows, 0), answer, who, now_s, err);
-    }
-    return code < 0 ? code
-                    : database_run(store,
-                                   "UPDATE pending SET answer = ?2, answered_by = ?3 WHERE id = ?1",
-                                   VALUES(value_text(id), value_number(answer), value_text(who)),
-                                   err);
-}
-
 int store_pending_resolve(struct store *store, const char *id, enum store_answer answer,
                           const char *who, int64_t now_s, struct toolrack_error *err) {
     assert(answer != STORE_ANSWER_NONE);
-    int code = database_check_texts(TEXT_LIMITS({"name of who answers", who, STORE_TEXT_SIZE_MAX}),
-                                    err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    bool in_conversation = answer == STORE_ANSWER_ALLOW_CONVERSATION;
+    int code = database_begin(store, DATABASE_DURABLE,
+                              TEXT_LIMITS({"name of who answers", who, STORE_TEXT_SIZE_MAX}), err);
     if (code == 0) {
-        code = resolve(store, id, answer, who, now_s, err);
+        code = read_open(store, id, now_s, &rows, err);
+    }
+    if (code == 0 && (in_conversation || answer == STORE_ANSWER_ALLOW_ALWAYS)) {
+        const struct value *row = rows_at(&rows, 0);
+        const char *conversation = value_as_text(&row[OPEN_CONVERSATION]);
+        struct store_approval approval = {.tool = value_as_text(&row[OPEN_TOOL]),
+                                          .version = value_as_text(&row[OPEN_VERSION]),
+                                          .conversation = in_conversation ? conversation : NULL,
+                                          .who = who,
+                                          .approved_s = now_s};
+        code = approval_check(&approval, err);
+        if (code == 0) {
+            code = approval_put(store, &approval, err);
+        }
+    }
+    if (code == 0) {
+        code = database_run(store, "UPDATE pending SET answer = ?2, answered_by = ?3 WHERE id = ?1",
+                            VALUES(value_text(id), value_number(answer), value_text(who)), err);
     }
     return database_end(store, code, err);
 }
@@ -196,56 +160,47 @@ static const char find_call[] =
         "arguments = ?3 AND caller IS ?4 AND conversation IS ?5 AND expires_s > ?6 AND "
         "(?7 IS NULL OR id = ?7) ORDER BY answer = 0, rowid LIMIT 1";
 
-#define CALL_VALUES(call, now_s)                                                                 \
-    VALUES(value_text((call)->tool), value_text((call)->version), value_text((call)->arguments), \
-           value_text((call)->caller), value_text((call)->conversation), value_number(now_s),    \
-           value_text((call)->id))
-
 static int no_such_call(const struct store_pending *call, struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_NOT_FOUND,
                      "no approval of this call of '%s' waits or is answered", call->tool);
 }
 
-static int take(struct store *store, const struct store_pending *call, int64_t now_s,
-                struct store_taken *ret, struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_inside(store, find_call, CALL_VALUES(call, now_s), &rows, err);
-    if (code < 0 || rows.count == 0) {
-        return code < 0 ? code : no_such_call(call, err);
-    }
-    const struct value *row = rows_at(&rows, 0);
-    int64_t answer = row[TAKEN_ANSWER].number;
-    /* What no toolrack wrote is no permission. */
-    ret->answer = answer >= STORE_ANSWER_NONE && answer <= STORE_ANSWER_DENY
-                          ? (enum store_answer)answer
-                          : STORE_ANSWER_DENY;
-    value_copy_text(&row[TAKEN_ID], ret->id, sizeof ret->id);
-    value_copy_text(&row[TAKEN_WHO], ret->who, sizeof ret->who);
-    return ret->answer == STORE_ANSWER_NONE
-                   ? 0
-                   : database_run(store, "DELETE FROM pending WHERE rowid = ?1",
-                                  VALUES(row[TAKEN_ROWID]), err);
-}
-
-/* Whether such a call is kept, without waiting for who writes, and without making a file. */
-static int look_for(struct store *store, const struct store_pending *call, int64_t now_s,
-                    struct toolrack_error *err) {
-    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_kept(store, SCHEMA_DECISIONS, find_call, CALL_VALUES(call, now_s),
-                                  &rows, err);
-    return code < 0 || rows.count > 0 ? code : no_such_call(call, err);
-}
-
 int store_pending_take(struct store *store, const struct store_pending *call, int64_t now_s,
                        struct store_taken *ret, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows seen = ROWS_INIT;
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     struct store_taken taken = {0};
-    int code = look_for(store, call, now_s, err);
-    if (code < 0) {
-        return code;
+    const struct value *values =
+            VALUES(value_text(call->tool), value_text(call->version), value_text(call->arguments),
+                   value_text(call->caller), value_text(call->conversation), value_number(now_s),
+                   value_text(call->id));
+
+    /* First without waiting for who writes, and without making a file. */
+    int code = database_read_kept(store, SCHEMA_DECISIONS, find_call, values, &seen, err);
+    if (code < 0 || seen.count == 0) {
+        return code < 0 ? code : no_such_call(call, err);
     }
-    code = database_begin(store, DATABASE_DURABLE, err);
+
+    code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
-        code = take(store, call, now_s, &taken, err);
+        code = database_read_inside(store, find_call, values, &rows, err);
+    }
+    if (code == 0 && rows.count == 0) {
+        code = no_such_call(call, err);
+    }
+    if (code == 0) {
+        const struct value *row = rows_at(&rows, 0);
+        int64_t answer = row[TAKEN_ANSWER].number;
+        /* What no toolrack wrote is no permission. */
+        taken.answer = answer >= STORE_ANSWER_NONE && answer <= STORE_ANSWER_DENY
+                               ? (enum store_answer)answer
+                               : STORE_ANSWER_DENY;
+        value_copy_text(&row[TAKEN_ID], taken.id, sizeof taken.id);
+        value_copy_text(&row[TAKEN_WHO], taken.who, sizeof taken.who);
+    }
+    if (code == 0 && taken.answer != STORE_ANSWER_NONE) {
+        code = database_run(store, "DELETE FROM pending WHERE rowid = ?1",
+                            VALUES(rows_at(&rows, 0)[TAKEN_ROWID]), err);
     }
     code = database_end(store, code, err);
     if (code == 0) {

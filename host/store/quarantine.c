@@ -4,14 +4,11 @@
 
 int store_quarantine_set(struct store *store, const struct store_quarantine *quarantine,
                          struct toolrack_error *err) {
-    int code = database_check_texts(
+    int code = database_begin(
+            store, DATABASE_DURABLE,
             TEXT_LIMITS({"plugin id", quarantine->plugin, STORE_TEXT_SIZE_MAX},
                         {"reason for the quarantine", quarantine->reason, STORE_TEXT_SIZE_MAX}),
             err);
-    if (code < 0) {
-        return code;
-    }
-    code = database_begin(store, DATABASE_DURABLE, err);
     if (code == 0) {
         code = database_run(store,
                             "INSERT OR REPLACE INTO quarantine (plugin, sha256, reason, since_s, "
@@ -27,7 +24,7 @@ int store_quarantine_set(struct store *store, const struct store_quarantine *qua
 }
 
 int store_quarantine_remove(struct store *store, const char *plugin, struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_DURABLE, err);
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
         code = database_run(store, "DELETE FROM quarantine WHERE plugin = ?1",
                             VALUES(value_text(plugin)), err);

@@ -1,31 +1,27 @@
 #include "store/database.h"
 
-static int keep(struct store *store, const struct store_setting *setting,
-                struct toolrack_error *err) {
+int store_keep_setting(struct store *store, const struct store_setting *setting,
+                       struct toolrack_error *err) {
     const struct value *values =
             VALUES(value_text(setting->selector),
                    value_optional_number(setting->has_enabled, setting->enabled),
                    value_optional_number(setting->has_priority, setting->priority));
-    int code = database_run(store,
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    if (code == 0) {
+        code = database_run(store,
                             "INSERT INTO settings (selector, enabled, priority) "
                             "VALUES (?1, ?2, ?3) "
                             "ON CONFLICT (selector) DO UPDATE SET enabled = coalesce(?2, enabled), "
                             "priority = coalesce(?3, priority)",
                             values, err);
+    }
     /* What is set for all versions takes the place of what was set for single ones. */
-    return code < 0 ? code
-                    : database_run(store,
-                                   "UPDATE settings SET enabled = iif(?2 IS NULL, enabled, NULL), "
-                                   "priority = iif(?3 IS NULL, priority, NULL) "
-                                   "WHERE substr(selector, 1, length(?1) + 1) = ?1 || '@'",
-                                   values, err);
-}
-
-int store_keep_setting(struct store *store, const struct store_setting *setting,
-                       struct toolrack_error *err) {
-    int code = database_begin(store, DATABASE_DURABLE, err);
     if (code == 0) {
-        code = keep(store, setting, err);
+        code = database_run(store,
+                            "UPDATE settings SET enabled = iif(?2 IS NULL, enabled, NULL), "
+                            "priority = iif(?3 IS NULL, priority, NULL) "
+                            "WHERE substr(selector, 1, length(?1) + 1) = ?1 || '@'",
+                            values, err);
     }
     return database_end(store, code, err);
 }
