@@ -44,91 +44,76 @@ void value_copy_text(const struct value *value, char *ret_text, size_t room) {
 
 /* ------------------------------------------------------------------ errors */
 
-int database_failed(sqlite3 *db, const char *path, const char *what, struct toolrack_error *err) {
-    if (db == NULL) {
+int database_failed(struct store *store, const char *what, struct toolrack_error *err) {
+    int status = sqlite3_errcode(store->db);
+    if (store->db == NULL || status == SQLITE_NOMEM) {
         return error_oom(err);
     }
-    switch (sqlite3_errcode(db)) {
-    case SQLITE_NOMEM: return error_oom(err);
+    const char *reason = sqlite3_errmsg(store->db);
+    const char *advice = "";
+    switch (status) {
     case SQLITE_FULL:
-        return error_set(err, TOOLRACK_E_IO,
-                         "cannot %s %s: the disk is full; make room and do it again", what, path);
+        reason = "the disk is full";
+        advice = "; make room and do it again";
+        break;
     case SQLITE_BUSY:
         return error_set(err, TOOLRACK_E_IO,
                          "cannot %s %s: another process has been writing to it for %d s; do it "
                          "again when that has ended",
-                         what, path, STORE_BUSY_MS / 1000);
+                         what, store->path, STORE_BUSY_MS / 1000);
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
-        return error_set(err, TOOLRACK_E_IO,
-                         "cannot %s %s: %s; see to it that this user may write to the file and its "
-                         "folder",
-                         what, path, sqlite3_errmsg(db));
+        advice = "; see to it that this user may write to the file and its folder";
+        break;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return error_set(
-                err, TOOLRACK_E_IO,
-                "cannot %s %s: %s; it is left as it is, move it away to start with an empty "
-                "one",
-                what, path, sqlite3_errmsg(db));
-    default:
-        return error_set(err, TOOLRACK_E_IO, "cannot %s %s: %s", what, path, sqlite3_errmsg(db));
+        advice = "; it is left as it is, move it away to start with an empty one";
+        break;
+    default: break;
     }
+    return error_set(err, TOOLRACK_E_IO, "cannot %s %s: %s%s", what, store->path, reason, advice);
 }
 
-/* What is damaged in one place is left alone in all: to write to the others could cost what can
- * still be rescued. */
-static void note_damage(struct store *store) {
+/* The same of a statement. What is damaged in one place is left alone in all: to write to the
+ * others could cost what can still be rescued. */
+static int statement_failed(struct store *store, const char *what, struct toolrack_error *err) {
     store->damaged = store->damaged || sqlite3_errcode(store->db) == SQLITE_CORRUPT;
-}
-
-static int read_failed(struct store *store, struct toolrack_error *err) {
-    note_damage(store);
-    return database_failed(store->db, store->path, "read", err);
-}
-
-static int write_failed(struct store *store, struct toolrack_error *err) {
-    note_damage(store);
-    return database_failed(store->db, store->path, "write to", err);
+    return database_failed(store, what, err);
 }
 
 /* ------------------------------------------------------------ run statements */
 
-static int bind_value(sqlite3_stmt *statement, int at, const struct value *value) {
-    switch (value->kind) {
-    case VALUE_NUMBER: return sqlite3_bind_int64(statement, at, value->number);
-    case VALUE_TEXT:
-        return sqlite3_bind_text64(statement, at, value->data, value->size, SQLITE_STATIC,
-                                   SQLITE_UTF8);
-    case VALUE_BYTES:
-        return sqlite3_bind_blob64(statement, at, value->data, value->size, SQLITE_STATIC);
-    case VALUE_NULL:
-    case VALUE_END: break;
-    }
-    return sqlite3_bind_null(statement, at);
-}
-
 static bool bind_values(sqlite3_stmt *statement, const struct value *values) {
-    for (int at = 1; values->kind != VALUE_END; at++, values++) {
-        if (bind_value(statement, at, values) != SQLITE_OK) {
-            return false;
+    int status = SQLITE_OK;
+    for (int at = 1; status == SQLITE_OK && values->kind != VALUE_END; at++, values++) {
+        switch (values->kind) {
+        case VALUE_NUMBER: status = sqlite3_bind_int64(statement, at, values->number); break;
+        case VALUE_TEXT:
+            status = sqlite3_bind_text64(statement, at, values->data, values->size, SQLITE_STATIC,
+                                         SQLITE_UTF8);
+            break;
+        case VALUE_BYTES:
+            status = sqlite3_bind_blob64(statement, at, values->data, values->size, SQLITE_STATIC);
+            break;
+        case VALUE_NULL:
+        case VALUE_END: status = sqlite3_bind_null(statement, at); break;
         }
     }
-    return true;
+    return status == SQLITE_OK;
 }
 
 int database_prepare(struct store *store, const char *sql, sqlite3_stmt **ret_statement,
                      struct toolrack_error *err) {
     return sqlite3_prepare_v2(store->db, sql, -1, ret_statement, NULL) == SQLITE_OK
                    ? 0
-                   : write_failed(store, err);
+                   : statement_failed(store, "write to", err);
 }
 
 int database_run_prepared(struct store *store, sqlite3_stmt *statement, const struct value *values,
                           struct toolrack_error *err) {
     int code = 0;
     if (!bind_values(statement, values) || sqlite3_step(statement) != SQLITE_DONE) {
-        code = write_failed(store, err);
+        code = statement_failed(store, "write to", err);
     }
     (void)sqlite3_reset(statement);
     return code;
@@ -151,21 +136,6 @@ void rows_finish(struct rows *rows) {
     arena_finish(&rows->arena);
     free(rows->values);
     *rows = ROWS_INIT;
-}
-
-/* Room for one row more; false when out of memory. */
-static bool rows_reserve(struct rows *rows) {
-    if (rows->count < rows->room) {
-        return true;
-    }
-    size_t room = rows->room == 0 ? 16 : rows->room * 2;
-    struct value *values = realloc(rows->values, room * rows->columns * sizeof *values);
-    if (values == NULL) {
-        return false;
-    }
-    rows->values = values;
-    rows->room = room;
-    return true;
 }
 
 static bool copy_column(struct arena *arena, sqlite3_stmt *statement, int column,
@@ -196,8 +166,14 @@ static bool copy_column(struct arena *arena, sqlite3_stmt *statement, int column
 }
 
 static bool copy_row(struct rows *rows, sqlite3_stmt *statement) {
-    if (!rows_reserve(rows)) {
-        return false;
+    if (rows->count == rows->room) {
+        size_t room = rows->room == 0 ? 16 : rows->room * 2;
+        struct value *values = realloc(rows->values, room * rows->columns * sizeof *values);
+        if (values == NULL) {
+            return false;
+        }
+        rows->values = values;
+        rows->room = room;
     }
     struct value *row = &rows->values[rows->count * rows->columns];
     for (size_t i = 0; i < rows->columns; i++) {
@@ -209,29 +185,24 @@ static bool copy_row(struct rows *rows, sqlite3_stmt *statement) {
     return true;
 }
 
-static int copy_rows(struct store *store, sqlite3_stmt *statement, struct rows *rows,
-                     struct toolrack_error *err) {
-    rows->columns = (size_t)sqlite3_column_count(statement);
-    for (;;) {
-        int status = sqlite3_step(statement);
-        if (status == SQLITE_DONE) {
-            return 0;
-        }
-        if (status != SQLITE_ROW) {
-            rows->count = 0;
-            return read_failed(store, err);
-        }
-        if (!copy_row(rows, statement)) {
-            rows->count = 0;
+static int run_query(struct store *store, sqlite3_stmt *statement, const struct value *values,
+                     struct rows *ret_rows, struct toolrack_error *err) {
+    if (!bind_values(statement, values)) {
+        return statement_failed(store, "read", err);
+    }
+    ret_rows->columns = (size_t)sqlite3_column_count(statement);
+    int status;
+    while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (!copy_row(ret_rows, statement)) {
+            ret_rows->count = 0;
             return error_oom(err);
         }
     }
-}
-
-static int run_query(struct store *store, sqlite3_stmt *statement, const struct value *values,
-                     struct rows *ret_rows, struct toolrack_error *err) {
-    return bind_values(statement, values) ? copy_rows(store, statement, ret_rows, err)
-                                          : read_failed(store, err);
+    if (status != SQLITE_DONE) {
+        ret_rows->count = 0;
+        return statement_failed(store, "read", err);
+    }
+    return 0;
 }
 
 int database_read_inside(struct store *store, const char *sql, const struct value *values,
@@ -239,7 +210,7 @@ int database_read_inside(struct store *store, const char *sql, const struct valu
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK
                        ? run_query(store, statement, values, ret_rows, err)
-                       : read_failed(store, err);
+                       : statement_failed(store, "read", err);
     (void)sqlite3_finalize(statement);
     return code;
 }
@@ -254,7 +225,7 @@ int database_run_kept(struct store *store, const char *sql, const struct value *
     if (kept->sql == NULL) {
         if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept->statement,
                                NULL) != SQLITE_OK) {
-            return read_failed(store, err);
+            return statement_failed(store, "read", err);
         }
         kept->sql = sql;
     }

@@ -171,7 +171,7 @@ int database_run_kept(struct store *store, const char *sql, const struct value *
 void database_drop_kept(struct store *store);
 
 /** Set the error for what SQLite said last: "cannot `what` PATH: ...". Returns its code. */
-int database_failed(sqlite3 *db, const char *path, const char *what, struct toolrack_error *err);
+int database_failed(struct store *store, const char *what, struct toolrack_error *err);
 
 /* ------------------------------------------------------------ transactions */
 

@@ -17,24 +17,6 @@ bool health_rests(const struct store_health *health, int64_t now_ms) {
            health->trial_ms - now_ms <= HEALTH_COOL_DOWN_MS_MAX;
 }
 
-/* In the place of the oldest, when there are as many as count. */
-static void add_failure(struct store_health *health, int64_t now_ms) {
-    size_t count = 0;
-    while (count < HEALTH_FAILURES && health->failed_ms[count] != 0) {
-        count++;
-    }
-    if (count == HEALTH_FAILURES) {
-        count--;
-        memmove(health->failed_ms, health->failed_ms + 1, count * sizeof health->failed_ms[0]);
-    }
-    health->failed_ms[count] = now_ms;
-}
-
-static bool fails_too_often(const struct store_health *health, int64_t now_ms) {
-    return health->failed_ms[HEALTH_FAILURES - 1] != 0 &&
-           health->failed_ms[0] >= now_ms - HEALTH_WINDOW_MS;
-}
-
 /* How long it was to rest. What is kept may come from a damaged file. */
 static int64_t cool_down_of(const struct store_health *health) {
     return health->cool_down_ms < HEALTH_COOL_DOWN_MS       ? HEALTH_COOL_DOWN_MS
@@ -52,27 +34,38 @@ static enum health_change rest(struct store_health *health, int64_t cool_down_ms
     return again ? HEALTH_RESTS_ON : HEALTH_RESTS;
 }
 
-static enum health_change note_failure(struct store_health *health, int64_t now_ms) {
-    if (is_listed(health)) {
+enum health_change health_note(struct store_health *health, int code, int64_t now_ms) {
+    bool listed = is_listed(health);
+    if (code == 0 && !listed && health->failed_ms[0] == 0) {
+        return HEALTH_SAME;
+    }
+    if (code == 0) {
+        *health = (struct store_health){0};
+        return listed ? HEALTH_RECOVERED : HEALTH_NOTED;
+    }
+    if (!health_is_failure(code)) {
+        return HEALTH_SAME;
+    }
+    if (listed) {
         return health->tried || !health_rests(health, now_ms)
                        ? rest(health, 2 * cool_down_of(health), now_ms)
                        : HEALTH_SAME;
     }
-    add_failure(health, now_ms);
-    return fails_too_often(health, now_ms) ? rest(health, HEALTH_COOL_DOWN_MS, now_ms)
-                                           : HEALTH_NOTED;
-}
 
-enum health_change health_note(struct store_health *health, int code, int64_t now_ms) {
-    if (health_is_failure(code)) {
-        return note_failure(health, now_ms);
+    /* Add the failure, in the place of the oldest when there are as many as count. */
+    size_t count = 0;
+    while (count < HEALTH_FAILURES && health->failed_ms[count] != 0) {
+        count++;
     }
-    if (code != 0 || (health->failed_ms[0] == 0 && !is_listed(health))) {
-        return HEALTH_SAME;
+    if (count == HEALTH_FAILURES) {
+        count--;
+        memmove(health->failed_ms, health->failed_ms + 1, count * sizeof health->failed_ms[0]);
     }
-    bool listed = is_listed(health);
-    *health = (struct store_health){0};
-    return listed ? HEALTH_RECOVERED : HEALTH_NOTED;
+    health->failed_ms[count] = now_ms;
+
+    bool too_often = health->failed_ms[HEALTH_FAILURES - 1] != 0 &&
+                     health->failed_ms[0] >= now_ms - HEALTH_WINDOW_MS;
+    return too_often ? rest(health, HEALTH_COOL_DOWN_MS, now_ms) : HEALTH_NOTED;
 }
 
 bool health_offer(struct store_health *health, int64_t now_ms) {

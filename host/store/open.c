@@ -33,53 +33,28 @@ static void close_db(struct store *store) {
     store->writable = false;
 }
 
-/* The number of the tables' form in the file; 0 is an empty file, -1 is none that can be read. */
-static int schema_number(sqlite3 *db) {
-    sqlite3_stmt *statement = NULL;
-    int number = -1;
-    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW) {
-        number = sqlite3_column_int(statement, 0);
-    }
-    (void)sqlite3_finalize(statement);
-    return number;
-}
-
 static int check_schema(struct store *store, int *ret_number, struct toolrack_error *err) {
-    int number = schema_number(store->db);
-    if (number < 0) {
-        return database_failed(store->db, store->path, "use", err);
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(store->db, "PRAGMA user_version", -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW) {
+        (void)sqlite3_finalize(statement);
+        return database_failed(store, "use", err);
     }
-    if (number > SCHEMA_NUMBER) {
+    *ret_number = sqlite3_column_int(statement, 0); /* 0: the file is empty */
+    (void)sqlite3_finalize(statement);
+    if (*ret_number < 0 || *ret_number > SCHEMA_NUMBER) {
         return error_set(err, TOOLRACK_E_IO,
                          "%s was written by a newer toolrack (form %d, this one knows %d); it is "
                          "left as it is",
-                         store->path, number, SCHEMA_NUMBER);
+                         store->path, *ret_number, SCHEMA_NUMBER);
     }
-    *ret_number = number;
     return 0;
-}
-
-/* The path as a URI that says that the file does not change; to be freed. NULL: out of memory. */
-static char *sqlite_uri(const char *path) {
-    static const char hex[] = "0123456789abcdef";
-    CLEANUP(buf_finish) struct buf uri = BUF_INIT;
-    buf_add_text(&uri, "file:");
-    for (const char *at = path; *at != '\0'; at++) {
-        if (strchr("%?#", *at) == NULL) {
-            buf_add_char(&uri, *at);
-        } else {
-            buf_add(&uri, (char[]){'%', hex[*at >> 4 & 15], hex[*at & 15]}, 3);
-        }
-    }
-    buf_add_text(&uri, "?immutable=1");
-    return buf_steal(&uri);
 }
 
 static int open_file(struct store *store, const char *name, int flags, struct toolrack_error *err) {
     int number;
     if (sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-        int code = database_failed(store->db, store->path, "open", err);
+        int code = database_failed(store, "open", err);
         close_db(store);
         return code;
     }
@@ -98,6 +73,7 @@ static int open_file(struct store *store, const char *name, int flags, struct to
 /* A file in a folder that may not be written to: readers in WAL mode need files beside it, unless
  * it is said that nobody writes. That holds when no log stands beside it and none can be made. */
 static int open_immutable(struct store *store, struct toolrack_error *err) {
+    static const char hex[] = "0123456789abcdef";
     CLEANUP(freep) char *log = NULL;
     struct stat st;
     if (asprintf(&log, "%s-wal", store->path) < 0) {
@@ -107,11 +83,22 @@ static int open_immutable(struct store *store, struct toolrack_error *err) {
     if (access(store->dir, W_OK) == 0 || (stat(log, &st) == 0 && st.st_size > 0)) {
         return TOOLRACK_E_IO;
     }
-    CLEANUP(freep) char *uri = sqlite_uri(store->path);
-    if (uri == NULL) {
+
+    /* The path as a URI that says that the file does not change. */
+    CLEANUP(buf_finish) struct buf uri = BUF_INIT;
+    buf_add_text(&uri, "file:");
+    for (const char *at = store->path; *at != '\0'; at++) {
+        if (strchr("%?#", *at) == NULL) {
+            buf_add_char(&uri, *at);
+        } else {
+            buf_add(&uri, (char[]){'%', hex[*at >> 4 & 15], hex[*at & 15]}, 3);
+        }
+    }
+    buf_add_text(&uri, "?immutable=1");
+    if (uri.failed) {
         return error_oom(err);
     }
-    return open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
+    return open_file(store, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
 }
 
 /* Where there is no file there is nothing to read, which is no failure. */
@@ -136,10 +123,7 @@ static int open_for_reading(struct store *store, struct toolrack_error *err) {
     return code;
 }
 
-typedef int run_read(struct store *store, const char *sql, const struct value *values,
-                     struct rows *ret_rows, struct toolrack_error *err);
-
-static int read_with(run_read *run, struct store *store, int since, const char *sql,
+static int read_rows(struct store *store, bool kept, int since, const char *sql,
                      const struct value *values, struct rows *ret_rows,
                      struct toolrack_error *err) {
     int number = 0;
@@ -149,7 +133,8 @@ static int read_with(run_read *run, struct store *store, int since, const char *
         code = check_schema(store, &number, err);
     }
     if (code == 0 && number >= since) {
-        code = run(store, sql, values, ret_rows, err);
+        code = kept ? database_run_kept(store, sql, values, ret_rows, err)
+                    : database_read_inside(store, sql, values, ret_rows, err);
     }
     (void)pthread_mutex_unlock(&store->lock);
     return code;
@@ -157,12 +142,12 @@ static int read_with(run_read *run, struct store *store, int since, const char *
 
 int database_read(struct store *store, int since, const char *sql, const struct value *values,
                   struct rows *ret_rows, struct toolrack_error *err) {
-    return read_with(database_read_inside, store, since, sql, values, ret_rows, err);
+    return read_rows(store, false, since, sql, values, ret_rows, err);
 }
 
 int database_read_kept(struct store *store, int since, const char *sql, const struct value *values,
                        struct rows *ret_rows, struct toolrack_error *err) {
-    return read_with(database_run_kept, store, since, sql, values, ret_rows, err);
+    return read_rows(store, true, since, sql, values, ret_rows, err);
 }
 
 /* ------------------------------------------------------------ open for writing */
@@ -196,15 +181,13 @@ static bool run_text(struct store *store, const char *text) {
 /* In WAL mode readers do not wait for a writer. Of two processes that turn it on for a new file one
  * is told at once that the other is busy: SQLite waits for a lock only where it holds none yet. */
 static bool turn_wal_on(struct store *store) {
-    bool done = run_text(store, "PRAGMA journal_mode = WAL");
-    for (int waited = 0; !done && waited < STORE_BUSY_MS; waited += BUSY_STEP_MS) {
-        if (sqlite3_errcode(store->db) != SQLITE_BUSY) {
+    for (int waited = 0; !run_text(store, "PRAGMA journal_mode = WAL"); waited += BUSY_STEP_MS) {
+        if (sqlite3_errcode(store->db) != SQLITE_BUSY || waited >= STORE_BUSY_MS) {
             return false;
         }
         (void)usleep(BUSY_STEP_MS * 1000);
-        done = run_text(store, "PRAGMA journal_mode = WAL");
     }
-    return done;
+    return true;
 }
 
 /* FULL syncs the log at each commit, with all that was written to it before; NORMAL leaves that to
@@ -235,7 +218,7 @@ static int open_for_writing(struct store *store, struct toolrack_error *err) {
         code = open_file(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
     }
     if (code == 0 && (!turn_wal_on(store) || !set_sync(store, DATABASE_DURABLE))) {
-        code = database_failed(store->db, store->path, "write to", err);
+        code = database_failed(store, "write to", err);
     }
     if (code < 0) {
         close_db(store);
@@ -265,14 +248,14 @@ int database_begin(struct store *store, enum database_sync sync, const struct te
     }
     if (code == 0 &&
         ((store->sync != sync && !set_sync(store, sync)) || !run_text(store, "BEGIN IMMEDIATE"))) {
-        code = database_failed(store->db, store->path, "write to", err);
+        code = database_failed(store, "write to", err);
     }
     /* Each time: a newer toolrack may have upgraded the file meanwhile. */
     if (code == 0) {
         code = check_schema(store, &number, err);
     }
     if (code == 0 && number < SCHEMA_NUMBER && !database_migrate(store->db, number)) {
-        code = database_failed(store->db, store->path, "write to", err);
+        code = database_failed(store, "write to", err);
     }
     return code;
 }
@@ -280,7 +263,7 @@ int database_begin(struct store *store, enum database_sync sync, const struct te
 int database_end(struct store *store, int code, struct toolrack_error *err) {
     if (store->db != NULL && sqlite3_get_autocommit(store->db) == 0) {
         if (code == 0 && !run_text(store, "COMMIT")) {
-            code = database_failed(store->db, store->path, "write to", err);
+            code = database_failed(store, "write to", err);
         }
         if (code < 0) {
             (void)run_text(store, "ROLLBACK");

@@ -106,32 +106,21 @@ int statistics_add(struct store *store, const struct store_statistics *rows, siz
 
 /* -------------------------------------------------------------------- read */
 
-/* Where the times of one id begin, among rows ordered by id and bucket; *ret_count of them. */
-static size_t find_times(const struct rows *times, int64_t id, size_t *ret_count) {
+/* The times of one id, among rows ordered by id and bucket. Of a damaged file too, these are
+ * buckets, each once and rising. */
+static uint32_t take_times(const struct rows *rows, int64_t id, struct store_time *ret) {
     size_t low = 0;
-    size_t high = times->count;
+    size_t high = rows->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (rows_at(times, middle)[0].number < id) {
+        if (rows_at(rows, middle)[0].number < id) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    size_t end = low;
-    while (end < times->count && rows_at(times, end)[0].number == id) {
-        end++;
-    }
-    *ret_count = end - low;
-    return low;
-}
-
-/* Of a damaged file too, these are buckets, each once and rising. */
-static uint32_t take_times(const struct rows *rows, int64_t id, struct store_time *ret) {
-    size_t count;
-    size_t start = find_times(rows, id, &count);
     uint32_t taken = 0;
-    for (size_t i = start; i < start + count; i++) {
+    for (size_t i = low; i < rows->count && rows_at(rows, i)[0].number == id; i++) {
         const struct value *row = rows_at(rows, i);
         if (row[1].number >= 0 && row[1].number < STORE_TIME_BUCKETS && row[2].number > 0 &&
             taken < STORE_TIME_BUCKETS) {
@@ -140,32 +129,6 @@ static uint32_t take_times(const struct rows *rows, int64_t id, struct store_tim
         }
     }
     return taken;
-}
-
-static void visit_row(const struct value *row, const struct rows *times,
-                      void (*visit)(void *user, const struct store_statistics *statistics),
-                      void *user) {
-    struct store_time taken[STORE_TIME_BUCKETS];
-    uint32_t count = take_times(times, row[0].number, taken);
-    visit(user, &(struct store_statistics){.tool = value_as_text(&row[1]),
-                                           .version = value_as_text(&row[2]),
-                                           .calls = (uint64_t)row[3].number,
-                                           .failures = (uint64_t)row[4].number,
-                                           .unlogged = (uint64_t)row[5].number,
-                                           .total_ns = (uint64_t)row[6].number,
-                                           .max_ns = (uint64_t)row[7].number,
-                                           .cpu_calls = (uint64_t)row[8].number,
-                                           .cpu_ns = (uint64_t)row[9].number,
-                                           .memory_calls = (uint64_t)row[10].number,
-                                           .memory = (uint64_t)row[11].number,
-                                           .bytes_in = (uint64_t)row[12].number,
-                                           .bytes_out = (uint64_t)row[13].number,
-                                           .first_ms = row[14].number,
-                                           .last_ms = row[15].number,
-                                           .last_error = value_as_optional_text(&row[16]),
-                                           .last_error_ms = row[17].number,
-                                           .times = taken,
-                                           .time_count = count});
 }
 
 int store_statistics_read(struct store *store,
@@ -186,7 +149,28 @@ int store_statistics_read(struct store *store,
                 NO_VALUES, &rows, err);
     }
     for (size_t i = 0; i < rows.count; i++) {
-        visit_row(rows_at(&rows, i), &times, visit, user);
+        const struct value *row = rows_at(&rows, i);
+        struct store_time taken[STORE_TIME_BUCKETS];
+        uint32_t count = take_times(&times, row[0].number, taken);
+        visit(user, &(struct store_statistics){.tool = value_as_text(&row[1]),
+                                               .version = value_as_text(&row[2]),
+                                               .calls = (uint64_t)row[3].number,
+                                               .failures = (uint64_t)row[4].number,
+                                               .unlogged = (uint64_t)row[5].number,
+                                               .total_ns = (uint64_t)row[6].number,
+                                               .max_ns = (uint64_t)row[7].number,
+                                               .cpu_calls = (uint64_t)row[8].number,
+                                               .cpu_ns = (uint64_t)row[9].number,
+                                               .memory_calls = (uint64_t)row[10].number,
+                                               .memory = (uint64_t)row[11].number,
+                                               .bytes_in = (uint64_t)row[12].number,
+                                               .bytes_out = (uint64_t)row[13].number,
+                                               .first_ms = row[14].number,
+                                               .last_ms = row[15].number,
+                                               .last_error = value_as_optional_text(&row[16]),
+                                               .last_error_ms = row[17].number,
+                                               .times = taken,
+                                               .time_count = count});
     }
     return code;
 }

@@ -1,9 +1,10 @@
 /* Invariants:
  *
  *  (1) A state is changed under the lock, but for the change to EMPTY, which the thread alone
- * makes. The thread exists while any state is not EMPTY. (2) No row is forgotten: its owner puts
- * the row first and looks at the state then; the thread sets the state to EMPTY first and looks for
- * rows then. One of the two sees the other. (3) No lock is held while a source is called. */
+ *      makes. The thread exists while any state is not EMPTY.
+ *  (2) No row is forgotten: its owner puts the row first and looks at the state then; the thread
+ *      sets the state to EMPTY first and looks for rows then. One of the two sees the other.
+ *  (3) No lock is held while a source is called. */
 #include "store/writer.h"
 
 #include <stdlib.h>
