@@ -115,7 +115,7 @@ tr_status writer_end(struct tr_call *base) {
         return TR_FAILED;
     }
     if (writer->depth == 0) {
-        return run_misuse(run, "nothing is open that could be ended");
+        return run_misuse(run, "an end without an open object or array");
     }
     buf_add_char(&writer->text, in_object(writer) ? '}' : ']');
     writer->depth--;
@@ -176,7 +176,7 @@ tr_status writer_u64(struct tr_call *base, const char *key, uint64_t value) {
 tr_status writer_f64(struct tr_call *base, const char *key, double value) {
     struct run *run = run_of(base);
     if (!isfinite(value)) {
-        return run_misuse(run, "a number that JSON cannot say (NaN or infinity)");
+        return run_misuse(run, "JSON has no such number (NaN or infinity)");
     }
     tr_status status = put_key(run, key);
     if (status != TR_OK) {

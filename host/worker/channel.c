@@ -180,9 +180,10 @@ struct channel *channel_join(int memory_fd, struct toolrack_error *err) {
     CLEANUP(closep) int fd = memory_fd;
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size != (off_t)MEMORY_SIZE) {
-        (void)error_set(err, TOOLRACK_E_INVALID,
-                        "the memory that the host gave has not the size of this version's channel; "
-                        "install the worker program and the library together");
+        (void)error_set(
+                err, TOOLRACK_E_INVALID,
+                "the memory from the host does not have the size of this version's channel; "
+                "install the worker program and the library together");
         return NULL;
     }
     struct channel *channel = make_half(fd, false, err);

@@ -26,9 +26,8 @@
  *
  *  (1) A channel belongs to one thread. That thread holds it whenever code of the plugin runs
  *      on it, and gives it away only to wait for its return.
- *  (2) What the host says that is no frame, or no frame to be expected, ends the process: there is
- *      nobody to report it to.
- *  (3) Everything here lives as long as the process. */
+ *  (2) A message of the host that is not a frame, or not a frame that is expected, ends the
+ * process: there is nobody to report it to. (3) Everything here lives as long as the process. */
 
 /* What a CALL needs of one tool. */
 struct ready_tool {
@@ -72,8 +71,8 @@ static struct frame_in receive(struct channel *channel) {
     return frame;
 }
 
-/* While no call runs nobody waits on the channel: the supervisor has many workers to look after,
- * and looks when something comes over the socket. What it is says the channel. */
+/* While no call runs nobody waits on the channel: the supervisor watches many workers, and reads
+ * the channel when a byte comes over the socket. */
 static void ring(void) {
     (void)send(WORKER_SOCKET, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -94,7 +93,7 @@ static bool is_cancelled(const struct run *run) {
     return channel_is_cancelled(lane_run_of(run)->channel);
 }
 
-/* Nobody listens any more after the deadline or the caller's change of mind. */
+/* After the deadline or a cancelling nobody listens any more. */
 static bool is_heard(const struct run *run) {
     return !is_cancelled(run) && (run->deadline_ns == 0 || clock_now_ns() < run->deadline_ns);
 }

@@ -15,7 +15,7 @@
 /* Longest names shown; mangled ones can have thousands of characters. */
 #define FUNCTION_SHOWN_MAX 160u
 #define FILE_SHOWN_MAX     96u
-/* A pointer to a member of nothing leads to the first page. */
+/* A member of a null pointer is in the first page. */
 #define NULL_PAGE_SIZE     4096u
 /* What the kernel says where the CPU gives no address (asm/siginfo.h has it, signal.h not always)
  */
@@ -71,20 +71,20 @@ const char *crash_signal_name(int signal, char room[CRASH_SIGNAL_ROOM]) {
     return room;
 }
 
-/* The first row that fits says it; code 0 is any that the kernel gives. */
+/* The first row that matches is used; code 0 matches every code of the kernel. */
 static const struct {
     int signal;
     int code;
     bool has_address;
     const char *text;
 } causes[] = {
-        {SIGSEGV, CODE_GENERAL_FAULT, false, "a pointer was followed that no address can be"},
-        {SIGSEGV, SEGV_ACCERR, true, "this is not allowed with the memory at "},
+        {SIGSEGV, CODE_GENERAL_FAULT, false, "a pointer that cannot be an address was followed"},
+        {SIGSEGV, SEGV_ACCERR, true, "this access is not allowed to the memory at "},
         {SIGSEGV, 0, true, "there is no memory at "},
         {SIGBUS, BUS_ADRALN, true, "wrongly aligned for this machine: "},
         {SIGBUS, 0, true, "a mapped file was shortened, or cannot be read: no memory at "},
-        {SIGILL, 0, true, "this CPU has no such instruction as that at "},
-        {SIGFPE, FPE_INTDIV, false, "an integer was divided by zero, or its quotient has no room"},
+        {SIGILL, 0, true, "this CPU does not know the instruction at "},
+        {SIGFPE, FPE_INTDIV, false, "an integer was divided by zero, or the quotient is too large"},
         {SIGFPE, 0, false, "an arithmetic error"},
         {SIGTRAP, 0, true, "a trap for a debugger at "},
         {SIGXCPU, 0, false, "the limit of CPU time was reached"},
@@ -99,7 +99,7 @@ void crash_explain(const struct crash_record *record, struct buf *out) {
     } else if (record->overflow) {
         buf_add_text(out, ": the stack overflowed");
     } else if (record->code <= 0) {
-        buf_add_text(out, ": it was sent by a program, no instruction caused it");
+        buf_add_text(out, ": a program sent it; no instruction caused it");
     } else if (record->signal == SIGSYS) {
         buf_printf(out, ": system call %llu is forbidden", (unsigned long long)record->address);
     } else if (record->signal == SIGSEGV && record->code != CODE_GENERAL_FAULT &&
@@ -237,6 +237,6 @@ void crash_describe(const struct crash_record *record, struct buf *out) {
     buf_printf(out, "    ... %u left out\n", record->frame_count - kept);
     add_places(&trace, inner, kept);
     if (record->frame_count == CRASH_WALK_MAX) {
-        buf_add_text(out, "    ... and what is around these\n");
+        buf_add_text(out, "    ... and further frames\n");
     }
 }

@@ -11,9 +11,9 @@
 #include "toolrack/plugin.h"
 #include "worker/protocol.h"
 
-/* Nothing that comes from a worker is believed: what is no frame of protocol.h, or is not to be
- * expected here, ends the worker. A frame costs its sender a hand-over, so there is no limit to
- * their number; each is measured against the deadline. */
+/* Nothing that comes from a worker is trusted: a message that is not a frame of protocol.h, or not
+ * one that is expected here, ends the worker. A frame costs its sender a hand-over, so the number
+ * of frames is not limited; the deadline is checked after each. */
 
 /* Most frames of a call without a caller that are answered in one look. */
 #define LINGER_FRAMES_MAX 64
@@ -87,7 +87,7 @@ static enum exchange_end check_result(struct exchange *exchange,
     }
     yyjson_val *value = yyjson_doc_get_root(doc);
     if (value == NULL) {
-        return nonsense(exchange, "a result that is no JSON");
+        return nonsense(exchange, "a result that is not JSON");
     }
     if (result->text != NULL &&
         (!yyjson_is_str(value) || yyjson_get_len(value) != result->text_length ||
@@ -243,7 +243,7 @@ static enum exchange_end receive(struct exchange *exchange) {
             end = is_over ? leave(exchange, TOOLRACK_E_CANCELLED) : end;
             break;
         case CHANNEL_GONE: return EXCHANGE_GONE;
-        case CHANNEL_NONSENSE: return nonsense(exchange, "something that is no frame");
+        case CHANNEL_NONSENSE: return nonsense(exchange, "something that is not a frame");
         case CHANNEL_NO_MEMORY: return leave(exchange, TOOLRACK_E_NO_MEMORY);
         }
         if (is_over) {

@@ -88,7 +88,7 @@ void output_log(struct output *output, int level, const char *line, uint64_t now
     log_line(output->log, level, output->source, "%s", line);
 }
 
-/* An empty line says nothing to anybody. */
+/* Empty lines are not logged. */
 static void log_stream(struct output *output, struct stream *stream, uint64_t now_ns) {
     stream->line[stream->length] = '\0';
     if (stream->length > 0) {
@@ -97,8 +97,8 @@ static void log_stream(struct output *output, struct stream *stream, uint64_t no
     stream->length = 0;
 }
 
-/* What has no line break and no zero in it. A line that is too long is told as far as it goes, for
- * it may never end; the rest of it is left out. */
+/* Bytes without a line break and without a zero. A line that is too long is logged as far as there
+ * is room, as it may never end; its rest is left out. */
 static void add_bytes(struct output *output, struct stream *stream, const char *bytes,
                       size_t length, uint64_t now_ns) {
     size_t room = sizeof stream->line - 1 - stream->length;

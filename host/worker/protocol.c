@@ -66,13 +66,6 @@ static const char *take(struct codec *codec, size_t size) {
     return at;
 }
 
-static void put(struct codec *codec, const void *bytes, size_t size) {
-    if (codec->out != NULL && size > 0) {
-        memcpy(codec->out + codec->size, bytes, size);
-    }
-    codec->size += size;
-}
-
 /* Inline, as each field of a call passes here three times. */
 static inline void code_raw(struct codec *codec, void *bytes, size_t size) {
     if (!codec->is_reading) {
@@ -230,11 +223,15 @@ static void code_paths(struct codec *codec, const char *const **paths, size_t *c
 
 static void code_ports(struct codec *codec, const uint16_t **ports, size_t *count) {
     size_t stated = code_count(codec, *count, SANDBOX_PORTS_MAX);
+    size_t size = stated * sizeof **ports;
     if (!codec->is_reading) {
-        put(codec, *ports, stated * sizeof **ports);
+        if (codec->out != NULL && size > 0) {
+            memcpy(codec->out + codec->size, *ports, size);
+        }
+        codec->size += size;
         return;
     }
-    const char *from = take(codec, stated * sizeof **ports);
+    const char *from = take(codec, size);
     *count = from != NULL ? stated : 0;
     *ports = copy_array(codec, from, *count * sizeof **ports);
 }

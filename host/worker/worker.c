@@ -134,8 +134,8 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
         (void)protocol_send_fd(worker->process.socket, channel_fd(lane->channel));
         if (!send_start(lane->channel, &start)) {
             code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                             "the settings and grants of plugin '%s' are more than a worker takes, "
-                             "or there is no memory",
+                             "the settings and grants of plugin '%s' are larger than a worker "
+                             "takes, or there is no memory",
                              crew->id);
         }
     }

@@ -683,15 +683,15 @@ static void too_much_cpu_time(void **state) {
 static void nonsense(void **state) {
     (void)state;
     static const char *const kinds[][2] = {{"frame", "a frame that is not expected during a call"},
-                                           {"json", "a result that is no JSON"},
+                                           {"json", "a result that is not JSON"},
                                            {"lines", "a result of several lines"},
-                                           {"open string", "a result that is no JSON"},
-                                           {"two strings", "a result that is no JSON"},
-                                           {"control", "a result that is no JSON"},
+                                           {"open string", "a result that is not JSON"},
+                                           {"two strings", "a result that is not JSON"},
+                                           {"control", "a result that is not JSON"},
                                            {"text", "a text beside a result"},
                                            {"longer text", "a text beside a result"},
                                            {"escaped text", "a text beside a result"},
-                                           {"type", "something that is no frame"}};
+                                           {"type", "something that is not a frame"}};
     struct stage stage;
     open_stage(&stage, &(struct crew_options){.limits = {.backoff_ms = 1, .crashes_max = 16}},
                false);
