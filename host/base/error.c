@@ -26,16 +26,6 @@ bool toolrack_code_is_recoverable(int code) {
     }
 }
 
-/* Copy what fits and never leave half a character at the end. */
-static void copy_cut(char *to, size_t room, const char *from) {
-    size_t length = strlen(from);
-    if (length >= room) {
-        length = utf8_cut(from, room - 1);
-    }
-    memcpy(to, from, length);
-    to[length] = '\0';
-}
-
 int error_setv(struct toolrack_error *err, int code, const char *field, const char *format,
                va_list args) {
     if (err == NULL) {
@@ -45,7 +35,7 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
     err->signal = 0;
     err->tool[0] = '\0';
     err->trace[0] = '\0';
-    copy_cut(err->field, sizeof err->field, field != NULL ? field : "");
+    utf8_copy(err->field, sizeof err->field, field != NULL ? field : "");
     int length = vsnprintf(err->message, sizeof err->message, format, args);
     if (length >= (int)sizeof err->message) {
         err->message[utf8_cut(err->message, sizeof err->message - 1)] = '\0';
@@ -78,7 +68,7 @@ int error_oom(struct toolrack_error *err) {
 
 void error_set_tool(struct toolrack_error *err, const char *tool) {
     if (err != NULL) {
-        copy_cut(err->tool, sizeof err->tool, tool[0] != '\0' ? tool : "<unnamed>");
+        utf8_copy(err->tool, sizeof err->tool, tool[0] != '\0' ? tool : "<unnamed>");
         utf8_make_line(err->tool); /* it may be what a caller took for a name */
     }
 }
@@ -87,7 +77,7 @@ void error_set_trace(struct toolrack_error *err, const char *trace) {
     if (err == NULL) {
         return;
     }
-    copy_cut(err->trace, sizeof err->trace, trace);
+    utf8_copy(err->trace, sizeof err->trace, trace);
     if (strlen(trace) >= sizeof err->trace) {
         char *end = strrchr(err->trace, '\n');
         if (end != NULL) {

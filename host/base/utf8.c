@@ -80,6 +80,15 @@ size_t utf8_cut(const char *text, size_t length) {
     return sequence(s + start, length - start) == 0 && s[start] >= 0x80 ? start : length;
 }
 
+void utf8_copy(char *to, size_t room, const char *from) {
+    size_t length = strlen(from);
+    if (length >= room) {
+        length = utf8_cut(from, room - 1);
+    }
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
 void utf8_make_line(char *text) {
     size_t left = strlen(text);
     while (left > 0) {

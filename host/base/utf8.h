@@ -12,6 +12,10 @@ bool utf8_valid(const char *text, size_t length);
  * least `length` bytes. [any-thread] */
 size_t utf8_cut(const char *text, size_t length);
 
+/** Copy what fits into `room` bytes, with a zero; no part of a character is left at the end.
+ * [any-thread] */
+void utf8_copy(char *to, size_t room, const char *from);
+
 /** Make one line of a zero-terminated text, in place: control characters become spaces,
  * bytes that are not UTF-8 question marks. [any-thread] */
 void utf8_make_line(char *text);

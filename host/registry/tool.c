@@ -103,10 +103,7 @@ struct toolrack_tool *tool_copy(const struct toolrack_tool *tool) {
 
 void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who) {
     if (tool->reg->spec->tool->permission != TR_SAFE) {
-        size_t length = strlen(who);
-        length = length < TOOL_WHO_SIZE ? length : utf8_cut(who, TOOL_WHO_SIZE - 1);
-        memcpy(tool->granted_by, who, length);
-        tool->granted_by[length] = '\0';
+        utf8_copy(tool->granted_by, TOOL_WHO_SIZE, who);
         tool->granted_until_s = until_s;
     }
 }

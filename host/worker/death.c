@@ -69,16 +69,6 @@ static void add_end(const struct worker *worker, const struct crash_record *reco
     }
 }
 
-static void set_reason(struct death *death, const char *text) {
-    size_t length = strlen(text);
-    if (length >= sizeof death->reason) {
-        length = utf8_cut(text, sizeof death->reason - 1);
-    }
-    memcpy(death->reason, text, length);
-    death->reason[length] = '\0';
-    utf8_make_line(death->reason);
-}
-
 void death_describe(struct worker *worker, const siginfo_t *status, enum worker_state state,
                     enum worker_end end) {
     struct death *death = &worker->death;
@@ -102,7 +92,8 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
         }
     }
     if (end == END_KILLED || end == END_NONSENSE) {
-        set_reason(death, worker->end_text);
+        utf8_copy(death->reason, sizeof death->reason, worker->end_text);
+        utf8_make_line(death->reason);
         return;
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -113,6 +104,7 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
                : state == WORKER_ENDING ? " while it was being closed"
                                         : "",
                (int)worker->process.pid);
-    set_reason(death,
-               text.failed ? "a worker died, and there is no memory to say of what" : text.data);
+    utf8_copy(death->reason, sizeof death->reason,
+              text.failed ? "a worker died, and there is no memory to say why" : text.data);
+    utf8_make_line(death->reason);
 }

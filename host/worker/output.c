@@ -41,12 +41,7 @@ void output_finish(struct output *output) {
 void output_note(struct output *output, const char *line) {
     LOCK_SCOPE(&output->lock);
     char *to = output->last[output->line_count++ % CREW_LAST_LINES];
-    size_t length = strlen(line);
-    if (length >= LOG_LINE_MAX) {
-        length = utf8_cut(line, LOG_LINE_MAX - 1);
-    }
-    memcpy(to, line, length);
-    to[length] = '\0';
+    utf8_copy(to, LOG_LINE_MAX, line);
     utf8_make_line(to);
 }
 

@@ -125,6 +125,11 @@ static void utf8_accepts_text_and_refuses_the_rest(void **state) {
     assert_int_equal(utf8_cut("a\xe2\x82\xac", 3), 1);
     assert_int_equal(utf8_cut("a\xe2\x82\xac", 2), 1);
     assert_int_equal(utf8_cut("a\xe2\x82\xac", 1), 1);
+    char room[4];
+    utf8_copy(room, sizeof room, "a\xe2\x82\xac");
+    assert_string_equal(room, "a");
+    utf8_copy(room, sizeof room, "abc");
+    assert_string_equal(room, "abc");
     assert_int_equal(utf8_count("a\xe2\x82\xac", 4), 2);
 }
 
