@@ -64,18 +64,6 @@ struct sort_name {
     const char *name;
 };
 
-static size_t common_start(const char *const *names, size_t count) {
-    size_t length = strlen(names[0]);
-    for (size_t i = 1; i < count; i++) {
-        size_t same = 0;
-        while (same < length && names[i][same] == names[0][same]) {
-            same++;
-        }
-        length = same;
-    }
-    return length;
-}
-
 static uint64_t sort_key(const char *text) {
     uint64_t key = 0;
     for (size_t i = 0; i < sizeof key; i++) {
@@ -109,20 +97,6 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-/* Names whose keys are alike differ after them. */
-static void sort_runs(struct sort_name *names, size_t count) {
-    for (size_t i = 0; i < count;) {
-        size_t end = i + 1;
-        while (end < count && names[end].key == names[i].key) {
-            end++;
-        }
-        if (end - i > 1) {
-            qsort(names + i, end - i, sizeof *names, compare_names);
-        }
-        i = end;
-    }
-}
-
 /* Byte by byte from the last to the first, and only where there is a difference: a comparison that
  * nobody can foresee costs more than moving a name a few times. */
 static bool sort_names(const char **names, size_t count) {
@@ -135,7 +109,14 @@ static bool sort_names(const char **names, size_t count) {
     }
     struct sort_name *sorted = room;
     struct sort_name *other = room + count;
-    size_t start = common_start(names, count);
+    size_t start = strlen(names[0]); /* what all names begin with */
+    for (size_t i = 1; i < count; i++) {
+        size_t same = 0;
+        while (same < start && names[i][same] == names[0][same]) {
+            same++;
+        }
+        start = same;
+    }
     uint64_t differing = 0;
     for (size_t i = 0; i < count; i++) {
         sorted[i] = (struct sort_name){sort_key(names[i] + start), names[i]};
@@ -149,27 +130,21 @@ static bool sort_names(const char **names, size_t count) {
             other = swap;
         }
     }
-    sort_runs(sorted, count);
+    /* Names whose keys are alike differ after them. */
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && sorted[end].key == sorted[i].key) {
+            end++;
+        }
+        if (end - i > 1) {
+            qsort(sorted + i, end - i, sizeof *sorted, compare_names);
+        }
+        i = end;
+    }
     for (size_t i = 0; i < count; i++) {
         names[i] = sorted[i].name;
     }
     return true;
-}
-
-/* All names are kept until the end, since the last one read may be the first in order. */
-static int read_names(struct folder *folder, const char *prefix, struct arena *arena) {
-    for (;;) {
-        errno = 0;
-        const struct dirent *entry = readdir(folder->dir);
-        if (entry == NULL) {
-            return errno;
-        }
-        size_t length = strlen(entry->d_name);
-        if (folder_takes_name(entry->d_name, length) &&
-            !add_name(folder, prefix, entry->d_name, length, arena)) {
-            return ENOMEM;
-        }
-    }
 }
 
 int folder_list(struct folder *folder, const char *path, size_t count_max, struct arena *arena) {
@@ -180,7 +155,22 @@ int folder_list(struct folder *folder, const char *path, size_t count_max, struc
         return ENOMEM;
     }
     folder->prefix_length = strlen(prefix);
-    int why = read_names(folder, prefix, arena);
+    /* All names are kept until the end, since the last one read may be the first in order. */
+    int why = 0;
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(folder->dir);
+        if (entry == NULL) {
+            why = errno;
+            break;
+        }
+        size_t name_length = strlen(entry->d_name);
+        if (folder_takes_name(entry->d_name, name_length) &&
+            !add_name(folder, prefix, entry->d_name, name_length, arena)) {
+            why = ENOMEM;
+            break;
+        }
+    }
     if (!sort_names(folder->names, folder->count)) {
         return ENOMEM;
     }

@@ -246,29 +246,6 @@ static int folder_failed(struct scanner *scanner, const char *path, int why,
     return add_trouble(scanner, path, reason, err);
 }
 
-static bool listed_before(const struct scanner *scanner, const struct folder *folder) {
-    for (size_t i = 0; i < scanner->listed_count; i++) {
-        if (scanner->listed[i].device == folder->device &&
-            scanner->listed[i].inode == folder->inode) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* @return the state of the row; TOOLRACK_E_NOT_FOUND when the file is gone; TOOLRACK_E_NO_MEMORY.
- */
-static int stat_name(int dir, const char *name, struct scan_file *row) {
-    struct stat st;
-    if (fstatat(dir, name, &st, 0) < 0) {
-        int why = errno;
-        return is_gone(dir, name, why) ? TOOLRACK_E_NOT_FOUND : refuse_for(row, why);
-    }
-    row->identity = identity_of(&st);
-    return S_ISREG(st.st_mode) ? ROW_FOUND
-                               : refuse_row(row, FINDING_FILE_NOT_REGULAR, kind_of(st.st_mode));
-}
-
 static int add_rows(struct scanner *scanner, const struct folder *folder,
                     const struct scan_folder *asked, struct listed_folder *listed,
                     struct toolrack_error *err) {
@@ -283,9 +260,19 @@ static int add_rows(struct scanner *scanner, const struct folder *folder,
                                   .trust = asked->trust,
                                   .isolation = asked->isolation,
                                   .pin = asked->pin};
-        int state = stat_name(dirfd(folder->dir), folder->names[i], row);
-        if (state == TOOLRACK_E_NOT_FOUND) {
-            continue;
+        struct stat st;
+        int state = ROW_FOUND;
+        if (fstatat(dirfd(folder->dir), folder->names[i], &st, 0) < 0) {
+            int why = errno;
+            if (is_gone(dirfd(folder->dir), folder->names[i], why)) {
+                continue;
+            }
+            state = refuse_for(row, why);
+        } else {
+            row->identity = identity_of(&st);
+            if (!S_ISREG(st.st_mode)) {
+                state = refuse_row(row, FINDING_FILE_NOT_REGULAR, kind_of(st.st_mode));
+            }
         }
         if (state < 0) {
             return error_oom(err);
@@ -306,8 +293,11 @@ static int list_folder(struct scanner *scanner, const struct scan_folder *asked,
     if (why != 0) {
         return folder_failed(scanner, asked->path, why, err);
     }
-    if (listed_before(scanner, &folder)) {
-        return 0;
+    for (size_t i = 0; i < scanner->listed_count; i++) {
+        const struct listed_folder *listed = &scanner->listed[i];
+        if (listed->device == folder.device && listed->inode == folder.inode) {
+            return 0; /* under another name */
+        }
     }
     why = folder_list(&folder, asked->path, FOLDER_FILES_MAX, &scanner->scan->arena);
     if (why != 0 && folder_failed(scanner, asked->path, why, err) < 0) {
@@ -336,51 +326,34 @@ static int list_folder(struct scanner *scanner, const struct scan_folder *asked,
 
 /* --------------------------------------------------------- second pass: look up */
 
-/* What the cache knows of a folder; nothing is an empty one. */
-static struct cache_folder cached_folder(const struct scanner *scanner, const char *path) {
-    if (scanner->cache != NULL) {
-        const struct cache_index *index = cache_index(scanner->cache);
-        for (size_t i = 0; i < index->folder_count; i++) {
-            if (strcmp(index->folders[i].path, path) == 0) {
-                return index->folders[i];
-            }
-        }
-    }
-    return (struct cache_folder){.path = path};
-}
-
-/* Where the search in the cache's list of a folder is. */
-struct finger {
-    const struct cache_file *at;
-    const struct cache_file *end;
-};
-
-/* The state of a row after the cache was asked. */
-static enum row_state look_up_row(struct scanner *scanner, struct finger *finger, const char *name,
-                                  struct scan_file *row) {
-    int order = -1;
-    while (finger->at < finger->end && (order = strcmp(finger->at->name, name)) < 0) {
-        finger->at++;
-    }
-    if (order != 0 || !identity_same(&finger->at->identity, &row->identity)) {
-        return ROW_FOUND;
-    }
-    row->descriptor = cache_take(scanner->cache, finger->at);
-    row->cached = row->descriptor != NULL;
-    return row->cached ? ROW_KEPT : ROW_KNOWN;
-}
-
 static void look_up_rows(struct scanner *scanner, struct listed_folder *listed) {
-    struct cache_folder cached = cached_folder(scanner, listed->path);
-    struct finger finger = {cached.files, cached.files + cached.file_count};
-    listed->cached = cached.file_count;
-    for (size_t i = listed->first; i < listed->first + listed->count; i++) {
-        struct scan_file *row = &scanner->scan->files[i];
-        if (scanner->states[i] == ROW_FOUND) {
-            const char *name = row->path + listed->prefix_length;
-            scanner->states[i] = (uint8_t)look_up_row(scanner, &finger, name, row);
-            scanner->unread += !row->cached;
+    const struct cache_index none = {0};
+    const struct cache_index *index = scanner->cache == NULL ? &none : cache_index(scanner->cache);
+    const struct cache_file *finger = NULL;
+    const struct cache_file *end = NULL;
+    for (size_t i = 0; i < index->folder_count && finger == NULL; i++) {
+        if (strcmp(index->folders[i].path, listed->path) == 0) {
+            finger = index->folders[i].files;
+            end = finger + index->folders[i].file_count;
+            listed->cached = index->folders[i].file_count;
         }
+    }
+    for (size_t i = listed->first; i < listed->first + listed->count; i++) {
+        if (scanner->states[i] != ROW_FOUND) {
+            continue;
+        }
+        struct scan_file *row = &scanner->scan->files[i];
+        const char *name = row->path + listed->prefix_length;
+        int order = -1;
+        while (finger < end && (order = strcmp(finger->name, name)) < 0) {
+            finger++;
+        }
+        if (order == 0 && identity_same(&finger->identity, &row->identity)) {
+            row->descriptor = cache_take(scanner->cache, finger);
+            row->cached = row->descriptor != NULL;
+            scanner->states[i] = row->cached ? ROW_KEPT : ROW_KNOWN;
+        }
+        scanner->unread += !row->cached;
     }
 }
 
@@ -434,14 +407,6 @@ static int read_all(struct scanner *scanner, struct toolrack_error *err) {
     }
     scanner->changed |= atomic_load(&reading.news);
     return atomic_load(&reading.failed) ? error_oom(err) : 0;
-}
-
-/* All that is kept is in the cache, or `changed` is set: what is over there is gone here. */
-static void count_rows(struct scanner *scanner, struct listed_folder *listed) {
-    for (size_t i = listed->first; i < listed->first + listed->count; i++) {
-        listed->kept += scanner->states[i] == ROW_KEPT;
-    }
-    scanner->changed |= listed->complete && listed->kept != listed->cached;
 }
 
 /* ---------------------------------------------------------------- the cache */
@@ -540,7 +505,13 @@ int scan_run(const struct scan_options *options, struct scan **ret, struct toolr
         return code;
     }
     for (size_t i = 0; i < scanner.listed_count; i++) {
-        count_rows(&scanner, &scanner.listed[i]);
+        struct listed_folder *listed = &scanner.listed[i];
+        for (size_t k = listed->first; k < listed->first + listed->count; k++) {
+            listed->kept += scanner.states[k] == ROW_KEPT;
+        }
+        /* Each row that is kept is in the cache, or `changed` is set: so a difference means that a
+         * file of the cache is gone. */
+        scanner.changed |= listed->complete && listed->kept != listed->cached;
     }
     if (options->cache_path != NULL && scanner.changed) {
         save_cache(&scanner, tag);

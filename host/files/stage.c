@@ -680,18 +680,6 @@ int stage_hash(const char *source_path, const struct file_identity *expected,
 
 /* -------------------------------------------------------------- collecting */
 
-static bool is_in_use(const struct stage *stage, const char *name, const char *const *in_use,
-                      size_t count) {
-    size_t length = strlen(stage->path);
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(in_use[i], stage->path, length) == 0 && in_use[i][length] == '/' &&
-            strcmp(in_use[i] + length + 1, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether items[at] is the newest of its content, and that one of the last of its name. */
 static bool is_kept(const struct entries *entries, size_t at) {
     const struct entry *entry = &entries->items[at];
@@ -725,13 +713,17 @@ size_t stage_collect(struct stage *stage, const char *const *in_use, size_t coun
         return 0; /* another process has the stage open; the shared lock is still ours */
     }
     CLEANUP(entries_finish) struct entries entries;
+    size_t length = strlen(stage->path);
     size_t removed = 0;
     bool listed = list_entries(stage, &entries);
     for (size_t i = 0; listed && i < entries.count; i++) {
         const char *name = entries.items[i].name;
-        if (!is_kept(&entries, i) && !is_in_use(stage, name, in_use, count)) {
-            removed += unlinkat(stage->dir, name, 0) == 0;
+        bool keep = is_kept(&entries, i);
+        for (size_t k = 0; k < count && !keep; k++) {
+            keep = strncmp(in_use[k], stage->path, length) == 0 && in_use[k][length] == '/' &&
+                   strcmp(in_use[k] + length + 1, name) == 0;
         }
+        removed += !keep && unlinkat(stage->dir, name, 0) == 0;
     }
     (void)set_lock(stage->lock, F_RDLCK); /* from exclusive to shared: nobody can be in the way */
     return removed;

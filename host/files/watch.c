@@ -142,23 +142,17 @@ static int find_folder(struct watch *watch, uint32_t index, bool *ret_other) {
 
 /* -------------------------------------------------------------------- events */
 
-static struct pending *find_pending(const struct watch *watch, uint32_t folder, const char *name,
-                                    uint32_t hash) {
+/* The entry of a file; NULL when there is no room, or no memory. */
+static struct pending *get_pending(struct watch *watch, uint32_t folder, const char *name) {
+    uint32_t hash = name_hash(name, strlen(name));
     for (size_t i = 0; i < watch->pending_count; i++) {
         struct pending *one = &watch->pending[i];
         if (one->hash == hash && one->folder == folder && strcmp(one->name, name) == 0) {
             return one;
         }
     }
-    return NULL;
-}
-
-/* The entry of a file; NULL when there is no room, or no memory. */
-static struct pending *get_pending(struct watch *watch, uint32_t folder, const char *name) {
-    uint32_t hash = name_hash(name, strlen(name));
-    struct pending *found = find_pending(watch, folder, name, hash);
-    if (found != NULL || watch->pending_count == WATCH_PENDING_MAX) {
-        return found;
+    if (watch->pending_count == WATCH_PENDING_MAX) {
+        return NULL;
     }
     if (watch->pending_count == watch->pending_room) {
         size_t room = watch->pending_room == 0 ? 16 : watch->pending_room * 2;
@@ -173,14 +167,9 @@ static struct pending *get_pending(struct watch *watch, uint32_t folder, const c
     if (copy == NULL) {
         return NULL;
     }
-    found = &watch->pending[watch->pending_count++];
-    *found = (struct pending){.folder = folder, .hash = hash, .name = copy};
-    return found;
-}
-
-static void forget_pending(struct watch *watch, size_t at) {
-    free(watch->pending[at].name);
-    watch->pending[at] = watch->pending[--watch->pending_count];
+    struct pending *added = &watch->pending[watch->pending_count++];
+    *added = (struct pending){.folder = folder, .hash = hash, .name = copy};
+    return added;
 }
 
 static void scan_later(const struct watch *watch, struct watched_folder *folder, uint64_t now_ns) {
@@ -290,24 +279,6 @@ static void take_events(struct watch *watch, uint64_t now_ns) {
 
 /* -------------------------------------------------------------------- telling */
 
-/* Tell of a folder that is due. True when there is something to tell. */
-static bool tell_folder(struct watch *watch, uint32_t index, struct watch_change *ret) {
-    struct watched_folder *folder = &watch->folders[index];
-    bool other;
-    (void)find_folder(watch, index, &other);
-    bool tell = other || folder->lost_events;
-    wait_told(&folder->wait);
-    folder->lost_events = false;
-    if (tell) {
-        look_at_files(watch, index);
-        *ret = (struct watch_change){.kind = WATCH_RESCAN,
-                                     .folder = index,
-                                     .path = folder->path,
-                                     .trouble = folder->trouble};
-    }
-    return tell;
-}
-
 /* Tell of a file that is due. False when out of memory: it is told later. */
 static bool tell_file(struct watch *watch, struct pending *one, uint64_t now_ns,
                       struct watch_change *ret) {
@@ -337,8 +308,21 @@ size_t watch_read(struct watch *watch, uint64_t now_ns, struct watch_change *cha
     take_events(watch, now_ns);
     arena_finish(&watch->told);
     for (uint32_t i = 0; i < watch->folder_count && count < room; i++) {
-        if (wait_due_ns(&watch->folders[i].wait, &watch->times) <= now_ns) {
-            count += tell_folder(watch, i, &changes[count]);
+        struct watched_folder *folder = &watch->folders[i];
+        if (wait_due_ns(&folder->wait, &watch->times) > now_ns) {
+            continue;
+        }
+        bool other;
+        (void)find_folder(watch, i, &other);
+        bool tell = other || folder->lost_events;
+        wait_told(&folder->wait);
+        folder->lost_events = false;
+        if (tell) {
+            look_at_files(watch, i);
+            changes[count++] = (struct watch_change){.kind = WATCH_RESCAN,
+                                                     .folder = i,
+                                                     .path = folder->path,
+                                                     .trouble = folder->trouble};
         }
     }
     for (size_t i = watch->pending_count; i-- > 0 && count < room;) {
@@ -346,7 +330,8 @@ size_t watch_read(struct watch *watch, uint64_t now_ns, struct watch_change *cha
         if (wait_due_ns(&one->wait, &watch->times) <= now_ns) {
             count += tell_file(watch, one, now_ns, &changes[count]);
             if (!one->wait.waiting) {
-                forget_pending(watch, i);
+                free(one->name);
+                *one = watch->pending[--watch->pending_count];
             }
         }
     }
@@ -429,7 +414,7 @@ void watch_destroy(struct watch *watch) {
     free(watch);
 }
 
-/* From the root, for the host may go elsewhere. */
+/* From the root, for the host may change its working folder. */
 static char *make_absolute(const char *path) {
     if (path[0] == '/') {
         return strdup(path);
