@@ -139,7 +139,7 @@ static tr_status get_string(struct tr_call *base, const char *path, const char *
     }
     const char *text = yyjson_get_str(value);
     size_t length = yyjson_get_len(value);
-    /* Who does not ask for the length would take a zero inside for the end. */
+    /* A tool that does not ask for the length would take a zero inside for the end. */
     if (text == NULL || (ret_length == NULL && strlen(text) != length)) {
         return TR_INVALID_ARGUMENTS;
     }
@@ -486,7 +486,7 @@ static tr_status ask(struct tr_call *base, const char *message, const char *sche
     const char *content = NULL;
     int answer = run->host->ask(run, message, schema, &content);
     if (cancelled(base)) {
-        return TR_CANCELLED; /* an answer that comes now comes too late */
+        return TR_CANCELLED; /* the answer came too late */
     }
     switch (answer) {
     case TR_ANSWER_NOBODY: return TR_ABSENT;

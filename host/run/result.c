@@ -55,7 +55,7 @@ static void add_block(struct buf *out, const struct reply_block *block) {
         }
         buf_add_text(out, "}}");
         break;
-    case REPLY_JSON: break; /* stands beside the content */
+    case REPLY_JSON: break; /* is beside the content */
     }
 }
 
@@ -70,7 +70,7 @@ yyjson_val *result_structured(struct run *run) {
     return run->structured;
 }
 
-/* A result is one line wherever it goes, so a text with line breaks is written anew; what was put
+/* A result is one line wherever it goes, so JSON with line breaks is written again; what was put
  * piece by piece has none. */
 static void add_json(struct run *run, const struct reply_block *block, struct buf *out) {
     if (memchr(block->data, '\n', block->size) == NULL &&
@@ -118,7 +118,7 @@ static void add_content(struct run *run, struct buf *out) {
 int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err) {
     const struct reply_block *block = run->first_block;
     if (run->block_count == 1 && run->writer.finished) {
-        /* What was put piece by piece and is all there is began as a result: nothing is copied. */
+        /* A reply put piece by piece was begun as a result; as the only block it is not copied. */
         *out = run->writer.text;
         run->writer.text = BUF_INIT;
         return 0;

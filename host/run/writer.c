@@ -186,7 +186,7 @@ tr_status writer_f64(struct tr_call *base, const char *key, double value) {
     return put_done(run);
 }
 
-/* A text of the tool's own making is read and written anew: then it is JSON, and on one line. */
+/* JSON that the tool wrote itself is parsed and written again: then it is valid and on one line. */
 tr_status writer_json(struct tr_call *base, const char *key, const char *json, uint64_t length) {
     struct run *run = run_of(base);
     if (json == NULL) {

@@ -26,7 +26,7 @@ static void kill_group(const struct worker *worker, bool is_reaped) {
     }
 }
 
-/* Returns whether it is dead; *ret_known: and `ret` says of what. */
+/* Returns whether it is dead; with *ret_known `ret` says why. */
 static bool reap(const struct worker *worker, siginfo_t *ret, bool *ret_known) {
     id_t pidfd = (id_t)worker->process.pidfd;
     *ret = (siginfo_t){0};
@@ -54,7 +54,7 @@ struct obituary {
     char quarantine[ERROR_MESSAGE_MAX];
 };
 
-/* The call that was inside, of several the first. */
+/* Note the call that ran in it; of several the first. */
 static void note_call(const struct worker *worker, struct obituary *obituary) {
     struct crew_death *death = &obituary->death;
     LOCK_ASSERT_HELD(&worker->crew->lock);
@@ -166,7 +166,7 @@ void worker_bury(struct worker *worker, uint64_t now_ns) {
     lock_take(&crew->lock);
     enum worker_state state = worker->was_starting ? WORKER_STARTING : worker->state;
     enum worker_end end = worker->end;
-    /* Nobody ended it for no fault of its own. */
+    /* Neither the crew nor the host is being closed. */
     bool is_wanted = !crew->is_left && !supervisor_is_stopping(crew->supervisor);
     worker_move(worker, WORKER_GONE);
     struct worker **at = &crew->workers;

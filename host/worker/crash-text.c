@@ -1,5 +1,5 @@
 /* The host's side: what the area of a dead worker says. The plugin could write there as well, so
- * all of it may be wrong, and none of it leads to more than a wrong text. */
+ * all of it may be wrong, and the worst result is a wrong text. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -25,7 +25,7 @@ struct supervisor;
 #define CREW_GRACE_MS          250u
 /* How long a worker may take to close its plugin; a sanitizer's runtime has much to do then. */
 #define CREW_CLOSE_MS          (SANITIZER_ADDRESS || SANITIZER_THREAD ? 5000u : 1000u)
-/* How long an idle worker is kept, at least; twice as long at most, for nobody looks at the clock
+/* How long an idle worker is kept, at least; twice as long at most, as the clock is not read
  * when a call ends. */
 #define CREW_IDLE_MS_DEFAULT   30000u
 /* A death within this time of the start is quick. */

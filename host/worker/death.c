@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "worker/crash.h"
 
-/* A crash with so much of the allowed memory in use was one for want of it, most likely: few
- * programs look whether they were given what they asked for. */
+/* A crash with so much of the allowed memory in use had most likely the reason that there was no
+ * more: few programs check whether they got the memory that they asked for. */
 #define MEMORY_FULL_PERCENT 80u
 
 /* Frames named in the reason; the others are in the backtrace. */
@@ -81,7 +81,7 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
     } else if (status != NULL) {
         death->signal = status->si_status;
     }
-    /* An end that was asked for is none of its own doing, unless a signal came before the exit. */
+    /* An end that was asked for is not a crash, unless a signal came before the exit. */
     death->crashed = end == END_NOT || end == END_NONSENSE ||
                      ((end == END_ASKED || end == END_REFUSED) && death->signal != 0);
     if (has_record) {

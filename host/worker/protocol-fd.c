@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "worker/protocol.h"
 
-/* Descriptors over the socket. A message is one byte, for one of nothing is none, and one
+/* Descriptors over the socket. A message is one byte, as an empty message carries nothing, and one
  * descriptor. */
 
 /* Most descriptors that are taken out of a message, to be closed: one is right. */

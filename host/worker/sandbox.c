@@ -193,8 +193,9 @@ static int isolate_network(struct application *application) {
         if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
             return 0;
         }
-        /* In a new user namespace everybody is nobody until it is said who is who. Rights to files
-         * do not depend on it, only what getuid() says; so that this fails is no matter. */
+        /* In a new user namespace every user is "nobody" until the maps are written. Rights to
+         * files do not depend on the maps, only what getuid() says, so a failure here does not
+         * matter. */
         char text[40];
         (void)snprintf(text, sizeof text, "%u %u 1", user, user);
         write_file("/proc/self/uid_map", text);
@@ -222,7 +223,8 @@ static int drop_capabilities(struct application *application) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
     /* What root could get back by exec goes too; without exec there is nothing to get back, and it
-     * takes 40 calls. Who may not take it away is not root, or gains nothing for no-new-privs. */
+     * takes 40 calls. A process that may not drop it is not root, or gains nothing because of
+     * no-new-privs. */
     for (unsigned long capability = 0;
          application->policy->spawn && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;
          capability++) {
@@ -263,8 +265,8 @@ static int filter_calls(struct application *application) {
                          "not run",
                          BPF_MAXINSNS, count);
     }
-    /* In a copy of the host's filter the number of this process stands where it belongs, so that
-     * signals go to no other. One filter costs a third less than two. */
+    /* In a copy of the host's filter the number of this process is put in, so that signals can go
+     * to no other process. One filter costs a third less than two. */
     CLEANUP(freep) struct sock_filter *own = malloc(count * sizeof *own);
     if (own == NULL) {
         return error_oom(application->err);

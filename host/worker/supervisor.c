@@ -111,7 +111,7 @@ static void wait_and_handle(struct supervisor *supervisor) {
                         : (supervisor->due_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
         timeout_ms = ms < INT_MAX ? (int)ms : INT_MAX;
     }
-    /* -1 is a signal, which this thread takes none of. */
+    /* -1 would be a signal; this thread gets none. */
     int count = epoll_wait(supervisor->epoll_fd, events, EVENTS_MAX, timeout_ms);
     uint64_t now_ns = clock_now_ns();
     for (int i = 0; i < count; i++) {

@@ -4,14 +4,14 @@
 #include "worker/exchange.h"
 #include "worker/worker.h"
 
-/* It looks at all there is and does what is due, so that a caller that wants something of it need
- * not say what. */
+/* crew_tend() checks the whole crew and does what is due, so a caller that wants something done
+ * need not say what. */
 
 /* Longest pause between two looks at a lane that lingers, whose tool tells nobody that it ended. */
 #define LINGER_PAUSE_NS_MAX (64u * (uint64_t)CLOCK_NS_PER_MS)
 
-/* Gives the lock away for a moment: the lane and its worker stay, as this thread alone takes them
- * away. */
+/* Releases the lock for a moment: the lane and its worker stay, as only this thread removes them.
+ */
 static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns) {
     struct worker *worker = lane->worker;
     if (now_ns < lane->look_ns) {

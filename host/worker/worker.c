@@ -130,7 +130,7 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
                          strerror(errno));
     } else {
         lane_move(lane, LANE_STARTING);
-        /* One that cannot be sent to is dead already: what it died of, its pidfd will tell. */
+        /* A process that cannot be sent to is dead already: its pidfd will report the death. */
         (void)protocol_send_fd(worker->process.socket, channel_fd(lane->channel));
         if (!send_start(lane->channel, &start)) {
             code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
