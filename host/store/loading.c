@@ -9,6 +9,7 @@
  * of the plugin ran: all of it is written first, and in one piece. */
 #include "store/loading.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,27 +40,25 @@ struct process {
 };
 
 /* Read a small file whole, as text. False: errno says why. */
-static bool read_text(int folder, const char *name, char *ret_text, size_t size) {
-    CLEANUP(closep) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+static bool read_text(const char *path, char *ret_text, size_t size) {
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return false;
+    }
     size_t length = 0;
-    while (fd >= 0 && length < size - 1) {
-        ssize_t got = read(fd, ret_text + length, size - 1 - length);
-        if (got < 0) {
-            return false;
-        }
-        if (got == 0) {
-            break;
-        }
-        length += (size_t)got;
+    ssize_t got = 1;
+    while (got > 0 && length < size - 1) {
+        got = read(fd, ret_text + length, size - 1 - length);
+        length += got > 0 ? (size_t)got : 0;
     }
     ret_text[length] = '\0';
-    return fd >= 0;
+    return got >= 0;
 }
 
 /* False when there is no such process, or only what is left of it for its parent. */
 static bool read_start(const char *stat_path, uint64_t *ret_start) {
     char text[STAT_SIZE_MAX];
-    if (!read_text(AT_FDCWD, stat_path, text, sizeof text)) {
+    if (!read_text(stat_path, text, sizeof text)) {
         return false;
     }
     /* The name of the program stands in parentheses, and may have some of its own. */
@@ -94,7 +93,7 @@ static bool process_lives(const struct process *process) {
 
 /* Start times of two boots could be equal by chance. "" when it cannot be read. */
 static void read_boot_id(char ret_id[BOOT_ID_SIZE]) {
-    if (!read_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", ret_id, BOOT_ID_SIZE)) {
+    if (!read_text("/proc/sys/kernel/random/boot_id", ret_id, BOOT_ID_SIZE)) {
         ret_id[0] = '\0';
     }
     ret_id[strcspn(ret_id, "\n")] = '\0';
@@ -116,25 +115,6 @@ static char *mark_path_of(const struct store *store, const struct process *proce
     (void)snprintf(name, sizeof name, "%" PRId64 "-%" PRIu64 "-%" PRIu64, process->pid,
                    process->start, number);
     return mark_path(store, name);
-}
-
-static bool write_mark(const char *file, const char *path, int64_t now_s) {
-    char boot_id[BOOT_ID_SIZE];
-    char text[MARK_SIZE_MAX];
-    read_boot_id(boot_id);
-    int length = snprintf(text, sizeof text, "%s\n%" PRId64 "\n%s", boot_id, now_s, path);
-    CLEANUP(closep) int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t wrote = write(fd, text, (size_t)length);
-    if (wrote == length) {
-        return true;
-    }
-    int reason = wrote < 0 ? errno : ENOSPC;
-    (void)unlink(file);
-    errno = reason;
-    return false;
 }
 
 int store_loading_begin(struct store *store, const char *path, int64_t now_s, uint64_t *ret_mark,
@@ -160,10 +140,21 @@ int store_loading_begin(struct store *store, const char *path, int64_t now_s, ui
     if (code < 0) {
         return code;
     }
-    if (!write_mark(file, path, now_s)) {
+
+    char boot_id[BOOT_ID_SIZE];
+    char text[MARK_SIZE_MAX];
+    read_boot_id(boot_id);
+    int length = snprintf(text, sizeof text, "%s\n%" PRId64 "\n%s", boot_id, now_s, path);
+    CLEANUP(closep) int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    ssize_t wrote = fd >= 0 ? write(fd, text, (size_t)length) : -1;
+    if (wrote != length) {
+        int reason = wrote < 0 ? errno : ENOSPC;
+        if (fd >= 0) {
+            (void)unlink(file);
+        }
         return error_set(err, TOOLRACK_E_IO,
                          "cannot write %s, the mark that %s is being loaded: %s", file, path,
-                         strerror(errno));
+                         strerror(reason));
     }
     *ret_mark = number;
     return 0;
@@ -193,81 +184,71 @@ struct mark {
     char text[MARK_SIZE_MAX]; /* what unclean.path is part of */
 };
 
-/* The number at the start of a text, and what follows the character behind it. NULL: none. */
+/* The number at the start of a text, and what follows the character behind it. NULL: there is no
+ * such number, or no text. */
 static const char *take_number(const char *text, char behind, uint64_t *ret_number) {
     char *end;
-    if (!ascii_is_digit(*text)) {
+    if (text == NULL || !ascii_is_digit(*text)) {
         return NULL;
     }
     *ret_number = strtoull(text, &end, 10);
     return *end == behind ? end + (behind != '\0') : NULL;
 }
 
-/* Whether a file's name is that of a mark. */
-static bool parse_name(const char *name, struct process *ret_process) {
+/* Read a mark. False: its process lives, or it is no mark (any more). A mark whose contents are not
+ * whole has no path. */
+static bool read_mark(const struct store *store, const char *name, struct mark *ret) {
+    /* The name says which process left it. */
     uint64_t pid = 0;
     uint64_t number;
+    struct process process = {0};
     const char *at = take_number(name, '-', &pid);
-    if (at != NULL) {
-        at = take_number(at, '-', &ret_process->start);
-    }
-    if (at == NULL || take_number(at, '\0', &number) == NULL || pid > INT32_MAX) {
+    at = take_number(at, '-', &process.start);
+    if (take_number(at, '\0', &number) == NULL || pid > INT32_MAX) {
         return false;
     }
-    ret_process->pid = (int64_t)pid;
-    return true;
-}
-
-/* Take the contents apart; false when they are not whole. */
-static bool parse_text(struct mark *mark, const char **ret_boot_id) {
-    uint64_t since_s;
-    char *line = strchr(mark->text, '\n');
-    if (line == NULL) {
-        return false;
-    }
-    *line = '\0';
-    const char *path = take_number(line + 1, '\n', &since_s);
-    if (path == NULL || *path == '\0') {
-        return false;
-    }
-    *ret_boot_id = mark->text;
-    mark->unclean.path = path;
-    mark->unclean.since_s = (int64_t)since_s;
-    return true;
-}
-
-enum mark_state { MARK_NONE, MARK_ALIVE, MARK_UNCLEAN, MARK_BROKEN };
-
-/* Of a broken mark, `ret` has no path. */
-static enum mark_state read_mark(const struct store *store, const char *name, struct mark *ret) {
-    struct process process;
-    char boot_now[BOOT_ID_SIZE];
-    const char *boot_id;
-    CLEANUP(freep) char *file = mark_path(store, name);
-    if (file == NULL || !parse_name(name, &process) ||
-        !read_text(AT_FDCWD, file, ret->text, sizeof ret->text)) {
-        return MARK_NONE; /* not ours, or removed at this moment */
-    }
+    process.pid = (int64_t)pid;
     ret->unclean = (struct store_unclean){.pid = process.pid};
-    read_boot_id(boot_now);
-    bool whole = parse_text(ret, &boot_id);
-    bool other_boot =
-            whole && *boot_id != '\0' && *boot_now != '\0' && strcmp(boot_id, boot_now) != 0;
-    if (!other_boot && process_lives(&process)) {
-        return MARK_ALIVE;
+
+    CLEANUP(freep) char *file = mark_path(store, name);
+    if (file == NULL || !read_text(file, ret->text, sizeof ret->text)) {
+        return false; /* removed at this moment */
     }
-    return whole ? MARK_UNCLEAN : MARK_BROKEN;
+
+    /* The contents: the boot id, the time and the path. */
+    bool other_boot = false;
+    char *line = strchr(ret->text, '\n');
+    uint64_t since_s;
+    const char *path = line != NULL ? take_number(line + 1, '\n', &since_s) : NULL;
+    if (path != NULL && *path != '\0') {
+        char boot_now[BOOT_ID_SIZE];
+        read_boot_id(boot_now);
+        *line = '\0';
+        other_boot = *ret->text != '\0' && *boot_now != '\0' && strcmp(ret->text, boot_now) != 0;
+        ret->unclean.path = path;
+        ret->unclean.since_s = (int64_t)since_s;
+    }
+    return other_boot || !process_lives(&process);
 }
 
-static int not_hidden(const struct dirent *entry) {
-    return entry->d_name[0] != '.';
+static int remove_mark(const struct store *store, const char *name, struct toolrack_error *err) {
+    CLEANUP(freep) char *file = mark_path(store, name);
+    if (file == NULL) {
+        return error_oom(err);
+    }
+    if (unlink(file) < 0 && errno != ENOENT) {
+        return error_set(err, TOOLRACK_E_IO, "cannot remove the mark %s: %s", file,
+                         strerror(errno));
+    }
+    return 0;
 }
 
-/* Call `take` for each mark whose process is no more, in the order of their names. */
-static int for_each_left(struct store *store,
-                         int (*take)(void *user, const char *file, const struct mark *mark,
-                                     struct toolrack_error *err),
-                         void *user, struct toolrack_error *err) {
+/* Go through the marks whose process is no more, in the order of their names: visit those that are
+ * whole, or without a visitor remove those of a path (NULL: of all) and those that are not whole.
+ */
+static int go_through(struct store *store,
+                      void (*visit)(void *user, const struct store_unclean *unclean), void *user,
+                      const char *path, struct toolrack_error *err) {
     struct dirent **entries = NULL;
     if (store->dir == NULL) {
         return 0;
@@ -277,7 +258,7 @@ static int for_each_left(struct store *store,
     if (folder == NULL || mark == NULL) {
         return error_oom(err);
     }
-    int count = scandir(folder, &entries, not_hidden, alphasort);
+    int count = scandir(folder, &entries, NULL, alphasort);
     if (count < 0) {
         return errno == ENOENT   ? 0
                : errno == ENOMEM ? error_oom(err)
@@ -286,8 +267,13 @@ static int for_each_left(struct store *store,
     }
     int code = 0;
     for (int i = 0; i < count; i++) {
-        if (code == 0 && read_mark(store, entries[i]->d_name, mark) >= MARK_UNCLEAN) {
-            code = take(user, entries[i]->d_name, mark, err);
+        if (code == 0 && read_mark(store, entries[i]->d_name, mark)) {
+            const char *of = mark->unclean.path;
+            if (visit != NULL && of != NULL) {
+                visit(user, &mark->unclean);
+            } else if (visit == NULL && (path == NULL || of == NULL || strcmp(path, of) == 0)) {
+                code = remove_mark(store, entries[i]->d_name, err);
+            }
         }
         free(entries[i]);
     }
@@ -295,51 +281,13 @@ static int for_each_left(struct store *store,
     return code;
 }
 
-struct reader {
-    void (*visit)(void *user, const struct store_unclean *unclean);
-    void *user;
-};
-
-static int take_to_visit(void *user, const char *name, const struct mark *mark,
-                         struct toolrack_error *err) {
-    const struct reader *reader = user;
-    (void)name;
-    (void)err;
-    if (mark->unclean.path != NULL) {
-        reader->visit(reader->user, &mark->unclean);
-    }
-    return 0;
-}
-
 int store_loading_read(struct store *store,
                        void (*visit)(void *user, const struct store_unclean *unclean), void *user,
                        struct toolrack_error *err) {
-    return for_each_left(store, take_to_visit, &(struct reader){.visit = visit, .user = user}, err);
-}
-
-struct clearer {
-    const struct store *store;
-    const char *path; /* NULL: all */
-};
-
-static int take_to_clear(void *user, const char *name, const struct mark *mark,
-                         struct toolrack_error *err) {
-    const struct clearer *clearer = user;
-    if (clearer->path != NULL && mark->unclean.path != NULL &&
-        strcmp(clearer->path, mark->unclean.path) != 0) {
-        return 0;
-    }
-    CLEANUP(freep) char *file = mark_path(clearer->store, name);
-    if (file == NULL) {
-        return error_oom(err);
-    }
-    return unlink(file) == 0 || errno == ENOENT
-                   ? 0
-                   : error_set(err, TOOLRACK_E_IO, "cannot remove the mark %s: %s", file,
-                               strerror(errno));
+    assert(visit != NULL);
+    return go_through(store, visit, user, NULL, err);
 }
 
 int store_loading_clear(struct store *store, const char *path, struct toolrack_error *err) {
-    return for_each_left(store, take_to_clear, &(struct clearer){.store = store, .path = path},
-                         err);
+    return go_through(store, NULL, NULL, path, err);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "store/database.h"
 
 #define STORE_FILE   "toolrack.db"
@@ -157,21 +158,10 @@ int database_make_folders(const char *path, struct toolrack_error *err) {
     if (copy == NULL) {
         return error_oom(err);
     }
-    for (char *at = copy + 1;; at++) {
-        if (*at != '/' && *at != '\0') {
-            continue;
-        }
-        char end = *at;
-        *at = '\0';
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST) {
-            return error_set(err, TOOLRACK_E_IO, "cannot make the state folder %s: %s", copy,
-                             strerror(errno));
-        }
-        *at = end;
-        if (end == '\0') {
-            return 0;
-        }
-    }
+    int status = make_folders(copy);
+    return status < 0 ? error_set(err, TOOLRACK_E_IO, "cannot make the state folder %s: %s", path,
+                                  strerror(-status))
+                      : 0;
 }
 
 static bool run_text(struct store *store, const char *text) {
