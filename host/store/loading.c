@@ -1,10 +1,10 @@
-/* Marks are files and not rows of the database: a load writes two of them, and two durable
+/* Markers are files and not rows of the database: a load writes two of them, and two durable
  * transactions take 400 us where a file made and removed takes 18 (virtual disk, ext4), besides
  * that they wait for other writers. Nothing is synced. What must not get lost is lost by a power
  * cut only: the end of a process, which is what a plugin can cause, leaves the page cache as it is.
  *
- * A mark is `loading/<pid>-<start>-<number>` in the state folder: the process, when it started (in
- * clock ticks since boot, as /proc says), and a number within the process. Its contents are two
+ * A marker is `loading/<pid>-<start>-<number>` in the state folder: the process, when it started
+ * (in clock ticks since boot, as /proc says), and a number within the process. Its contents are two
  * lines, the boot id and the time, and then the path. One without a path was left before any code
  * of the plugin ran: all of it is written first, and in one piece. */
 #include "store/loading.h"
@@ -20,17 +20,16 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "base/buf.h"
 #include "store/database.h"
 
-#define LOADING_FOLDER "loading"
+#define LOADING_FOLDER  "loading"
 /* Two lines before the path. */
-#define MARK_SIZE_MAX  (STORE_TEXT_SIZE_MAX + 256u)
-#define BOOT_ID_SIZE   64u
+#define MARKER_SIZE_MAX (STORE_TEXT_SIZE_MAX + 256u)
+#define BOOT_ID_SIZE    64u
 /* /proc/PID/stat: a name of at most 64 characters and 51 numbers. */
-#define STAT_SIZE_MAX  2048u
+#define STAT_SIZE_MAX   2048u
 /* Numbers between the state of a process (field 3) and its start (field 22). */
-#define START_AFTER    19
+#define START_AFTER     19
 
 /* ---------------------------------------------------------------- processes */
 
@@ -99,40 +98,40 @@ static void read_boot_id(char ret_id[BOOT_ID_SIZE]) {
     ret_id[strcspn(ret_id, "\n")] = '\0';
 }
 
-/* ------------------------------------------------------------------- marks */
+/* ------------------------------------------------------------------- markers */
 
 /* "DIR/loading" or "DIR/loading/NAME"; to be freed. NULL: out of memory. */
-static char *mark_path(const struct store *store, const char *name) {
+static char *marker_path(const struct store *store, const char *name) {
     char *path = NULL;
     int length = asprintf(&path, "%s/" LOADING_FOLDER "%s%s", store->dir, name != NULL ? "/" : "",
                           name != NULL ? name : "");
     return length < 0 ? NULL : path;
 }
 
-static char *mark_path_of(const struct store *store, const struct process *process,
-                          uint64_t number) {
+static char *marker_path_of(const struct store *store, const struct process *process,
+                            uint64_t number) {
     char name[96];
     (void)snprintf(name, sizeof name, "%" PRId64 "-%" PRIu64 "-%" PRIu64, process->pid,
                    process->start, number);
-    return mark_path(store, name);
+    return marker_path(store, name);
 }
 
-int store_loading_begin(struct store *store, const char *path, int64_t now_s, uint64_t *ret_mark,
+int store_loading_begin(struct store *store, const char *path, int64_t now_s, uint64_t *ret_marker,
                         struct toolrack_error *err) {
-    static atomic_uint_fast64_t marks_made;
+    static atomic_uint_fast64_t markers_made;
     int code = database_check_texts(
             TEXT_LIMITS({"path of the plugin's file", path, STORE_TEXT_SIZE_MAX}), err);
     if (code < 0) {
         return code;
     }
     if (store->dir == NULL) {
-        *ret_mark = 0; /* nobody could read it after this process */
+        *ret_marker = 0; /* nobody could read it after this process */
         return 0;
     }
-    uint64_t number = atomic_fetch_add(&marks_made, 1) + 1;
+    uint64_t number = atomic_fetch_add(&markers_made, 1) + 1;
     struct process process = this_process();
-    CLEANUP(freep) char *folder = mark_path(store, NULL);
-    CLEANUP(freep) char *file = mark_path_of(store, &process, number);
+    CLEANUP(freep) char *folder = marker_path(store, NULL);
+    CLEANUP(freep) char *file = marker_path_of(store, &process, number);
     if (folder == NULL || file == NULL) {
         return error_oom(err);
     }
@@ -142,7 +141,7 @@ int store_loading_begin(struct store *store, const char *path, int64_t now_s, ui
     }
 
     char boot_id[BOOT_ID_SIZE];
-    char text[MARK_SIZE_MAX];
+    char text[MARKER_SIZE_MAX];
     read_boot_id(boot_id);
     int length = snprintf(text, sizeof text, "%s\n%" PRId64 "\n%s", boot_id, now_s, path);
     CLEANUP(closep) int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -152,25 +151,24 @@ int store_loading_begin(struct store *store, const char *path, int64_t now_s, ui
         if (fd >= 0) {
             (void)unlink(file);
         }
-        return error_set(err, TOOLRACK_E_IO,
-                         "cannot write %s, the mark that %s is being loaded: %s", file, path,
-                         strerror(reason));
+        return error_set(err, TOOLRACK_E_IO, "cannot write %s, the loading marker of %s: %s", file,
+                         path, strerror(reason));
     }
-    *ret_mark = number;
+    *ret_marker = number;
     return 0;
 }
 
-int store_loading_end(struct store *store, uint64_t mark, struct toolrack_error *err) {
+int store_loading_end(struct store *store, uint64_t marker, struct toolrack_error *err) {
     if (store->dir == NULL) {
         return 0;
     }
     struct process process = this_process();
-    CLEANUP(freep) char *file = mark_path_of(store, &process, mark);
+    CLEANUP(freep) char *file = marker_path_of(store, &process, marker);
     if (file == NULL) {
         return error_oom(err);
     }
     if (unlink(file) < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot remove the mark %s: %s", file,
+        return error_set(err, TOOLRACK_E_IO, "cannot remove the loading marker %s: %s", file,
                          strerror(errno));
     }
     return 0;
@@ -178,10 +176,10 @@ int store_loading_end(struct store *store, uint64_t mark, struct toolrack_error 
 
 /* --------------------------------------------------------------- what is left */
 
-/* A mark that was read, whose process is no more. */
-struct mark {
+/* A marker that was read, whose process is no more. */
+struct marker {
     struct store_unclean unclean;
-    char text[MARK_SIZE_MAX]; /* what unclean.path is part of */
+    char text[MARKER_SIZE_MAX]; /* what unclean.path is part of */
 };
 
 /* The number at the start of a text, and what follows the character behind it. NULL: there is no
@@ -195,9 +193,9 @@ static const char *take_number(const char *text, char behind, uint64_t *ret_numb
     return *end == behind ? end + (behind != '\0') : NULL;
 }
 
-/* Read a mark. False: its process lives, or it is no mark (any more). A mark whose contents are not
- * whole has no path. */
-static bool read_mark(const struct store *store, const char *name, struct mark *ret) {
+/* Read a marker. False: its process lives, or the file is no marker, or is gone. A marker whose
+ * contents are not whole has no path. */
+static bool read_marker(const struct store *store, const char *name, struct marker *ret) {
     /* The name says which process left it. */
     uint64_t pid = 0;
     uint64_t number;
@@ -210,7 +208,7 @@ static bool read_mark(const struct store *store, const char *name, struct mark *
     process.pid = (int64_t)pid;
     ret->unclean = (struct store_unclean){.pid = process.pid};
 
-    CLEANUP(freep) char *file = mark_path(store, name);
+    CLEANUP(freep) char *file = marker_path(store, name);
     if (file == NULL || !read_text(file, ret->text, sizeof ret->text)) {
         return false; /* removed at this moment */
     }
@@ -231,20 +229,21 @@ static bool read_mark(const struct store *store, const char *name, struct mark *
     return other_boot || !process_lives(&process);
 }
 
-static int remove_mark(const struct store *store, const char *name, struct toolrack_error *err) {
-    CLEANUP(freep) char *file = mark_path(store, name);
+static int remove_marker(const struct store *store, const char *name, struct toolrack_error *err) {
+    CLEANUP(freep) char *file = marker_path(store, name);
     if (file == NULL) {
         return error_oom(err);
     }
     if (unlink(file) < 0 && errno != ENOENT) {
-        return error_set(err, TOOLRACK_E_IO, "cannot remove the mark %s: %s", file,
+        return error_set(err, TOOLRACK_E_IO, "cannot remove the loading marker %s: %s", file,
                          strerror(errno));
     }
     return 0;
 }
 
-/* Go through the marks whose process is no more, in the order of their names: visit those that are
- * whole, or without a visitor remove those of a path (NULL: of all) and those that are not whole.
+/* Go through the markers whose process is no more, in the order of their names: visit those that
+ * are whole, or without a visitor remove those of a path (NULL: of all) and those that are not
+ * whole.
  */
 static int go_through(struct store *store,
                       void (*visit)(void *user, const struct store_unclean *unclean), void *user,
@@ -253,9 +252,9 @@ static int go_through(struct store *store,
     if (store->dir == NULL) {
         return 0;
     }
-    CLEANUP(freep) char *folder = mark_path(store, NULL);
-    CLEANUP(freep) struct mark *mark = malloc(sizeof *mark);
-    if (folder == NULL || mark == NULL) {
+    CLEANUP(freep) char *folder = marker_path(store, NULL);
+    CLEANUP(freep) struct marker *marker = malloc(sizeof *marker);
+    if (folder == NULL || marker == NULL) {
         return error_oom(err);
     }
     int count = scandir(folder, &entries, NULL, alphasort);
@@ -267,12 +266,12 @@ static int go_through(struct store *store,
     }
     int code = 0;
     for (int i = 0; i < count; i++) {
-        if (code == 0 && read_mark(store, entries[i]->d_name, mark)) {
-            const char *of = mark->unclean.path;
+        if (code == 0 && read_marker(store, entries[i]->d_name, marker)) {
+            const char *of = marker->unclean.path;
             if (visit != NULL && of != NULL) {
-                visit(user, &mark->unclean);
+                visit(user, &marker->unclean);
             } else if (visit == NULL && (path == NULL || of == NULL || strcmp(path, of) == 0)) {
-                code = remove_mark(store, entries[i]->d_name, err);
+                code = remove_marker(store, entries[i]->d_name, err);
             }
         }
         free(entries[i]);

@@ -271,13 +271,13 @@ struct store *store_open(const char *state_dir, struct toolrack_error *err) {
         return NULL;
     }
     (void)pthread_mutex_init(&store->lock, NULL);
-    if (state_dir != NULL) {
-        store->dir = strdup(state_dir);
-    }
-    if ((state_dir != NULL && store->dir == NULL) ||
-        (state_dir != NULL ? asprintf(&store->path, "%s/%s", state_dir, STORE_FILE)
-                           : asprintf(&store->path, "the store in memory")) < 0) {
+    store->dir = state_dir != NULL ? strdup(state_dir) : NULL;
+    int length = state_dir != NULL ? asprintf(&store->path, "%s/%s", state_dir, STORE_FILE)
+                                   : asprintf(&store->path, "the store in memory");
+    if (length < 0) {
         store->path = NULL;
+    }
+    if (store->path == NULL || (state_dir != NULL && store->dir == NULL)) {
         store_close(store);
         return NULL;
     }
