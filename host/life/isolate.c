@@ -234,8 +234,7 @@ void isolate_end(struct isolate *isolate) {
 
 void isolate_recall(struct isolate *isolate, struct plugin *plugin) {
     struct quarantine quarantine;
-    struct toolrack_error
-            err; /* a copy that fails fails again at the first call, and is reported */
+    struct toolrack_error err; /* a copy that fails is reported at the first call, which retries */
     if (plugin->isolated &&
         quarantine_read(isolate->options, plugin->desc->plugin->id, &quarantine) &&
         staging_copy(isolate->staging, plugin, &err) == 0 &&

@@ -160,8 +160,13 @@ static bool have_thread(struct retirement *retirement) {
     return retirement->started && !retirement->stopping;
 }
 
-/* The last reference on the plugin of a generation without workers is gone. */
-static void end(struct retirement *retirement, struct generation *generation, struct image *image) {
+void retire_release(struct retirement *retirement, struct plugin *plugin, struct image *image) {
+    struct generation *generation = generation_of(plugin);
+    struct crew *crew = generation_part(generation);
+    if (crew != NULL) {
+        crew_unref(crew); /* its workers end in their own time */
+        return;
+    }
     lock_take(&retirement->lock);
     generation->image = image;
     bool handed_over = have_thread(retirement);
@@ -176,16 +181,6 @@ static void end(struct retirement *retirement, struct generation *generation, st
     lock_release(&retirement->lock);
     if (!handed_over) {
         end_one(retirement, generation, is_told);
-    }
-}
-
-void retire_release(struct retirement *retirement, struct plugin *plugin, struct image *image) {
-    struct generation *generation = generation_of(plugin);
-    struct crew *crew = generation_part(generation);
-    if (crew != NULL) {
-        crew_unref(crew); /* its workers end in their own time */
-    } else {
-        end(retirement, generation, image);
     }
 }
 
