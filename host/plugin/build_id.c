@@ -43,21 +43,16 @@ static bool find_in_notes(const char *at, size_t left, struct search *search) {
     return false;
 }
 
-static bool is_own(const struct dl_phdr_info *object) {
-    uintptr_t here = (uintptr_t)&build_id_get;
-    for (size_t i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD &&
-            here - object->dlpi_addr - segment->p_vaddr < segment->p_memsz) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int look_at(struct dl_phdr_info *object, size_t size, void *user) {
     (void)size;
-    if (!is_own(object)) {
+    uintptr_t here = (uintptr_t)&build_id_get;
+    bool own = false;
+    for (size_t i = 0; i < object->dlpi_phnum && !own; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        own = segment->p_type == PT_LOAD &&
+              here - object->dlpi_addr - segment->p_vaddr < segment->p_memsz;
+    }
+    if (!own) {
         return 0;
     }
     for (size_t i = 0; i < object->dlpi_phnum; i++) {

@@ -297,26 +297,6 @@ void unload_recheck(struct unload *unload) {
     decide_by_look(unload);
 }
 
-static void unload_object(const struct image *image, struct unload *ret) {
-    struct link_map *map = NULL;
-    ret->handle = image->handle;
-    ret->loaded = image->loaded;
-    ret->has_thread_locals = image->has_thread_locals;
-    ret->starts_threads = image->starts_threads;
-    if (KEEP_MAPPED) {
-        decide(ret, UNLOAD_RESIDENT, "kept for the sanitizer");
-        return;
-    }
-    if (dlinfo(image->handle, RTLD_DI_LINKMAP, &map) == 0) {
-        ret->address = map->l_addr;
-        copy_text(ret->path, sizeof ret->path, map->l_name);
-    }
-    memcpy(ret->resident_reason, image->resident_reason, sizeof ret->resident_reason);
-    if (close_object(ret)) {
-        decide_by_look(ret);
-    }
-}
-
 struct unload image_unload(struct image *image) {
     struct unload unload = {.verdict = UNLOAD_GONE};
     if (image == NULL) {
@@ -325,8 +305,22 @@ struct unload image_unload(struct image *image) {
     if (image->close != NULL) {
         image->close();
     }
-    if (image->handle != NULL) {
-        unload_object(image, &unload);
+    unload.handle = image->handle;
+    unload.loaded = image->loaded;
+    unload.has_thread_locals = image->has_thread_locals;
+    unload.starts_threads = image->starts_threads;
+    if (image->handle != NULL && KEEP_MAPPED) {
+        decide(&unload, UNLOAD_RESIDENT, "kept for the sanitizer");
+    } else if (image->handle != NULL) {
+        struct link_map *map = NULL;
+        if (dlinfo(image->handle, RTLD_DI_LINKMAP, &map) == 0) {
+            unload.address = map->l_addr;
+            copy_text(unload.path, sizeof unload.path, map->l_name);
+        }
+        memcpy(unload.resident_reason, image->resident_reason, sizeof unload.resident_reason);
+        if (close_object(&unload)) {
+            decide_by_look(&unload);
+        }
     }
     free(image);
     return unload;
