@@ -198,12 +198,12 @@ void generation_note_loading(struct plugin *plugin, bool begins) {
     struct toolrack_error err;
     int code = 0;
     if (begins) {
-        code = store_loading_begin(options->store, plugin->path, clock_wall_s(), &generation->mark,
-                                   &err);
+        code = store_loading_begin(options->store, plugin->path, clock_wall_s(),
+                                   &generation->marker, &err);
         generation->marked = code == 0;
     } else if (generation->marked) {
         generation->marked = false;
-        code = store_loading_end(options->store, generation->mark, &err);
+        code = store_loading_end(options->store, generation->marker, &err);
     }
     if (code < 0) {
         log_line(options->log, LOG_WARNING, "store",

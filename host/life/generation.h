@@ -25,7 +25,7 @@ struct generation {
     struct arena arena;  /* of the policy and of the next one */
     const char *foreign; /* what is called in an installed library, as text; NULL: it is a plugin */
     struct policy policy;
-    uint64_t mark; /* of a load in this process that runs */
+    uint64_t marker; /* of a load in this process that runs */
     bool marked;
     pthread_mutex_t stage_lock; /* held while its file is copied */
 

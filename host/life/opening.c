@@ -16,7 +16,7 @@
 
 /* ---------------------------------------------------------------- left out */
 
-static void take_mark(void *user, const struct store_unclean *unclean) {
+static void take_marker(void *user, const struct store_unclean *unclean) {
     struct life *life = user;
     struct plugin_file *file = files_find(&life->files, unclean->path);
     CLEANUP(plugin_unrefp)
@@ -25,7 +25,7 @@ static void take_mark(void *user, const struct store_unclean *unclean) {
         return; /* a worker that dies ends nothing but itself */
     }
     if (plugin->identity.ctime_ns / (int64_t)CLOCK_NS_PER_S > unclean->since_s) {
-        /* The file was changed after the mark was left: what is there now has not been tried. */
+        /* The file was changed after the marker was left: what is there now has not been tried. */
         (void)store_loading_clear(life->options.store, unclean->path, NULL);
         return;
     }
@@ -126,7 +126,7 @@ static int register_files(struct life *life, const struct scan *scan, struct too
         code = registry_add(life->options.registry, plugins, count, err);
     }
     struct toolrack_error why;
-    if (code == 0 && store_loading_read(life->options.store, take_mark, life, &why) < 0) {
+    if (code == 0 && store_loading_read(life->options.store, take_marker, life, &why) < 0) {
         log_line(life->options.log, LOG_ERROR, "store",
                  "a plugin that has ended a process before may be loaded again: %s", why.message);
     }

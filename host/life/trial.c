@@ -237,13 +237,13 @@ static void *trial_main(void *argument) {
     if (code == 0) {
         /* A process that dies while it tries a plugin leaves the plugin out at its next start. */
         struct store *store = all->options->store;
-        uint64_t mark = 0;
+        uint64_t marker = 0;
         bool marked =
                 !trial->plugin->isolated &&
-                store_loading_begin(store, trial->plugin->path, clock_wall_s(), &mark, NULL) == 0;
+                store_loading_begin(store, trial->plugin->path, clock_wall_s(), &marker, NULL) == 0;
         code = try_tools(trial, &err);
         if (marked) {
-            (void)store_loading_end(store, mark, NULL);
+            (void)store_loading_end(store, marker, NULL);
         }
     }
     (void)pthread_mutex_lock(&trial->lock);
