@@ -63,8 +63,8 @@ static int read_end(struct store *store, const char *sql, int64_t *ret_written, 
     return code;
 }
 
-/* What is too old or too much stands at the beginning. The last row, whose `written` is given,
- * stays: the next id is one more than its own. */
+/* Remove the rows at the beginning that are too old or too many. The last row, whose `written` is
+ * given, stays: the next id is one more than its id. */
 static int prune(struct store *store, size_t added, int64_t written,
                  const struct store_calls_limits *limits, struct toolrack_error *err) {
     int64_t first;

@@ -98,12 +98,12 @@ static inline struct value value_text(const char *text) {
 /** The first `size_max` bytes of a text, or fewer, so that no character is cut. */
 struct value value_cut_text(const char *text, size_t size_max);
 
-/** The text of a column; of a damaged file too, this is a text. */
+/** The text of a column; "" where the column of a damaged file holds something else. */
 static inline const char *value_as_text(const struct value *value) {
     return value->kind == VALUE_TEXT ? value->data : "";
 }
 
-/** The same of a column that may hold none: NULL. */
+/** The text of a column that may be NULL. */
 static inline const char *value_as_optional_text(const struct value *value) {
     return value->kind == VALUE_TEXT ? value->data : NULL;
 }
@@ -149,7 +149,7 @@ int database_read_kept(struct store *store, int since, const char *sql, const st
 int database_read_inside(struct store *store, const char *sql, const struct value *values,
                          struct rows *ret_rows, struct toolrack_error *err);
 
-/** Run a statement that gives none, inside a transaction. */
+/** Run a statement that gives no rows, inside a transaction. */
 int database_run(struct store *store, const char *sql, const struct value *values,
                  struct toolrack_error *err);
 
@@ -175,7 +175,7 @@ int database_failed(struct store *store, const char *what, struct toolrack_error
 
 /* ------------------------------------------------------------ transactions */
 
-/** A text and how long it may be; NULL is no text. */
+/** A text to keep and its limit; a text of NULL is not checked. */
 struct text_limit {
     const char *what;
     const char *text;

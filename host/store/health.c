@@ -77,7 +77,7 @@ int store_health_change(struct store *store, const char *tool, const char *versi
 
 int health_forget(struct store *store, const char *selector, int *ret_count,
                   struct toolrack_error *err) {
-    /* What has failed now and then is on no list, and goes along. */
+    /* Count those on the blacklist; failures of tools that are on no list are forgotten too. */
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_inside(store,
                                     "SELECT 1 FROM health WHERE since_ms <> 0 AND "

@@ -1,7 +1,7 @@
 /* Invariants:
  *
- *  (1) `db` is used under `lock` only, and NULL while there is no file, or it could not be used;
- *      who reads tries again then.
+ *  (1) `db` is used under `lock` only, and NULL while there is no file, or the file could not be
+ *      used; the next reader tries again.
  *  (2) Between two calls no transaction is open: database_end() commits it or undoes it.
  *  (3) A failed call leaves the file as it was, and what could be read before it can be read
  *      after it.
@@ -102,7 +102,7 @@ static int open_immutable(struct store *store, struct toolrack_error *err) {
     return open_file(store, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
 }
 
-/* Where there is no file there is nothing to read, which is no failure. */
+/* A file that does not exist is an empty store, not a failure. */
 static int open_for_reading(struct store *store, struct toolrack_error *err) {
     struct stat st;
     struct toolrack_error reason;

@@ -175,7 +175,7 @@ int store_pending_take(struct store *store, const struct store_pending *call, in
                    value_text(call->caller), value_text(call->conversation), value_number(now_s),
                    value_text(call->id));
 
-    /* First without waiting for who writes, and without making a file. */
+    /* Look first, without waiting for a process that writes, and without making a file. */
     int code = database_read_kept(store, SCHEMA_DECISIONS, find_call, values, &seen, err);
     if (code < 0 || seen.count == 0) {
         return code < 0 ? code : no_such_call(call, err);
@@ -191,7 +191,7 @@ int store_pending_take(struct store *store, const struct store_pending *call, in
     if (code == 0) {
         const struct value *row = rows_at(&rows, 0);
         int64_t answer = row[TAKEN_ANSWER].number;
-        /* What no toolrack wrote is no permission. */
+        /* A number that no toolrack wrote is not a permission. */
         taken.answer = answer >= STORE_ANSWER_NONE && answer <= STORE_ANSWER_DENY
                                ? (enum store_answer)answer
                                : STORE_ANSWER_DENY;
