@@ -1,5 +1,6 @@
 #include "store/approvals.h"
 
+#include "base/utf8.h"
 #include "store/database.h"
 
 int approval_check(const struct store_approval *approval, struct toolrack_error *err) {
@@ -53,7 +54,7 @@ int store_approval_find(struct store *store, const struct store_approval *approv
     if (code < 0 || rows.count == 0) {
         return code < 0 ? code : TOOLRACK_E_NOT_FOUND;
     }
-    value_copy_text(rows_at(&rows, 0), ret_who, STORE_WHO_SIZE);
+    utf8_copy(ret_who, STORE_WHO_SIZE, value_as_text(rows_at(&rows, 0)));
     return 0;
 }
 
@@ -67,7 +68,7 @@ int store_approval_find_version(struct store *store, const char *tool,
     if (code < 0 || rows.count == 0) {
         return code < 0 ? code : TOOLRACK_E_NOT_FOUND;
     }
-    value_copy_text(rows_at(&rows, 0), ret_version, STORE_WHO_SIZE);
+    utf8_copy(ret_version, STORE_WHO_SIZE, value_as_text(rows_at(&rows, 0)));
     return 0;
 }
 

@@ -34,14 +34,6 @@ int database_check_texts(const struct text_limit *limits, struct toolrack_error 
     return 0;
 }
 
-void value_copy_text(const struct value *value, char *ret_text, size_t room) {
-    const char *text = value_as_text(value);
-    size_t length = strlen(text);
-    length = utf8_cut(text, length < room ? length : room - 1);
-    memcpy(ret_text, text, length);
-    ret_text[length] = '\0';
-}
-
 /* ------------------------------------------------------------------ errors */
 
 int database_failed(struct store *store, const char *what, struct toolrack_error *err) {

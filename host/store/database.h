@@ -111,9 +111,6 @@ static inline const char *value_as_optional_text(const struct value *value) {
 /** The bytes of a column; filled with zeros, or cut, to `size`. */
 void value_copy_bytes(const struct value *value, void *ret_bytes, size_t size);
 
-/** The text of a column with its final zero, cut to `room` bytes at the end of a character. */
-void value_copy_text(const struct value *value, char *ret_text, size_t room);
-
 /* -------------------------------------------------------------- statements */
 
 /** Rows that were read; empty when reading failed. */

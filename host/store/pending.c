@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/utf8.h"
 #include "store/approvals.h"
 #include "store/database.h"
 
@@ -195,8 +196,8 @@ int store_pending_take(struct store *store, const struct store_pending *call, in
         taken.answer = answer >= STORE_ANSWER_NONE && answer <= STORE_ANSWER_DENY
                                ? (enum store_answer)answer
                                : STORE_ANSWER_DENY;
-        value_copy_text(&row[TAKEN_ID], taken.id, sizeof taken.id);
-        value_copy_text(&row[TAKEN_WHO], taken.who, sizeof taken.who);
+        utf8_copy(taken.id, sizeof taken.id, value_as_text(&row[TAKEN_ID]));
+        utf8_copy(taken.who, sizeof taken.who, value_as_text(&row[TAKEN_WHO]));
     }
     if (code == 0 && taken.answer != STORE_ANSWER_NONE) {
         code = database_run(store, "DELETE FROM pending WHERE rowid = ?1",
