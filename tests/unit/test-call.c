@@ -562,7 +562,7 @@ static void replies_in_pieces(void **state) {
     fails("pieces", "{\"how\":\"huge\"}", TOOLRACK_E_LIMIT_EXCEEDED, "", "67108864 bytes");
     fails("pieces", "{\"how\":\"utf8 key\"}", failed, "", "a key is not UTF-8");
     fails("pieces", "{\"how\":\"deep\"}", TOOLRACK_E_LIMIT_EXCEEDED, "", "deeper than the 64");
-    fails("pieces", "{\"how\":\"end\"}", failed, "", "nothing is open");
+    fails("pieces", "{\"how\":\"end\"}", failed, "", "without an open object or array");
     fails("pieces", "{\"how\":\"two\"}", failed, "", "two values");
     fails("pieces", "{\"how\":\"twice\"}", failed, "", "two JSON replies");
     fails("replying", "{}", failed, "", "must be a JSON tool");
