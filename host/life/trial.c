@@ -34,9 +34,10 @@ struct trial {
     pthread_cond_t changed;
     uint64_t until_ns; /* of the present step: then it is asked to end */
     bool over;
-    bool given_up;     /* no thread waits for the outcome any more */
-    bool stopped;      /* the host is closing */
-    struct call *call; /* that runs, or NULL */
+    bool given_up;           /* no thread waits for the outcome any more */
+    bool stopped;            /* the host is closing */
+    struct call *call;       /* that runs, or NULL */
+    struct crew_call *start; /* of the worker, while it is waited for, or NULL */
     char doing[ERROR_FIELD_MAX];
     int code;
     struct toolrack_error error;
@@ -204,6 +205,20 @@ static int try_tools(struct trial *trial, struct toolrack_error *err) {
 
 /* --------------------------------------------------------------------- load */
 
+/* The wait for the worker ends when the trial is given up. */
+static int start_worker(struct trial *trial, uint64_t until_ns, struct toolrack_error *err) {
+    struct crew_call start = {.deadline_ns = until_ns};
+    (void)pthread_mutex_lock(&trial->lock);
+    trial->start = &start;
+    atomic_store(&start.interrupted, trial->stopped);
+    (void)pthread_mutex_unlock(&trial->lock);
+    int code = crew_start(atomic_load(&trial->plugin->crew), &start, err);
+    (void)pthread_mutex_lock(&trial->lock);
+    trial->start = NULL;
+    (void)pthread_mutex_unlock(&trial->lock);
+    return code;
+}
+
 static int load(struct trial *trial, struct toolrack_error *err) {
     const struct life_options *options = trial->all->options;
     struct plugin *plugin = trial->plugin;
@@ -217,7 +232,7 @@ static int load(struct trial *trial, struct toolrack_error *err) {
     int code = plugin_load(plugin, &loaded, &why);
     (void)pthread_mutex_unlock(&plugin->lock);
     if (code == 0 && plugin->isolated) {
-        code = crew_start(atomic_load(&plugin->crew), until_ns, &why);
+        code = start_worker(trial, until_ns, &why);
     } else if (loaded) {
         options->event(options->host, code == 0 ? TOOLRACK_EVENT_LOADED : TOOLRACK_EVENT_FAILED,
                        plugin->desc->plugin->id, code == 0 ? NULL : why.message);
@@ -269,10 +284,13 @@ static int wait_for(struct trial *trial, bool *ret_lost, struct toolrack_error *
         struct timespec until = clock_timespec(trial->until_ns);
         (void)pthread_cond_timedwait(&trial->changed, &trial->lock, &until);
     }
-    /* Then ask the call that runs to end, and give it a little time for that. */
+    /* Then ask the start or the call that runs to end, and give it a little time for that. */
     if (!trial->over && trial->call != NULL) {
         atomic_store(&trial->call->cancelled, true);
         call_interrupt(trial->call);
+    }
+    if (!trial->over && trial->start != NULL) {
+        crew_interrupt(atomic_load(&trial->plugin->crew), trial->start);
     }
     struct timespec until =
             clock_timespec(clock_now_ns() + (uint64_t)TRIAL_GRACE_MS * CLOCK_NS_PER_MS);

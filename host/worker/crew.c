@@ -226,18 +226,18 @@ static int give_back(struct crew *crew, struct crew_call *call, enum exchange_en
     return code;
 }
 
-int crew_start(struct crew *crew, uint64_t until_ns, struct toolrack_error *err) {
+int crew_start(struct crew *crew, struct crew_call *call, struct toolrack_error *err) {
     struct toolrack_error own = {0};
-    struct crew_call call = {.tool_name = crew->id, .deadline_ns = until_ns};
     bool has_waited = false;
+    call->tool_name = crew->id;
     err = err != NULL ? err : &own;
     /* A call that begins has a worker that is ready: so wait in line like one, and leave at once.
      */
-    int code = take_lane(crew, &call, &has_waited, err);
+    int code = take_lane(crew, call, &has_waited, err);
     if (code == TOOLRACK_E_TIMEOUT) {
         return error_set(err, code, "plugin '%s' did not start in time", crew->id);
     }
-    return code < 0 ? code : give_back(crew, &call, EXCHANGE_DONE, 0, err);
+    return code < 0 ? code : give_back(crew, call, EXCHANGE_DONE, 0, err);
 }
 
 static int run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,

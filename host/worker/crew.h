@@ -62,9 +62,9 @@ int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
 
 /** See to it that a worker has started its plugin, without calling anything.
  *
- * @param until_ns  of the monotonic clock
+ * @param call  its deadline alone is used; crew_interrupt() ends the wait
  * @return 0; otherwise as crew_run(). [any-thread] */
-int crew_start(struct crew *crew, uint64_t until_ns, struct toolrack_error *err);
+int crew_start(struct crew *crew, struct crew_call *call, struct toolrack_error *err);
 
 /** Make a call end early: waiting it ends at once, running its tool is told, and its worker killed
  * after CREW_GRACE_MS; either way crew_run() returns Cancelled at once. The caller makes sure that
