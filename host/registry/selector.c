@@ -1,15 +1,6 @@
 #include "registry/selector.h"
 
-#include <string.h>
-
 #include "base/semver.h"
-
-struct selector selector_parse(const char *text) {
-    const char *at = strchr(text, '@');
-    return (struct selector){.name = text,
-                             .name_length = at != NULL ? (size_t)(at - text) : strlen(text),
-                             .version = at != NULL ? at + 1 : NULL};
-}
 
 bool selector_has_name(const struct selector *selector, const char *name, size_t length) {
     return selector->name_length == length && memcmp(selector->name, name, length) == 0;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /** A selector, split without a copy. */
 struct selector {
@@ -12,8 +13,14 @@ struct selector {
     const char *version; /* or range; NULL when none is given */
 };
 
-/** Split a selector; what is in it is not checked. All is borrowed from `text`. [any-thread] */
-struct selector selector_parse(const char *text);
+/** Split a selector; what is in it is not checked. All is borrowed from `text`. Inline, for each
+ * call begins with it. [any-thread] */
+static inline struct selector selector_parse(const char *text) {
+    const char *at = strchr(text, '@');
+    return (struct selector){.name = text,
+                             .name_length = at != NULL ? (size_t)(at - text) : strlen(text),
+                             .version = at != NULL ? at + 1 : NULL};
+}
 
 /** Whether a selector is about a name, whatever the version. [any-thread] */
 bool selector_has_name(const struct selector *selector, const char *name, size_t length);
