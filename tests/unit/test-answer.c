@@ -147,7 +147,7 @@ static void results_stand_in_the_order_of_the_calls(void **state) {
                                                                                                 FAILURE("NotFound: Tool 'ad' not found; did you mean 'add'?")) "," RESULT("e",
                                                                                                                                                                           FAILURE("InvalidArguments: the arguments are not JSON: unexpected end "
                                                                                                                                                                                   "of data at byte 1; call the tool again with one complete JSON object")) "," RESULT("f",
-                                                                                                                                                                                                                   "\"6.0\""));
+                                                                                                                                                                                                                                                                      "\"6.0\""));
     answers(TOOLRACK_FORMAT_ANTHROPIC, MESSAGE(""), NULL, "[]");
     answers(TOOLRACK_FORMAT_GEMINI, "{\"candidates\":[]}", NULL, "[]");
 }

@@ -880,7 +880,8 @@ static void a_load_that_ends_leaves_nothing(void **state) {
     assert_ok(store_loading_clear(store, NULL, &err));
     assert_ok(store_loading_end(store, first, &err));
     assert_ok(store_loading_end(store, second, &err));
-    assert_error(store_loading_end(store, first, &err), TOOLRACK_E_IO, "cannot remove the loading marker");
+    assert_error(store_loading_end(store, first, &err), TOOLRACK_E_IO,
+                 "cannot remove the loading marker");
     /* No database was made for it. */
     assert_int_equal(access(db_path, F_OK), -1);
 }
