@@ -309,16 +309,16 @@ struct unload image_unload(struct image *image) {
     unload.loaded = image->loaded;
     unload.has_thread_locals = image->has_thread_locals;
     unload.starts_threads = image->starts_threads;
-    if (image->handle != NULL && KEEP_MAPPED) {
-        decide(&unload, UNLOAD_RESIDENT, "kept for the sanitizer");
-    } else if (image->handle != NULL) {
+    if (image->handle != NULL) {
         struct link_map *map = NULL;
         if (dlinfo(image->handle, RTLD_DI_LINKMAP, &map) == 0) {
             unload.address = map->l_addr;
             copy_text(unload.path, sizeof unload.path, map->l_name);
         }
         memcpy(unload.resident_reason, image->resident_reason, sizeof unload.resident_reason);
-        if (close_object(&unload)) {
+        if (KEEP_MAPPED) {
+            decide(&unload, UNLOAD_RESIDENT, "kept for the sanitizer");
+        } else if (close_object(&unload)) {
             decide_by_look(&unload);
         }
     }
