@@ -303,9 +303,9 @@ static bool hear_lane(struct worker *worker, const struct frame_in *frame) {
     }
     events_listen(crew->supervisor, worker, false);
     LOCK_SCOPE(&crew->lock);
-    struct lane *lane = &worker->lanes[worker->lane_count++];
+    /* A worker that was told to end while it started says so here as well; it opened no lane. */
     if (worker->state == WORKER_READY) {
-        crew_offer(crew, lane);
+        crew_offer(crew, &worker->lanes[worker->lane_count++]);
     }
     free_first_lane(worker);
     return true;
