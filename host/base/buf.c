@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yyjson.h>
 
 #include "base/json.h"
+#include "base/number.h"
 
 #define BUF_FIRST_ROOM 256u
 
@@ -106,14 +106,9 @@ void buf_add_json_double(struct buf *buf, double value) {
         buf_add_text(buf, "null");
         return;
     }
-    /* yyjson writes the shortest digits that read back the same; the pool is its scratch. */
-    char scratch[512];
-    yyjson_alc alc;
-    yyjson_val number = {0};
-    size_t length = 0;
-    (void)yyjson_alc_pool_init(&alc, scratch, sizeof scratch);
-    unsafe_yyjson_set_real(&number, value);
-    const char *text = yyjson_val_write_opts(&number, 0, &alc, &length, NULL);
+    char scratch[NUMBER_SCRATCH_SIZE];
+    size_t length;
+    const char *text = number_text(value, scratch, &length);
     if (text == NULL) {
         buf->failed = true;
         return;

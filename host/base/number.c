@@ -1,7 +1,6 @@
 #include "base/number.h"
 
 #include <math.h>
-#include <stddef.h>
 
 struct number number_of(yyjson_val *value) {
     if (yyjson_is_uint(value)) {
@@ -48,6 +47,15 @@ bool number_is_whole(yyjson_val *value) {
     return fabs(real) < 0x1p53 ? (double)(int64_t)real == real : isfinite(real) != 0;
 }
 
+const char *number_text(double real, char scratch[static NUMBER_SCRATCH_SIZE], size_t *ret_length) {
+    yyjson_alc alc;
+    yyjson_val number = {0};
+    *ret_length = 0;
+    (void)yyjson_alc_pool_init(&alc, scratch, NUMBER_SCRATCH_SIZE);
+    unsafe_yyjson_set_real(&number, real);
+    return yyjson_val_write_opts(&number, 0, &alc, ret_length, NULL);
+}
+
 struct decimal {
     uint64_t digits;
     int exponent;
@@ -55,13 +63,9 @@ struct decimal {
 
 /* The shortest decimal form of a positive real, taken from the text that yyjson writes. */
 static struct decimal decimal_of_real(double real) {
-    char scratch[512];
-    yyjson_alc alc;
-    yyjson_val number = {0};
-    size_t length = 0;
-    (void)yyjson_alc_pool_init(&alc, scratch, sizeof scratch);
-    unsafe_yyjson_set_real(&number, real);
-    const char *text = yyjson_val_write_opts(&number, 0, &alc, &length, NULL);
+    char scratch[NUMBER_SCRATCH_SIZE];
+    size_t length;
+    const char *text = number_text(real, scratch, &length);
     struct decimal decimal = {0};
     bool after_point = false;
     size_t i = 0;

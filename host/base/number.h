@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <yyjson.h>
 
@@ -23,6 +24,13 @@ struct number {
 #define NUMBER_EXACT_MAX ((int128)1 << 53)
 
 struct number number_of(yyjson_val *value);
+
+/** Room that number_text() needs: yyjson's pool for one number. */
+#define NUMBER_SCRATCH_SIZE 512u
+
+/** The shortest digits of a finite real that read back as the same one, as yyjson writes them; NULL
+ * when it cannot. The text is in the scratch. [any-thread] */
+const char *number_text(double real, char scratch[static NUMBER_SCRATCH_SIZE], size_t *ret_length);
 
 /** Negative, 0 or positive. */
 int number_compare(struct number a, struct number b);

@@ -22,7 +22,7 @@ void transcript_id(char ret[TRANSCRIPT_ID_ROOM]);
  *                   not there
  * @param state_dir  the state folder; NULL: there is none, and without a file nothing is kept
  * @param id         of the conversation
- * @param key        borrowed; it is blotted out of all that is written
+ * @param key        borrowed; it is overwritten with asterisks in all that is written
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 int transcript_open(const char *file, const char *state_dir, const char *id, const struct key *key,
                     struct transcript **ret, struct toolrack_error *err);

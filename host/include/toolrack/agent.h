@@ -45,7 +45,7 @@ struct toolrack_agent_options {
 
 /** Give a model a task and the enabled tools, execute what it calls, give it the results, until it
  * calls nothing. The key is read from OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, and is
- * blotted out of everything that is given or kept.
+ * overwritten with asterisks in everything that is given or kept.
  *
  * Runs on the calling thread, which waits for the network and the calls; `text` and `note` are
  * called on it. toolrack_cancel_conversation() cancels the calls that run.
