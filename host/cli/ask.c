@@ -360,9 +360,10 @@ static struct typed take(yyjson_mut_doc *doc, const struct property *property,
                                  : take_choice(doc, property, line->data, line->length);
     }
     if (has_type(property, "boolean")) {
-        return is_yes(line->data) || is_no(line->data)
-                       ? (struct typed){.value = yyjson_mut_bool(doc, is_yes(line->data))}
-                       : (struct typed){.wrong = "must be yes or no"};
+        if (!is_yes(line->data) && !is_no(line->data)) {
+            return (struct typed){.wrong = "must be yes or no"};
+        }
+        return (struct typed){.value = yyjson_mut_bool(doc, is_yes(line->data))};
     }
     return has_type(property, "string") ? take_string(doc, property, line)
                                         : take_number(doc, property, line);
