@@ -1,6 +1,6 @@
 /* A worker without a plugin, for test-crew: it does at once what a plugin would have to be loaded
- * and broken for. Settings say how it starts ({"start": "crash"}), arguments what a call does
- * ({"do": "echo"}). */
+ * and broken for. Settings say how it starts ({"start": "crash"}) and where its start waits
+ * ({"marks": "/a/folder"}), arguments what a call does ({"do": "echo"}). */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,6 +44,12 @@ static void ring(void) {
 static void pause_ms(long ms) {
     struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     (void)nanosleep(&time, NULL);
+}
+
+static void await_file(const char *path) {
+    while (access(path, F_OK) != 0) {
+        pause_ms(1);
+    }
 }
 
 static _Noreturn void hang(void) {
@@ -168,9 +174,7 @@ static void wait_for_cancel(struct channel *channel) {
 }
 
 static void wait_for_file(struct channel *channel, const char *path) {
-    while (access(path, F_OK) != 0) {
-        pause_ms(1);
-    }
+    await_file(path);
     reply(channel, "\"held\"", "held");
 }
 
@@ -276,7 +280,25 @@ static void serve(struct channel *channel) {
     }
 }
 
-static void begin(struct channel *channel, const char *how) {
+static void leave_mark(const char *folder, const char *name) {
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        give_up();
+    }
+    (void)close(fd);
+}
+
+static void await_mark(const char *folder, const char *name) {
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    await_file(path);
+}
+
+/* With a folder for marks: leaves the file `waits` there, says that it is ready once the file `go`
+ * exists, and then leaves `said`. */
+static void begin(struct channel *channel, const char *how, const char *marks) {
     if (!send_number(channel, FRAME_DESCRIBE, 64)) {
         give_up();
     }
@@ -299,8 +321,15 @@ static void begin(struct channel *channel, const char *how) {
         ring();
         receive_type(channel, FRAME_GO_ON);
     }
+    if (marks[0] != '\0') {
+        leave_mark(marks, "waits");
+        await_mark(marks, "go");
+    }
     send_plain(channel, FRAME_READY);
     ring();
+    if (marks[0] != '\0') {
+        leave_mark(marks, "said");
+    }
 }
 
 static const char *setting(yyjson_val *settings, const char *key) {
@@ -326,6 +355,6 @@ int main(void) {
     yyjson_doc *doc = yyjson_read(start.settings, strlen(start.settings), 0);
     yyjson_val *settings = yyjson_doc_get_root(doc);
     when_ended = setting(settings, "end");
-    begin(channel, setting(settings, "start"));
+    begin(channel, setting(settings, "start"), setting(settings, "marks"));
     serve(channel);
 }

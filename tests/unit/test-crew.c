@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,8 +30,10 @@
 #include "toolrack/plugin.h"
 #include "worker/channel.h"
 #include "worker/child.h"
+#include "worker/crew-parts.h"
 #include "worker/crew.h"
 #include "worker/protocol.h"
+#include "worker/worker.h"
 
 /* Long enough for a machine that does much else. */
 #define DEADLINE_MS 20000u
@@ -392,12 +395,16 @@ static void path_of(const struct stage *stage, const char *name, char *path, siz
     (void)snprintf(path, room, "%s/%s", stage->folder, name);
 }
 
-static void let_go(const struct stage *stage, const char *name) {
+static void leave_mark(const char *folder, const char *name) {
     char path[128];
-    path_of(stage, name, path, sizeof path);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     (void)close(fd);
+}
+
+static void let_go(const struct stage *stage, const char *name) {
+    leave_mark(stage->folder, name);
 }
 
 static void clear(const struct stage *stage, const char *name) {
@@ -797,6 +804,55 @@ static void a_start_that_does_not_end(void **state) {
     assert_int_equal(read_count(&told.crashed), 0);
 }
 
+static bool has_mark(const char *folder, const char *name) {
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static enum lane_state first_lane(struct crew *crew) {
+    LOCK_SCOPE(&crew->lock);
+    return crew->workers->lanes[0].state;
+}
+
+/* The lock is held here from before the worker says so until after its end is decided, so the
+ * supervisor hears it of a worker that is ending. The signal comes after the check. */
+static void ready_after_its_end(void **state) {
+    (void)state;
+    char marks[] = "/tmp/test-crew-marks-XXXXXX";
+    assert_non_null(mkdtemp(marks));
+    char settings[100];
+    (void)snprintf(settings, sizeof settings, "{\"marks\":\"%s\"}", marks);
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.settings = settings}, false);
+    struct caller caller;
+    begin(&caller, stage.crew, DEADLINE_MS, "{}");
+    AWAIT(has_mark(marks, "waits"));
+    lock_take(&stage.crew->lock);
+    struct worker *worker = stage.crew->workers;
+    assert_int_equal(worker->state, WORKER_STARTING);
+    leave_mark(marks, "go");
+    AWAIT(has_mark(marks, "said"));
+    int pidfd = worker->process.pidfd;
+    worker->process.pidfd = -1;
+    worker_kill(worker, END_KILLED, "the test ended it");
+    worker->process.pidfd = pidfd;
+    lock_release(&stage.crew->lock);
+    AWAIT(first_lane(stage.crew) == LANE_NONE);
+    crew_check(stage.crew);
+    assert_int_equal(pidfd_send_signal(pidfd, SIGKILL, NULL, 0), 0);
+    end(&caller);
+    expect_error(&caller.outcome, TOOLRACK_E_EXECUTION_FAILED, "the test ended it");
+    assert_int_equal(read_count(&told.started), 0);
+    close_stage(&stage);
+    const char *const names[] = {"waits", "go", "said", ""};
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        char path[128];
+        (void)snprintf(path, sizeof path, "%s/%s", marks, names[i]);
+        assert_int_equal(remove(path), 0);
+    }
+}
+
 static void a_start_of_nonsense(void **state) {
     (void)state;
     struct stage stage;
@@ -1163,6 +1219,7 @@ int main(void) {
             cmocka_unit_test(in_quarantine_from_the_beginning),
             cmocka_unit_test(a_start_that_is_refused),
             cmocka_unit_test(a_start_that_does_not_end),
+            cmocka_unit_test(ready_after_its_end),
             cmocka_unit_test(a_start_of_nonsense),
             cmocka_unit_test(no_worker_program),
             cmocka_unit_test(a_crash_while_closing),
