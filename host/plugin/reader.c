@@ -147,6 +147,23 @@ bool reader_record(struct reader *reader, const struct record_shape *shape, uint
     return true;
 }
 
+bool reader_sized_record(struct reader *reader, const struct record_shape *shape, uint64_t address,
+                         enum finding_rule rule, enum finding_rule size_rule, void *to,
+                         struct record *ret) {
+    uint32_t head[2];
+    const struct record_shape head_shape = {.what = shape->what, .size = sizeof head};
+    if (!reader_record(reader, &head_shape, address, sizeof head, rule, head, ret)) {
+        return false;
+    }
+    if (!record_size_valid(shape, head[0])) {
+        reader_report(reader, size_rule,
+                      "the %s states a size of %u bytes, not a multiple of 8 from %u to %u",
+                      shape->what, head[0], shape->size_min, DESCRIPTOR_RECORD_SIZE_MAX);
+        return false;
+    }
+    return reader_record(reader, shape, address, head[0], rule, to, ret);
+}
+
 static uint64_t word_at(const struct record *record, size_t offset) {
     uint64_t word;
     memcpy(&word, (const char *)record->copy + offset, sizeof word);

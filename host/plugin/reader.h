@@ -85,6 +85,11 @@ bool record_size_valid(const struct record_shape *shape, uint32_t stated);
  * shape->size bytes. False with a finding of `rule`, or with `failure`. */
 bool reader_record(struct reader *reader, const struct record_shape *shape, uint64_t address,
                    uint32_t stated, enum finding_rule rule, void *to, struct record *ret);
+/** Likewise a struct that begins with its size. False with a finding of `rule` when it is not where
+ * the address says, of `size_rule` when no struct has such a size, or with `failure`. */
+bool reader_sized_record(struct reader *reader, const struct record_shape *shape, uint64_t address,
+                         enum finding_rule rule, enum finding_rule size_rule, void *to,
+                         struct record *ret);
 
 enum pointer {
     POINTER_NULL,

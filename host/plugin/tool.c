@@ -23,9 +23,6 @@ static const struct record_shape tool_shape = {
                     W(scenarios)};
 #undef W
 
-/* The first words of tr_tool and tr_type, which state its size. */
-static const struct record_shape head_shape = {.what = "tool", .size = 8};
-
 /* The name is first: findings are named after it. */
 static const struct text_field tool_name = TEXT_FIELD(struct tr_tool, name, TEXT_LINE);
 static const struct text_field tool_texts[] = {
@@ -162,20 +159,8 @@ bool tool_read(struct reader *reader, uint64_t address, const char *plugin_versi
                struct descriptor_tool *ret) {
     struct tr_tool *tool = reader_alloc(reader, sizeof *tool);
     struct record record;
-    uint32_t head[2];
-    /* The record's first words say how much of it there is. */
-    if (tool == NULL || !reader_record(reader, &head_shape, address, sizeof head,
-                                       FINDING_TOOL_POINTER, head, &record)) {
-        return false;
-    }
-    if (!record_size_valid(&tool_shape, head[0])) {
-        reader_report(reader, FINDING_TOOL_SIZE,
-                      "the tool states a size of %u bytes, not a multiple of 8 from %u to %u",
-                      head[0], tool_shape.size_min, DESCRIPTOR_RECORD_SIZE_MAX);
-        return false;
-    }
-    if (!reader_record(reader, &tool_shape, address, head[0], FINDING_TOOL_POINTER, tool,
-                       &record)) {
+    if (tool == NULL || !reader_sized_record(reader, &tool_shape, address, FINDING_TOOL_POINTER,
+                                             FINDING_TOOL_SIZE, tool, &record)) {
         return false;
     }
     unsigned bad = reader_texts(reader, &record, &tool_name, 1);

@@ -24,7 +24,6 @@ static const struct record_shape type_shape = {.what = "type",
                                                .size = sizeof(struct tr_type),
                                                .pointers = W(item) | W(fields) | W(choices)};
 #undef W
-static const struct record_shape head_shape = {.what = "type", .size = 8};
 static const struct record_shape choice_shape = {.what = "choice",
                                                  .size_min =
                                                          RECORD_SIZE_MIN(struct tr_choice, value),
@@ -339,22 +338,12 @@ static const struct tr_type *read_type(struct reader *reader, uint64_t address, 
     }
     struct tr_type *type = reader_alloc(reader, sizeof *type);
     struct record record;
-    uint32_t head[2];
-    /* The record's first words say how much of it there is. */
-    if (type == NULL || !reader_record(reader, &head_shape, address, sizeof head, FINDING_TYPE_SIZE,
-                                       head, &record)) {
-        return NULL;
-    }
-    if (!record_size_valid(&type_shape, head[0])) {
-        reader_report(reader, FINDING_TYPE_SIZE,
-                      "the type states a size of %u bytes, not a multiple of 8 from %u to %u",
-                      head[0], type_shape.size_min, DESCRIPTOR_RECORD_SIZE_MAX);
-        return NULL;
-    }
     uint64_t item;
     uint64_t fields;
     uint64_t choices;
-    if (!reader_record(reader, &type_shape, address, head[0], FINDING_TYPE_SIZE, type, &record) ||
+    if (type == NULL ||
+        !reader_sized_record(reader, &type_shape, address, FINDING_TYPE_SIZE, FINDING_TYPE_SIZE,
+                             type, &record) ||
         !check_kind(reader, type->kind, place) || !check_type_flags(reader, type, place) ||
         !reader_address(reader, &record, offsetof(struct tr_type, item), "item", &item) ||
         !reader_address(reader, &record, offsetof(struct tr_type, fields), "fields", &fields) ||
