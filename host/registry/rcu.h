@@ -9,15 +9,11 @@
  * it what rcu_synchronize() means: all that a reader did comes before what follows. */
 #pragma once
 
-#if defined(__SANITIZE_THREAD__)
-#define RCU_TSAN 1
-#elif defined(__SANITIZE_ADDRESS__)
-#define RCU_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define RCU_TSAN 1
-#elif __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer)
-#define RCU_SANITIZED 1
+#include "base/sanitizer.h"
+
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+#define RCU_UNDEFINED 1
 #endif
 #endif
 
@@ -25,12 +21,12 @@
  * name is liburcu's; its header says of these functions that they are short enough to be used by
  * code under any licence. ThreadSanitizer does not understand them, and UBSan finds fault with the
  * alignment of liburcu's own variables: both get the library's. */
-#if !defined(RCU_TSAN) && !defined(RCU_SANITIZED)
+#if !SANITIZER_THREAD && !SANITIZER_ADDRESS && !defined(RCU_UNDEFINED)
 #define _LGPL_SOURCE
 #endif
 #include <urcu-bp.h>
 
-#ifdef RCU_TSAN
+#if SANITIZER_THREAD
 #include <sanitizer/tsan_interface.h>
 extern char rcu_tsan_readers;
 #define RCU_TSAN_ACQUIRE() __tsan_acquire(&rcu_tsan_readers)

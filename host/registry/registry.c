@@ -34,7 +34,7 @@ struct registry {
 };
 #define REGISTRY_MAGIC 0x72656769u
 
-#ifdef RCU_TSAN
+#if SANITIZER_THREAD
 char rcu_tsan_readers;
 #endif
 

@@ -31,6 +31,7 @@
 #include <unistd.h>
 #include <yyjson.h>
 
+#include "base/sanitizer.h"
 #include "base/utf8.h"
 #include "process.h"
 #include "row.h"
@@ -68,16 +69,7 @@
 #define LEFT_THREADS_MAX   0
 #define LEFT_MEMORY_MAX    ((size_t)64 << 20)
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
-#endif
-#endif
-#if !defined(SANITIZED)
-#define SANITIZED false
-#endif
+#define SANITIZED (SANITIZER_ADDRESS || SANITIZER_THREAD)
 
 /* ------------------------------------------------------------------ TAP */
 

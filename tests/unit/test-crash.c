@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/sanitizer.h"
 #include "base/thread.h"
 #include "crasher.h"
 #include "patience.h"
@@ -30,28 +31,6 @@
 #include "worker/crash.h"
 
 #include <cmocka.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define UNDER_ASAN true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define UNDER_ASAN true
-#endif
-#endif
-#ifndef UNDER_ASAN
-#define UNDER_ASAN false
-#endif
-
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN true
-#endif
-#endif
-#ifndef UNDER_TSAN
-#define UNDER_TSAN false
-#endif
 
 /* Where the child finds the memory of the record. */
 #define AREA_FD         3
@@ -807,10 +786,10 @@ int main(int argc, char **argv) {
         sink = status; /* main() has a frame of its own */
         return status;
     }
-    if (UNDER_ASAN) {
+    if (SANITIZER_ADDRESS) {
         leave_signals_alone("ASAN_OPTIONS");
     }
-    if (UNDER_TSAN) {
+    if (SANITIZER_THREAD) {
         leave_signals_alone("TSAN_OPTIONS");
     }
     const struct CMUnitTest tests[] = {
@@ -844,7 +823,7 @@ int main(int argc, char **argv) {
             cmocka_unit_test(a_limit_of_a_file),
     };
     size_t count = ARRAY_LENGTH(tests);
-    for (size_t i = 0; (UNDER_ASAN || UNDER_TSAN) && i < UNSANITIZED; i++) {
+    for (size_t i = 0; (SANITIZER_ADDRESS || SANITIZER_THREAD) && i < UNSANITIZED; i++) {
         (void)fprintf(stderr, "# left out under a sanitizer: %s\n", tests[--count].name);
     }
     return _cmocka_run_group_tests("crash", tests, count, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/sanitizer.h"
 #include "base/thread.h"
 #include "patience.h"
 #include "plugin/load.h"
@@ -19,29 +20,11 @@
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
-#if defined(__SANITIZE_ADDRESS__)
-#define KEPT true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define KEPT true
-#endif
-#endif
-#ifndef KEPT
-#define KEPT false
-#endif
+#define KEPT SANITIZER_ADDRESS
 
 /* ThreadSanitizer's atexit() forgets which library it was called from, so the handler would run at
  * the end of the process, in memory that is gone. */
-#if defined(__SANITIZE_THREAD__)
-#define HANDLERS_WAIT true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HANDLERS_WAIT true
-#endif
-#endif
-#ifndef HANDLERS_WAIT
-#define HANDLERS_WAIT false
-#endif
+#define HANDLERS_WAIT SANITIZER_THREAD
 
 /* A test that would wait for a thread for ever ends here. */
 #define BLOCKED_AFTER_S 60

@@ -37,6 +37,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/sanitizer.h"
 #include "patience.h"
 #include "worker/sandbox-kernel.h"
 #include "worker/sandbox.h"
@@ -44,17 +45,6 @@
 #include <cmocka.h>
 
 extern char **environ;
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ADDRESS_SANITIZER 1
-#endif
-#endif
-#if !defined(ADDRESS_SANITIZER)
-#define ADDRESS_SANITIZER 0
-#endif
 
 /* A test that would wait for something that never comes ends here. */
 #define BLOCKED_AFTER_S 120
@@ -994,7 +984,7 @@ static struct sandbox_limits limits_of(unsigned grants) {
                                          .files = LOW_FILES,
                                          .processes = LOW_PROCESSES};
     }
-    if (ADDRESS_SANITIZER) {
+    if (SANITIZER_ADDRESS) {
         limits.memory_bytes = UINT64_MAX; /* its shadow alone is terabytes */
     }
     return limits;
@@ -1356,7 +1346,7 @@ static void test_limits(void **state) {
 }
 
 static void test_memory_limit(void **state) {
-    if (ADDRESS_SANITIZER) {
+    if (SANITIZER_ADDRESS) {
         print_message("# the sanitizer needs more address space than a limit leaves\n");
         skip();
     }
