@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "patience.h"
+
 #define ARGS_MAX 64
 
 /* Of the terminal at which a person types. */
@@ -133,7 +135,7 @@ static void drain(int from, int to, const char *until) {
     size_t length = 0;
     for (;;) {
         char piece[512];
-        ssize_t n = read(from, piece, sizeof piece);
+        ssize_t n = patience_read(from, piece, sizeof piece);
         if (n <= 0) {
             return;
         }
@@ -218,7 +220,7 @@ struct run run_how(const struct how *how, const char *const *args) {
         (void)close(watch[0]);
     }
     int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(patience_child(pid, &status), pid);
     struct run run = {.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
                       .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
                       .out = contents(out),

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "e2e.h"
+#include "patience.h"
 
 extern char **environ;
 
@@ -80,7 +81,8 @@ static int start_provider(void **state) {
 static int stop_provider(void **state) {
     if (provider > 0) {
         (void)close(provider_input);
-        (void)waitpid(provider, NULL, 0);
+        int status;
+        (void)patience_child(provider, &status);
         provider = 0;
     }
     return e2e_teardown(state);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "e2e.h"
+#include "patience.h"
 
 extern char **environ;
 
@@ -128,8 +129,8 @@ static void watch_begin(struct watching *watching, const char *option) {
 static void watch_until(struct watching *watching, const char *text) {
     char *found;
     while ((found = strstr(watching->seen, text)) == NULL) {
-        ssize_t n = read(watching->output, watching->seen + watching->length,
-                         sizeof watching->seen - 1 - watching->length);
+        ssize_t n = patience_read(watching->output, watching->seen + watching->length,
+                                  sizeof watching->seen - 1 - watching->length);
         if (n <= 0) {
             fail_msg("\"%s\" did not come; \"%s\" did", text, watching->seen);
         }
@@ -144,7 +145,7 @@ static void watch_until(struct watching *watching, const char *text) {
 static void watch_end(struct watching *watching, int signal) {
     int status = -1;
     assert_int_equal(kill(watching->pid, signal), 0);
-    assert_int_equal(waitpid(watching->pid, &status, 0), watching->pid);
+    assert_int_equal(patience_child(watching->pid, &status), watching->pid);
     (void)close(watching->output);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         fail_msg("it ended with status %#x", status);

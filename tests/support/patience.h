@@ -2,6 +2,7 @@
 #pragma once
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <stdint.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Far more than anything takes on a machine that does much else, and less than a test may take. */
 #define PATIENCE_S 25
@@ -58,6 +60,16 @@ static inline bool patience_yield(uint64_t *since) {
             }                                                                                    \
         }                                                                                        \
     } while (0)
+
+/** As read(), but -1 when nothing came for PATIENCE_S. */
+static inline ssize_t patience_read(int fd, void *bytes, size_t size) {
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+    int came;
+    do {
+        came = poll(&look, 1, PATIENCE_S * 1000);
+    } while (came < 0 && errno == EINTR);
+    return came > 0 ? read(fd, bytes, size) : -1;
+}
 
 /** As waitpid(); a child that does not end in time is killed, and its status says so. */
 static inline pid_t patience_child(pid_t pid, int *ret_status) {

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/sanitizer.h"
 #include "own-mounts.h"
+#include "patience.h"
 #include "rounds.h"
 #include "toolrack/plugin.h"
 #include "toolrack/records.h"
@@ -144,8 +145,7 @@ static bool is_sound(void) {
 
 static int wait_for(pid_t child) {
     int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    assert_int_equal(patience_child(child, &status), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -293,7 +293,7 @@ static struct life kill_host(void (*act)(int out), const struct death *death) {
             lived_ns = clock_now_ns() - start_ns;
             (void)kill(child, SIGKILL);
         }
-        if (read(pipe_fds[0], &number, sizeof number) != (ssize_t)sizeof number) {
+        if (patience_read(pipe_fds[0], &number, sizeof number) != (ssize_t)sizeof number) {
             break;
         }
         assert_int_equal(number, last + 1);

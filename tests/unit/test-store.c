@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "failing-malloc.h"
 #include "own-mounts.h"
+#include "patience.h"
 #include "store/approvals.h"
 #include "store/calls.h"
 #include "store/consent.h"
@@ -848,6 +849,12 @@ static int read_unclean(void) {
     return store_loading_read(store, see_unclean, NULL, &err);
 }
 
+static int wait_for(pid_t child) {
+    int status = 0;
+    assert_int_equal(patience_child(child, &status), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 /* A process that dies while it loads; it is not waited for, if `ret_child` is given. */
 static void die_while_loading(const char *path, pid_t *ret_child) {
     pid_t child = fork();
@@ -862,7 +869,7 @@ static void die_while_loading(const char *path, pid_t *ret_child) {
     if (ret_child != NULL) {
         *ret_child = child;
     } else {
-        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_int_equal(wait_for(child), 128 + SIGKILL);
     }
 }
 
@@ -900,7 +907,7 @@ static void a_load_that_ends_its_process_is_told_until_cleared(void **state) {
     assert_ok(store_loading_clear(store, "/p/a.so", &err));
     reopen();
     assert_seen(read_unclean(), "/p/b\n.so 1000000;");
-    assert_int_equal(waitpid(zombie, NULL, 0), zombie);
+    assert_int_equal(wait_for(zombie), 128 + SIGKILL);
     assert_seen(read_unclean(), "/p/b\n.so 1000000;");
     assert_ok(store_loading_clear(store, NULL, &err));
     assert_seen(read_unclean(), "");
@@ -1442,12 +1449,6 @@ static void threads_use_one_store(void **state) {
 
 /* --------------------------------------------------------- other processes */
 
-static int wait_for(pid_t child) {
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 /* In a child: change a file in which nothing is kept in a log, and end in the middle of it. */
 static int end_in_the_middle(void) {
     sqlite3 *db = NULL;
@@ -1580,7 +1581,7 @@ static int64_t kill_writer_after(int64_t least) {
         write_until_killed(pipe_fds[1]);
     }
     (void)close(pipe_fds[1]);
-    while (read(pipe_fds[0], &number, sizeof number) == (ssize_t)sizeof number) {
+    while (patience_read(pipe_fds[0], &number, sizeof number) == (ssize_t)sizeof number) {
         last = number;
         if (last == least) {
             (void)kill(child, SIGKILL);
