@@ -47,7 +47,10 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret) {
 /* ------------------------------------------------------------------- tools */
 
 static atomic_int runs;
-static char told[128]; /* of its call, to the tool; one runs at a time */
+/* Of its call, to the tool. One of a plugin runs at a time, but what is registered again is another
+ * plugin with the same functions. */
+static char told[128];
+static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *or_dash(const char *text) {
     return text != NULL ? text : "-";
@@ -55,10 +58,12 @@ static const char *or_dash(const char *text) {
 
 static tr_status answer(struct tr_call *call) {
     atomic_fetch_add(&runs, 1);
+    (void)pthread_mutex_lock(&told_lock);
     (void)snprintf(told, sizeof told, "%s %s %s %s", or_dash(tr_context(call, TR_CONTEXT_CALLER)),
                    or_dash(tr_context(call, TR_CONTEXT_CHANNEL)),
                    or_dash(tr_context(call, TR_CONTEXT_CONVERSATION)),
                    or_dash(tr_context(call, TR_CONTEXT_TRACE)));
+    (void)pthread_mutex_unlock(&told_lock);
     return tr_reply_text(call, "done");
 }
 

@@ -22,6 +22,7 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/sanitizer.h"
 #include "build.h"
 #include "life/retire.h"
 #include "patience.h"
@@ -30,27 +31,8 @@
 
 #include <cmocka.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define KEPT true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define KEPT true
-#endif
-#endif
-#ifndef KEPT
-#define KEPT false
-#endif
-
-#if defined(__SANITIZE_THREAD__)
-#define SLOW true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SLOW true
-#endif
-#endif
-#ifndef SLOW
-#define SLOW KEPT
-#endif
+#define KEPT SANITIZER_ADDRESS
+#define SLOW (SANITIZER_ADDRESS || SANITIZER_THREAD)
 
 /* So short that a test need not wait long, and long enough to put a file there in several steps. */
 #define DEBOUNCE_MS     5u
@@ -67,8 +49,9 @@
 /* build, hold and sane */
 #define BUILD_TOOLS 3
 
-/* What the host may have more after all exchanges than after the first tenth. */
-#define LEFT_FDS_MAX    8
+/* What the host may have more after all exchanges than after the first tenth: two workers that had
+ * not started yet, and less than a descriptor for each exchange. */
+#define LEFT_FDS_MAX    24
 #define LEFT_MEMORY_MAX ((size_t)24 << 20)
 
 /* ------------------------------------------------------------------ events */
