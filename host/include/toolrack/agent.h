@@ -1,4 +1,4 @@
-/* toolrack/agent.h - a model of a provider works on a task with the tools. */
+/* toolrack/agent.h - let a provider's model work on a task with the tools. */
 #pragma once
 
 #include <stddef.h>
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** How often the model is asked where nothing is said, and at most. */
+/** How many requests are sent to the model by default, and at most. */
 #define TOOLRACK_AGENT_STEPS_DEFAULT 20
 #define TOOLRACK_AGENT_STEPS_MAX     1000
 
@@ -23,16 +23,16 @@ extern "C" {
 struct toolrack_agent_options {
     size_t size;                 /**< sizeof(struct toolrack_agent_options) */
     enum toolrack_format format; /**< the provider's: any but MCP */
-    int stop_fd;                 /**< once this descriptor is readable, the conversation ends with
-                                  * Cancelled; -1: nothing stops it */
-    const char *endpoint;        /**< "https://api.example.com", with or without the path */
+    int stop_fd; /**< when this descriptor becomes readable, the conversation ends with Cancelled;
+                    -1: none */
+    const char *endpoint; /**< "https://api.example.com", with or without the path */
     const char *model;
-    const char *system; /**< the model's part in the conversation, or NULL */
+    const char *system; /**< the system prompt, or NULL */
     const char *task;
     const char *transcript; /**< the file that keeps the conversation; NULL: one in the state
                              * folder, where there is one */
     const struct toolrack_call_options *call; /**< for the calls; `conversation` must be set */
-    /** A piece of what the model says; with `text` NULL: a message of it has ended. */
+    /** A piece of the model's text; with `text` NULL: one of its messages has ended. */
     void (*text)(void *user, const char *text, size_t length);
     /** One line about what happens: calls, results, tries. */
     void (*note)(void *user, const char *line);
@@ -43,8 +43,8 @@ struct toolrack_agent_options {
 #define TOOLRACK_AGENT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_agent_options), .stop_fd = -1 }
 
-/** Give a model a task and the enabled tools, execute what it calls, give it the results, until it
- * calls nothing. The key is read from OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, and is
+/** Give a model a task and the enabled tools, execute its calls and send it the results, until it
+ * calls no tool. The key is read from OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, and is
  * overwritten with asterisks in everything that is given or kept.
  *
  * Runs on the calling thread, which waits for the network and the calls; `text` and `note` are
@@ -60,7 +60,7 @@ struct toolrack_agent_options {
 TOOLRACK_API int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *options,
                                 struct toolrack_text **ret, struct toolrack_error *err);
 
-/** Make an id that no other conversation has: the date and time, and a random number.
+/** Make an id for a new conversation: the date and time, and a random number.
  * [any-thread] */
 TOOLRACK_API void toolrack_conversation_id(char ret[TOOLRACK_CONVERSATION_ID_SIZE]);
 

@@ -1,9 +1,9 @@
-/* toolrack/error.h - what can go wrong, as values.
+/* toolrack/error.h - errors, as values.
  *
  * Every function of the embedding API that can fail returns 0 or one of the
  * negative codes below, and fills the error that its caller passes. The code
  * is for programs, the message for people: one line that says what, where and
- * what to do. This header is also the vocabulary of the host's inside. */
+ * what to do. The host's own code uses the same codes. */
 #pragma once
 
 #include <stdbool.h>
@@ -58,12 +58,12 @@ TOOLRACK_API bool toolrack_code_is_recoverable(int code);
  * thread at a time. */
 struct toolrack_error;
 
-/** An error that says nothing yet, to be released by toolrack_error_free(); NULL when out of
- * memory. That NULL may be passed on: every function takes it as `err`, and of NULL the functions
- * below say that memory ran out. [any-thread] */
+/** An empty error, to be released by toolrack_error_free(); NULL when out of
+ * memory. NULL may be passed on: every function takes it as `err`, and the functions below report
+ * "out of memory" for it. [any-thread] */
 TOOLRACK_API struct toolrack_error *toolrack_error_create(void);
 TOOLRACK_API void toolrack_error_free(struct toolrack_error *err);
-/** Make `to` say what `from` says: for an error that ends with a callback. Nothing happens when one
+/** Copy an error, for one that is valid only during a callback. Nothing happens when one
  * of them is NULL. [any-thread] */
 TOOLRACK_API void toolrack_error_copy(struct toolrack_error *to, const struct toolrack_error *from);
 
@@ -79,7 +79,8 @@ TOOLRACK_API const char *toolrack_error_message(const struct toolrack_error *err
 TOOLRACK_API const char *toolrack_error_tool(const struct toolrack_error *err);
 /** JSON Pointer of the argument at fault, or "". */
 TOOLRACK_API const char *toolrack_error_field(const struct toolrack_error *err);
-/** Where the tool's process was when it died: a line for each function, the innermost first; or "".
+/** The stack of the tool's process when it died: a line for each function, the innermost first; or
+ * "".
  */
 TOOLRACK_API const char *toolrack_error_trace(const struct toolrack_error *err);
 /** The signal that ended the tool's process, or 0. */

@@ -1,8 +1,6 @@
-/* toolrack/format.h - definitions and calls in the shapes of those who provide models.
- *
- * Out go the definitions of the tools and the results of calls; in come the
- * messages in which a model calls tools. See toolrack.h for ownership, errors
- * and threads. */
+/* toolrack/format.h - tool definitions and calls in the formats of model providers. The host writes
+ * definitions and results; it reads the messages in which a model calls tools. See toolrack.h for
+ * ownership, errors and threads. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,11 +34,11 @@ enum toolrack_format {
                                    */
 };
 
-/** The name of a format; NULL for a number that is none. Static text. [any-thread] */
+/** The name of a format; NULL for a number that is no format. Static text. [any-thread] */
 TOOLRACK_API const char *toolrack_format_name(enum toolrack_format format);
 
 /** The format of a name.
- * @return 0; TOOLRACK_E_NOT_FOUND: the message names it and those there are. [any-thread] */
+ * @return 0; TOOLRACK_E_NOT_FOUND: the message lists the formats. [any-thread] */
 TOOLRACK_API int toolrack_format_find(const char *name, enum toolrack_format *ret,
                                       struct toolrack_error *err);
 
@@ -49,9 +47,9 @@ TOOLRACK_API int toolrack_format_find(const char *name, enum toolrack_format *re
 struct toolrack_export_options {
     size_t size; /**< sizeof(struct toolrack_export_options) */
     /** Only these tools, by "name" or "name@range"; NULL-terminated. They keep registry order. NULL
-     * is all enabled ones; a name that is not there is reported. */
+     * is all enabled ones; a name that is not registered is reported. */
     const char *const *allow;
-    uint32_t limit;  /**< at most so many, by priority; 0 is what the format's owner allows */
+    uint32_t limit;  /**< at most so many, by priority; 0 is as many as the provider allows */
     uint32_t budget; /**< at most so many tokens in all, by priority: an estimate of four bytes each
                       * of the definitions; 0 is no limit */
 };
@@ -60,14 +58,14 @@ struct toolrack_export_options {
 
 /** The definitions of the tools in one format, as the text of a JSON array: "[]" of an empty
  * registry. Without options they are made once for each state of the registry. A tool that a format
- * cannot carry is left out and reported; it does not spoil the others.
+ * cannot express is left out and reported; the others are exported.
  *
  * @param options     NULL is all defaults
  * @param ret         receives a reference, to be released by toolrack_text_unref()
  * @param ret_report  NULL, or receives a reference: what was changed and why, as a JSON array of
  *                    objects: tool; kind ("renamed", "rewritten", "not-strict", "cut", "refused"
  *                    or "unknown"); at (JSON Pointer into the schema, or null); what
- * @return 0; TOOLRACK_E_INVALID for a format that is none; TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_INVALID for a number that is no format; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_export(struct toolrack *host, enum toolrack_format format,
                                  const struct toolrack_export_options *options,
                                  struct toolrack_text **ret, struct toolrack_text **ret_report,
@@ -75,11 +73,11 @@ TOOLRACK_API int toolrack_export(struct toolrack *host, enum toolrack_format for
 
 /* ------------------------------------------------------------------ a turn */
 
-/** Do a model's turn: execute the calls of its message, side by side, and give what is to be
- * appended to the conversation after that message.
+/** Answer a model's message: execute its calls, in parallel, and give the messages to append to the
+ * conversation after it.
  *
- * A call that cannot be made, or fails, is a result that says so; it does not fail the turn.
- * Results stand in the order of the calls.
+ * A call that cannot be made, or fails, becomes a result that says so; the others go on. Results
+ * are in the order of the calls.
  *
  * @param message  text of JSON: the assistant's message, or the whole response that holds it
  * @param options  for each call; NULL is all defaults. Its callbacks may run on several threads at
@@ -87,7 +85,7 @@ TOOLRACK_API int toolrack_export(struct toolrack *host, enum toolrack_format for
  * @param ret      receives a reference: the text of a JSON array of messages (of items for
  *                 OPENAI_RESPONSES, of contents for GEMINI, of JSON-RPC responses for MCP);
  *                 "[]" when the message calls nothing
- * @return 0; TOOLRACK_E_INVALID for a message that is none of this format, with the place;
+ * @return 0; TOOLRACK_E_INVALID for a message that is not of this format, with the place;
  *         TOOLRACK_E_LIMIT_EXCEEDED for more than 1024 calls or 64 MiB; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_answer(struct toolrack *host, enum toolrack_format format,
                                  const char *message, size_t length,
@@ -107,13 +105,13 @@ TOOLRACK_API int toolrack_stream_new(enum toolrack_format format,
 
 /** Feed bytes of the response's body (server-sent events, or lines of JSON for OLLAMA) as they come
  * from the network, cut anywhere.
- * @return 0; TOOLRACK_E_INVALID for what is no such stream; TOOLRACK_E_EXECUTION_FAILED for an
- * error that the provider sent in it, with its message; TOOLRACK_E_LIMIT_EXCEEDED;
- *         TOOLRACK_E_NO_MEMORY. After a failure it stays failed. */
+ * @return 0; TOOLRACK_E_INVALID for bytes that are no such stream; TOOLRACK_E_EXECUTION_FAILED for
+ * an error that the provider sent in it, with its message; TOOLRACK_E_LIMIT_EXCEEDED;
+ *         TOOLRACK_E_NO_MEMORY. After a failure every further call fails. */
 TOOLRACK_API int toolrack_stream_feed(struct toolrack_stream *stream, const char *bytes,
                                       size_t length, struct toolrack_error *err);
 
-/** The message that the pieces make, as the response without streaming would have it: for
+/** The whole message, as a response without streaming would have it: for
  * toolrack_answer(), and to be appended to the conversation.
  * @param ret  receives the text of JSON, borrowed from the stream
  * @return 0; TOOLRACK_E_INVALID when the stream ended too early; TOOLRACK_E_NO_MEMORY. */

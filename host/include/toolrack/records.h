@@ -1,9 +1,7 @@
-/* toolrack/records.h - what was called and how it went, and what follows from that.
- *
- * Each call is counted and logged, away from its path, and written in batches: a
- * host that is killed loses at most the last TOOLRACK_LOG_WINDOW_MS of log lines
- * and counts, and never a decision. See toolrack.h for ownership, errors and
- * threads. */
+/* toolrack/records.h - the log of calls, statistics, feedback and recommendations. Each call is
+ * counted and logged after it ended, in batches: a host that is killed loses at most the last
+ * TOOLRACK_LOG_WINDOW_MS of log lines and counts, and never a setting or a grant. See toolrack.h
+ * for ownership, errors and threads. */
 #pragma once
 
 #include <stdbool.h>
@@ -60,13 +58,13 @@ TOOLRACK_API int toolrack_log(struct toolrack *host, const struct toolrack_log_f
 TOOLRACK_API int toolrack_statistics(struct toolrack *host, const char *name,
                                      struct toolrack_text **ret, struct toolrack_error *err);
 
-/** Write what waits to be written, now. @return 0; TOOLRACK_E_IO. */
+/** Write everything that waits to be written now. @return 0; TOOLRACK_E_IO. */
 TOOLRACK_API int toolrack_flush(struct toolrack *host, struct toolrack_error *err);
 
 /* ---------------------------------------------------------- recommendation */
 
 /** Say how good a tool was, in general or in one call of the log. Durable on return.
- * @param call  an id of the log; 0 is none
+ * @param call  an id of the log; 0: no call in particular
  * @param who   for the log; NULL is "api"
  * @return 0; TOOLRACK_E_NOT_FOUND for a tool or call that is not known; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. */
@@ -78,9 +76,9 @@ enum toolrack_mark {
     TOOLRACK_MARK_WHITELIST  /**< recommended before all others */
 };
 
-/** Put a tool on a list, or take it off: by hand, until it is taken off by hand. It leaves the
- * other list. Taken off the blacklist, or put on the whitelist, its failures are forgotten. Durable
- * on return.
+/** Put a tool on a list, or take it off. What is set here stays until it is changed here. Being put
+ * on one list takes the tool off the other. Taking a tool off the blacklist, or putting it on the
+ * whitelist, clears its failures. Durable on return.
  * @param name  "name" (all versions, those to come too) or "name@version"
  * @param why   one line, or NULL
  * @return 0, also for one that is on that list already; TOOLRACK_E_NOT_FOUND for a tool that is not
@@ -90,9 +88,9 @@ TOOLRACK_API int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, c
                                bool on, const char *why, const char *who,
                                struct toolrack_error *err);
 
-/** What is on a list, as a JSON array of objects: tool ("name" or "name@version"), since_ms, who
- * ("automatic" for what failures put there), why, trial_ms (when it is tried again; null for what
- * was put by hand).
+/** The tools on a list, as a JSON array of objects: tool ("name" or "name@version"), since_ms, who
+ * ("automatic" for what failures put there), why, trial_ms (when it is recommended again as a try;
+ * null for a mark that was set by hand).
  * @return as for the log. */
 TOOLRACK_API int toolrack_marked(struct toolrack *host, enum toolrack_mark mark,
                                  struct toolrack_text **ret, struct toolrack_error *err);
@@ -105,12 +103,13 @@ struct toolrack_recommend_options {
 #define TOOLRACK_RECOMMEND_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_recommend_options) }
 
-/** The tools that did best, the best first, as a JSON array of objects: tool, version, score (0 to
- * 1), whitelisted, trial (it has failed too often and is tried again: it is not recommended once
- * more until it was called, or has rested again), factors (an object: success, efficiency,
- * feedback, recency, task; each with value and weight) and description. Enabled tools only that
- * their permission does not keep from running; the same records give the same answer. With a task,
- * those that share no word with it are left out, but for what is on the whitelist.
+/** The tools with the best score, the best first, as a JSON array of objects: tool, version, score
+ * (0 to 1), whitelisted, trial (it had failed too often and is recommended once as a try: not again
+ * until it is called, or its time on the blacklist has passed once more), factors (an object:
+ * success, efficiency, feedback, recency, task; each with value and weight) and description.
+ * Enabled tools only that their permission does not keep from running; the same records give the
+ * same answer. With a task, tools that share no word with it are left out, except those on the
+ * whitelist.
  * @return as for the log. */
 TOOLRACK_API int toolrack_recommend(struct toolrack *host,
                                     const struct toolrack_recommend_options *options,

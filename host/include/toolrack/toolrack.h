@@ -69,7 +69,7 @@ struct toolrack_tool;     /* one version of one tool as it was at one moment */
 struct toolrack_tools;    /* a list of them */
 struct toolrack_call;     /* a call that was submitted */
 struct toolrack_result;   /* what a call gave */
-struct toolrack_text;     /* a text that several hold */
+struct toolrack_text;     /* a reference-counted text */
 struct toolrack_findings; /* what is wrong with a file */
 
 /** The version of the library, such as "0.1.0". */
@@ -105,12 +105,12 @@ enum toolrack_event_kind {
     TOOLRACK_EVENT_RELOADED, /**< another generation of a plugin serves; the message says which */
     TOOLRACK_EVENT_REFUSED,  /**< a plugin file is new or has changed, and cannot be used; what it
                               * had before goes on serving. The message says why */
-    TOOLRACK_EVENT_UNLOADED  /**< nobody uses a generation any more. The message says what became of
+    TOOLRACK_EVENT_UNLOADED  /**< a generation is not used any more. The message says what became of
                               * it: "gone", "pending: CAUSE" (its image may go later) or
                               * "resident: CAUSE" (its image stays in this process) */
 };
 
-/** Something that happened. Its strings end with the callback. */
+/** An event. Its strings are valid until the callback returns. */
 struct toolrack_event {
     size_t size; /**< of this struct as the host knows it */
     enum toolrack_event_kind kind;
@@ -120,24 +120,24 @@ struct toolrack_event {
     const char *message; /**< one line, or NULL */
 };
 
-/** Where plugins run whose configuration does not say. */
+/** Where a plugin runs when its configuration does not say. */
 enum toolrack_isolation {
     TOOLRACK_ISOLATION_DEFAULT, /**< as PROCESS */
     TOOLRACK_ISOLATION_PROCESS, /**< each in worker processes of its own, in a sandbox */
     TOOLRACK_ISOLATION_NONE     /**< in this process, with all its rights */
 };
 
-/** What a person, or who speaks for one, says about a call. The first is 0: who forgets to answer
- * allows nothing. */
+/** The answer to a request for approval. DENY is 0, so that an answer that was not set allows
+ * nothing. */
 enum toolrack_approval {
     TOOLRACK_APPROVAL_DENY,
     TOOLRACK_APPROVAL_ALLOW_ONCE,         /**< this call */
     TOOLRACK_APPROVAL_ALLOW_CONVERSATION, /**< this version of the tool, in this conversation */
     TOOLRACK_APPROVAL_ALLOW_ALWAYS,       /**< this version of the tool */
-    TOOLRACK_APPROVAL_ASK_LATER /**< nobody is here: keep the call, see toolrack_pending() */
+    TOOLRACK_APPROVAL_ASK_LATER /**< no person is here: keep the call, see toolrack_pending() */
 };
 
-/** A call that somebody must allow. Its texts end with the callback. */
+/** A call that needs approval. Its strings are valid until the callback returns. */
 struct toolrack_approval_request {
     size_t size; /**< of this struct as the host knows it */
     const char *tool;
@@ -148,8 +148,9 @@ struct toolrack_approval_request {
     const char *caller;    /**< or NULL */
     const char *channel;
     const char *conversation; /**< or NULL */
-    const char *reason;       /**< one line: why it is asked */
-    char *who;                /**< who answers may write a name here, for the log: "approver" */
+    const char *reason;       /**< one line: why approval is needed */
+    char *who; /**< the callback may write the name of the person here, for the log; it is
+                  "approver" at first */
     size_t who_room;
     const char *trace; /**< or NULL */
 };
@@ -169,10 +170,11 @@ struct toolrack_options {
     size_t size; /**< sizeof(struct toolrack_options) */
 
     /** Configuration file, JSON with comments. NULL is $XDG_CONFIG_HOME/toolrack/toolrack.json
-     * where it exists; "" is none. */
+     * where it exists; "" means no configuration file. */
     const char *config_file;
     /** Folder for what must survive: settings made at run time, the scan cache. NULL is
-     * $XDG_STATE_HOME/toolrack; "" is none: nothing is kept. Created when first needed. */
+     * $XDG_STATE_HOME/toolrack; "" means no state folder: nothing is kept. Created when first
+     * needed. */
     const char *state_dir;
     /** When given, only these folders are scanned: NULL-terminated. Otherwise those of the
      * configuration, of TOOLRACK_PLUGIN_PATH, $XDG_DATA_HOME/toolrack/plugins and the installed
@@ -183,7 +185,8 @@ struct toolrack_options {
     uint32_t no_scan;
     /** How long a call may take when neither its caller nor the tool says; 0 is 30000. */
     uint32_t deadline_ms;
-    /** Threads that run calls with a deadline, at most; 0 is 64. Given-up ones do not count. */
+    /** Threads that run calls with a deadline, at most; 0 is 64. Threads that were given up do not
+     * count. */
     uint64_t threads_max;
 
     /** Passed to the callbacks. */
@@ -198,21 +201,22 @@ struct toolrack_options {
 
     /** The program that runs plugins. NULL is that of TOOLRACK_WORKER, or the installed one. */
     const char *worker_program;
-    /** Not 0: rather fail a call than run it without a layer of the sandbox that its policy wants.
+    /** Not 0: a call fails when a layer of the sandbox that its policy asks for is missing.
      */
     uint32_t require_sandbox;
-    /** Not 0: only plugins of the installed folder, whatever else is said, and no tools of the
-     * configuration: to start at all, and look. */
+    /** Not 0: only plugins of the installed folder and no tools of the configuration, whatever else
+     * is set: to start a host that does not start otherwise, and find out why. */
     uint32_t safe_mode;
 
     /** Not 0: watch the folders, and reload plugins when their files change. */
     uint32_t watch;
-    /** How long nothing must have happened to a file before it is looked at; 0 is 100. */
+    /** For how many milliseconds a file must not have changed before it is read; 0 is 100. */
     uint32_t watch_debounce_ms;
-    /** Whether a call of a `confirm` tool may run that nothing allows yet; NULL: it may not. It may
-     * wait for a person: the call's time begins with the answer, and other calls go on. On the
-     * thread of toolrack_call() and toolrack_tool_call(), for a submitted call on one of the host;
-     * it may call back, but not toolrack_close(), which waits for it.
+    /** Asks whether a call of a `confirm` tool may run that no grant or approval allows; NULL: such
+     * calls are refused. The function may wait for a person: the call's time begins with the
+     * answer, and other calls go on. On the thread of toolrack_call() and toolrack_tool_call(), for
+     * a submitted call on one of the host; it may call back, but not toolrack_close(), which waits
+     * for it.
      * @return enum toolrack_approval */
     int (*approve)(void *user, const struct toolrack_approval_request *request);
     /** Functions for tools of the configuration: `service_count` of them, copied. */
@@ -224,7 +228,7 @@ struct toolrack_options {
 
 /** Open a host: read the configuration and the settings kept, register the tools that the
  * configuration defines, scan the folders. No plugin is loaded. A file or a definition that cannot
- * be used is a row with a reason, never a failure.
+ * be used is listed by toolrack_refused(), with a reason; opening does not fail.
  *
  * @param options  borrowed during the call; NULL is all defaults
  * @return 0; TOOLRACK_E_INVALID for a configuration that is wrong (the message says where);
@@ -233,8 +237,8 @@ struct toolrack_options {
 TOOLRACK_API int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
                                struct toolrack_error *err);
 
-/** Close: cancel what runs, wait for it up to one second, unload the plugins. A call that does not
- * even return then keeps its plugin and its own memory for the rest of the process. Lists, tools,
+/** Close: cancel what runs, wait for it up to one second, unload the plugins. A call that has not
+ * returned by then keeps its plugin and its own memory for the rest of the process. Lists, tools,
  * results and texts that the caller still holds stay valid until they are released. */
 TOOLRACK_API void toolrack_close(struct toolrack *host);
 
@@ -254,7 +258,7 @@ struct toolrack_filter {
     { .size = sizeof(struct toolrack_filter) }
 
 /** List tools, in registry order: priority downwards, then name, then version downwards. The list
- * is of one moment: later changes do not touch it.
+ * is a snapshot: later changes do not affect it.
  *
  * @param filter  NULL is all enabled tools
  * @return 0 with a list to be released by toolrack_tools_free(); TOOLRACK_E_NO_MEMORY. */
@@ -266,11 +270,11 @@ TOOLRACK_API struct toolrack_tool *toolrack_tools_get(const struct toolrack_tool
                                                       size_t index);
 TOOLRACK_API void toolrack_tools_free(struct toolrack_tools *tools);
 
-/** What there is, for people and models, as a JSON array in registry order, disabled tools too: id
- * (the name by which it is called), name, version, description, category (or null), enabled,
- * priority.
+/** The registered tools, for people and models, as a JSON array in registry order, disabled tools
+ * too: id (the name by which it is called), name, version, description, category (or null),
+ * enabled, priority.
  *
- * @param filter  as above, but that disabled tools are always listed; NULL is all tools
+ * @param filter  as for toolrack_list(), but disabled tools are always listed; NULL is all tools
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_list_info(struct toolrack *host, const struct toolrack_filter *filter,
                                     struct toolrack_text **ret, struct toolrack_error *err);
@@ -300,8 +304,9 @@ TOOLRACK_API char *toolrack_suggest(struct toolrack *host, const char *name);
 
 enum toolrack_permission {
     TOOLRACK_PERMISSION_SAFE,     /**< runs when called */
-    TOOLRACK_PERMISSION_CONFIRM,  /**< runs when a person agreed, to the call or beforehand */
-    TOOLRACK_PERMISSION_DANGEROUS /**< runs when an administrator grants it */
+    TOOLRACK_PERMISSION_CONFIRM,  /**< runs when a person approves the call, or has approved it
+                                     before */
+    TOOLRACK_PERMISSION_DANGEROUS /**< runs while an administrator grants it */
 };
 
 enum toolrack_tool_state {
@@ -309,14 +314,16 @@ enum toolrack_tool_state {
     TOOLRACK_STATE_LOADED, /**< its plugin is loaded */
     TOOLRACK_STATE_FAILED, /**< its plugin could not be loaded; toolrack_tool_reason() says why */
     TOOLRACK_STATE_STUCK,  /**< a call of its plugin was given up and still runs */
-    TOOLRACK_STATE_QUARANTINED, /**< its plugin crashed too often; toolrack_release() lets it go on
+    TOOLRACK_STATE_QUARANTINED, /**< its plugin crashed too often; toolrack_release() ends the
+                                 * quarantine
                                  */
-    TOOLRACK_STATE_CHANGED, /**< it says otherwise than when it was approved; toolrack_grant() lets
-                           it run again */
+    TOOLRACK_STATE_CHANGED,     /**< its description or schema is not what was approved;
+                                   toolrack_grant() approves the new one */
     TOOLRACK_STATE_LEFT_OUT /**< its plugin was being loaded when the host last ended uncleanly */
 };
 
-/* What a tool says. Texts are borrowed from the tool; NULL where it says nothing. */
+/* The properties of a tool. Strings are borrowed from the tool; NULL where the plugin states
+ * nothing. */
 TOOLRACK_API const char *toolrack_tool_name(const struct toolrack_tool *tool);
 /** A number unique to this registration in this host; another registration gets another one. */
 TOOLRACK_API uint64_t toolrack_tool_uid(const struct toolrack_tool *tool);
@@ -327,8 +334,8 @@ TOOLRACK_API const char *toolrack_tool_category(const struct toolrack_tool *tool
 /** Comma-separated, as the plugin wrote them. */
 TOOLRACK_API const char *toolrack_tool_tags(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_has_tag(const struct toolrack_tool *tool, const char *tag);
-/** What to use instead of a tool that is on its way out, or until when it stays; NULL: it is not. A
- * call of it works; the first one is a warning in the log. */
+/** For a deprecated tool: what to use instead, or until when it remains; NULL: it is not
+ * deprecated. It can still be called; the first call logs a warning. */
 TOOLRACK_API const char *toolrack_tool_deprecated(const struct toolrack_tool *tool);
 /** One line: what it is for. */
 TOOLRACK_API const char *toolrack_tool_purpose(const struct toolrack_tool *tool);
@@ -340,7 +347,7 @@ TOOLRACK_API bool toolrack_tool_has_scenario(const struct toolrack_tool *tool,
 TOOLRACK_API bool toolrack_tool_is_set_default(const struct toolrack_tool *tool);
 /** JSON Schema of the arguments. */
 TOOLRACK_API const char *toolrack_tool_schema(const struct toolrack_tool *tool);
-/** JSON Schema of the result; NULL when nothing is said about it. */
+/** JSON Schema of the result; NULL when the plugin states none. */
 TOOLRACK_API const char *toolrack_tool_result_schema(const struct toolrack_tool *tool);
 /** Calls that show the tool: the text of a JSON object that it accepts, and the text of the JSON
  * value that it then gives, or NULL where any result will do. NULL too for an index that is not
@@ -357,10 +364,10 @@ TOOLRACK_API bool toolrack_tool_read_only(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_destructive(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_idempotent(const struct toolrack_tool *tool);
 TOOLRACK_API bool toolrack_tool_open_world(const struct toolrack_tool *tool);
-/** How long a call may take by the tool's own word, in milliseconds; 0 is the host's default. */
+/** The tool's own deadline, in milliseconds; 0 is the host's default. */
 TOOLRACK_API uint32_t toolrack_tool_deadline_ms(const struct toolrack_tool *tool);
 /** The id of its plugin, and the file it came from (NULL for one that the app registered). A tool
- * of the configuration is the one of a plugin of its own name, from that file. */
+ * of the configuration belongs to a plugin of the tool's name, whose file is the configuration. */
 TOOLRACK_API const char *toolrack_tool_plugin(const struct toolrack_tool *tool);
 TOOLRACK_API const char *toolrack_tool_file(const struct toolrack_tool *tool);
 /** "builtin", "official" or "community". */
@@ -387,7 +394,7 @@ TOOLRACK_API void toolrack_tool_statistics(const struct toolrack_tool *tool,
                                            struct toolrack_tool_statistics *statistics);
 
 /** Enable or disable a tool, by "name" (all its versions, those that come later too) or
- * "name@version"; not by a range, which would come to mean another version. Kept in the state
+ * "name@version"; not by a range, which could mean another version later. Kept in the state
  * folder, durable when the function returns.
  * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND (the message names the nearest);
  *         TOOLRACK_E_INVALID for a range; TOOLRACK_E_IO when it could not be kept: then nothing
@@ -398,10 +405,10 @@ TOOLRACK_API int toolrack_set_enabled(struct toolrack *host, const char *name, b
 TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
                                        struct toolrack_error *err);
 
-/** Make one version of a tool the default of its name: what a call by the name alone means,
- * whatever versions come. While that version is not registered, or is disabled, the default is what
- * it would be without, and toolrack_why() says so. Kept in the state folder, durable when the
- * function returns.
+/** Make one version of a tool the default of its name: the version that a call by the name alone
+ * means, whatever versions are registered later. While that version is not registered, or is
+ * disabled, the default is chosen as if none had been set, and toolrack_why() says so. Kept in the
+ * state folder, durable when the function returns.
  *
  * @param name     without a version
  * @param version  of a registered tool; NULL: let the highest be the default again
@@ -431,19 +438,20 @@ TOOLRACK_API int toolrack_register(struct toolrack *host, const struct tr_plugin
 TOOLRACK_API int toolrack_add_service(struct toolrack *host, const struct toolrack_service *service,
                                       struct toolrack_error *err);
 
-/** Take a registration out by its number, or all versions of a name ("name" or "name@version",
- * no range). Calls that run go on.
+/** Unregister a tool by its number, or all versions of a name ("name" or "name@version",
+ * no range). Calls that are running go on.
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a range; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_unregister(struct toolrack *host, uint64_t uid,
                                      struct toolrack_error *err);
 TOOLRACK_API int toolrack_unregister_name(struct toolrack *host, const char *name,
                                           struct toolrack_error *err);
 
-/** What was not registered: a file as a whole, or one tool of it. Texts live as long as the list.
+/** What was not registered: a file as a whole, or one tool of it. Strings are valid as long as the
+ * list.
  */
 struct toolrack_refusal {
-    const char *file;   /**< where it stands: plugin or configuration; NULL for something the app
-                             registered */
+    const char *file;   /**< the plugin file or the configuration; NULL for something the app
+                           registered */
     const char *plugin; /**< the plugin's id as far as it could be read, or NULL */
     const char *tool;   /**< the tool's name, or NULL when the whole file was refused */
     const char *rule;   /**< the rule's id, such as "elf-truncated" */
@@ -460,8 +468,8 @@ TOOLRACK_API const struct toolrack_refusal *toolrack_refusals_get(
 TOOLRACK_API void toolrack_refusals_free(struct toolrack_refusals *refusals);
 
 /** The definitions of all enabled tools as one JSON array in registry order: name, title,
- * description, inputSchema, outputSchema, annotations. Made once for each state of the registry.
- * The same as toolrack_export() in TOOLRACK_FORMAT_MCP.
+ * description, inputSchema, outputSchema, annotations. Made once for each state of the registry,
+ * then cached. The same as toolrack_export() in TOOLRACK_FORMAT_MCP.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_definitions(struct toolrack *host, struct toolrack_text **ret,
                                       struct toolrack_error *err);
@@ -481,14 +489,14 @@ TOOLRACK_API int toolrack_describe_isolation(struct toolrack *host, const char *
                                              struct toolrack_text **ret,
                                              struct toolrack_error *err);
 
-/** Let a plugin that is in quarantine, or was left out, run again: durable on return.
+/** End a plugin's quarantine, or load it again after it was left out. Durable on return.
  * @param name  of the plugin, or of one of its tools
- * @return 0; TOOLRACK_E_NOT_FOUND when there is no such plugin or it is neither;
- *         TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_NOT_FOUND when there is no such plugin, or it is neither in quarantine nor
+ * left out; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
                                   struct toolrack_error *err);
 
-/** Why a plugin is as it is, as one JSON object: plugin, version, file, state, reason, generation,
+/** Explain a plugin's state, as one JSON object: plugin, version, file, state, reason, generation,
  * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
  * fix), retired (earlier generations: generation, state, cause), crashes (the bundles kept, the
  * newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
@@ -507,14 +515,15 @@ TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct to
 
 /** Look at the plugin files again, also without `watch`, and reload what has changed: the next
  * generation of a plugin is copied, checked, loaded and tried out (the examples of its safe tools
- * are called), and then takes the place of the last one as one change. Calls that run end on the
- * old one. Whatever is wrong with a file, what it had before goes on serving.
+ * are called), and then takes the place of the last one as one change. Calls that are running end
+ * on the old one. When a new file cannot be used, the old generation goes on serving.
  *
- * A tool that is in both generations is registered anew, with another number and new statistics.
+ * A tool that is in both generations gets a new registration, with another number and new
+ * statistics.
  *
  * @param name        NULL: all files of all folders. Otherwise a plugin, one of its tools, or the
- *                    path of a file: that file alone, and also when it is the same; one that was
- *                    left out is tried again
+ *                    path of a file: that file alone, and also when it is the same; a plugin that
+ * was left out is tried again
  * @param ret_report  receives a reference, to be released by toolrack_text_unref(): a JSON array
  *                    with an object for each file: file, plugin, outcome ("unchanged", "added",
  *                    "reloaded", "removed" or "refused"), reason, generation, sha256, and what
@@ -531,14 +540,15 @@ TOOLRACK_API int toolrack_reload(struct toolrack *host, const char *name,
  * @param name  of the plugin, one of its tools, or the path of its file
  * @return 0; TOOLRACK_E_NOT_FOUND, also when there is nothing to go back to; TOOLRACK_E_REFUSED
  * when the earlier content does not work any more; TOOLRACK_E_INVALID, TOOLRACK_E_IO,
- *         TOOLRACK_E_NO_MEMORY. On failure what serves goes on serving. */
+ *         TOOLRACK_E_NO_MEMORY. On failure nothing changes. */
 TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
                                    struct toolrack_error *err);
 /* ------------------------------------------------------------- permissions */
 
-/** Let a tool run: a dangerous one, or one that would ask. What is granted is the tool of the
- * plugin that has it now, as it says it is: should that change, the tool's state is `changed`,
- * where the configuration wants that, until it is granted again. Durable when the function returns.
+/** Grant a tool: a `dangerous` or a `confirm` one runs without being asked about. The grant is for
+ * the tool of the plugin that has it now, with its present description and schema: when these
+ * change, the tool's state is `changed`, where the configuration wants that, until it is granted
+ * again. Durable when the function returns.
  *
  * @param name     "name" (all versions, those to come too) or "name@version"
  * @param seconds  how long; 0 is until it is revoked
@@ -549,29 +559,29 @@ TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
 TOOLRACK_API int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds,
                                 const char *who, struct toolrack_error *err);
 
-/** Take back what was granted or approved, for good; of a tool that is gone as well. What the
+/** Revoke all grants and approvals of a tool, also of one that is not registered any more. What the
  * configuration grants stays.
  * @return 0; TOOLRACK_E_NOT_FOUND when there is nothing to take back; TOOLRACK_E_IO: nothing
  *         changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
                                  struct toolrack_error *err);
 
-/** What is granted and approved now, as a JSON array of objects: kind ("grant" or "approval"),
+/** The grants and approvals in force, as a JSON array of objects: kind ("grant" or "approval"),
  * tool, version (null: all), conversation (null: all), who, since_s, expires_s (null: never).
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_grants(struct toolrack *host, struct toolrack_text **ret,
                                  struct toolrack_error *err);
 
-/** The calls that wait for somebody to allow them, the oldest first, as a JSON array of objects:
- * id, tool, version, arguments, caller, channel, conversation, reason, since_s, expires_s. They
- * wait for an hour.
+/** The calls that wait for approval, the oldest first, as a JSON array of objects:
+ * id, tool, version, arguments, caller, channel, conversation, reason, since_s, expires_s. Each
+ * waits for an hour.
  * @return as above; TOOLRACK_E_IO. */
 TOOLRACK_API int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
                                   struct toolrack_error *err);
 
-/** Answer for such a call: when it is called again, with the same arguments by the same caller in
- * the same conversation, it runs once, or always. Durable when the function returns.
+/** Approve or deny a pending call: when it is made again, with the same arguments by the same
+ * caller in the same conversation, it runs once, or always. Durable when the function returns.
  *
  * @param approval  not TOOLRACK_APPROVAL_ASK_LATER
  * @return 0; TOOLRACK_E_NOT_FOUND when it expired, was answered already or is unknown, which the
@@ -593,8 +603,8 @@ struct toolrack_decisions_filter {
 
 /** What was decided about calls and tools, the newest first, as a JSON array of objects: time_ms,
  * tool, version, plugin, caller, channel, conversation, decision, who, why. Calls of `safe` tools
- * are no decisions. They are written in batches: a host that does not come to close loses those of
- * the last second.
+ * need no decision. Decisions are written in batches: a host that is killed loses those of the last
+ * second.
  * @param filter  NULL is all
  * @return as above; TOOLRACK_E_IO. */
 TOOLRACK_API int toolrack_decisions(struct toolrack *host,
@@ -610,18 +620,18 @@ TOOLRACK_API int toolrack_decisions(struct toolrack *host,
  * without. */
 #define TOOLRACK_NO_DEADLINE UINT32_MAX
 
-/** What a person did with a question. */
+/** How a person answered a question. */
 enum toolrack_answer {
-    TOOLRACK_ANSWER_NOBODY,   /**< nobody can be asked */
-    TOOLRACK_ANSWER_ACCEPTED, /**< filled it in */
-    TOOLRACK_ANSWER_DECLINED, /**< said no */
-    TOOLRACK_ANSWER_DISMISSED /**< did neither */
+    TOOLRACK_ANSWER_NOBODY,   /**< no person can be asked */
+    TOOLRACK_ANSWER_ACCEPTED, /**< the form was filled in */
+    TOOLRACK_ANSWER_DECLINED, /**< the person declined */
+    TOOLRACK_ANSWER_DISMISSED /**< the person closed it without an answer */
 };
 
 struct toolrack_call_options {
     size_t size;          /**< sizeof(struct toolrack_call_options) */
     uint32_t deadline_ms; /**< 0 is the tool's own, or the host's default */
-    uint32_t confirmed;   /**< not 0: a person agreed to this call: `confirm` tools run */
+    uint32_t confirmed;   /**< not 0: a person approved this call: `confirm` tools run */
     const char *caller;   /**< who calls; for the tool and the log. This and the next may be NULL */
     const char *channel;  /**< through what; NULL is "api" */
     const char *conversation; /**< NULL outside a conversation */
@@ -630,10 +640,10 @@ struct toolrack_call_options {
      * toolrack_close(). `total` 0 is unknown, `message` may be NULL. */
     void (*progress)(void *user, double done, double total, const char *message);
     void *user;
-    /** A question of the tool to the person, on the thread that runs it; NULL: nobody can be asked.
-     * `schema` is the JSON Schema of a flat object, without properties where consent is all that is
-     * asked for. It may call back, but not toolrack_close(). The call cannot end before this
-     * returns, and submitted calls that are overdue may have to wait as well: who waits for a
+    /** A question of the tool to the person, on the thread that runs it; NULL: no person can be
+     * asked. `schema` is the JSON Schema of a flat object, without properties where consent is all
+     * that is asked for. It may call back, but not toolrack_close(). The call cannot end before
+     * this returns, and submitted calls that are overdue may have to wait as well: who waits for a
      * person stops waiting at the deadline and when the call is cancelled.
      *
      * @param ret_content  on TOOLRACK_ANSWER_ACCEPTED, a JSON object from toolrack_alloc(), which
@@ -664,8 +674,8 @@ TOOLRACK_API int toolrack_call(struct toolrack *host, const char *name, const ch
                                const struct toolrack_call_options *options,
                                struct toolrack_result **ret, struct toolrack_error *err);
 
-/** The same with a tool in hand and the length of the arguments known: no lookup, no strlen. A tool
- * that was unregistered or disabled meanwhile still runs: what is in hand is as it was. */
+/** The same with a reference to the tool and the length of the arguments: no lookup, no strlen. A
+ * tool that was unregistered or disabled after the reference was taken still runs. */
 TOOLRACK_API int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool,
                                     const char *arguments, size_t length,
                                     const struct toolrack_call_options *options,
@@ -691,7 +701,7 @@ TOOLRACK_API int toolrack_arguments(const struct toolrack_tool *tool, const char
                                     struct toolrack_text **ret, struct toolrack_error *err);
 
 /** How a submitted call ended: `result` is NULL on failure and is the callback's to release;
- * `err` is NULL on success and ends with the callback. */
+ * `err` is NULL on success and valid until the callback returns. */
 typedef void toolrack_done(void *user, struct toolrack_result *result,
                            const struct toolrack_error *err);
 
@@ -699,7 +709,7 @@ typedef void toolrack_done(void *user, struct toolrack_result *result,
  * function fails, on a thread of the host, perhaps before this function returns; it may call
  * anything but toolrack_close(). TOOLRACK_NO_DEADLINE is allowed: it then waits for ever.
  *
- * @param done       NULL: nobody wants to know
+ * @param done       NULL: the outcome is not reported
  * @param arguments  copied
  * @param ret        receives a handle, to be released by toolrack_call_unref(); may be NULL
  * @return 0; TOOLRACK_E_NOT_FOUND, TOOLRACK_E_LIMIT_EXCEEDED when TOOLRACK_QUEUE_MAX wait;
