@@ -37,7 +37,7 @@ static void take_versions(void *user, const struct snapshot *snapshot) {
     struct selected *selected = user;
     const struct name_slot *slot = snapshot_find(snapshot, selected->name, strlen(selected->name));
     uint32_t count = slot != NULL ? slot->count : 0;
-    selected->items = arena_alloc(&selected->arena, (count + 1) * sizeof(struct toolrack_tool *));
+    selected->items = arena_alloc(&selected->arena, count * sizeof(struct toolrack_tool *));
     for (uint32_t i = 0; selected->items != NULL && i < count; i++) {
         struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
         if (selected->only == NULL || selected->only == tool->reg) {

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "record/health.h"
 #include "store/health-rules.h"
+#include "store/marks.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
@@ -326,6 +327,31 @@ static void what_is_kept_is_bounded(void **state) {
     assert_int_equal(count / OLDEST, ARRAY_LENGTH(batch) - 3);
 }
 
+static int count_kept(void) {
+    int count = 0;
+    assert_int_equal(store_health_read(host->store, count_row, &count, &err), 0);
+    return count;
+}
+
+static void mark_frail(enum store_list list) {
+    assert_int_equal(
+            store_mark(host->store,
+                       &(struct store_mark){
+                               .selector = "frail", .list = list, .who = "ann", .since_ms = NOW},
+                       &err),
+            0);
+}
+
+/* To be on the blacklist by hand does not clear them. */
+static void the_whitelist_clears_failures(void **state) {
+    (void)state;
+    note_call(host, "1.0.0", TOOLRACK_E_TIMEOUT, NOW);
+    mark_frail(STORE_BLACKLIST);
+    assert_int_equal(count_kept(), 1);
+    mark_frail(STORE_WHITELIST);
+    assert_int_equal(count_kept(), 0);
+}
+
 #define RULE(name) cmocka_unit_test_setup(name, make_healthy)
 #define KEPT(name) cmocka_unit_test_setup_teardown(name, open_in_folder, close_and_remove)
 
@@ -344,6 +370,7 @@ int main(void) {
             KEPT(a_batch_is_taken_in_order),
             KEPT(a_person_takes_it_off),
             KEPT(what_is_kept_is_bounded),
+            KEPT(the_whitelist_clears_failures),
     };
     return cmocka_run_group_tests_name("health", tests, NULL, NULL);
 }
