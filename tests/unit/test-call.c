@@ -262,19 +262,24 @@ static tr_status sleeper(struct tr_call *call) {
 TR_JSON_TOOL(sleeper, "Sleeps", TR_SCHEMA({"type" : "object"}))
 
 static tr_status asker(struct tr_call *call) {
-    static char too_long[65538];
+    static char too_long[65538]; /* by a byte */
     const char *fault = tr_get_string(call, "fault", "");
     const char *message = tr_get_string(call, "message", "Which?");
+    const char *schema = tr_get_string(call, "schema", NULL);
+    memset(too_long, 'x', sizeof too_long - 1);
     if (strcmp(fault, "null") == 0) {
         message = NULL;
     } else if (strcmp(fault, "bytes") == 0) {
         message = "\xff";
     } else if (strcmp(fault, "long") == 0) {
-        memset(too_long, 'x', sizeof too_long - 1);
         message = too_long;
+    } else if (strcmp(fault, "longest") == 0) {
+        message = too_long + 1;
+    } else if (strcmp(fault, "long schema") == 0) {
+        schema = too_long;
     }
     const char *answer = "none";
-    tr_status status = tr_ask(call, message, tr_get_string(call, "schema", NULL), &answer);
+    tr_status status = tr_ask(call, message, schema, &answer);
     return tr_reply_textf(call, "%d %s", (int)status, answer);
 }
 TR_JSON_TOOL(asker, "Asks the person", TR_SCHEMA({"type" : "object"}))
@@ -773,6 +778,7 @@ static void questions_are_answered(void **state) {
         assert_int_equal(person.asked, 1);
         assert_string_equal(person.seen, "Which? {\"type\":\"object\"}");
         person.content = NULL;
+        asks("{\"fault\":\"longest\"}", &person, deadlines[i], "0 {}");
         asks("{}", &person, deadlines[i], "0 {}");
         assert_string_equal(person.seen, "Which? {\"type\":\"object\",\"properties\":{}}");
         person.answer = TOOLRACK_ANSWER_DECLINED;
@@ -801,6 +807,7 @@ static void bad_questions_and_answers_fail_the_call(void **state) {
     asks("{\"fault\":\"null\"}", &person, 0, "it has no message");
     asks("{\"fault\":\"bytes\"}", &person, 0, "its message is not UTF-8");
     asks("{\"fault\":\"long\"}", &person, 0, "more than the 65536 bytes allowed");
+    asks("{\"fault\":\"long schema\"}", &person, 0, "more than the 65536 bytes allowed");
     assert_int_equal(person.asked, 0);
     /* Wrong questions are wrong whoever is there. */
     asks("{\"message\":\"\"}", NULL, 0, "it has no message");
