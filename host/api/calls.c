@@ -116,7 +116,9 @@ void toolrack_call_unref(struct toolrack_call *call) {
 }
 
 void toolrack_cancel_conversation(struct toolrack *host, const char *conversation) {
-    pool_cancel_conversation(host->pool, conversation);
+    if (conversation != NULL) {
+        pool_cancel_conversation(host->pool, conversation);
+    }
 }
 
 int toolrack_arguments(const struct toolrack_tool *tool, const char *json,

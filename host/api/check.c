@@ -107,7 +107,7 @@ size_t toolrack_findings_count(const struct toolrack_findings *findings) {
 
 const struct toolrack_finding *toolrack_findings_get(const struct toolrack_findings *findings,
                                                      size_t index) {
-    return &findings->items[index];
+    return index < toolrack_findings_count(findings) ? &findings->items[index] : NULL;
 }
 
 bool toolrack_findings_is_configuration(const struct toolrack_findings *findings) {

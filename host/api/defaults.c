@@ -113,7 +113,7 @@ static const char *trouble_with(struct toolrack *host, const char *name, const c
 static void warn(struct toolrack *host, const char *name, const char *version) {
     const char *trouble = trouble_with(host, name, version);
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *called = registry_get(host->registry, name);
-    if (trouble != NULL && called != NULL) {
+    if (trouble != NULL && called != NULL && called->enabled) {
         log_line(&host->log, LOG_WARNING, "registry",
                  "version %s, the default of '%s', %s: its calls go to %s until it is back, or "
                  "'toolrack default %s --reset'",

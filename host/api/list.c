@@ -80,7 +80,7 @@ size_t toolrack_tools_count(const struct toolrack_tools *tools) {
 }
 
 struct toolrack_tool *toolrack_tools_get(const struct toolrack_tools *tools, size_t index) {
-    return tools->items[index];
+    return index < tools->count ? tools->items[index] : NULL;
 }
 
 void toolrack_tools_free(struct toolrack_tools *tools) {

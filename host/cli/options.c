@@ -240,12 +240,12 @@ static int check_words(const struct options *options, struct toolrack_error *err
         return 0;
     }
     if (options->words.count < verb->words_min) {
-        return error_set(err, TOOLRACK_E_INVALID, "something is missing: toolrack %s %s",
+        return error_set(err, TOOLRACK_E_INVALID, "an argument is missing; usage: toolrack %s %s",
                          verb->name, verb->arguments);
     }
     if (options->words.count > verb->words_max) {
         return error_set(err, TOOLRACK_E_INVALID,
-                         "\"%s\" is one argument too many: toolrack %s%s%s",
+                         "\"%s\" is one argument too many; usage: toolrack %s%s%s",
                          options->words.items[verb->words_max], verb->name,
                          verb->arguments[0] != '\0' ? " " : "", verb->arguments);
     }

@@ -50,12 +50,12 @@ static void no_memory(const struct reader *reader) {
     reader->context->problems->failed = true;
 }
 
-/* Whether a problem was found at a place of the definition, or below it. */
-static bool is_wrong(const struct reader *reader, const char *place) {
+/* Whether one of the first `count` problems is at a place of the definition, or below it. */
+static bool is_wrong(const struct reader *reader, const char *place, size_t count) {
     const struct problems *problems = reader->context->problems;
     size_t base = strlen(reader->pointer);
     size_t length = strlen(place);
-    for (size_t i = reader->problems_before; i < problems->count; i++) {
+    for (size_t i = reader->problems_before; i < count; i++) {
         const char *pointer = problems->items[i].pointer;
         if (strlen(pointer) >= base && strncmp(pointer + base, place, length) == 0) {
             return true;
@@ -128,7 +128,7 @@ static void take_members(const struct reader *reader, yyjson_val *value) {
     definition->priority = (int32_t)yyjson_get_sint(priority);
     definition->priority_stated = priority != NULL;
     definition->deadline_ms = (uint32_t)yyjson_get_uint(yyjson_obj_get(value, "deadline_ms"));
-    if (parameters != NULL && !is_wrong(reader, "/parameters")) {
+    if (parameters != NULL && !is_wrong(reader, "/parameters", reader->context->problems->count)) {
         definition->parameters = write_value(reader, parameters);
     }
 }
@@ -297,12 +297,14 @@ static enum toolrack_severity severity_of(int severity) {
                                          : TOOLRACK_SEVERITY_NOTE;
 }
 
-/* What is said of the plugin around it is none of the author's business. */
+/* Findings about the plugin around the tool do not concern its author, and a member that is wrong
+ * by the configuration's schema is reported once. */
 static void take_findings(const struct reader *reader, const struct descriptor *desc) {
+    size_t known = reader->context->problems->count; /* by the configuration's own schema */
     for (uint32_t i = 0; i < desc->finding_count; i++) {
         const struct finding *finding = &desc->findings[i];
         const char *place = member_of(finding);
-        if (finding->tool != NULL && (place[0] == '\0' || !is_wrong(reader, place))) {
+        if (finding->tool != NULL && (place[0] == '\0' || !is_wrong(reader, place, known))) {
             say(reader,
                 &(struct problem){.severity = severity_of(finding->severity),
                                   .rule = finding->rule},
@@ -410,7 +412,7 @@ int definition_read(const struct definition_context *context, yyjson_val *value,
     }
     validator_check_definition(context->validator, value, pointer, ret->name, context->problems);
     take_members(&reader, value);
-    if (!is_wrong(&reader, "/implementation")) {
+    if (!is_wrong(&reader, "/implementation", context->problems->count)) {
         read_implementation(&reader, implementation);
     }
     int code = 0;

@@ -48,7 +48,19 @@ static int open_stage(struct staging *staging, struct toolrack_error *err) {
         folder = NULL;
         return error_oom(err);
     }
-    return stage_open(folder, &staging->stage, err);
+    struct toolrack_error why;
+    int code = stage_open(folder, &staging->stage, &why);
+    if (code == TOOLRACK_E_IO) { /* a read-only disk, or a home of another user */
+        log_line(staging->options->log, LOG_WARNING, "life",
+                 "%s: plugins are copied into a temporary folder, and cannot be rolled back after "
+                 "this host has closed",
+                 why.message);
+        return stage_open_temporary(&staging->stage, err);
+    }
+    if (code < 0 && err != NULL) {
+        *err = why;
+    }
+    return code;
 }
 
 /* -------------------------------------------------------------- of what was read */

@@ -117,7 +117,7 @@ size_t toolrack_refusals_count(const struct toolrack_refusals *refusals) {
 
 const struct toolrack_refusal *toolrack_refusals_get(const struct toolrack_refusals *refusals,
                                                      size_t index) {
-    return &refusals->items[index].row;
+    return index < refusals->count ? &refusals->items[index].row : NULL;
 }
 
 void toolrack_refusals_free(struct toolrack_refusals *refusals) {

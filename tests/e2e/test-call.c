@@ -27,6 +27,15 @@ static void arguments_come_as_json_by_option_or_by_input(void **state) {
     EXPECT(RUN("call", "total", "--arg", "numbers=[1,2,3]"), 0, "6\n", "");
 }
 
+/* As with a read-only disk, and for a user without a home. */
+static void a_state_folder_that_cannot_be_made_stops_no_call(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.bare = true}, "--config", "", "--state", "/proc/none", "--plugins",
+                    e2e_plugins(), "call", "nothing"),
+           0, "null\n",
+           "*cannot make the folder /proc/none/images*copied into a temporary folder*");
+}
+
 static void arg_takes_its_type_from_the_schema(void **state) {
     (void)state;
     EXPECT(RUN("call", "echo", "--arg", "s=5", "--arg", "n=5", "--arg", "i=7", "--arg", "b=true",
@@ -183,6 +192,7 @@ static void ctrl_c_ends_a_question_too(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(arguments_come_as_json_by_option_or_by_input),
+            TEST(a_state_folder_that_cannot_be_made_stops_no_call),
             TEST(arg_takes_its_type_from_the_schema),
             TEST(wrong_arguments_exit_4),
             TEST(too_much_input_is_refused),

@@ -115,7 +115,7 @@ static void every_file_is_checked(void **state) {
     EXPECT_JSON(RUN_WITH({.bare = true}, "check", "--json", "none.so", good()), 3, "/0/file",
                 "\"none.so\"", "/0/error/type", "\"NotFound\"", "/1/plugin", "\"kit.old\"");
     EXPECT(RUN_WITH({.bare = true}, "check"), 2, "",
-           "toolrack: something is missing: toolrack check FILE ...\n");
+           "toolrack: an argument is missing; usage: toolrack check FILE ...\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)

@@ -48,9 +48,10 @@ static void wrong_usage_exits_2(void **state) {
     (void)state;
     EXPECT(RUN("lsit"), 2, "", "toolrack: there is no verb \"lsit\"; did you mean \"list\"?\n");
     EXPECT(RUN("list", "--al"), 2, "", "toolrack: list has no option --al; did you mean --all?\n");
-    EXPECT(RUN("list", "more"), 2, "", "toolrack: \"more\" is one argument too many: *\n");
-    EXPECT(RUN("show"), 2, "", "toolrack: something is missing: toolrack show NAME[@VERSION]\n");
-    EXPECT(RUN("priority", "add"), 2, "", "toolrack: something is missing: *\n");
+    EXPECT(RUN("list", "more"), 2, "", "toolrack: \"more\" is one argument too many; usage: *\n");
+    EXPECT(RUN("show"), 2, "",
+           "toolrack: an argument is missing; usage: toolrack show NAME[@VERSION]\n");
+    EXPECT(RUN("priority", "add"), 2, "", "toolrack: an argument is missing; usage: *\n");
     EXPECT(RUN("priority", "add", "high"), 2, "",
            "toolrack: a priority must be an integer from *, not \"high\"\n");
     EXPECT(RUN("call", "add", "--arg", "a"), 2, "",

@@ -777,6 +777,16 @@ static void questions_are_answered(void **state) {
              "0 {\"branch\":\"main\"}");
         assert_int_equal(person.asked, 1);
         assert_string_equal(person.seen, "Which? {\"type\":\"object\"}");
+        /* A formatted reply has no limit of its own, and is not cut inside a character. */
+        char content[2000] = "{\"a\":\"";
+        for (size_t n = 0; n < 600; n++) {
+            strcat(content, "\u00e4");
+        }
+        strcat(content, "\"}");
+        char reply[sizeof content + 2];
+        (void)snprintf(reply, sizeof reply, "0 %s", content);
+        person.content = content;
+        asks("{}", &person, deadlines[i], reply);
         person.content = NULL;
         asks("{\"fault\":\"longest\"}", &person, deadlines[i], "0 {}");
         asks("{}", &person, deadlines[i], "0 {}");

@@ -414,6 +414,11 @@ static const struct {
          "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"strng\"}}}, "
          "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",
          "t", "schema-invalid", "/properties/a/type", ""},
+        /* A warning about the same member hides no error. */
+        {"{\"name\": \"t\", \"description\": \"d\", \"type\": \"function\", \"parameters\": "
+         "{\"type\": \"object\", \"properties\": {\"l\": {\"type\": \"array\"}, \"a\": {\"type\": "
+         "\"strng\"}}}, \"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}",
+         "t", "schema-invalid", "/properties/a/type", ""},
 };
 
 static void a_wrong_definition_is_left_out_and_the_start_goes_on(void **state) {

@@ -124,6 +124,24 @@ static void statistics_fill_what_the_program_knows(void **state) {
     toolrack_tool_unref(tool);
 }
 
+static void nothing_is_behind_the_end_of_a_list(void **state) {
+    (void)state;
+    struct toolrack_tools *tools = NULL;
+    struct toolrack_refusals *refusals = NULL;
+    struct toolrack_findings *findings = NULL;
+    assert_int_equal(toolrack_list(host, NULL, &tools, NULL), 0);
+    assert_null(toolrack_tools_get(tools, toolrack_tools_count(tools)));
+    toolrack_tools_free(tools);
+    assert_int_equal(toolrack_refused(host, &refusals, NULL), 0);
+    assert_null(toolrack_refusals_get(refusals, toolrack_refusals_count(refusals)));
+    toolrack_refusals_free(refusals);
+    assert_int_equal(toolrack_check("/proc/self/exe", &findings, NULL), 0);
+    assert_non_null(toolrack_findings_get(findings, 0));
+    assert_null(toolrack_findings_get(findings, toolrack_findings_count(findings)));
+    toolrack_findings_free(findings);
+    toolrack_cancel_conversation(host, NULL); /* of no conversation nothing is cancelled */
+}
+
 static void a_suggestion_is_released_by_the_library(void **state) {
     (void)state;
     char *near = toolrack_suggest(host, "anwser");
@@ -167,6 +185,8 @@ int main(void) {
             cmocka_unit_test_setup_teardown(statistics_fill_what_the_program_knows, open_host,
                                             close_host),
             cmocka_unit_test_setup_teardown(arguments_have_the_types_of_the_schema, open_host,
+                                            close_host),
+            cmocka_unit_test_setup_teardown(nothing_is_behind_the_end_of_a_list, open_host,
                                             close_host),
             cmocka_unit_test_setup_teardown(a_suggestion_is_released_by_the_library, open_host,
                                             close_host),

@@ -20,7 +20,8 @@
  * Ownership. What a function gives back through a pointer to a pointer is the
  * caller's, to be released as its comment says; what it returns directly is
  * borrowed from the object it was asked of and lives as long as that. Every
- * release takes NULL.
+ * release takes NULL. Everything else must not be NULL unless its comment says
+ * what NULL means. A _get() function with an index gives NULL from the count on.
  *
  * Errors. `err` comes last, may be NULL, and is set only on failure. A failed
  * call leaves everything as it was.

@@ -19,8 +19,8 @@
  *
  * Growth. Structs grow at their end only. The side that allocates a struct states its size (or the
  * stride of an array); the reader uses the members that both sides know and reads zero for the
- * rest, so zero always means "not stated". Everything else is an interface in toolrack/ext/,
- * obtained by get_extension().
+ * rest, so zero always means "not stated". Whatever else is optional will be an interface of its
+ * own, obtained by get_extension().
  *
  * Threads. [call-thread] is the thread that runs the tool. [plugin] is the
  * thread that opens or closes the plugin: never two at once, and never while a
@@ -538,17 +538,27 @@ static inline tr_status tr_put_json(struct tr_call *call, const char *key, const
     return call->api->put_json(call, key, json, UINT64_MAX);
 }
 
-/** Longest message and formatted reply of the printf-like functions below; the rest is cut. */
+/** Longest message of the printf-like functions below; the rest is cut. */
 #define TR_MESSAGE_MAX 1024
 
-/** tr_reply_text() with printf's format. */
+/** tr_reply_text() with printf's format; a text of any length. */
 TR_FORMAT_(2, 3)
 static inline tr_status tr_reply_textf(struct tr_call *call, const char *format, ...) {
-    char text[TR_MESSAGE_MAX];
+    char few[TR_MESSAGE_MAX];
+    char *text = few;
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    int length = vsnprintf(few, sizeof few, format, args);
     va_end(args);
+    if (length >= (int)sizeof few) {
+        text = (char *)call->api->alloc(call, (uint64_t)length + 1);
+        if (text == NULL) {
+            return TR_LIMIT_EXCEEDED;
+        }
+        va_start(args, format);
+        (void)vsnprintf(text, (size_t)length + 1, format, args);
+        va_end(args);
+    }
     return tr_reply_text(call, text);
 }
 
