@@ -14,6 +14,10 @@ const char *toolrack_version(void) {
     return TOOLRACK_VERSION;
 }
 
+const char *toolrack_state_dir(const struct toolrack *host) {
+    return host->places.state_dir;
+}
+
 /* ------------------------------------------------------------------ events */
 
 void host_tell(const struct toolrack *host, const struct toolrack_event *event) {

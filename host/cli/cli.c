@@ -213,6 +213,16 @@ void cli_who(char *who, size_t room) {
     }
 }
 
+bool cli_keeps(struct cli *cli) {
+    if (toolrack_state_dir(cli->host) != NULL) {
+        return true;
+    }
+    (void)cli_error(cli, TOOLRACK_E_IO,
+                    "there is no state folder, so the change would end with this command; name one "
+                    "with --state DIR, or set HOME");
+    return false;
+}
+
 /* --------------------------------------------------------- the whole command */
 
 /* On any thread. */

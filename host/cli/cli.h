@@ -99,6 +99,9 @@ int cli_oom(struct cli *cli);
 /** Name the tool that the error is about. */
 void cli_error_set_tool(struct cli *cli, const char *tool);
 
+/** Whether a change outlasts this command: false, with the error set, without a state folder. */
+bool cli_keeps(struct cli *cli);
+
 /** Report the error that the command has set; without such an error, the error of the library.
  * With --json, what was printed so far is dropped and the output is the error alone.
  * @return the exit code for it. */

@@ -21,7 +21,7 @@ int verb_grant(struct cli *cli) {
     const char *name = cli->options.words.items[0];
     char who[CLI_WHO_ROOM];
     cli_who(who, sizeof who);
-    if (toolrack_grant(cli->host, name, cli->options.for_s, who, cli->err) < 0) {
+    if (!cli_keeps(cli) || toolrack_grant(cli->host, name, cli->options.for_s, who, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (cli->options.json) {
@@ -39,7 +39,7 @@ int verb_revoke(struct cli *cli) {
     const char *name = cli->options.words.items[0];
     char who[CLI_WHO_ROOM];
     cli_who(who, sizeof who);
-    if (toolrack_revoke(cli->host, name, who, cli->err) < 0) {
+    if (!cli_keeps(cli) || toolrack_revoke(cli->host, name, who, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (cli->options.json) {
@@ -118,7 +118,8 @@ static const struct {
 static int resolve(struct cli *cli, const char *id, size_t answer) {
     char who[CLI_WHO_ROOM];
     cli_who(who, sizeof who);
-    if (toolrack_resolve(cli->host, id, answers[answer].approval, who, cli->err) < 0) {
+    if (!cli_keeps(cli) ||
+        toolrack_resolve(cli->host, id, answers[answer].approval, who, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {

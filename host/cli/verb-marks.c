@@ -41,7 +41,8 @@ static int change(struct cli *cli, enum toolrack_mark mark, bool on) {
     const char *name = cli->options.words.items[1];
     char who[CLI_WHO_ROOM];
     cli_who(who, sizeof who);
-    if (toolrack_mark(cli->host, mark, name, on, cli->options.reason, who, cli->err) < 0) {
+    if (!cli_keeps(cli) ||
+        toolrack_mark(cli->host, mark, name, on, cli->options.reason, who, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {

@@ -17,7 +17,8 @@ int verb_feedback(struct cli *cli) {
         return cli_fail_usage(cli);
     }
     cli_who(who, sizeof who);
-    if (toolrack_feedback(cli->host, name, good, cli->options.call, who, cli->err) < 0) {
+    if (!cli_keeps(cli) ||
+        toolrack_feedback(cli->host, name, good, cli->options.call, who, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {

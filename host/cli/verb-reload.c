@@ -67,7 +67,7 @@ int verb_reload(struct cli *cli) {
 
 int verb_rollback(struct cli *cli) {
     const char *name = cli->options.words.items[0];
-    if (toolrack_rollback(cli->host, name, cli->err) < 0) {
+    if (!cli_keeps(cli) || toolrack_rollback(cli->host, name, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {

@@ -18,7 +18,7 @@ static void add_subject(struct buf *out, const char *name) {
 
 static int set_enabled(struct cli *cli, bool enabled) {
     const char *name = cli->options.words.items[0];
-    if (toolrack_set_enabled(cli->host, name, enabled, cli->err) < 0) {
+    if (!cli_keeps(cli) || toolrack_set_enabled(cli->host, name, enabled, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {
@@ -47,7 +47,7 @@ int verb_priority(struct cli *cli) {
                         text);
         return cli_fail_usage(cli);
     }
-    if (toolrack_set_priority(cli->host, name, (int)priority, cli->err) < 0) {
+    if (!cli_keeps(cli) || toolrack_set_priority(cli->host, name, (int)priority, cli->err) < 0) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {
@@ -93,7 +93,7 @@ int verb_default(struct cli *cli) {
     }
     const char *version = cli->options.words.count > 1 ? cli->options.words.items[1] : NULL;
     if ((version != NULL || cli->options.reset) &&
-        toolrack_set_default(cli->host, name, version, cli->err) < 0) {
+        (!cli_keeps(cli) || toolrack_set_default(cli->host, name, version, cli->err) < 0)) {
         return cli_fail(cli);
     }
     if (cli->options.reset) {

@@ -60,13 +60,43 @@ static void what_cannot_be_kept_is_an_error(void **state) {
     EXPECT(RUN("disable", "add"), 1, "", "*toolrack: InputOutput: *\n");
 }
 
+/* It would be gone when the command ends. */
+static void without_a_state_folder_no_change_is_accepted(void **state) {
+    (void)state;
+    static const char *const changes[][4] = {{"enable", "add"},
+                                             {"disable", "add"},
+                                             {"priority", "add", "7"},
+                                             {"default", "add", "1.0.0"},
+                                             {"default", "add", "--reset"},
+                                             {"grant", "add"},
+                                             {"revoke", "add"},
+                                             {"whitelist", "add", "add"},
+                                             {"blacklist", "remove", "add"},
+                                             {"feedback", "add", "good"},
+                                             {"rollback", "add"},
+                                             {"release", "add"}};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        const char *const *words = changes[i];
+        EXPECT(RUN_WITH({.bare = true}, "--config", "", "--state", "", "--plugins", e2e_plugins(),
+                        words[0], words[1], words[2], words[2] != NULL ? words[3] : NULL),
+               1, "", "toolrack: InputOutput: there is no state folder*--state DIR*\n");
+    }
+    EXPECT(RUN_WITH({.bare = true}, "--config", "", "--state", "", "--plugins", e2e_plugins(),
+                    "default", "add"),
+           0, "the default of add is*", "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(disabled_stays_disabled),  TEST(a_tool_that_is_off_by_itself_can_be_switched_on),
-            TEST(one_version_is_set_alone), TEST(priority_orders_the_list),
-            TEST(an_unknown_tool_exits_3),  TEST(what_cannot_be_kept_is_an_error),
+            TEST(without_a_state_folder_no_change_is_accepted),
+            TEST(disabled_stays_disabled),
+            TEST(a_tool_that_is_off_by_itself_can_be_switched_on),
+            TEST(one_version_is_set_alone),
+            TEST(priority_orders_the_list),
+            TEST(an_unknown_tool_exits_3),
+            TEST(what_cannot_be_kept_is_an_error),
     };
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
 }

@@ -243,6 +243,10 @@ TOOLRACK_API int toolrack_open(const struct toolrack_options *options, struct to
  * results and texts that the caller still holds stay valid until they are released. */
 TOOLRACK_API void toolrack_close(struct toolrack *host);
 
+/** The state folder, from the root; NULL: there is none, and what is set, granted or counted lasts
+ * as long as the host. Borrowed from the host. */
+TOOLRACK_API const char *toolrack_state_dir(const struct toolrack *host);
+
 /* ---------------------------------------------------------------- registry */
 
 /** Which tools to list. All given conditions hold together. */
