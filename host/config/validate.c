@@ -16,9 +16,10 @@
 /* Nodes of the schema that say something of a value itself. There are some sixty. */
 #define NODES_MAX 256u
 
-/* Most members of an object whose keys are known; there is none with so many. More are not looked
- * at one by one: each of them takes a look at all others. */
+/* Most members of an object whose keys are known (no object of the schema has so many), and of one
+ * whose keys are names, such as policies: a search for each of them goes through all others. */
 #define MEMBERS_MAX 64u
+#define ENTRIES_MAX 10000u
 
 struct node {
     yyjson_val *at;        /* in the document of the schema */
@@ -245,10 +246,11 @@ static void check_object(struct walk *walk, yyjson_val *node, yyjson_val *object
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    if (yyjson_is_false(others) && yyjson_obj_size(object) > MEMBERS_MAX) {
+    size_t members_max = yyjson_is_false(others) ? MEMBERS_MAX : ENTRIES_MAX;
+    if (others != NULL && yyjson_obj_size(object) > members_max) {
         char reason[64];
-        (void)snprintf(reason, sizeof reason, "has %zu members, and there are not so many keys",
-                       yyjson_obj_size(object));
+        (void)snprintf(reason, sizeof reason, "has %zu members; at most %zu are possible",
+                       yyjson_obj_size(object), members_max);
         tell_wrong(walk, reason);
         return;
     }
@@ -256,8 +258,7 @@ static void check_object(struct walk *walk, yyjson_val *node, yyjson_val *object
         const char *text = yyjson_get_str(key);
         yyjson_val *part = yyjson_obj_getn(properties, text, yyjson_get_len(key));
         json_pointer_add(walk->pointer, text);
-        if (yyjson_is_false(others) &&
-            yyjson_obj_getn(object, text, yyjson_get_len(key)) != value) {
+        if (others != NULL && yyjson_obj_getn(object, text, yyjson_get_len(key)) != value) {
             tell_twice(walk, text);
         } else if (part != NULL) {
             check_part(walk, part, text, value);

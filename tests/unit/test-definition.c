@@ -600,23 +600,22 @@ static size_t errors_of(const struct toolrack_findings *findings) {
 static void check_tells_each_error_with_its_place(void **state) {
     (void)state;
     CLEANUP(toolrack_findings_freep)
-    struct toolrack_findings *findings = check("{ // first\n"
-                                               "  \"deadline\": 5,\n"
-                                               "  /* é */ \"pin\": \"on\",\n"
-                                               "  \"folders\": [\"/a\",\n"
-                                               "    {\"path\": \"/b\", \"trust\": \"mine\"}],\n"
-                                               "  \"policies\": {\"p\": {\"workers\": 0}},\n"
-                                               "  \"pin\": \"warn\"\n"
-                                               "}\n");
+    struct toolrack_findings *findings =
+            check("{ // first\n"
+                  "  \"deadline\": 5,\n"
+                  "  /* é */ \"pin\": \"on\",\n"
+                  "  \"folders\": [\"/a\",\n"
+                  "    {\"path\": \"/b\", \"trust\": \"mine\"}],\n"
+                  "  \"policies\": {\"p\": {\"workers\": 0}, \"p\": {}},\n"
+                  "  \"pin\": \"warn\"\n"
+                  "}\n");
     static const struct {
         size_t line;
         size_t column;
         const char *cause;
-    } wanted[] = {{2, 3, "unknown key \"deadline\""},
-                  {3, 18, "/pin must be"},
-                  {5, 29, "/folders/1/trust must be"},
-                  {6, 33, "/policies/p/workers must be"},
-                  {7, 3, "\"pin\" is given twice"}};
+    } wanted[] = {{2, 3, "unknown key \"deadline\""},  {3, 18, "/pin must be"},
+                  {5, 29, "/folders/1/trust must be"}, {6, 33, "/policies/p/workers must be"},
+                  {6, 37, "\"p\" is given twice"},     {7, 3, "\"pin\" is given twice"}};
     assert_int_equal(toolrack_findings_count(findings), ARRAY_LENGTH(wanted));
     for (size_t i = 0; i < ARRAY_LENGTH(wanted); i++) {
         const struct toolrack_finding *finding = toolrack_findings_get(findings, i);
