@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -140,6 +141,13 @@ static void no_leak_is_news(void) {
     (void)setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
 }
 
+static double children_cpu_s(void) {
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 static void a_call_that_takes_too_long_exits_6(void **state) {
     (void)state;
     no_leak_is_news();
@@ -149,7 +157,10 @@ static void a_call_that_takes_too_long_exits_6(void **state) {
     /* By the tool's own word, and although it does not listen. */
     EXPECT(RUN("call", "stubborn"), 6, "", "*toolrack: Timeout: *\n");
     (void)unsetenv("LSAN_OPTIONS");
+    /* Three seconds, in which the command sleeps. */
+    double before_s = children_cpu_s();
     EXPECT(RUN("call", "stubborn", "--timeout", "60000"), 0, "at last\n", "");
+    assert_true(children_cpu_s() - before_s < 1.5);
 }
 
 static void ctrl_c_cancels_the_call(void **state) {
@@ -158,7 +169,8 @@ static void ctrl_c_cancels_the_call(void **state) {
             RUN_WITH(HOW(.wait_for = "half way", .send = SIGINT), "call", "slow", "--verbose");
     assert_int_equal(run.signal, SIGINT);
     assert_string_equal(run.out, "");
-    EXPECT_MATCH(run.err, "*toolrack: slow: 1 of 2 half way\n*toolrack: Cancelled: *\n*");
+    EXPECT_MATCH(run.err, "*toolrack: slow: 0.5 begun\n*toolrack: slow: 1 of 2 half "
+                          "way\n*toolrack: Cancelled: *\n*");
     run_finish(&run);
     run = RUN_WITH(HOW(.wait_for = "half way", .send = SIGINT), "call", "slow", "--verbose",
                    "--json");

@@ -281,6 +281,24 @@ static void a_batch_is_taken_in_order(void **state) {
     assert_null(strstr(toolrack_text_data(text, NULL), "c@1.0.0"));
 }
 
+/* What is told of a batch is the last thing that people should hear of, not the last thing. */
+static void a_recovery_is_told_though_a_failure_follows(void **state) {
+    (void)state;
+    for (int i = 0; i < HEALTH_FAILURES; i++) {
+        note_call(host, "1.0.0", TOOLRACK_E_TIMEOUT, NOW);
+    }
+    logged[0] = '\0';
+    const struct health_outcome batch[] = {
+            {.tool = "frail", .version = "1.0.0", .code = 0, .ended_ms = NOW + MINUTE},
+            {.tool = "frail",
+             .version = "1.0.0",
+             .code = TOOLRACK_E_TIMEOUT,
+             .ended_ms = NOW + MINUTE + 1}};
+    note_outcomes(host, batch, ARRAY_LENGTH(batch));
+    assert_non_null(strstr(logged, "Tool 'frail@1.0.0' is off the blacklist"));
+    assert_blacklist("");
+}
+
 static void a_person_takes_it_off(void **state) {
     (void)state;
     for (int i = 0; i < HEALTH_FAILURES; i++) {
@@ -368,6 +386,7 @@ int main(void) {
             RULE(a_clock_that_is_set_back_holds_nobody),
             KEPT(failures_of_several_hosts_add_up),
             KEPT(a_batch_is_taken_in_order),
+            KEPT(a_recovery_is_told_though_a_failure_follows),
             KEPT(a_person_takes_it_off),
             KEPT(what_is_kept_is_bounded),
             KEPT(the_whitelist_clears_failures),

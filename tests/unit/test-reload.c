@@ -831,6 +831,19 @@ static void settings_hold_for_the_next_generation(void **state) {
     assert_int_equal(code_of(place->host, "hold@1.0.0"), TOOLRACK_E_NOT_FOUND);
 }
 
+static void a_folder_that_became_a_file_takes_its_tools_along(void **state) {
+    struct place *place = *state;
+    char aside[128];
+    install(place, 1);
+    open_in_process(place);
+    assert_int_equal(call_build(place->host), 1);
+    (void)snprintf(aside, sizeof aside, "%s/aside", place->root);
+    assert_int_equal(rename(place->plugins, aside), 0);
+    write_bytes(place->plugins, O_TRUNC, "no folder", 9);
+    expect_reload(place->host, place->file, "/0/outcome", "removed");
+    assert_int_equal(code_of(place->host, "build"), TOOLRACK_E_NOT_FOUND);
+}
+
 static void a_name_that_gets_free_is_taken(void **state) {
     struct place *place = *state;
     install(place, 1);
@@ -1311,6 +1324,7 @@ int main(int argc, char **argv) {
             TEST(one_file_by_any_name),
             TEST(the_same_content_is_no_news),
             TEST(settings_hold_for_the_next_generation),
+            TEST(a_folder_that_became_a_file_takes_its_tools_along),
             TEST(a_name_that_gets_free_is_taken),
             TEST(exchanged_before_its_first_call),
             TEST(two_hosts_on_one_folder),

@@ -103,6 +103,7 @@ static void wait_ms(long ms) {
 }
 
 static tr_status slow(struct tr_call *call) {
+    tr_progress(call, 0.5, 0, "begun");
     tr_progress(call, 1, 2, "half way");
     for (int i = 0; i < WAIT_S_MAX * 100 && !tr_cancelled(call); i++) {
         wait_ms(10);
