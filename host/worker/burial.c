@@ -17,8 +17,9 @@
 #define PIDFD_SIGNAL_PROCESS_GROUP (1u << 2) /* Linux 6.9 */
 #endif
 
-/* The process's own children die with it: they are of its group, which they cannot leave. Where
- * the kernel does not know the group by the pidfd, its number is good only until it is reaped. */
+/* The process's children are killed with it: they are in its group, which they cannot leave. If the
+ * kernel cannot signal a group by its pidfd, the group's number is valid only until the process is
+ * reaped. */
 static void kill_group(const struct worker *worker, bool is_reaped) {
     if (pidfd_send_signal(worker->process.pidfd, SIGKILL, NULL, PIDFD_SIGNAL_PROCESS_GROUP) < 0 &&
         errno == EINVAL && !is_reaped) {
@@ -26,7 +27,7 @@ static void kill_group(const struct worker *worker, bool is_reaped) {
     }
 }
 
-/* Returns whether it is dead; with *ret_known `ret` says why. */
+/* Returns whether the process is dead. If *ret_known is set, `ret` is its exit status. */
 static bool reap(const struct worker *worker, siginfo_t *ret, bool *ret_known) {
     id_t pidfd = (id_t)worker->process.pidfd;
     *ret = (siginfo_t){0};
@@ -43,18 +44,19 @@ static bool reap(const struct worker *worker, siginfo_t *ret, bool *ret_known) {
     return true;
 }
 
-/* What the callbacks are told; its strings are copies, for the call's owner may be gone by then. */
+/* What the callbacks report. The strings are copies, as the call's owner may have returned by
+ * then. */
 struct obituary {
     struct crew_death death;
     char *arguments;
     const char *lines[CREW_LAST_LINES];
     unsigned crashes;
-    bool is_refused;     /* it is a start that failed */
-    bool is_quarantined; /* this was one too many */
+    bool is_refused;     /* a start failed */
+    bool is_quarantined; /* this crash caused the quarantine */
     char quarantine[ERROR_MESSAGE_MAX];
 };
 
-/* Note the call that ran in it; of several the first. */
+/* Note the call that ran in the worker; if several ran, the first. */
 static void note_call(const struct worker *worker, struct obituary *obituary) {
     struct crew_death *death = &obituary->death;
     LOCK_ASSERT_HELD(&worker->crew->lock);
@@ -76,7 +78,7 @@ static void note_call(const struct worker *worker, struct obituary *obituary) {
     }
 }
 
-/* Note a crash. Returns whether it was one too many. */
+/* Note a crash. Returns whether it causes a quarantine. */
 static bool count_crash(struct crew *crew, const char *reason, uint64_t now_ns) {
     uint32_t max = crew->limits.crashes_max;
     crew->crashes++;
@@ -89,14 +91,14 @@ static bool count_crash(struct crew *crew, const char *reason, uint64_t now_ns) 
         return false;
     }
     crew->is_quarantined = true;
-    struct toolrack_error words; /* cut where a character ends */
+    struct toolrack_error words; /* cut at the end of a character */
     (void)error_set(&words, TOOLRACK_E_EXECUTION_FAILED, "%u crashes within %u s; the last: %s",
                     max, (crew->limits.crashes_window_ms + 999) / 1000, reason);
     (void)snprintf(crew->reason, sizeof crew->reason, "%s", words.message);
     return true;
 }
 
-/* What the death means for the calls that wait. */
+/* Apply the consequences of the death to the crew and to the calls in line. */
 static void draw_consequences(struct worker *worker, enum worker_state state,
                               struct obituary *obituary, uint64_t now_ns) {
     struct crew *crew = worker->crew;
@@ -154,8 +156,8 @@ void worker_bury(struct worker *worker, uint64_t now_ns) {
     if (!reap(worker, &status, &is_known)) {
         return;
     }
-    process_end_group(&worker->process); /* also where its number was not good any more */
-    worker_hear(worker, now_ns);         /* it may have said why it ends */
+    process_end_group(&worker->process); /* even if the group's number is no longer valid */
+    worker_hear(worker, now_ns);         /* its last frame may state why it ends */
     output_end(&worker->output, now_ns);
     worker->is_buried = true;
     events_remove(crew->supervisor, worker);

@@ -3,5 +3,6 @@
 
 #include "worker/crew-parts.h"
 
-/** Its pidfd says that it is dead: bury it and tell everybody. [supervisor] */
+/** The worker's pidfd reports its death: take it out of the crew and report the death.
+ * [supervisor] */
 void worker_bury(struct worker *worker, uint64_t now_ns);

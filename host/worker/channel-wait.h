@@ -3,9 +3,9 @@
 
 enum channel_wait {
     CHANNEL_FRAME,       /* a frame came; this side holds the channel */
-    CHANNEL_LATE,        /* not by the moment */
+    CHANNEL_LATE,        /* no frame by the given time */
     CHANNEL_INTERRUPTED, /* channel_interrupt() */
     CHANNEL_GONE,        /* channel_abandon(): the other side is dead */
-    CHANNEL_NONSENSE,    /* what came is no frame: number, size or type out of range. It stays so */
-    CHANNEL_NO_MEMORY    /* to copy the frame to; it can be received again */
+    CHANNEL_NONSENSE, /* what was received is no frame: number, size or type out of range; final */
+    CHANNEL_NO_MEMORY /* for the copy of the frame; receiving can be repeated */
 };

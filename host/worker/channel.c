@@ -18,21 +18,21 @@
 
 /* Invariants:
  *
- *  (1) The file has MEMORY_SIZE bytes and can have no other size, so no access of a mapping of it
- *      is behind its end. Up to INLINE_END it has its pages from the beginning, in the bulk those
- *      of the first `bulk_pages` bytes from the host's first frame of that size on: the host
- *      writes nowhere else, and takes a bulk out with pread(), which a page that the worker took
- *      away does not disturb.
- *  (2) The host reads nothing back that it wrote, and of what the worker wrote the control words
- *      once (handover.h) and the payload once, into `taken`, before anything looks at it.
- *  (3) The bulk belongs to the side that holds the channel. A frame in it has been copied when
- *      the channel comes back, so when the host has taken a frame, nothing in the bulk is needed
- *      any more.
- *  (4) Memory at rest: of the bulk's pages, of its mapping and of each `taken`, no more than
- *      CHANNEL_BULK_KEPT_MAX; of the last only after channel_settle(). A worker that writes to the
- *      bulk without saying so takes the bulk, and no more than that.
- *  (5) A call is known by the number of the hand-over that began it, which is odd and so never 0. A
- *      cancelling names it; one that comes too late names a call that is over. */
+ *  (1) The file has MEMORY_SIZE bytes and can have no other size, so no access to a mapping is
+ *      behind its end. Pages up to INLINE_END are allocated at creation; pages of the first
+ *      `bulk_pages` bytes of the bulk are allocated before the host's first frame of that size. The
+ *      host writes nowhere else, and reads the bulk with pread(), which does not fail if the worker
+ *      removed a page.
+ *  (2) The host reads nothing back that it wrote. It reads the worker's control words once
+ *      (handover.h) and copies the worker's payload once, into `taken`, before it is used.
+ *  (3) The bulk belongs to the side that holds the channel. The other side has copied a frame in
+ *      the bulk before it hands the channel back, so when the host has taken a frame, nothing in
+ *      the bulk is needed any more.
+ *  (4) Between frames the bulk's pages, its mapping and (after channel_settle()) each `taken` have
+ *      CHANNEL_BULK_KEPT_MAX bytes at most. A worker that writes to the bulk without sending a
+ *      frame can allocate the pages of the bulk, and no more.
+ *  (5) A call is identified by the number of the hand-over that began it, which is odd and so never
+ *      0. A cancellation names this number; if it comes too late, it names a call that is over. */
 
 /* ------------------------------------------------------------------- layout */
 
@@ -41,11 +41,11 @@ struct control {
     uint32_t version;
     struct handover_side host;
     struct handover_side worker;
-    _Alignas(64) atomic_uint cancelled; /* the call that is to end; the host writes it */
+    _Alignas(64) atomic_uint cancelled; /* number of the cancelled call; written by the host */
 };
 #define CONTROL_MAGIC 0x6c6e6863u
 
-/* The bulk begins where pages of 64 KiB may begin, and is mapped in such units. */
+/* The bulk is aligned to 64 KiB, the largest page size, and mapped in such units. */
 #define BULK_UNIT    (64u * 1024)
 #define CRASH_AT     4096u
 #define TO_WORKER_AT (CRASH_AT + CHANNEL_CRASH_SIZE)
@@ -70,19 +70,19 @@ struct taken {
 struct channel {
     uint32_t magic;
     struct handover handover;
-    struct handover_note note; /* of the frame that has come and is not taken yet */
+    struct handover_note note; /* of the frame that has been received but not taken yet */
     bool is_untaken;
     bool is_host;
     int fd; /* -1 in the worker */
     char *memory;
     char *bulk;         /* mapped apart */
     size_t bulk_mapped; /* a power of two, or all */
-    size_t bulk_pages;  /* host: so many bytes of it have pages, as far as it knows */
+    size_t bulk_pages;  /* host: bytes of it for which the host allocated pages */
     size_t room_size;   /* what channel_room() was asked for */
     const char *inbox;
     char *outbox;
     atomic_uint call;      /* host: number of the last call sent; worker: received */
-    struct taken taken[2]; /* of FRAME_CALL, of other frames */
+    struct taken taken[2]; /* [1]: of FRAME_CALL, [0]: of other frames */
 };
 #define CHANNEL_MAGIC 0x6e616863u
 
@@ -97,7 +97,8 @@ static struct control *control_of(const struct channel *channel) {
 #endif
 
 static int make_memory(struct toolrack_error *err) {
-    /* Making the file larger than the process may make files ends the process with a signal. */
+    /* Growing the file above the process's limit of file sizes would end the process with a
+     * signal. */
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < MEMORY_SIZE) {
         (void)error_set(
@@ -228,8 +229,7 @@ void *channel_crash_area(struct channel *channel) {
 
 /* --------------------------------------------------------------------- bulk */
 
-/* Map `size` bytes of the bulk, or more. Growing what is mapped needs no descriptor, which the
- * worker has none of. */
+/* Map `size` bytes of the bulk, or more. mremap() needs no descriptor, and the worker has none. */
 static bool map_bulk(struct channel *channel, size_t size) {
     size_t mapped = BULK_UNIT;
     while (mapped < size) {
@@ -248,7 +248,7 @@ static bool map_bulk(struct channel *channel, size_t size) {
     return true;
 }
 
-/* What is not kept is not mapped for longer than it is used. */
+/* Memory above CHANNEL_BULK_KEPT_MAX is mapped only while it is used. */
 static void shrink_bulk(struct channel *channel) {
     if (channel->bulk_mapped > CHANNEL_BULK_KEPT_MAX) {
         (void)map_bulk(channel, CHANNEL_BULK_KEPT_MAX);
@@ -297,7 +297,7 @@ static void release(struct taken *taken) {
     *taken = (struct taken){0};
 }
 
-/* Room for `size` bytes and a zero, without what lay there before. */
+/* Room for `size` bytes and a zero byte; old contents are not kept. */
 static bool make_room(struct taken *taken, size_t size) {
     bool is_kept = taken->room <= CHANNEL_BULK_KEPT_MAX;
     if (size < taken->room && (is_kept || size >= CHANNEL_BULK_KEPT_MAX)) {
@@ -326,7 +326,8 @@ static bool copy_out(struct channel *channel, char *to, size_t size) {
         memcpy(to, channel->bulk, size);
         return true;
     }
-    /* The host reads from the file: there what a worker did to the pages is no signal. */
+    /* The host reads from the file: if the worker removed pages, reading a mapping could raise a
+     * signal. */
     size_t done = 0;
     while (done < size) {
         ssize_t got = pread(channel->fd, to + done, size - done, (off_t)(BULK_AT + done));
@@ -348,7 +349,7 @@ static enum channel_wait take(struct channel *channel, struct frame_in *ret) {
     channel->is_untaken = false;
     size_t used = note.size > channel->bulk_pages ? note.size : channel->bulk_pages;
     if (channel->is_host && used > CHANNEL_BULK_KEPT_MAX) {
-        /* The pages of the frame, and those of the host's own last one, go. */
+        /* Free the pages of this frame and of the host's own last frame. */
         (void)fallocate(channel->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                         (off_t)BULK_AT + CHANNEL_BULK_KEPT_MAX,
                         (off_t)CHANNEL_PAYLOAD_MAX - CHANNEL_BULK_KEPT_MAX);

@@ -24,15 +24,16 @@
 
 /* Invariants:
  *
- *  (1) A channel belongs to one thread. That thread holds it whenever code of the plugin runs
- *      on it, and gives it away only to wait for its return.
- *  (2) A message of the host that is not a frame, or not a frame that is expected, ends the
- * process: there is nobody to report it to. (3) Everything here lives as long as the process. */
+ *  (1) A channel belongs to one thread. That thread holds the channel whenever it runs code of the
+ *      plugin, and hands it over only to wait until it is handed back.
+ *  (2) A message of the host that is not an expected frame ends the process: there is nobody to
+ *      report it to.
+ *  (3) Everything here lives as long as the process. */
 
-/* What a CALL needs of one tool. */
+/* One tool, prepared for FRAME_CALL. */
 struct ready_tool {
-    const struct descriptor_tool *spec; /* NULL: no sound tool has this index */
-    pthread_mutex_t lock;               /* held while the signature is made, at the first call */
+    const struct descriptor_tool *spec; /* NULL: no valid tool has this index */
+    pthread_mutex_t lock;               /* held while the signature is created, at the first call */
     _Atomic(struct signature *) signature;
     void (*function)(void);
     tr_status (*entry)(struct tr_call *);
@@ -45,7 +46,7 @@ struct child {
     struct arena arena;      /* of the start frame */
     struct frame_start start;
     yyjson_val *settings;
-    int status_fd; /* /proc/self/status, from before the sandbox; -1: none */
+    int status_fd; /* /proc/self/status, opened before the sandbox; -1: none */
     struct descriptor *desc;
     struct image *image; /* NULL: the tool is a function of an installed library */
     struct log log;
@@ -71,8 +72,8 @@ static struct frame_in receive(struct channel *channel) {
     return frame;
 }
 
-/* While no call runs nobody waits on the channel: the supervisor watches many workers, and reads
- * the channel when a byte comes over the socket. */
+/* While no call runs, no thread of the host waits on the channel: the supervisor waits for many
+ * workers at once, and reads the channel when a byte arrives on the socket. */
 static void ring(void) {
     (void)send(WORKER_SOCKET, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -93,7 +94,7 @@ static bool is_cancelled(const struct run *run) {
     return channel_is_cancelled(lane_run_of(run)->channel);
 }
 
-/* After the deadline or a cancelling nobody listens any more. */
+/* After the deadline or a cancellation, messages have no receiver. */
 static bool is_heard(const struct run *run) {
     return !is_cancelled(run) && (run->deadline_ns == 0 || clock_now_ns() < run->deadline_ns);
 }
@@ -114,7 +115,7 @@ static void log_message(struct run *run, int level, const char *message) {
     }
 }
 
-/* The answer lies in the channel until the next frame: it is copied. */
+/* The answer is valid only until the next frame, so it is copied. */
 static int ask_person(struct run *run, const char *message, const char *schema,
                       const char **ret_content) {
     struct channel *channel = lane_run_of(run)->channel;
@@ -193,10 +194,10 @@ static int run_tool(struct run *run, struct ready_tool *tool, struct buf *out,
 
 /* ----------------------------------------------------------------- measure */
 
-/* What a call took. To ask for the CPU time is two system calls, each seen by the sandbox's filter;
- * to ask for the memory, which getrusage() mixes up with that of the process before exec, takes the
- * kernel 20 us. So of calls that are over soon one in so many is measured, and all of a tool whose
- * calls take longer. */
+/* Cost of a call. Measuring the CPU time takes two system calls, each checked by the sandbox's
+ * filter. Measuring the memory takes the kernel 20 us; getrusage() is no alternative, as it
+ * includes the process before exec. So only one in so many short calls is measured, but every call
+ * of a tool whose calls take longer. */
 #define METER_CPU_EACH       16u
 #define METER_CPU_LONG_NS    50000u
 #define METER_MEMORY_EACH    256u
@@ -234,7 +235,8 @@ static int run_measured(struct child *child, uint32_t index, struct run *run, st
     return code;
 }
 
-/* Send a result, or the failure with that code; what does not fit any memory becomes a failure. */
+/* Send a result, or the failure with that code; a result for which there is no memory becomes a
+ * failure. */
 static void reply(struct channel *channel, const struct run *run, int code, struct buf *out,
                   struct toolrack_error *err, const struct meter *meter) {
     struct toolrack_result *result = NULL;
@@ -265,7 +267,7 @@ static void reply(struct channel *channel, const struct run *run, int code, stru
 
 static void run_call(struct child *child, struct channel *channel, const struct frame_call *call) {
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
-    struct lane_run lane; /* not cleared, as the error inside is large; likewise `err` */
+    struct lane_run lane; /* not cleared, as its error is large; likewise `err` */
     struct run *run = &lane.run;
     lane.channel = channel;
     run_init(run, &run_host, memory, sizeof memory);
@@ -341,7 +343,7 @@ static void serve(struct child *child, struct channel *channel) {
             break;
         case FRAME_END:
             image_unload(child->image);
-            exit(WORKER_EXIT_DONE); /* what the plugin left for the end of its process runs here */
+            exit(WORKER_EXIT_DONE); /* runs the plugin's exit handlers and destructors */
         default: give_up();
         }
     }
@@ -356,7 +358,7 @@ static const char *find_setting(void *user, const char *plugin_id, const char *p
     return json_setting(child->settings, path, &alc);
 }
 
-/* Log lines of open(), which runs on the main thread. */
+/* Send a log line of open(), which runs on the main thread. */
 static void send_line(void *user, int level, const char *source, const char *line) {
     struct child *child = user;
     (void)source;
@@ -386,8 +388,8 @@ static int make_tools(struct child *child, struct toolrack_error *err) {
     return 0;
 }
 
-/* The library is searched for and opened here and nowhere else. Names, texts and the rest of what
- * the host knows of the tool are no business of its worker. */
+/* The library is searched for and opened only here. The worker needs no names, descriptions or
+ * other data of the tool. */
 static int load_foreign(struct child *child, struct toolrack_error *err) {
     struct foreign foreign = {.name = child->start.plugin_id};
     void (*function)(void) = NULL;
@@ -422,7 +424,7 @@ static int load_plugin(struct child *child, struct toolrack_error *err) {
     return code < 0 ? code : make_tools(child, err);
 }
 
-/* Most paths of sandbox_library_paths(), and one for the plugin. */
+/* Most paths of sandbox_library_paths(), plus one for the plugin. */
 #define LIBRARY_PATHS_MAX 64
 
 static int enter_sandbox(struct child *child, uint32_t *ret_layers, struct toolrack_error *err) {
@@ -433,13 +435,13 @@ static int enter_sandbox(struct child *child, uint32_t *ret_layers, struct toolr
          *path != NULL && count < LIBRARY_PATHS_MAX; path++) {
         paths[count++] = *path;
     }
-    if (start->path[0] == '/') { /* a library that is searched for lies in one of those */
+    if (start->path[0] == '/') { /* a library that is searched for is in one of the paths above */
         paths[count++] = start->path;
     }
     paths[count] = NULL;
     struct sandbox_policy policy = start->policy;
     if (SANITIZER_ADDRESS || SANITIZER_THREAD) {
-        policy.limits.memory_bytes = UINT64_MAX; /* its shadow takes terabytes of addresses */
+        policy.limits.memory_bytes = UINT64_MAX; /* sanitizers map terabytes */
     }
     int code = sandbox_apply(&policy, paths, start->filter, start->filter_size, ret_layers, err);
     uint32_t missing = start->layers_required & ~*ret_layers;
@@ -464,7 +466,7 @@ static void start(struct child *child) {
     child->log = (struct log){
             .write = send_line, .user = child, .level_min = child->start.log_level_min};
     yyjson_doc *doc = yyjson_read(child->start.settings, strlen(child->start.settings), 0);
-    child->settings = yyjson_doc_get_root(doc); /* kept as long as the process */
+    child->settings = yyjson_doc_get_root(doc); /* never freed */
     child->status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     uint32_t layers = 0;
     int code = crash_install(channel_crash_area(child->channel)) && crash_thread_begin()
@@ -490,8 +492,8 @@ static void start(struct child *child) {
 }
 
 _Noreturn void child_main(void) {
-    /* A host that died before it was asked for the signal sends none; what it had sent before lies
-     * in the socket and the channel all the same. The host made the socket. */
+    /* If the host died before prctl(), no signal comes, but its messages are still in the socket
+     * and the channel. So compare the parent with the socket's creator, the host. */
     struct ucred host;
     socklen_t size = sizeof host;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||

@@ -1,10 +1,10 @@
 /* child.h - the worker program's side: one process that runs one plugin.
  *
- * Descriptors: 0 is /dev/null, 1 and 2 go to the host's log, WORKER_SOCKET is the inherited
- * socket over which the channel's memory comes first. Nothing else is open. The environment holds
- * what was granted. All that the worker is to do comes as frames; it is single-threaded until
- * the plugin is open. While no call runs it writes a byte to the socket after each frame, for the
- * supervisor, which waits for many workers at once.
+ * Descriptors: 0 is /dev/null, 1 and 2 go to the host's log, WORKER_SOCKET is the inherited socket
+ * over which the channel's memory comes first. Nothing else is open. The environment holds what was
+ * granted. All requests to the worker are frames; it is single-threaded until the plugin is open.
+ * While no call runs, the worker writes a byte to the socket after each frame, as the supervisor
+ * waits for many workers at once.
  *
  *     start: die with the host (PR_SET_PDEATHSIG, set before anything can go wrong)
  *            take the channel, read FRAME_START
@@ -17,12 +17,12 @@
 /* The inherited socket. */
 #define WORKER_SOCKET 3
 
-/* What a worker's exit status means, when it exits by itself. */
+/* Exit statuses of a worker that exits by itself. */
 enum worker_exit {
     WORKER_EXIT_DONE = 0,     /* after END */
     WORKER_EXIT_REFUSED = 10, /* REFUSED was sent */
-    WORKER_EXIT_PROTOCOL = 11 /* the host sent nonsense or is gone */
+    WORKER_EXIT_PROTOCOL = 11 /* the host sent an invalid frame or has ended */
 };
 
-/** The worker's life; does not return. */
+/** The worker's main function; does not return. */
 _Noreturn void child_main(void);

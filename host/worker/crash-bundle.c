@@ -29,7 +29,7 @@ static void add_name(struct buf *out, const char *name) {
     buf_printf(out, ",\"%s\":", name);
 }
 
-/* What a plugin printed may be any bytes. Its lines stay lines. */
+/* A plugin may print any bytes. Line breaks are kept. */
 static void add_cleaned(struct buf *out, const char *text) {
     CLEANUP(freep) char *copy = strdup(text);
     if (copy == NULL) {

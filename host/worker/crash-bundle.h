@@ -1,7 +1,7 @@
-/* crash-bundle.h - what is kept of a crash, for `toolrack why`.
+/* crash-bundle.h - what is stored of a crash, for `toolrack why`.
  *
- * One JSON object with all that a plugin's author needs and nothing of the user's: of the
- * arguments a hash, which tells whether two crashes had the same ones. */
+ * One JSON object with all that a plugin's author needs and no data of the user: the arguments are
+ * stored as a hash only, which shows whether two crashes had the same arguments. */
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "plugin/build_id.h"
 
-/** All borrowed. Texts are zero-terminated; bytes in them that are no UTF-8 are replaced. */
+/** All borrowed. Strings are zero-terminated; bytes that are not UTF-8 are replaced. */
 struct crash_bundle {
     const char *plugin_id;
     const char *version;
@@ -30,11 +30,11 @@ struct crash_bundle {
 
 /** Append the bundle as one JSON object without line breaks: members "plugin", "version", "tool",
  * "signal" (a name), "exit_status", "reason", "backtrace", "build_id" (hex), "generation",
- * "arguments_hash", "time" (ISO 8601, UTC) and "last_lines" (an array), in this order, `null` where
- * there is nothing. [any-thread] */
+ * "arguments_hash", "time" (ISO 8601, UTC) and "last_lines" (an array), in this order, `null` for a
+ * value that is not known. [any-thread] */
 void crash_bundle_write(const struct crash_bundle *bundle, struct buf *out);
 
-/** A hash of a call's arguments, 64 bits as hexadecimal digits. Not for secrecy: who can guess the
- * arguments can see whether they were these. Returns `room`. [any-thread] */
+/** A hash of a call's arguments, 64 bits as hexadecimal digits. It keeps no secret: a guess of the
+ * arguments can be checked with it. Returns `room`. [any-thread] */
 #define CRASH_HASH_ROOM 17
 const char *crash_arguments_hash(const char *arguments, size_t length, char room[CRASH_HASH_ROOM]);

@@ -1,5 +1,5 @@
-/* The host's side: what the area of a dead worker says. The plugin could write there as well, so
- * all of it may be wrong, and the worst result is a wrong text. */
+/* The host's side: reads the crash area of a dead worker. The plugin can write there too, so any
+ * part may be wrong; the worst effect is a wrong text. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "plugin/symbols.h"
 #include "worker/crash.h"
 
-/* What repeats itself may be as many frames long: functions that call each other in a circle. */
+/* Longest repeated sequence of frames: functions that call each other in a circle. */
 #define FOLD_PERIOD_MAX    4u
 /* Longest names shown; mangled ones can have thousands of characters. */
 #define FUNCTION_SHOWN_MAX 160u
 #define FILE_SHOWN_MAX     96u
 /* A member of a null pointer is in the first page. */
 #define NULL_PAGE_SIZE     4096u
-/* What the kernel says where the CPU gives no address (asm/siginfo.h has it, signal.h not always)
+/* si_code where the CPU gives no address (defined in asm/siginfo.h, not always in signal.h)
  */
 #define CODE_GENERAL_FAULT 0x80
 
@@ -142,14 +142,14 @@ static void trace_finish(struct trace *trace) {
     }
 }
 
-/* In the same function; not by its name, as two static functions may share one. */
+/* In the same function; names are not compared, as two static functions may share one. */
 static bool is_same(const struct place *a, const struct place *b) {
     uint64_t start_a = a->frame->offset - (a->function != NULL ? a->offset : 0);
     uint64_t start_b = b->frame->offset - (b->function != NULL ? b->offset : 0);
     return a->frame->module == b->frame->module && start_a == start_b;
 }
 
-/* How many frames from `from` on only repeat the `ret_period` frames there; 0: none do. */
+/* How many frames from `from` on repeat the first `*ret_period` frames; 0: none. */
 static uint32_t repeating(const struct trace *trace, uint32_t from, uint32_t end,
                           uint32_t *ret_period) {
     for (uint32_t period = 1; period <= FOLD_PERIOD_MAX; period++) {
@@ -166,7 +166,7 @@ static uint32_t repeating(const struct trace *trace, uint32_t from, uint32_t end
     return 0;
 }
 
-/* Foreign text, on one line and not too long. */
+/* Untrusted text, made one line and cut. */
 static void add_shown(struct buf *out, const char *text, size_t length_max) {
     char shown[FUNCTION_SHOWN_MAX + 1];
     size_t length = strnlen(text, length_max + 1);

@@ -1,17 +1,15 @@
 /* The child's side: what runs between a fatal signal and the end of the process.
  *
- *  (1) The handler takes no lock and allocates nothing: the thread that crashed
- *      may hold any lock, and the heap may be what is broken. Modules are found
- *      with _dl_find_object(), which is made for that, never with dladdr() or
- *      dl_iterate_phdr(), which wait for the loader. libgcc's unwinder uses the
- *      same.
- *  (2) Whatever the record says is there: each count is raised after what it
- *      counts, the magic is written after all that a record must have.
- *  (3) One thread writes, the first: `owner`. Others wait for the end that it
- *      brings, no longer than CRASH_WAIT_MS.
- *  (4) Who enters the handler ends the process, by the signal that came first;
- *      also when it is entered once more because it crashed itself, over a
- *      broken stack.
+ *  (1) The handler takes no lock and allocates nothing: the thread that crashed may hold any lock,
+ *      and the heap may be corrupt. Modules are found with _dl_find_object(), which is
+ *      async-signal-safe, never with dladdr() or dl_iterate_phdr(), which wait for the loader's
+ *      lock. libgcc's unwinder uses _dl_find_object() too.
+ *  (2) The record never announces data that is not there: each count is increased after its entry
+ *      is written, the magic is written after all mandatory fields.
+ *  (3) Only the first thread writes: `owner`. Others wait until it ends the process, CRASH_WAIT_MS
+ *      at most.
+ *  (4) A thread that enters the handler ends the process by the signal that came first, also when
+ *      the handler is entered again because it crashed itself on a broken stack.
  *
  * The unwinder is linked in statically (-static-libgcc): backtrace() would load it in the
  * handler, and a shared one makes each start of a worker slower by a tenth. */
@@ -40,19 +38,20 @@
 
 _Static_assert(sizeof(struct crash_record) <= CHANNEL_CRASH_SIZE, "the record has its place");
 
-/* Stack of the handler beside what the kernel puts on it, which AVX-512 and AMX make large. With
- * that of AVX-512 it took 7 KiB, 8 under AddressSanitizer; pages that are not used cost nothing. */
+/* Stack of the handler, without the kernel's signal frame, which AVX-512 and AMX make large. With
+ * the frame of AVX-512 the handler used 7 KiB, 8 under AddressSanitizer; unused pages cost
+ * nothing. */
 #define CRASH_STACK_SIZE   (64u * 1024)
-/* Above it nothing may be touched either. There most often lies the stack of the thread, and what
- * overflows that one with a large frame jumps over the page that guards it: it would go on in the
- * handler's, and be written over by the handler. */
+/* Guard above the handler's stack. The thread's stack is usually above it, and an overflow with a
+ * large frame can skip that stack's guard page: without this guard it would continue in the
+ * handler's stack, which the handler then overwrites. */
 #define CRASH_GUARD_SIZE   (256u * 1024)
-/* More frames than the handler itself can have, with what a sanitizer puts between. */
+/* More frames than the handler itself can have, including those of a sanitizer. */
 #define HANDLER_FRAMES_MAX 64u
 /* How long a thread that crashed second waits for the first to end the process. */
 #define CRASH_WAIT_MS      2000u
 
-/* Beside those of a crash the two of a limit: the plugin is as much to blame. */
+/* The signals of a crash, and the two of a limit: the plugin caused these too. */
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE, SIGABRT,
                                     SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ};
 
@@ -60,18 +59,18 @@ static struct {
     struct crash_record *record;
     const struct link_map *maps[CRASH_MODULES_MAX]; /* the modules that the record names */
     pid_t process;                                  /* a fork of this process is not the worker */
-    atomic_int owner;                               /* thread that writes the record; 0 is none */
+    atomic_int owner;                               /* thread that writes the record; 0: none */
     int signal;                                     /* the owner's */
     int statm;                                      /* /proc/self/statm, or -1 */
     size_t page_size;
-    char program[CRASH_PATH_MAX]; /* the loader has no name for it */
+    char program[CRASH_PATH_MAX]; /* path of the program, which the loader does not store */
 } crash;
 
 static _Thread_local struct {
     void *stack; /* of the handler, with its guard page; NULL: none */
     size_t stack_size;
-    stack_t before;   /* what was there, as a sanitizer's */
-    uintptr_t lowest; /* lowest byte of the thread's own stack; 0 is unknown */
+    stack_t before;   /* the previous one, such as a sanitizer's */
+    uintptr_t lowest; /* lowest byte of the thread's own stack; 0: not known */
 } own;
 
 /* ---------------------------------------------------- the machine's registers */
@@ -119,12 +118,12 @@ static void go_to_caller(ucontext_t *context, uintptr_t pc) {
 
 /* ------------------------------------------------------------------ modules */
 
-/* (2) What was written before is there whenever the value is. */
+/* (2) Earlier writes are visible whenever the value is. */
 static void publish(uint32_t *to, uint32_t value) {
     __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
-/* The end of a path tells more than its beginning. */
+/* A long path is cut at its beginning, as its end says more. */
 static void copy_path(char *to, const char *path) {
     size_t length = strnlen(path, PATH_MAX);
     size_t skipped = length < CRASH_PATH_MAX ? 0 : length - (CRASH_PATH_MAX - 1);
@@ -174,17 +173,17 @@ static void add_frame(uintptr_t address) {
 }
 
 struct walk {
-    uintptr_t start; /* where the signal struck: frames before it are the handler's */
+    uintptr_t start; /* address at which the signal came; earlier frames are the handler's */
     bool started;
     uint32_t steps; /* before it */
 };
 
 static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *user) {
     struct walk *walk = user;
-    int is_exact = 0; /* not behind a call: the frame was interrupted by a signal */
+    int is_exact = 0; /* 1: the frame was interrupted by a signal, so pc is not behind a call */
     uintptr_t pc = _Unwind_GetIPInfo(context, &is_exact);
     if (!walk->started) {
-        walk->started = is_exact && pc == walk->start; /* that frame is in the record already */
+        walk->started = is_exact && pc == walk->start; /* that frame is already in the record */
         return walk->steps++ < HANDLER_FRAMES_MAX ? _URC_NO_REASON : _URC_NORMAL_STOP;
     }
     if (pc == 0 || crash.record->frame_count == CRASH_WALK_MAX) {
@@ -194,9 +193,9 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *use
     return _URC_NO_REASON;
 }
 
-/* The unwinder begins at its own caller and goes through the signal's frame by what the kernel
- * saved there. After a call of what is no function it would end at once, so it is shown the place
- * of that call instead. */
+/* The unwinder starts at its own caller and passes the signal frame with the registers that the
+ * kernel saved there. After a call to an invalid address it would stop at once, so it gets the
+ * address of that call instead. */
 static void walk_stack(ucontext_t *context) {
     uintptr_t pc = pc_of(context);
     if (!in_a_module(pc)) {
@@ -213,8 +212,8 @@ static void walk_stack(ucontext_t *context) {
 
 /* ------------------------------------------------------------------- record */
 
-/* The stack pointer is beyond the end of the stack, or will be with what this instruction pushes,
- * and what it touched is between the two. */
+/* The stack pointer is beyond the end of the stack, or will be after this instruction's push, and
+ * the faulting address is between the two. */
 static bool is_overflow(int signal, uintptr_t address, uintptr_t sp) {
     uintptr_t end = own.lowest + crash.page_size;
     return (signal == SIGSEGV || signal == SIGBUS) && own.lowest != 0 && sp < end &&
@@ -228,7 +227,7 @@ static uint64_t address_of(int signal, const siginfo_t *info) {
     case SIGILL:
     case SIGFPE:
     case SIGTRAP:
-        /* When another process sent it, other things are in that place. */
+        /* If a process sent the signal, this field has another meaning. */
         return info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
     case SIGSYS: return info->si_code > 0 ? (uint64_t)info->si_syscall : 0;
     default: return 0;
@@ -236,7 +235,8 @@ static uint64_t address_of(int signal, const siginfo_t *info) {
 }
 
 /* The first number of statm is the address space in pages. The plugin may have closed the
- * descriptor and opened another thing there: pread() does not wait for a pipe or a socket. */
+ * descriptor and opened another file under its number: pread() does not wait for a pipe or a
+ * socket. */
 static uint64_t memory_in_use(void) {
     char text[64];
     ssize_t length = crash.statm < 0 ? 0 : pread(crash.statm, text, sizeof text, 0);
@@ -258,7 +258,7 @@ static _Noreturn void die(int signal) {
     (void)sigaddset(&set, signal);
     (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     (void)raise(signal);
-    _exit(128 + signal); /* the sandbox did not let it: as a shell would say it */
+    _exit(128 + signal); /* the sandbox refused it: use a shell's exit status for the signal */
 }
 
 static void on_fatal(int signal, siginfo_t *info, void *context) {
@@ -280,7 +280,7 @@ static void on_fatal(int signal, siginfo_t *info, void *context) {
         record->memory_bytes = memory_in_use();
         walk_stack(context);
     } else if (owner != self) {
-        /* (3) The sleep is cut short by the end of the process. */
+        /* (3) The end of the process ends the sleep. */
         struct timespec left = {.tv_sec = CRASH_WAIT_MS / 1000,
                                 .tv_nsec = (long)(CRASH_WAIT_MS % 1000) * 1000000};
         while (nanosleep(&left, &left) < 0 && errno == EINTR) {
@@ -309,13 +309,13 @@ bool crash_install(void *area) {
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
     copy_path(crash.program, path);
-    /* What the unwinder and the loader do at their first use only is done now. */
+    /* Cause the first-use initialization of the unwinder and the loader now. */
     (void)_Unwind_Backtrace(take_none, NULL);
     (void)in_a_module((uintptr_t)&crash_install);
 
     struct sigaction action = {.sa_sigaction = on_fatal,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    /* Nothing else interrupts the handler; but its own crash must come through: (4). */
+    /* No other signal interrupts the handler, but its own crash must: (4). */
     (void)sigfillset(&action.sa_mask);
     for (size_t i = 0; i < ARRAY_LENGTH(fatal_signals); i++) {
         int signal = fatal_signals[i];
@@ -331,8 +331,9 @@ bool crash_install(void *area) {
     return true;
 }
 
-/* The first thread's stack grows until its limit, counted from its upper end. Last on it, before a
- * word of zeros, is the name of the program; /proc/self/maps would take 30 times as long to say. */
+/* The first thread's stack grows until its limit, counted from its upper end. The name of the
+ * program is at its upper end, before a word of zeros; reading /proc/self/maps would take 30 times
+ * as long. */
 static uintptr_t lowest_of_first(void) {
     const char *name = (const char *)getauxval(AT_EXECFN);
     struct rlimit limit;
@@ -365,8 +366,8 @@ bool crash_thread_begin(void) {
     if (own.stack != NULL) {
         return true;
     }
-    long frame = sysconf(_SC_MINSIGSTKSZ); /* what the kernel puts there on this CPU */
-    /* Twice: the handler may crash itself. */
+    long frame = sysconf(_SC_MINSIGSTKSZ); /* the kernel's signal frame on this CPU */
+    /* Two frames, as the handler may crash itself. */
     size_t stack_size = CRASH_STACK_SIZE + (frame > 0 ? 2 * (size_t)frame : 0);
     stack_size = (stack_size + crash.page_size - 1) & ~(crash.page_size - 1);
     /* Guarded on both sides: a page below, CRASH_GUARD_SIZE above. */
@@ -386,7 +387,7 @@ bool crash_thread_begin(void) {
     own.stack = stack;
     own.stack_size = size;
     own.lowest = lowest_of_thread();
-    /* A fault whose signal is blocked kills without asking the handler. */
+    /* A fault whose signal is blocked kills the process without calling the handler. */
     sigset_t fatal;
     (void)sigemptyset(&fatal);
     for (size_t i = 0; i < ARRAY_LENGTH(fatal_signals); i++) {

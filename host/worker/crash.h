@@ -1,11 +1,11 @@
-/* crash.h - the last words of a worker.
+/* crash.h - the crash report of a worker.
  *
- * When a plugin crashes its process, the handler of the fatal signals writes a record
- * into memory that the host shares (channel_crash_area()), on a stack of its own, so
- * that it works after a stack overflow too, and lets the signal kill the process, so
- * that the exit status names it. It calls nothing that could wait: what is there is
- * read after the end. The host turns addresses into names by itself, from the files
- * (plugin/symbols.h), as any of the record may be wrong.
+ * When a plugin crashes its process, the handler of the fatal signals writes a record into memory
+ * that the host shares (channel_crash_area()). It runs on its own stack, so that it works after a
+ * stack overflow too, and then lets the signal kill the process, so that the exit status names the
+ * signal. It calls no function that could wait; the host reads the record after the process has
+ * ended. The host finds the names of addresses itself, from the files (plugin/symbols.h), as any
+ * part of the record may be wrong.
  *
  * crash.c is the child's side, part of the worker program only; crash-text.c the host's. */
 #pragma once
@@ -16,21 +16,21 @@
 
 #include "base/buf.h"
 
-/* Most frames of a backtrace that are kept: those next to the crash, and, where the stack has more,
- * those at its outer end, which say how it came to that. */
+/* Most frames of a backtrace that are kept: those next to the crash and, if the stack has more,
+ * those at its outer end, which show where the calls began. */
 #define CRASH_FRAMES_MAX   48u
 #define CRASH_FRAMES_OUTER 16u
 #define CRASH_FRAMES_INNER (CRASH_FRAMES_MAX - CRASH_FRAMES_OUTER)
 /* Most frames that are walked through, which takes about 20 ms. */
 #define CRASH_WALK_MAX     65536u
 
-/* Most modules named, and longest path of one; of a longer path the end is kept. */
+/* Most modules named, and the longest path of a module; a longer path is cut at its beginning. */
 #define CRASH_MODULES_MAX 12u
 #define CRASH_PATH_MAX    256u
 
-/** One frame: an address in a module (its index), as an offset from the module's load address. It
- * is that of the instruction that crashed, and of the last byte of the call in the frames around
- * it. */
+/** One frame: an address in a module (its index), as an offset from the module's load address. The
+ * address is that of the instruction that crashed; in the outer frames, that of the last byte of
+ * the call instruction. */
 struct crash_frame {
     uint64_t offset; /* the absolute address where module is CRASH_NO_MODULE */
     uint32_t module;
@@ -38,19 +38,21 @@ struct crash_frame {
 };
 #define CRASH_NO_MODULE UINT32_MAX
 
-/** The record. Fits CHANNEL_CRASH_SIZE. The handler writes the number of anything after the thing
- * itself, so that as much is there as it came to when it crashed over a broken stack. */
+/** The record. Fits CHANNEL_CRASH_SIZE. The handler writes each entry before it increases the
+ * count, so the record is valid up to the last complete entry if the handler itself crashes on a
+ * broken stack. */
 struct crash_record {
-    uint32_t magic; /* CRASH_MAGIC, written when all up to the first frame is there */
+    uint32_t magic; /* CRASH_MAGIC, written after all fields that precede the frames */
     int32_t signal;
-    int32_t code;          /* si_code */
-    uint32_t overflow;     /* 1: the address is at the end of the thread's stack */
-    uint64_t address;      /* si_addr where the signal has one; of SIGSYS the number of the call */
+    int32_t code;      /* si_code */
+    uint32_t overflow; /* 1: the address is at the end of the thread's stack */
+    uint64_t address;  /* si_addr if the signal has one; for SIGSYS the number of the system call */
     uint64_t memory_bytes; /* address space in use, when it could be read; else 0 */
-    uint32_t frame_count;  /* walked through; of more than CRASH_FRAMES_MAX some are left out */
+    uint32_t frame_count;  /* frames walked through; above CRASH_FRAMES_MAX some are left out */
     uint32_t module_count;
-    /* CRASH_FRAMES_INNER from the crash on, then the outermost: in the order of the stack in what
-     * crash_read() gives, begun anew whenever it is full in what the handler writes. */
+    /* CRASH_FRAMES_INNER frames from the crash on, then the outermost. crash_read() returns the
+     * latter in the order of the stack; the handler writes them as a ring, from the start again
+     * whenever it is full. */
     struct crash_frame frames[CRASH_FRAMES_MAX];
     char modules[CRASH_MODULES_MAX][CRASH_PATH_MAX];
 };
@@ -58,19 +60,21 @@ struct crash_record {
 
 /** Worker: install the handlers; `area` of CHANNEL_CRASH_SIZE bytes is where the record goes, kept
  * for the life of the process. Called once, before the sandbox and the plugin: it opens
- * /proc/self/statm and keeps the descriptor. A plugin may put handlers of its own in their place,
- * or crash a process that it forked: then there is no record. False: errno says why. [worker] */
+ * /proc/self/statm and keeps the descriptor. There is no record if the plugin installs other
+ * handlers or crashes a process that it forked. False: errno says why. [worker] */
 bool crash_install(void *area);
 
-/** Worker: give this thread a stack for the handler, and let the fatal signals through to it. Each
- * thread that runs tools calls it once, the first one as well. A thread without (the plugin's own)
- * leaves a record of all but a stack overflow. False: errno says why. [worker] */
+/** Worker: give this thread a stack for the handler, and unblock the fatal signals. Each thread
+ * that runs tools calls this once, the first thread too. A thread without such a stack (one of the
+ * plugin's own) leaves a record of every crash but a stack overflow. False: errno says why.
+ * [worker] */
 bool crash_thread_begin(void);
-/** The same thread, before it ends: releases that stack. Nothing where there is none. [worker] */
+/** Called by the same thread before it ends: releases that stack. Does nothing if there is none.
+ * [worker] */
 void crash_thread_end(void);
 
-/** Host: whether `area` holds a record; a copy of it, made sound: counts in range, texts ended.
- * [any-thread] */
+/** Host: whether `area` holds a record. `ret` receives a copy with counts in range and strings
+ * terminated. [any-thread] */
 bool crash_read(const void *area, struct crash_record *ret);
 
 /** "SIGSEGV" for a signal's number; "signal 64" for one without a name. Static or in `room`.
@@ -78,12 +82,12 @@ bool crash_read(const void *area, struct crash_record *ret);
 #define CRASH_SIGNAL_ROOM 24
 const char *crash_signal_name(int signal, char room[CRASH_SIGNAL_ROOM]);
 
-/** Host: what happened, in a few words: "SIGSEGV: the stack overflowed", appended to `out`.
+/** Host: a short description of the crash: "SIGSEGV: the stack overflowed", appended to `out`.
  * [any-thread] */
 void crash_explain(const struct crash_record *record, struct buf *out);
 
-/** Host: the backtrace, appended to `out`: lines such as "#0  tool_name+0x1c (plugin.so)", at most
- * CRASH_FRAMES_MAX of frames; what repeats itself, as in a recursion, is shown once. Reads the
- * files of the modules as they are now; where one cannot be read the offset stays a number.
- * `record` is crash_read()'s. [any-thread] */
+/** Host: the backtrace, appended to `out`: lines such as "#0  tool_name+0x1c (plugin.so)", for at
+ * most CRASH_FRAMES_MAX frames; repeated frames, as in a recursion, are shown once. Reads the
+ * modules' files as they are now; if a file cannot be read, the offset stays a number. `record` is
+ * crash_read()'s. [any-thread] */
 void crash_describe(const struct crash_record *record, struct buf *out);

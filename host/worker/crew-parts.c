@@ -8,16 +8,16 @@
 
 /* Invariants, all under crew->lock; crew_check_locked() asserts them:
  *
- *  (1) `idle` holds exactly the IDLE lanes, each of a READY worker. Where calls wait in line it is
- *      empty: a lane that becomes free goes to the first of them.
+ *  (1) `idle` holds exactly the IDLE lanes, each of a READY worker. It is empty while calls wait in
+ *      line: a lane that becomes free goes to the first call.
  *  (2) A lane is BUSY from the moment it is taken or given to a waiter until crew_run() gives it
- *      back, and holds a reference on its worker for so long.
- *  (3) A waiter is in line, or has a lane, or has failed; whoever takes it out of the line sets one
- *      of the two others. It lives on its caller's stack: nobody touches it after that but for its
- *      condition, signalled with the lock held.
- *  (4) call->lane and call->waiter are set only while they may be interrupted.
- *  (5) A call that can be helped by nothing that happens before its deadline does not wait.
- *  (6) `live`, `starting`, `waiting` and `busy` are what their lists say. */
+ *      back, and holds a reference to its worker until then.
+ *  (3) A waiter is in line, or has a lane, or has failed; the code that takes it out of the line
+ *      sets one of the latter two. The waiter is on its caller's stack: after that, others only
+ *      signal its condition, with the lock held.
+ *  (4) call->lane and call->waiter are set only while an interrupt may use them.
+ *  (5) A call does not wait if nothing before its deadline could give it a lane.
+ *  (6) `live`, `starting`, `waiting` and `busy` equal the counts of their lists. */
 
 bool supervisor_is_stopping(const struct supervisor *supervisor) {
     return atomic_load_explicit(&supervisor->is_stopping, memory_order_acquire);
@@ -26,7 +26,7 @@ bool supervisor_is_stopping(const struct supervisor *supervisor) {
 void supervisor_wake(struct supervisor *supervisor) {
     const uint64_t one = 1;
     ssize_t written = write(supervisor->event_fd, &one, sizeof one);
-    (void)written; /* it fails only when the thread is to be woken anyway */
+    (void)written; /* it fails only if a wake-up is pending anyway */
 }
 
 void crew_attend(struct crew *crew) {
@@ -155,7 +155,8 @@ uint32_t crew_lanes_coming(const struct crew *crew) {
     return count;
 }
 
-/* Whether the supervisor could do something for the line. It looks at back-offs as well. */
+/* Whether the supervisor could start a worker or open a lane for the line. The supervisor also
+ * checks the back-off. */
 static bool is_help_needed(const struct crew *crew) {
     bool is = crew->live < crew->limits.workers_max && crew->waiting > crew_lanes_coming(crew);
     for (const struct worker *worker = crew->workers; !is && worker != NULL;
@@ -170,7 +171,7 @@ int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack
     struct waiter waiter = {.call = call, .prev = crew->last};
     clock_cond_init(&waiter.changed);
     *(crew->last != NULL ? &crew->last->next : &crew->first) = &waiter;
-    /* Taken out again below, before this function returns. */
+    /* Removed again below, before this function returns. */
     // cppcheck-suppress autoVariables
     crew->last = &waiter;
     // cppcheck-suppress autoVariables
@@ -287,7 +288,7 @@ void crew_check_locked(struct crew *crew) {
         live += worker->state < WORKER_ENDING;
     }
     assert(idle == 0 && live == crew->live && starting == crew->starting);
-    assert(busy <= crew->busy); /* the others are of workers that are gone */
+    assert(busy <= crew->busy); /* the others are of workers that are GONE */
 #else
     (void)crew;
 #endif

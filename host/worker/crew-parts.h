@@ -1,20 +1,21 @@
 /* crew-parts.h - the structs of a crew, its lanes, and the line of calls that wait for one.
  *
- *     crew.c        the face: a crew's life, one call from its lane and back
- *     supervisor.c  the thread: what it waits for, and for which crew
- *     tend.c        what the thread does for a crew: which worker starts, opens, ends, and when
+ *     crew.c        public functions: a crew's life, one call from taking a lane to giving it back
+ *     supervisor.c  the thread: what it waits for, and which crew an event is for
+ *     tend.c        what the thread does for a crew: which worker starts, opens a lane or ends, and
+ *                   when
  *     burial.c      the end of a worker and what follows from it
- *     worker.c      one worker up to there
+ *     worker.c      one worker from its start to its end
  *     exchange.c    one call on one lane: its frames
- *     events.c      what of a worker the thread's epoll set holds
- *     death.c       what a worker died of, in words
+ *     events.c      a worker's descriptors in the thread's epoll set
+ *     death.c       a worker's cause of death, as text
  *     spawn.c       its process
  *     output.c      what it printed
  *
- * Who does what. Callers take idle lanes and give them back. All else that changes a
- * worker is done by the supervisor's thread; a caller that needs it says so with
- * crew_attend(). So that thread may look at the list of workers without the lock, and a
- * worker that it knows stays. */
+ * Who does what. Callers take idle lanes and give them back. Only the supervisor's thread changes
+ * anything else of a worker; a caller that needs such a change requests it with crew_attend(). So
+ * that thread may read the list of workers without the lock, and no other thread removes a worker
+ * from it. */
 #pragma once
 
 #include <pthread.h>
@@ -39,15 +40,15 @@
  *                  v           v
  *     NONE -----> IDLE <---> BUSY <---> LINGERING
  *
- * and from each state back to NONE, when the worker takes no calls any more. Only lane_move()
- * changes it. */
+ * and from each state back to NONE, when the worker no longer takes calls. Only lane_move() changes
+ * it. */
 enum lane_state {
-    LANE_NONE,     /* no channel yet, or no use any more */
+    LANE_NONE,     /* no channel yet, or not used any more */
     LANE_STARTING, /* START or OPEN is under way on it: the worker holds the channel */
-    LANE_OPENER,   /* waits until another lane is to be opened, for which it is kept free */
+    LANE_OPENER,   /* kept free until another lane is to be opened */
     LANE_IDLE,     /* in crew->idle */
     LANE_BUSY,     /* a caller's */
-    LANE_LINGERING /* its caller has left, its tool was asked to end */
+    LANE_LINGERING /* its caller has returned, its tool was asked to end */
 };
 
 /** One channel of a worker. Guarded by crew->lock; a BUSY lane's channel is its caller's, any other
@@ -59,10 +60,10 @@ struct lane {
     struct lane *next_idle;
     struct crew_call *call; /* BUSY */
     uint32_t tool;          /* BUSY or LINGERING: index */
-    bool was_cancelled;     /* LINGERING: not for its deadline */
-    uint64_t until_ns;      /* LINGERING: then its worker is killed */
-    uint64_t look_ns;       /* LINGERING: when to look whether it is over */
-    uint64_t pause_ns;      /* LINGERING: and how long after that again */
+    bool was_cancelled;     /* LINGERING: cancelled, not late */
+    uint64_t until_ns;      /* LINGERING: when its worker is killed */
+    uint64_t look_ns;       /* LINGERING: when to check whether the call has ended */
+    uint64_t pause_ns;      /* LINGERING: time until the next check */
 };
 
 /* A worker:
@@ -72,37 +73,37 @@ struct lane {
  *                   \          `-------|----------|   dies by itself
  *                    `-----------------'----------'   is killed, refuses, dies
  *
- *     STARTING   the first lane is STARTING; whatever comes over it is taken by worker_hear(),
- *                which the worker wakes by writing to its socket
- *     READY      its lanes are IDLE, BUSY or LINGERING, and of a plugin that is thread safe
- *                the first one an OPENER (or again STARTING) until all are open
- *     ENDING     until the pidfd says that it is dead; no lane is IDLE
+ *     STARTING   the first lane is STARTING; its frames are taken by worker_hear(), which runs when
+ *                the worker writes to its socket
+ *     READY      its lanes are IDLE, BUSY or LINGERING; if the plugin is thread safe, the first
+ *                lane is an OPENER (or STARTING again) until all are open
+ *     ENDING     until the pidfd reports its death; no lane is IDLE
  *     GONE       not in the crew any more; freed with the last reference
  *
- * Only worker_move() changes it. The opener is a lane that takes no calls: to open another one the
- * host must hold its channel, and during a call it does not. Once all are open it takes calls like
+ * Only worker_move() changes it. The opener takes no calls: to open another lane the host must hold
+ * its channel, and during a call the host does not. Once all lanes are open, it takes calls like
  * the others. */
 enum worker_state {
     WORKER_NEW, /* not in the crew yet */
     WORKER_STARTING,
     WORKER_READY,
-    WORKER_ENDING, /* was asked to, or was killed: takes no call */
-    WORKER_GONE    /* reaped, and not in crew->workers any more */
+    WORKER_ENDING, /* was asked to end, or was killed: takes no call */
+    WORKER_GONE    /* reaped and removed from crew->workers */
 };
 
 /** Why a worker is to end. */
 enum worker_end {
-    END_NOT,      /* nobody wants it to */
-    END_ASKED,    /* it is not needed any more */
-    END_REFUSED,  /* it cannot load the plugin, said so, and exits */
-    END_KILLED,   /* for what `end_text` says */
-    END_NONSENSE, /* the same, and it is a crash */
+    END_NOT,      /* it is not to end */
+    END_ASKED,    /* it is no longer needed */
+    END_REFUSED,  /* it cannot load the plugin, reported that, and exits */
+    END_KILLED,   /* for the reason in `end_text` */
+    END_NONSENSE, /* likewise, and counted as a crash */
 };
 
-/* What a caller tells of a worker's death. Written once, before any caller is told to look. */
+/* What a caller reports about a worker's death. Written once, before any caller is notified. */
 struct death {
     bool crashed;
-    bool is_known; /* else somebody took the exit status before us */
+    bool is_known; /* false: other code of the process took the exit status first */
     int signal;
     int exit_status; /* -1: a signal */
     char reason[ERROR_MESSAGE_MAX];
@@ -115,7 +116,7 @@ struct worker {
     struct worker *next;      /* in crew->workers */
     struct worker *next_gone; /* in supervisor->gone */
     uint32_t refs;            /* of the supervisor and of each BUSY lane's caller; crew->lock */
-    struct process process;   /* its streams have moved to `output` */
+    struct process process;   /* `output` owns its streams */
     struct output output;
     uint64_t started_ns;
 
@@ -123,11 +124,11 @@ struct worker {
     enum worker_end end;
     char end_text[256];
     bool was_starting;   /* when it was killed */
-    bool is_used;        /* since the supervisor looked last */
-    uint64_t until_ns;   /* STARTING, ENDING: then it is killed */
-    uint64_t idle_at_ns; /* READY: when to look whether it is needed */
+    bool is_used;        /* since the supervisor's last check */
+    uint64_t until_ns;   /* STARTING, ENDING: when it is killed */
+    uint64_t idle_at_ns; /* READY: when to check whether it is needed */
     struct lane lanes[CREW_LANES_MAX];
-    uint32_t lane_count; /* that have a channel, the one that starts included */
+    uint32_t lane_count; /* lanes with a channel, including one that is STARTING */
     uint32_t lanes_max;
     struct death death; /* set before GONE */
 
@@ -143,7 +144,7 @@ struct waiter {
     struct waiter *next;
     struct waiter *prev;
     struct crew_call *call;
-    struct lane *lane; /* given; it is not in line any more, nor where is_failed */
+    struct lane *lane; /* given; with a lane, or when is_failed, the call is no longer in line */
     bool is_failed;
     struct toolrack_error error;
     pthread_cond_t changed;
@@ -151,11 +152,11 @@ struct waiter {
 
 struct crew {
     uint32_t magic;
-    struct supervisor *supervisor; /* NULL: it is gone; guarded by `lock` */
+    struct supervisor *supervisor; /* NULL: it was destroyed; guarded by `lock` */
     struct crew *next;             /* in supervisor->crews */
     atomic_uint refs;
     atomic_bool wants_attention;
-    uint64_t due_ns; /* supervisor's: when to tend it next; 0 is never */
+    uint64_t due_ns; /* supervisor: when to tend it next; 0: never */
 
     /* From the options, never changed. */
     struct arena arena;
@@ -165,7 +166,7 @@ struct crew {
     const char *foreign; /* or NULL */
     struct file_identity identity;
     const char *settings;
-    struct sandbox_policy policy; /* its limits filled in */
+    struct sandbox_policy policy; /* with defaults filled in */
     const struct buf *filter;     /* the supervisor's */
     char *const *environment;
     uint32_t layers_wanted;
@@ -175,7 +176,7 @@ struct crew {
     void *user;
 
     struct lock lock;  /* guards what follows */
-    struct lane *idle; /* those used last first, so that what is too many stays unused */
+    struct lane *idle; /* last used first, so that surplus lanes stay unused */
     struct waiter *first;
     struct waiter *last;
     uint32_t waiting;
@@ -183,12 +184,12 @@ struct crew {
     struct worker *workers;
     uint32_t live;     /* workers that are not ENDING */
     uint32_t starting; /* of those */
-    bool is_left;      /* nobody has a reference any more */
+    bool is_left;      /* no references are left */
 
     uint32_t failures;                      /* quick deaths and failed starts in a row */
     uint64_t start_after_ns;                /* no start before this */
-    struct toolrack_error refusal;          /* of the last start; code 0: it was none */
-    uint64_t crashes_ns[CREW_CRASHES_KEPT]; /* when; crash n lies at n % CREW_CRASHES_KEPT */
+    struct toolrack_error refusal;          /* why the last start failed; code 0: it did not fail */
+    uint64_t crashes_ns[CREW_CRASHES_KEPT]; /* times; crash n is at n % CREW_CRASHES_KEPT */
     uint32_t crashes_counted;               /* since the last release */
     uint32_t crashes;                       /* ever */
     bool is_quarantined;
@@ -216,17 +217,16 @@ struct supervisor {
 
     struct lock lock; /* guards what follows; taken after crew->lock */
     struct crew *crews;
-    struct buf filters[FILTER_COUNT]; /* made when first needed, then never changed */
+    struct buf filters[FILTER_COUNT]; /* made on first use, then never changed */
     bool has_filter[FILTER_COUNT];
 };
 #define SUPERVISOR_MAGIC 0x72707573u
 
-/** Whether everything is to end. [any-thread] */
+/** Whether the supervisor is being destroyed. [any-thread] */
 bool supervisor_is_stopping(const struct supervisor *supervisor);
 /** Wake the thread. [any-thread] */
 void supervisor_wake(struct supervisor *supervisor);
-/** Have the supervisor look at a crew. The caller holds crew->lock, as in all that follows.
- * [any-thread] */
+/** Ask the supervisor to check a crew. The caller holds crew->lock, here and below. [any-thread] */
 void crew_attend(struct crew *crew);
 
 /** The one place where a lane's state changes. */
@@ -234,29 +234,29 @@ void lane_move(struct lane *lane, enum lane_state state);
 /** The one place where a worker's state changes: the crew's counts and idle lanes follow it. */
 void worker_move(struct worker *worker, enum worker_state state);
 
-/** Take the lane that was used last for a call; false: none is idle. */
+/** Take the most recently used idle lane for a call; false: no lane is idle. */
 bool crew_take_idle(struct crew *crew, struct crew_call *call);
-/** Give a lane that is free to the first call in line, or keep it as idle. */
+/** Give a free lane to the first call in line, or make it idle. */
 void crew_offer(struct crew *crew, struct lane *lane);
 /** Wait in line until the call has a lane. @return as crew_run() */
 int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack_error *err);
-/** Fail the calls in line that `is_meant` picks, NULL: all. */
+/** Fail the calls in line for which `is_meant` returns true; NULL: all. */
 void crew_fail_line(struct crew *crew, const struct toolrack_error *err,
                     bool (*is_meant)(const struct crew *crew, const struct crew_call *call));
-/** Lanes that are on their way to the calls in line. */
+/** Number of lanes that starting workers and openers can still add. */
 uint32_t crew_lanes_coming(const struct crew *crew);
 
-/** Set the error that a call in quarantine gets. */
+/** Set the error of a call that the quarantine refuses. */
 int crew_quarantine_error(const struct crew *crew, struct toolrack_error *err);
 
-/* What needs no lock. */
+/* The functions below need no lock. */
 
 /** Whether a call's deadline is over. */
 bool call_is_late(const struct crew_call *call);
 int call_late_error(const struct crew_call *call, const char *why, struct toolrack_error *err);
 int call_cancelled_error(const struct crew_call *call, struct toolrack_error *err);
 
-/** Release a crew that nobody knows any more. */
+/** Release a crew that has no references left. */
 void crew_free(struct crew *crew);
 /** Assert the invariants. The caller holds crew->lock. */
 void crew_check_locked(struct crew *crew);

@@ -9,8 +9,8 @@
 #include "worker/exchange.h"
 #include "worker/worker.h"
 
-/* The face of a crew: its life, and one call on its caller's thread. The invariants stand in
- * crew-parts.c. */
+/* The public functions of a crew: its life, and one call on its caller's thread. For the invariants
+ * see crew-parts.c. */
 
 static uint32_t or_default(uint32_t value, uint32_t otherwise) {
     return value != 0 ? value : otherwise;
@@ -76,7 +76,7 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
            (crew->foreign != NULL) == (options->foreign != NULL);
 }
 
-/* The filter of a policy, made once for all crews of a supervisor, which lends it. */
+/* The filter of a policy, compiled once for all crews of a supervisor, which owns it. */
 static int find_filter(struct supervisor *supervisor, const struct sandbox_policy *policy,
                        const struct buf **ret, struct toolrack_error *err) {
     size_t which = (policy->network ? 1u : 0u) | (policy->spawn ? 2u : 0u);
@@ -149,7 +149,7 @@ void crew_unref(struct crew *crew) {
 
 /* ---------------------------------------------------------------------- a call */
 
-/* Why a call cannot even wait; 0: it can. */
+/* The error of a call that must not wait in line; 0: it may. */
 static int refuse(const struct crew *crew, const struct crew_call *call,
                   struct toolrack_error *err) {
     if (crew->is_quarantined) {
@@ -158,7 +158,7 @@ static int refuse(const struct crew *crew, const struct crew_call *call,
     if (crew->supervisor == NULL) {
         return error_set(err, TOOLRACK_E_CANCELLED, "the host is being closed");
     }
-    /* A start that was refused is not tried again for a while, as the file is the same. */
+    /* A refused start is not repeated before the back-off ends, as the file is the same. */
     if (crew->live == 0 && crew->refusal.code != 0 && clock_now_ns() < crew->start_after_ns) {
         *err = crew->refusal;
         return err->code;
@@ -231,7 +231,8 @@ int crew_start(struct crew *crew, struct crew_call *call, struct toolrack_error 
     bool has_waited = false;
     call->tool_name = crew->id;
     err = err != NULL ? err : &own;
-    /* A call that begins has a worker that is ready: so wait in line like one, and leave at once.
+    /* A call gets a lane only of a worker that is ready: so take a lane like a call, and give it
+     * back at once.
      */
     int code = take_lane(crew, call, &has_waited, err);
     if (code == TOOLRACK_E_TIMEOUT) {
@@ -261,7 +262,7 @@ static int run(struct crew *crew, struct crew_call *call, struct crew_reply *ret
 
 int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
              struct toolrack_error *err) {
-    if (err != NULL) { /* the struct is large: clear one only for a caller without */
+    if (err != NULL) { /* the struct is large: zero one only for a caller that passed NULL */
         return run(crew, call, ret, err);
     }
     struct toolrack_error own = {0};

@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "worker/crash.h"
 
-/* A crash with so much of the allowed memory in use had most likely the reason that there was no
- * more: few programs check whether they got the memory that they asked for. */
+/* A crash with this much of the allowed memory in use was most likely caused by the memory limit:
+ * few programs check whether an allocation succeeded. */
 #define MEMORY_FULL_PERCENT 80u
 
 /* Frames named in the reason; the others are in the backtrace. */
@@ -18,8 +18,8 @@
 
 #define MIB (1024u * 1024)
 
-/* "#0  null_deref+0x14 (zoo.so)" and so on, without the numbers, up to where the worker's own code
- * begins, which is nobody's fault. */
+/* "#0  null_deref+0x14 (zoo.so)" and so on, without the numbers, up to the first frame of the
+ * worker program itself. */
 static void add_frames(const char *backtrace, struct buf *out) {
     static const char own[] = "(toolrack-worker)";
     const size_t own_length = sizeof own - 1;
@@ -62,7 +62,7 @@ static void add_end(const struct worker *worker, const struct crash_record *reco
         buf_add_text(out, "crashed: ");
         crash_explain(record, out);
         add_frames(death->backtrace.length > 0 ? death->backtrace.data : "", out);
-    } else if (death->signal == SIGKILL) { /* no handler left a record, here and below */
+    } else if (death->signal == SIGKILL) { /* here and below: without a record of the handler */
         buf_add_text(out, "was killed by SIGKILL from outside, by a person or for want of memory");
     } else {
         buf_printf(out, "was ended by %s", crash_signal_name(death->signal, room));
@@ -81,7 +81,7 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
     } else if (status != NULL) {
         death->signal = status->si_status;
     }
-    /* An end that was asked for is not a crash, unless a signal came before the exit. */
+    /* A requested end is not a crash, unless a signal came before the exit. */
     death->crashed = end == END_NOT || end == END_NONSENSE ||
                      ((end == END_ASKED || end == END_REFUSED) && death->signal != 0);
     if (has_record) {

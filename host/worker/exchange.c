@@ -11,17 +11,18 @@
 #include "toolrack/plugin.h"
 #include "worker/protocol.h"
 
-/* Nothing that comes from a worker is trusted: a message that is not a frame of protocol.h, or not
- * one that is expected here, ends the worker. A frame costs its sender a hand-over, so the number
- * of frames is not limited; the deadline is checked after each. */
+/* Nothing from a worker is trusted: a message that is not an expected frame of protocol.h ends the
+ * worker. A frame costs its sender a hand-over, so the number of frames is not limited; the
+ * deadline is checked after each. */
 
-/* Most frames of a call without a caller that are answered in one look. */
+/* Most frames of a call without a caller that are answered in one check. */
 #define LINGER_FRAMES_MAX 64
 
-/* Less than this is believed of what a worker says it took: 3 days, 256 TiB. */
+/* Costs that a worker reports are accepted below this value: 3 days, 256 TiB. */
 #define BELIEVABLE_MAX (UINT64_C(1) << 48)
 
-/* How often the limit of CPU time moves on, and what it is given more for that. */
+/* Interval at which the limit of CPU time is raised, and the extra time added because of this
+ * interval. */
 #define CPU_RENEW_NS (1u * (uint64_t)CLOCK_NS_PER_S)
 #define CPU_MORE_S   2u
 
@@ -52,8 +53,7 @@ static enum exchange_end leave(struct exchange *exchange, int code) {
 
 /* -------------------------------------------------------------------- result */
 
-/* EXCHANGE_DONE with the code 0: it is a result. The string that the JSON stands for is the same
- * as its plain text. */
+/* EXCHANGE_DONE with code 0: the result is valid, and its plain text equals the JSON string. */
 static enum exchange_end check_result(struct exchange *exchange,
                                       const struct frame_result *result) {
     static const char different[] = "a text beside a result that says something else";
@@ -62,9 +62,8 @@ static enum exchange_end check_result(struct exchange *exchange,
     if (length > TOOLRACK_RESULT_MAX) {
         return nonsense(exchange, "a result larger than is allowed");
     }
-    /* A string with nothing to unescape is JSON, on one line, for read_result() has found it to be
-     * UTF-8. To parse a large one, such as base64, would take as long as all else that is done with
-     * it here. */
+    /* A string without escapes is valid JSON on one line, as read_result() has checked that it is
+     * UTF-8. Parsing a large one, such as base64, would double the time that it takes here. */
     bool is_plain = length >= 2 && json[0] == '"' && json[length - 1] == '"' &&
                     json_plain_run(json + 1, length - 2) == length - 2;
     if (is_plain && !result->is_content && !exchange->call->wants_json) {
@@ -73,7 +72,7 @@ static enum exchange_end check_result(struct exchange *exchange,
                                          memcmp(result->text, json + 1, result->text_length) == 0);
         return is_same ? EXCHANGE_DONE : nonsense(exchange, different);
     }
-    /* It is passed on where a line is a message. */
+    /* The result is later passed on in protocols where each line is a message. */
     if (memchr(json, '\n', length) != NULL || memchr(json, '\r', length) != NULL) {
         return nonsense(exchange, "a result of several lines");
     }
@@ -125,7 +124,8 @@ static void add_result(const struct frame_result *result, struct buf *out) {
     }
 }
 
-/* Sums of a great many of these do not overflow; what was not measured is more. */
+/* Values below BELIEVABLE_MAX can be added very often without overflow; PROTOCOL_UNMEASURED is
+ * above it. */
 static void take_cost(uint64_t cpu_ns, uint64_t memory, struct crew_reply *reply) {
     if (cpu_ns < BELIEVABLE_MAX) {
         reply->cpu_ns = cpu_ns;
@@ -158,7 +158,7 @@ static bool dismiss(struct channel *channel) {
     return send_answer(channel, &(struct frame_answer){.action = TR_ANSWER_DISMISSED});
 }
 
-/* What the tool says meanwhile. NULL: it was taken, and the worker holds the channel again. */
+/* Handle a message of the running tool. NULL: done, and the worker holds the channel again. */
 static const char *take_message(struct exchange *exchange, const struct frame_in *frame) {
     const struct crew_call *call = exchange->call;
     struct frame_log log;
@@ -190,7 +190,7 @@ static const char *take_message(struct exchange *exchange, const struct frame_in
             answer.action = call->ask(call->user, question.message, question.schema, &content);
         }
         answer.content = content;
-        /* An answer that is too long for a frame is no answer. */
+        /* An answer that is too long for a frame is replaced by "dismissed". */
         return send_answer(exchange->channel, &answer) || dismiss(exchange->channel)
                        ? NULL
                        : "a question that could not be answered";
@@ -199,7 +199,7 @@ static const char *take_message(struct exchange *exchange, const struct frame_in
     }
 }
 
-/* Take one frame; *ret_over: with it the call is over, and how. */
+/* Take one frame. *ret_over: the call is over; the return value says how. */
 static enum exchange_end take_frame(struct exchange *exchange, const struct frame_in *frame,
                                     bool *ret_over) {
     *ret_over = true;
@@ -238,7 +238,7 @@ static enum exchange_end receive(struct exchange *exchange) {
         switch (channel_receive(exchange->channel, exchange->call->deadline_ns, &frame)) {
         case CHANNEL_FRAME: end = take_frame(exchange, &frame, &is_over); break;
         case CHANNEL_LATE: return leave(exchange, TOOLRACK_E_TIMEOUT);
-        case CHANNEL_INTERRUPTED: /* perhaps one that was meant for the call before */
+        case CHANNEL_INTERRUPTED: /* possibly meant for the previous call */
             is_over = atomic_load(&exchange->call->interrupted);
             end = is_over ? leave(exchange, TOOLRACK_E_CANCELLED) : end;
             break;
@@ -252,10 +252,10 @@ static enum exchange_end receive(struct exchange *exchange) {
     }
 }
 
-/* See to it that a call that begins now has its CPU time. The limit counts from the start of the
- * process, so it moves on with what was used. Between two renewals each lane uses CPU_RENEW_NS at
- * most, which it is given more; and the coarse clock costs a few ns, where the system calls would
- * cost more than a short call. */
+/* Make sure that a call that begins now has its full CPU time. The limit counts from the start of
+ * the process, so it is raised by the time used. Between two renewals each lane uses CPU_RENEW_NS
+ * at most, which CPU_MORE_S covers. The coarse clock costs a few ns; the system calls would cost
+ * more than a short call. */
 static void renew_cpu(struct worker *worker) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -270,7 +270,7 @@ static void renew_cpu(struct worker *worker) {
     struct rlimit limit;
     if (clock_getcpuclockid(worker->process.pid, &clock) != 0 || clock_gettime(clock, &used) < 0 ||
         prlimit(worker->process.pid, RLIMIT_CPU, NULL, &limit) < 0) {
-        return; /* it has just died, which its caller will be told */
+        return; /* the worker has just died, which its caller will learn */
     }
     rlim_t cpu_s = (rlim_t)worker->crew->policy.limits.cpu_s + CPU_MORE_S;
     rlim_t until_s = (rlim_t)used.tv_sec + cpu_s * (worker->crew->is_shared ? CREW_LANES_MAX : 1);
@@ -323,10 +323,10 @@ enum lingering exchange_linger(struct lane *lane) {
     for (unsigned i = 0; i < LINGER_FRAMES_MAX && channel_is_held(channel); i++) {
         struct frame_in frame;
         enum channel_wait came = channel_receive(channel, 1, &frame);
-        if (came != CHANNEL_FRAME) { /* nothing yet, or no memory to take it to */
+        if (came != CHANNEL_FRAME) { /* no frame yet, or no memory for it */
             return came == CHANNEL_NONSENSE ? LINGER_NONSENSE : LINGER_ON;
         }
-        switch (frame.type) { /* nobody listens to what it says any more */
+        switch (frame.type) { /* messages have no receiver any more */
         case FRAME_RESULT:
         case FRAME_FAILURE: channel_settle(channel); return LINGER_OVER;
         case FRAME_LOG:

@@ -12,29 +12,30 @@
 
 /* Invariants:
  *
- *  (1) Exactly one side has `held`, or a hand-over is under way: its number is the giver's
- *      `number`, is in the giver's word, and is the one after the receiver's `number`.
- *  (2) A side writes its own line only, but for HANDOVER_BUMP, which the host sets in and takes
- *      out of the worker's number. The worker's own writing may take it out as well: then the
- *      number has changed, which is as good.
- *  (3) No hand-over is slept through. Who is to sleep sets `sleeps`, then the kernel compares the
- *      number; who hands over writes the number, then reads `sleeps`; all sequentially
- *      consistent. So either the giver sees `sleeps` and wakes, or the kernel sees the new
- *      number and does not put to sleep.
- *  (4) No interrupt and no abandoning is slept through. Who interrupts counts `interrupts` (or sets
- *      `gone`), then sets HANDOVER_BUMP, then wakes. Who waits takes HANDOVER_BUMP out, then looks
- *      at both, then sleeps on the number without it. If the waiter looked too early to see, then
- *      the bump comes after that look: the kernel finds the number changed, or the wake-up finds
- *      the sleeper.
+ *  (1) Exactly one side has `held`, or a hand-over is under way: its number equals the giver's
+ *      `number`, is in the giver's word, and is the successor of the receiver's `number`.
+ *  (2) A side writes its own line only, except HANDOVER_BUMP, which the host sets and clears in the
+ *      worker's number. The worker's own write may clear it too: then the number has changed, which
+ *      has the same effect.
+ *  (3) No hand-over is missed by a sleeper. The waiter sets `sleeps`, then the kernel compares the
+ *      number; the giver writes the number, then reads `sleeps`; all sequentially consistent. So
+ *      either the giver sees `sleeps` and wakes the waiter, or the kernel sees the new number and
+ *      does not let the waiter sleep.
+ *  (4) No interrupt and no abandoning is missed by a sleeper. The interrupter increments
+ *      `interrupts` (or sets `gone`), then sets HANDOVER_BUMP, then wakes. The waiter clears
+ *      HANDOVER_BUMP, then reads both, then sleeps on the number without it. If the waiter read too
+ *      early, the bump comes after that read: the kernel finds the number changed, or the wake-up
+ *      finds the sleeper.
  *  (5) (3) and (4) hold for two honest sides. The host's slices protect against a worker that
- *      undoes a bump or moves the sleeper to another futex: the host looks again after
+ *      undoes a bump or moves the sleeper to another futex: the host checks again after
  *      HANDOVER_SLICE_MS at most.
- *  (6) An interrupt ends one wait: the one that it meets, or the next. handover_forget_interrupts()
- *      ends it without a wait; a bump that is left over then ends a sleep early, for nothing.
- *  (7) Nothing of the other side's line is read twice: the number says whether the rest is there,
- *      and the rest is copied once. */
+ *  (6) An interrupt ends one wait: the current one, or the next. handover_forget_interrupts()
+ *      discards it without a wait; a bump that is left over then causes one spurious wake-up.
+ *  (7) No word of a hand-over in the other side's line is read twice: the number shows whether the
+ *      others are valid, and those are copied once. */
 
-/* Beside a number, in the worker's word alone: look again at what is in your own memory. */
+/* Set beside the number, in the worker's word only: the waiting host must check its own memory
+ * again. */
 #define HANDOVER_BUMP    0x80000000u
 #define HANDOVER_NUMBERS 0x7fffffffu
 
@@ -43,7 +44,7 @@ void handover_init(struct handover *handover, struct handover_side *mine,
     *handover =
             (struct handover){.mine = mine, .theirs = theirs, .held = is_host, .sliced = is_host};
     spin_init(&handover->spin, HANDOVER_SPIN_NS_MAX);
-    handover->spin.possible = true; /* where the other side runs says more; see handover.h */
+    handover->spin.possible = true; /* the other side's CPU decides; see handover.h */
 }
 
 uint32_t handover_next(const struct handover *handover) {
@@ -52,8 +53,9 @@ uint32_t handover_next(const struct handover *handover) {
 
 /* ---------------------------------------------------------------- handing over */
 
-/* Not FUTEX_PRIVATE_FLAG: the word is another process's too. All sleepers, of which an honest
- * worker has none here: one of a dishonest worker would swallow the only wake-up. */
+/* Without FUTEX_PRIVATE_FLAG, as the word is shared with another process. Wakes all sleepers: an
+ * honest worker has none here, and a sleeper of a dishonest worker would intercept a single
+ * wake-up. */
 static void wake(atomic_uint *word) {
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -75,7 +77,7 @@ void handover_give(struct handover *handover, struct handover_note note) {
 
 /* -------------------------------------------------------------------- waiting */
 
-/* CHANNEL_LATE: nothing yet, and the other side's number is still `heard`, without a bump. */
+/* CHANNEL_LATE: no hand-over yet; the other side's number is still `heard`, without a bump. */
 static enum channel_wait look(struct handover *handover) {
     uint32_t value = atomic_load_explicit(&handover->theirs->number, memory_order_acquire);
     if ((value & HANDOVER_BUMP) != 0 && handover->sliced) {

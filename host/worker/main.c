@@ -3,8 +3,9 @@
 #include "worker/child.h"
 
 #if SANITIZER_ADDRESS
-/* To look for leaks at its end it would stop and trace itself, which the sandbox refuses, and the
- * runtime goes on trying. The runtime asks this, whatever the options in the environment say. */
+/* The leak check at exit would stop and trace the process, which the sandbox refuses; the runtime
+ * would retry without end. The runtime calls this function whatever the options in the environment
+ * say. */
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void) {
     return 1;

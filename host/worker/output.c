@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
-/* Most that is read of a stream at a time, so that a plugin that prints without end leaves time
- * for the others; and of a dead process, whose pipes hold less. */
+/* Most bytes read of a stream at a time, so that a plugin that prints without end leaves time for
+ * others; and most bytes read of a dead process, whose pipes hold less. */
 #define READ_TURN_MAX (64u * 1024)
 #define READ_END_MAX  (1024u * 1024)
 
@@ -92,8 +92,8 @@ static void log_stream(struct output *output, struct stream *stream, uint64_t no
     stream->length = 0;
 }
 
-/* Bytes without a line break and without a zero. A line that is too long is logged as far as there
- * is room, as it may never end; its rest is left out. */
+/* Add bytes without line breaks and zeros. The part of a too long line that fits is logged at once,
+ * as the line may never end; its rest is left out. */
 static void add_bytes(struct output *output, struct stream *stream, const char *bytes,
                       size_t length, uint64_t now_ns) {
     size_t room = sizeof stream->line - 1 - stream->length;
@@ -130,7 +130,7 @@ static void add(struct output *output, struct stream *stream, char *bytes, size_
 
 /* ------------------------------------------------------------------ reading */
 
-/* False: there will be no more. */
+/* False: the stream has ended. */
 static bool read_some(struct output *output, struct stream *stream, size_t size_max,
                       uint64_t now_ns) {
     char bytes[4096];

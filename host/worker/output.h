@@ -9,45 +9,46 @@
 #include "base/log.h"
 #include "worker/crew-types.h"
 
-/** One of a worker's two streams, up to where it stands in a line. */
+/** One of a worker's two streams, with the incomplete line read so far. */
 struct stream {
-    int fd; /* -1: at its end */
+    int fd; /* -1: ended */
     size_t length;
-    bool is_cut; /* the rest of the line is passed over */
+    bool is_cut; /* the rest of the line is skipped */
     char line[LOG_LINE_MAX];
 };
 #define STREAM_COUNT 2
 
-/** What a worker prints and logs. The supervisor's but for the last lines, which have a lock. */
+/** What a worker prints and logs. Used by the supervisor's thread only, except the last lines,
+ * which have a lock. */
 struct output {
     const struct log *log;
     const char *source; /* the plugin's id, borrowed */
     struct stream streams[STREAM_COUNT];
-    uint64_t window_ns; /* when this second of counting lines began */
-    uint32_t passed;    /* lines in it */
+    uint64_t window_ns; /* start of the second in which lines are counted */
+    uint32_t passed;    /* lines passed on in it */
     uint32_t dropped;
 
     struct lock lock;    /* guards what follows */
-    uint64_t line_count; /* ever; line n lies in last[n % CREW_LAST_LINES] */
+    uint64_t line_count; /* in total; line n is in last[n % CREW_LAST_LINES] */
     char last[CREW_LAST_LINES][LOG_LINE_MAX];
 };
 
-/** One without streams. `log` may be NULL. */
+/** Initialize without streams. `log` may be NULL. */
 void output_init(struct output *output, const struct log *log, const char *source);
-/** Give it its streams, which never block; they are taken over. */
+/** Set the streams, which never block; `output` owns them from now on. */
 void output_set_streams(struct output *output, int streams[STREAM_COUNT]);
 void output_finish(struct output *output);
-/** Read what there is, but not for ever. False: the stream has ended. [supervisor] */
+/** Read what is available, up to a limit. False: the stream has ended. [supervisor] */
 bool output_read(struct output *output, unsigned stream, uint64_t now_ns);
 void output_close(struct output *output, unsigned stream);
-/** Read the rest, of a process that is dead. [supervisor] */
+/** Read the remaining output of a dead process. [supervisor] */
 void output_end(struct output *output, uint64_t now_ns);
 /** When output_tell_dropped() is due; 0: never. [supervisor] */
 uint64_t output_due(const struct output *output);
 void output_tell_dropped(struct output *output, uint64_t now_ns);
-/** Pass on a line that the plugin logged while nobody called it. [supervisor] */
+/** Pass on a line that the plugin logged outside of a call. [supervisor] */
 void output_log(struct output *output, int level, const char *line, uint64_t now_ns);
-/** Keep a line for the last lines, no more. [any-thread] */
+/** Add a line to the last lines without logging it. [any-thread] */
 void output_note(struct output *output, const char *line);
-/** The last lines, oldest first, as long as nothing is added. Returns how many. */
+/** The last lines, oldest first; valid until a line is added. Returns their number. */
 size_t output_last_lines(const struct output *output, const char *ret[CREW_LAST_LINES]);

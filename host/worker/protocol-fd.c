@@ -6,10 +6,10 @@
 #include "base/cleanup.h"
 #include "worker/protocol.h"
 
-/* Descriptors over the socket. A message is one byte, as an empty message carries nothing, and one
- * descriptor. */
+/* Descriptors over the socket. A message is one descriptor and one byte, as an empty message cannot
+ * carry a descriptor. */
 
-/* Most descriptors that are taken out of a message, to be closed: one is right. */
+/* Most descriptors accepted in a message; all but the first are closed, as one is expected. */
 #define DESCRIPTORS_MAX 4
 
 struct message {
@@ -19,7 +19,7 @@ struct message {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
 };
 
-/* In place: it points into itself. */
+/* Initialized in place, as it points into itself. */
 static void message_init(struct message *message, size_t control_size) {
     memset(message, 0, sizeof *message);
     message->part = (struct iovec){&message->byte, sizeof message->byte};

@@ -8,21 +8,21 @@
 #include "base/utf8.h"
 #include "toolrack/toolrack.h"
 
-/* Each kind of payload is described once, by a code_x() that runs over the frame's struct three
- * times: to count the bytes, to write them, and on the other side to read them. Of a payload that
- * is accepted, writing what was read gives the same bytes: a number has one form, and there is
- * nothing between or behind.
+/* Each kind of payload is described once, by a code_x() that processes the frame's struct three
+ * times: to count the bytes, to write them, and on the other side to read them. If an accepted
+ * payload is read and written again, the bytes are the same: a number has one form, and there are
+ * no bytes between or after the fields.
  *
- * A string is its length, its bytes and a zero; one that is NULL is LENGTH_NONE alone. */
+ * A string is its length, its bytes and a zero byte; a NULL string is LENGTH_NONE only. */
 #define LENGTH_NONE UINT32_MAX
 
 struct codec {
     bool is_reading;
-    bool is_bad;         /* writing: a string is longer than the reader takes; reading: something is
-                          * not as it must be, and what is read from then on stays as it was */
-    char *out;           /* writing: NULL: count only */
+    bool is_bad;         /* writing: a string is longer than is allowed; reading: the payload is
+                          * invalid, and later fields keep their values */
+    char *out;           /* writing; NULL: count only */
     const char *in;      /* reading */
-    size_t size;         /* written up to now, or left to read */
+    size_t size;         /* bytes written so far, or left to read */
     struct arena *arena; /* reading: for arrays */
 };
 
@@ -54,7 +54,7 @@ static bool read_frame(const struct frame_in *frame, struct arena *arena, code_f
 
 /* ------------------------------------------------------------------- pieces */
 
-/* Reading: where the next `size` bytes lie; NULL: there are not so many. */
+/* Reading: the next `size` bytes; NULL: fewer are left. */
 static const char *take(struct codec *codec, size_t size) {
     if (codec->is_bad || size > codec->size) {
         codec->is_bad = true;
@@ -66,7 +66,7 @@ static const char *take(struct codec *codec, size_t size) {
     return at;
 }
 
-/* Inline, as each field of a call passes here three times. */
+/* Inline, as each field of a call is processed here three times. */
 static inline void code_raw(struct codec *codec, void *bytes, size_t size) {
     if (!codec->is_reading) {
         if (codec->out != NULL) {
@@ -94,7 +94,8 @@ static inline void code_bool(struct codec *codec, bool *is) {
     }
 }
 
-/* A plugin may compute anything; the reader takes numbers. 0 of a total is "not known". */
+/* A plugin may compute NaN or infinity, which the host rejects: 0 is sent instead. A total of 0
+ * means "not known". */
 static void code_finite(struct codec *codec, double *number) {
     double finite = codec->is_reading || isfinite(*number) ? *number : 0;
     CODE_NUMBER(codec, finite);
@@ -104,7 +105,7 @@ static void code_finite(struct codec *codec, double *number) {
     }
 }
 
-/* A number of things, `count_max` at most; 0 where that is wrong. */
+/* A count, `count_max` at most; 0 if it is invalid. */
 static size_t code_count(struct codec *codec, size_t count, size_t count_max) {
     uint32_t number = codec->is_reading || count > count_max ? 0 : (uint32_t)count;
     codec->is_bad = codec->is_bad || (!codec->is_reading && count > count_max);
@@ -113,11 +114,11 @@ static size_t code_count(struct codec *codec, size_t count, size_t count_max) {
     return codec->is_bad ? 0 : number;
 }
 
-/* What a string is. */
+/* Properties of a string. */
 enum {
     STRING_NEEDED = 1 << 0, /* never NULL */
     STRING_UTF8 = 1 << 1,
-    STRING_WHOLE = 1 << 2, /* it ends at its first zero; others state their length */
+    STRING_WHOLE = 1 << 2, /* it ends at its first zero; other strings have a length */
 };
 
 static void put_string(struct codec *codec, const char *string, size_t length, size_t length_max) {
@@ -135,7 +136,7 @@ static void put_string(struct codec *codec, const char *string, size_t length, s
     codec->size += sizeof stated + length + 1;
 }
 
-/* NULL: there is none, or no right one. */
+/* NULL: there is none, or it is invalid. */
 static const char *get_string(struct codec *codec, uint32_t stated, size_t length_max,
                               unsigned kind) {
     const char *at = stated <= length_max ? take(codec, (size_t)stated + 1) : NULL;
@@ -148,8 +149,8 @@ static const char *get_string(struct codec *codec, uint32_t stated, size_t lengt
     return at;
 }
 
-/* What a program reads: all of it, or the frame is not sent. `length` is only used without
- * STRING_WHOLE. */
+/* A string that a program reads: sent in full, or the frame is not sent. `length` is used only
+ * without STRING_WHOLE. */
 static inline void code_string(struct codec *codec, const char **string, size_t *length,
                                size_t length_max, unsigned kind) {
     uint32_t stated = LENGTH_NONE;
@@ -169,7 +170,7 @@ static inline void code_string(struct codec *codec, const char **string, size_t 
     }
 }
 
-/* A path, or what a caller ties to its call: any bytes. */
+/* A path, or a value that a caller attaches to its call: any bytes. */
 static inline void code_path(struct codec *codec, const char **path, unsigned kind) {
     code_string(codec, path, NULL, PROTOCOL_TEXT_MAX, kind | STRING_WHOLE);
 }
@@ -179,7 +180,7 @@ static inline void code_text(struct codec *codec, const char **text, size_t leng
     code_string(codec, text, NULL, length_max, kind | STRING_WHOLE | STRING_UTF8);
 }
 
-/* What a person reads: sent as much of it as goes, and as text. */
+/* A string that a person reads: cut to the largest size and made valid UTF-8. */
 static void code_message(struct codec *codec, const char **text, unsigned kind) {
     if (codec->is_reading || *text == NULL) {
         code_text(codec, text, PROTOCOL_TEXT_MAX, kind);
@@ -193,7 +194,7 @@ static void code_message(struct codec *codec, const char **text, unsigned kind) 
     }
 }
 
-/* Reading: a copy in the arena, for its alignment. NULL: there is nothing, or no memory. */
+/* Reading: a copy in the arena, for alignment. NULL: empty, or no memory. */
 static void *copy_array(struct codec *codec, const void *from, size_t size) {
     void *copy = from != NULL && size > 0 ? arena_alloc(codec->arena, size) : NULL;
     if (copy != NULL) {
@@ -205,7 +206,7 @@ static void *copy_array(struct codec *codec, const void *from, size_t size) {
 
 /* -------------------------------------------------------------------- start */
 
-/* Nothing is taken from the arena for what is not there: a count says nothing yet. */
+/* The arena is not used before the paths have been read, as the count alone may be wrong. */
 static void code_paths(struct codec *codec, const char *const **paths, size_t *count) {
     const char *read[SANDBOX_PATHS_MAX] = {NULL};
     size_t stated = code_count(codec, *count, SANDBOX_PATHS_MAX);
@@ -287,7 +288,7 @@ static void code_call(struct codec *codec, void *frame) {
     struct frame_call *call = frame;
     CODE_NUMBER(codec, call->tool);
     CODE_NUMBER(codec, call->deadline_ns);
-    /* Not looked at for UTF-8: the parser of the arguments does that. */
+    /* Not checked for UTF-8: the parser of the arguments does that. */
     code_string(codec, &call->arguments, &call->arguments_length, TOOLRACK_ARGUMENTS_MAX,
                 STRING_NEEDED);
     code_text(codec, &call->tool_name, PROTOCOL_TEXT_MAX, STRING_NEEDED);

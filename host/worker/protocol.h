@@ -1,14 +1,14 @@
-/* protocol.h - what the frames of a channel say.
+/* protocol.h - the contents of a channel's frames.
  *
- * A payload is a few fixed-size numbers followed by texts, each with its length; all
- * in the machine's own byte order, for both ends are one machine and one build. Each
- * reader checks every length against what came and every text for UTF-8 where people
- * will see it: nothing that a worker sends can make the host read outside a payload,
- * and nothing that it sends is believed beyond what this file's structs can say. The
- * worker reads the host's frames as carefully: it costs nothing, and both are fuzzed.
+ * A payload is a few fixed-size numbers followed by strings, each with its length; all in the
+ * machine's byte order, as both sides run on one machine and belong to one build. Each reader
+ * function checks every length against the size of the payload, and checks that strings shown to
+ * people are UTF-8: no frame of a worker can make the host read outside a payload or yield a value
+ * that these structs do not allow. The worker checks the host's frames just as carefully: this
+ * costs nothing, and both are fuzzed.
  *
- * Texts that a reader gives back point into the payload and end with a zero there: they live as
- * long as that (channel.h). Paths are bytes; every other text is UTF-8. */
+ * Strings that a reader function returns point into the payload, end with a zero there and are
+ * valid as long as the payload (channel.h). Paths are bytes; all other strings are UTF-8. */
 #pragma once
 
 #include "base/buf.h"
@@ -17,26 +17,28 @@
 #include "worker/channel.h"
 #include "worker/sandbox.h"
 
-/* Longest texts in frames other than arguments and results, and refused by the reader above that.
- * The sender cuts what people read; what a program reads and is longer is not sent. */
+/* Longest strings in frames other than arguments and results; the reader function rejects longer
+ * ones. The sender cuts strings that people read; a longer string that a program reads is not
+ * sent. */
 #define PROTOCOL_TEXT_MAX     (64u * 1024)
 #define PROTOCOL_SETTINGS_MAX (4u * 1024 * 1024)
 #define PROTOCOL_FILTER_MAX   (64u * 1024)
 #define PROTOCOL_FOREIGN_MAX  FOREIGN_TEXT_MAX
 
-/* In place of what was not measured. */
+/* Stands for a value that was not measured. */
 #define PROTOCOL_UNMEASURED UINT64_MAX
 
 /** FRAME_START. */
 struct frame_start {
     const char *plugin_id;
     const char *path;    /* what is loaded */
-    const char *foreign; /* the function of it, as foreign_write() has it; NULL: it is a plugin */
+    const char *foreign; /* the function in it, in the form of foreign_write(); NULL: `path` is a
+                          * plugin */
     struct file_identity identity;
-    const char *settings;         /* the plugin's, a JSON object; "{}" where there are none */
-    struct sandbox_policy policy; /* read: its arrays are made in the arena */
-    const void *filter; /* the system call filter; read: aligned for any type, in the arena, and
-                         * NULL where its size is 0: none */
+    const char *settings;         /* the plugin's, a JSON object; "{}" if there are none */
+    struct sandbox_policy policy; /* when read: its arrays are in the arena */
+    const void *filter; /* the system call filter; when read: in the arena, aligned for any type;
+                         * NULL if its size is 0 (no filter) */
     size_t filter_size;
     uint32_t layers_required; /* refuse to start without these */
     int32_t log_level_min;
@@ -45,7 +47,7 @@ struct frame_start {
 /** FRAME_CALL. */
 struct frame_call {
     uint32_t tool;         /* index in the plugin's own table: descriptor_tool.index */
-    uint64_t deadline_ns;  /* of the monotonic clock, the same in both processes; 0 is none */
+    uint64_t deadline_ns;  /* of the monotonic clock, the same in both processes; 0: none */
     const char *arguments; /* checked, defaults filled in */
     size_t arguments_length;
     const char *tool_name;
@@ -55,24 +57,24 @@ struct frame_call {
     const char *trace;
 };
 
-/** FRAME_RESULT: one JSON value, and where it is a string the same as plain text. */
+/** FRAME_RESULT: one JSON value; if it is a string, also as plain text. */
 struct frame_result {
     const char *json;
     size_t json_length;
     const char *text; /* or NULL */
     size_t text_length;
-    bool is_content;    /* `json` is content blocks, and structuredContent where it has that */
-    bool is_structured; /* a JSON tool gave a JSON reply, for the check of its result schema */
-    uint64_t cpu_ns;    /* of the call's thread while it ran; PROTOCOL_UNMEASURED: not known */
+    bool is_content;    /* `json` is content blocks, with structuredContent if there is any */
+    bool is_structured; /* a JSON tool gave a JSON reply, to be checked against its result schema */
+    uint64_t cpu_ns;    /* of the call's thread while it ran; or PROTOCOL_UNMEASURED */
     uint64_t memory;    /* of the worker, at its peak, in bytes; likewise */
 };
 
 /** FRAME_FAILURE and FRAME_REFUSED. */
 struct frame_failure {
     int32_t code;        /* enum toolrack_code, negative */
-    const char *field;   /* read: never NULL; sent: NULL is "" */
+    const char *field;   /* when read: never NULL; when sent: NULL means "" */
     const char *message; /* the same */
-    uint64_t cpu_ns;     /* as of a result, where a call failed */
+    uint64_t cpu_ns;     /* as for a result, if a call failed */
     uint64_t memory;
 };
 
@@ -101,8 +103,8 @@ struct frame_answer {
     const char *content; /* a JSON object when accepted; or NULL */
 };
 
-/** Write a frame's payload into the room of the channel and send it. False: it was not sent, for
- * want of memory or because a text is longer than the reader takes; the channel is still held.
+/** Write a frame's payload into the room of the channel and send it. False: it was not sent,
+ * because memory is out or a string is longer than the receiver accepts; the channel is still held.
  * [the side that holds the channel] */
 bool send_start(struct channel *channel, const struct frame_start *start);
 bool send_call(struct channel *channel, const struct frame_call *call);
@@ -113,12 +115,12 @@ bool send_log(struct channel *channel, const struct frame_log *log);
 bool send_progress(struct channel *channel, const struct frame_progress *progress);
 bool send_question(struct channel *channel, const struct frame_question *question);
 bool send_answer(struct channel *channel, const struct frame_answer *answer);
-/** GO_ON, OPEN, END and READY have no payload; DESCRIBE has a number: the layers. */
+/** GO_ON, OPEN, END and READY have no payload; the payload of DESCRIBE is a number: the layers. */
 void send_plain(struct channel *channel, enum frame_type type);
 bool send_number(struct channel *channel, enum frame_type type, uint64_t number);
 
-/** Read a payload, of a frame of the right type. False: it is not one of these, and `ret` is not to
- * be used; of FRAME_START also: the arena is out of memory. */
+/** Read the payload of a frame of the right type. False: the payload is invalid (read_start(): or
+ * the arena is out of memory), and `ret` must not be used. */
 bool read_start(const struct frame_in *frame, struct arena *arena, struct frame_start *ret);
 bool read_call(const struct frame_in *frame, struct frame_call *ret);
 bool read_result(const struct frame_in *frame, struct frame_result *ret);
@@ -129,9 +131,9 @@ bool read_question(const struct frame_in *frame, struct frame_question *ret);
 bool read_answer(const struct frame_in *frame, struct frame_answer *ret);
 bool read_number(const struct frame_in *frame, uint64_t *ret);
 
-/** Host: a descriptor over the inherited socket: the memory of a channel. Never blocks: false when
- * the worker does not take what was sent before, or is gone. [any-thread] */
+/** Host: send a channel's memory descriptor over the inherited socket. Never blocks; false if the
+ * worker did not receive earlier messages or has ended. [any-thread] */
 bool protocol_send_fd(int socket_fd, int fd);
-/** Worker: wait for one; -1: none came, as the host is gone or sent something else. It is
- * close-on-exec. [worker] */
+/** Worker: wait for a descriptor, which is close-on-exec. -1: the host has ended or sent something
+ * else. [worker] */
 int protocol_receive_fd(int socket_fd);

@@ -1,22 +1,23 @@
 /* The list of system calls that a plugin may make.
  *
- * A call is here because plain computing needs it, because Landlock decides about its files, or
- * because a grant asks for it; all others are refused with EPERM. Where only some uses of a call
- * are harmless its arguments decide. Of arguments that the kernel takes as 32 bits only these are
- * compared, as it ignores the rest and a plugin may put anything there.
+ * A call is listed because plain computing needs it, because Landlock controls its files, or
+ * because a grant requires it; all others are refused with EPERM. If only some uses of a call are
+ * harmless, its arguments decide. If the kernel uses 32 bits of an argument, only these are
+ * compared, as a plugin may set the others to anything.
  *
  * Kept out on purpose, though programs use them:
  *
- *  - what changes mode, owner, times and attributes of files, as Landlock does not look there;
+ *  - calls that change mode, owner, times and attributes of files, as Landlock does not control
+ *    them;
  *  - datagram pairs of local sockets: each of the two could send to any daemon's socket;
- *  - F_SETOWN and F_SETSIG: the kernel would send the signals that the filter keeps back;
- *  - MSG_FASTOPEN and MPTCP: connections that Landlock's rules for TCP do not see;
- *  - prctl(PR_SET_PDEATHSIG), CLONE_PARENT, setsid() and setpgid(): a worker and all that it
- *    started must end when the host says so, or ends;
- *  - System V IPC and POSIX message queues: other processes of the user are there.
+ *  - F_SETOWN and F_SETSIG: the kernel would send signals that the filter refuses;
+ *  - MSG_FASTOPEN and MPTCP: connections that Landlock's rules for TCP do not control;
+ *  - prctl(PR_SET_PDEATHSIG), CLONE_PARENT, setsid() and setpgid(): a worker and all processes that
+ *    it started must end when the host kills them or ends;
+ *  - System V IPC and POSIX message queues: they reach other processes of the user.
  *
- * Calls that the C library replaces by older ones when the kernel does not have them answer ENOSYS
- * where their arguments lie in memory, out of a filter's sight. */
+ * Calls that take their arguments in memory, where a filter cannot read them, return ENOSYS if the
+ * C library then falls back to an older call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -42,11 +43,11 @@
 /* Newer than some headers. */
 #define PRCTL_SET_VMA 0x53564d41u /* names for memory */
 
-/* Calls from this number on came after the newest that is listed (set_mempolicy_home_node, 5.17);
- * numbers are the same on all architectures there. To programs they are not there yet, as EPERM
- * would be taken for the last word by those who can do without them. */
+/* Calls from this number on are newer than the newest call that was considered
+ * (set_mempolicy_home_node, 5.17); from there on, numbers are the same on all architectures. They
+ * return ENOSYS, as programs that have a fallback do not use it after EPERM. */
 #define CALL_UNKNOWN_FIRST 450u
-/* Where the numbers of x32 begin, which is another architecture with this one's name. */
+/* First number of x32, a different ABI with the same architecture value. */
 #define CALL_X32_FIRST     0x40000000u
 
 /* ------------------------------------------------------- calls, by their name */
@@ -64,7 +65,7 @@ static const char *const always[] = {
         "msync",
         "munlock",
         "munmap",
-        /* what is open */
+        /* open descriptors * */
         "close",
         "close_range",
         "dup",
@@ -96,7 +97,8 @@ static const char *const always[] = {
         "sendfile",
         "write",
         "writev",
-        /* files, of which Landlock says which; of some only what can be seen without opening them
+        /* files: Landlock decides which; some calls only read what is visible without opening a
+         * file
          */
         "access",
         "chdir",
@@ -183,7 +185,7 @@ static const char *const always[] = {
         "timerfd_gettime",
         "timerfd_settime",
         "times",
-        /* who and where this is */
+        /* identity and location of the process */
         "capget",
         "getcpu",
         "getegid",
@@ -204,7 +206,7 @@ static const char *const always[] = {
         "getuid",
         "sysinfo",
         "uname",
-        /* the inherited socket, and pairs of one's own */
+        /* the inherited socket, and the plugin's own socket pairs */
         "getpeername",
         "getsockname",
         "getsockopt",
@@ -216,23 +218,23 @@ static const char *const always[] = {
 
 static const char *const with_network[] = {"bind", "connect", "setsockopt"};
 
-/* To whom signals go is then left to Landlock's scope: there are children to end. */
+/* Children must be ended, so signals are limited by Landlock's scope only. */
 static const char *const with_spawn[] = {
         "execve", "execveat", "fork",  "kill",  "rt_sigqueueinfo", "rt_tgsigqueueinfo",
         "tgkill", "tkill",    "vfork", "wait4", "waitid"};
 
-/* Landlock before its version 3 does not see it, and then it would empty any file. */
+/* Landlock before version 3 does not control it, so it could empty any file. */
 #define LANDLOCK_TRUNCATE 3
 static const char *const with_landlock[] = {"truncate"};
 
-/* Answer ENOSYS: the libraries then use what can be looked into. */
+/* Return ENOSYS: libraries then use calls whose arguments a filter can read. */
 static const char *const as_if_older[] = {"clone3", "openat2"};
 
 /* -------------------------------------------------- calls, by their arguments */
 
 #define ARGUMENTS_MAX 3
 
-/* A use of a call that is allowed: all of the comparisons hold. */
+/* An allowed use of a call: all comparisons must match. */
 struct use {
     const char *name;
     struct scmp_arg_cmp arguments[ARGUMENTS_MAX];
@@ -253,8 +255,8 @@ struct use {
 #define USE3(name, first, second, third) \
     { (name), {first, second, third}, 3 }
 
-/* O_TRUNC without writing would empty a file that may only be read, where Landlock is older than
- * its right to truncate. */
+/* With a Landlock that has no right to truncate, O_TRUNC without write access would empty a
+ * read-only file. */
 #define OPEN(name, flags)                                                             \
     USE1(name, BITS(flags, O_TRUNC, 0)), USE1(name, BITS(flags, O_WRONLY, O_WRONLY)), \
             USE1(name, BITS(flags, O_RDWR, O_RDWR))
@@ -264,7 +266,7 @@ struct use {
 #define CLONE_NAMESPACES                                                                          \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
      CLONE_NEWNET)
-/* What neither a thread nor a process may be made with. */
+/* Flags that neither a new thread nor a new process may have. */
 #define CLONE_NEVER ((uint32_t)(CLONE_NAMESPACES | CLONE_PARENT | CLONE_PTRACE))
 
 static const struct use always_uses[] = {
@@ -281,7 +283,7 @@ static const struct use always_uses[] = {
         USE1("fcntl", INT(1, F_GETPIPE_SZ)), USE1("fcntl", INT(1, F_SETPIPE_SZ)),
         USE1("fcntl", INT(1, F_GET_SEALS)), USE1("fcntl", INT(1, F_ADD_SEALS)),
 
-        /* Not MADV_REMOVE: it would take pages of shared memory away under the host. */
+        /* Not MADV_REMOVE: it would remove pages of memory shared with the host. */
         USE1("madvise", INT(2, MADV_NORMAL)), USE1("madvise", INT(2, MADV_RANDOM)),
         USE1("madvise", INT(2, MADV_SEQUENTIAL)), USE1("madvise", INT(2, MADV_WILLNEED)),
         USE1("madvise", INT(2, MADV_DONTNEED)), USE1("madvise", INT(2, MADV_FREE)),
@@ -304,13 +306,13 @@ static const struct use always_uses[] = {
         USE1("sendmmsg", BITS(3, MSG_FASTOPEN, 0)),
 
 #if defined(__x86_64__)
-        /* The loader of a program that is exec'd finds its thread's memory by it. */
+        /* The loader of an exec'd program sets up its thread-local storage with it. */
         USE1("arch_prctl", INT(0, 0x1002)), /* ARCH_SET_FS */
         USE1("arch_prctl", INT(0, 0x1003)), /* ARCH_GET_FS */
 #endif
 };
 
-/* TCP and UDP, by the number of their protocol or without one. */
+/* TCP and UDP, with the number of their protocol or 0. */
 #define INTERNET(family)                                                                      \
     USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_STREAM), INT(2, 0)),        \
             USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_STREAM),            \
@@ -322,11 +324,12 @@ static const struct use always_uses[] = {
 static const struct use network_uses[] = {
         INTERNET(AF_INET),
         INTERNET(AF_INET6),
-        /* getaddrinfo() asks there which addresses this machine has. */
+        /* getaddrinfo() reads the machine's addresses there. */
         USE2("socket", INT(0, AF_NETLINK), INT(2, NETLINK_ROUTE)),
 };
 
-/* To this process: abort(), raise() and pthread_kill() give its number, which the worker puts in.
+/* Signals to this process only, for abort(), raise() and pthread_kill(); the worker puts its
+ * process id in.
  */
 static const struct use alone_uses[] = {
         USE1("kill", INT(0, SANDBOX_FILTER_SELF)),
@@ -350,7 +353,7 @@ static int rule_refused(const char *name, int number, struct toolrack_error *err
                      strerror(-number));
 }
 
-/* Not every architecture has every call: what it lacks needs no rule. */
+/* Not every architecture has every call: a missing call needs no rule. */
 static int add_rule(scmp_filter_ctx filter, const char *name, uint32_t action, unsigned count,
                     const struct scmp_arg_cmp *arguments, struct toolrack_error *err) {
     int number = seccomp_syscall_resolve_name(name);
@@ -397,7 +400,7 @@ static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
     if (code == 0) {
         code = ADD_USES(filter, always_uses, err);
     }
-    /* Sockets are refused with the errno that other sandboxes and firewalls give: all of them, or
+    /* Sockets are refused with the errno that other sandboxes and firewalls give: all sockets, or
      * with network the local ones. */
     if (code == 0) {
         code = add_rule(filter, "socket", SCMP_ACT_ERRNO(EACCES), policy->network ? 1 : 0, &local,
@@ -418,7 +421,7 @@ static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
     return policy->spawn ? ADD_USES(filter, spawn_uses, err) : ADD_USES(filter, alone_uses, err);
 }
 
-/* libseccomp 2.5 writes a program to a file only. */
+/* libseccomp 2.5 can export a filter only to a file. */
 static int export_filter(scmp_filter_ctx filter, struct buf *out, struct toolrack_error *err) {
     CLEANUP(closep) int fd = memfd_create("filter", MFD_CLOEXEC);
     struct stat st;
@@ -443,8 +446,8 @@ static int export_filter(scmp_filter_ctx filter, struct buf *out, struct toolrac
 
 CLEANUP_DEFINE(void, seccomp_release)
 
-/* A tree instead of a list: a call is looked up in a few steps, and so is each of the calls that
- * the kernel tries out when the filter is put into force. */
+/* A tree instead of a list: a lookup takes few steps, also for each call that the kernel evaluates
+ * when the filter is put into force. */
 #define OPTIMIZE_TREE 2
 
 int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
@@ -458,7 +461,7 @@ int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
     if (failed == 0) {
         failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_TREE);
     }
-    /* The worker sets it by itself; libseccomp would only when loading. */
+    /* The worker sets no-new-privs itself; libseccomp would set it only when loading. */
     if (failed == 0) {
         failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
     }
@@ -469,9 +472,9 @@ int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
     if (code < 0) {
         return code;
     }
-    /* Before what libseccomp makes, whose jumps all go forwards: calls that are newer than the
-     * list. The architecture is checked here already, as the kernel tries out all calls of the
-     * other one too when the filter is put into force. */
+    /* Placed before libseccomp's code, whose jumps all go forwards: the check for calls newer than
+     * the list. The architecture is checked here too, as the kernel also evaluates all calls of the
+     * other architecture when the filter is put into force. */
     const struct sock_filter unknown[] = {
             BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 1, 0),

@@ -1,6 +1,7 @@
-/* sandbox-kernel.h - what of the sandbox the kernel has; asked on both sides.
+/* sandbox-kernel.h - which parts of the sandbox the kernel has; used on both sides.
  *
- * The host asks to say beforehand what can be put into force, the worker to do it. */
+ * The host uses it to report in advance what can be put into force, the worker to put it into
+ * force. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,23 +10,23 @@
 struct sandbox_policy;
 struct toolrack_error;
 
-/** Which version of Landlock the kernel has, at most SANDBOX_LANDLOCK_NEWEST; 0 where it has none.
+/** The kernel's version of Landlock, at most SANDBOX_LANDLOCK_NEWEST; 0 without Landlock.
  * [any-thread] */
 int sandbox_landlock_version(void);
-/* The newest version of Landlock of which all is used that it forbids. */
+/* The newest version of Landlock whose restrictions are all used. */
 #define SANDBOX_LANDLOCK_NEWEST 7
 
 /** The layers which that version puts into force for a policy. [any-thread] */
 uint32_t sandbox_landlock_layers(int version, const struct sandbox_policy *policy);
 
-/** Put them into force, on a kernel that has that version; see sandbox_apply(). [worker] */
+/** Put these layers into force, on a kernel with that version; see sandbox_apply(). [worker] */
 int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
                            const char *const *library_paths, struct toolrack_error *err);
 
-/** Whether the kernel takes filters of system calls. [any-thread] */
+/** Whether the kernel accepts system call filters. [any-thread] */
 bool sandbox_has_seccomp(void);
 
-/* Stands in a filter where the number of the worker's process belongs, which the host does not know
- * yet. No process has it, as it is above what the kernel gives (2^22): a filter in which it is left
- * refuses every signal. */
+/* Placeholder in a filter for the worker's process id, which the host does not know yet. It is
+ * above the kernel's largest process id (2^22), so a filter in which it was not replaced refuses
+ * every signal. */
 #define SANDBOX_FILTER_SELF 0x7f53454cu

@@ -1,8 +1,8 @@
 /* Landlock: files below granted paths, TCP to granted ports, and nothing to processes outside.
  *
- * A ruleset names the rights that it handles; what is handled is denied unless a rule grants it.
- * So all that the kernel knows is handled, and each grant is a rule. A rule sticks to the inode
- * that its path leads to now, not to the name. */
+ * A ruleset names the rights that it handles; what is handled is denied unless a rule grants it. So
+ * all rights that the kernel knows are handled, and each grant is a rule. A rule belongs to the
+ * inode to which the path resolves now, not to the name. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include "worker/sandbox-kernel.h"
 #include "worker/sandbox.h"
 
-/* Of the kernel's interface, as its headers may be older than it is. The struct is the newest: an
- * older kernel takes it as long as what it does not know is zero. */
+/* Copied from the kernel's interface, as the installed headers may be older than the kernel. The
+ * struct is the newest: an older kernel accepts it if the fields that it does not know are zero. */
 struct landlock_ruleset {
     uint64_t files;
     uint64_t tcp;
@@ -46,7 +46,7 @@ enum { RULE_PATH = 1, RULE_PORT = 2 };
 #define FILE_FIRST      ((UINT64_C(1) << 13) - 1) /* all of version 1 */
 #define FILE_REFER      (UINT64_C(1) << 13)       /* version 2: move between folders */
 #define FILE_TRUNCATE   (UINT64_C(1) << 14)       /* version 3 */
-#define FILE_IOCTL      (UINT64_C(1) << 15)       /* version 5: of devices; granted nowhere */
+#define FILE_IOCTL      (UINT64_C(1) << 15)       /* version 5: of devices; never granted */
 #define TCP_BIND        (UINT64_C(1) << 0)        /* version 4 */
 #define TCP_CONNECT     (UINT64_C(1) << 1)
 #define SCOPE_ABSTRACT  (UINT64_C(1) << 0) /* version 6 */
@@ -54,18 +54,18 @@ enum { RULE_PATH = 1, RULE_PORT = 2 };
 
 #define GRANT_READ    (FILE_READ | FILE_READ_DIR)
 #define GRANT_EXECUTE (GRANT_READ | FILE_EXECUTE)
-/* No devices, no fifos, no sockets; and what was written cannot be executed. */
+/* No devices, fifos or sockets; written files cannot be executed. */
 #define GRANT_WRITE                                                                         \
     (GRANT_READ | FILE_WRITE | FILE_TRUNCATE | FILE_MAKE | FILE_MAKE_DIR | FILE_MAKE_LINK | \
      FILE_REMOVE | FILE_REMOVE_DIR | FILE_REFER)
-/* Those that a rule for something else than a folder may have. */
+/* Rights that a rule may have if its path is not a folder. */
 #define GRANTS_OF_FILE (FILE_EXECUTE | FILE_WRITE | FILE_READ | FILE_TRUNCATE | FILE_IOCTL)
 
-/* What everybody may use. Programs open these and are at a loss without them. */
+/* Devices that every plugin may use, as programs fail without them. */
 static const char *const devices_read[] = {"/dev/urandom", "/dev/random", "/dev/zero", NULL};
 static const char *const devices_written[] = {"/dev/null", NULL};
 
-/* What the resolver and TLS libraries read. */
+/* Files that the resolver and TLS libraries read. */
 static const char *const network_paths[] = {
         "/etc/resolv.conf",
         "/etc/hosts",
@@ -82,17 +82,17 @@ static const char *const network_paths[] = {
         NULL,
 };
 
-/* Where programs are. */
+/* Folders of programs. */
 static const char *const program_paths[] = {"/usr/bin", "/bin", "/usr/local/bin", NULL};
 
-/* Rights at and below some paths. Many of the system's own paths are symbolic links; in a granted
- * path a link may be the plugin's own work. */
+/* Rights at and below some paths. Many system paths are symbolic links; in a granted path, the
+ * plugin may have made the link. */
 struct grant {
     bool is_wanted;
     uint64_t rights;
     bool follows_links;
     const char *const *paths;
-    size_t count; /* at most; the paths may end at NULL before */
+    size_t count; /* at most; a NULL ends the paths earlier */
 };
 
 int sandbox_landlock_version(void) {
@@ -107,7 +107,7 @@ static struct landlock_ruleset handled(int version, const struct sandbox_policy 
     struct landlock_ruleset ret = {.files = FILE_FIRST};
     ret.files |= version >= 2 ? FILE_REFER : 0;
     ret.files |= version >= 3 ? FILE_TRUNCATE : 0;
-    if (version >= 4) { /* none where every port is granted */
+    if (version >= 4) { /* without ports, all are granted */
         ret.tcp = !policy->network         ? TCP_BIND | TCP_CONNECT
                   : policy->port_count > 0 ? TCP_CONNECT
                                            : 0;

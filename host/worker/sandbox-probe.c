@@ -1,5 +1,5 @@
-/* What this kernel can put into force, asked without doing it: by the host, which must stay as it
- * is and starts no process to find out. The answers do not change while it runs. */
+/* What this kernel can put into force, found out without doing it: the host must not change itself
+ * and starts no process for this. The answers do not change while it runs. */
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@ static struct {
     bool possible;
 } network_namespace = {.once = PTHREAD_ONCE_INIT};
 
-/* The number in a file of /proc/sys; `otherwise` where there is none. */
+/* The number in a file of /proc/sys; `otherwise` if there is none. */
 static long setting(const char *path, long otherwise) {
     char text[32];
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -41,7 +41,7 @@ static bool may_administer(void) {
            (data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN)) != 0;
 }
 
-/* Debian and Ubuntu have switches of their own that keep users from making namespaces. */
+/* Debian and Ubuntu have settings of their own that forbid users to create namespaces. */
 static bool users_may_unshare(void) {
     return access("/proc/self/ns/user", F_OK) == 0 &&
            setting("/proc/sys/user/max_user_namespaces", 0) > 0 &&

@@ -1,13 +1,14 @@
 /* Putting a policy into force, in the worker.
  *
- * The order is given by what each step still needs:
+ * The order follows from what each step needs:
  *
- *  (1) no-new-privs first: Landlock and seccomp want it of whoever is not root.
- *  (2) Limits while nothing yet can refuse to set them.
- *  (3) The network namespace before Landlock, for it writes in /proc, and before the capabilities
- *      go, for it may need one and gives all of them in a user namespace of its own.
- *  (4) Landlock while files can be opened.
- *  (5) Capabilities when nobody needs them any more, and with them the process's place in /proc.
+ *  (1) no-new-privs first: Landlock and seccomp require it for users other than root.
+ *  (2) Limits while no layer can refuse to set them.
+ *  (3) The network namespace before Landlock, as it writes to /proc, and before capabilities are
+ *      dropped, as it may need one and gives all of them in a new user namespace.
+ *  (4) Landlock while files can still be opened.
+ *  (5) Capabilities after the last step that needs them, together with access to the process's
+ *      files in /proc.
  *  (6) seccomp last, as it forbids all of the above. */
 #include "worker/sandbox.h"
 
@@ -30,8 +31,8 @@
 #include "base/error.h"
 #include "worker/sandbox-kernel.h"
 
-/* Paths that matter on one distribution or another; Landlock costs by the path, so what lies below
- * one of them is not named again. */
+/* Paths of various distributions. Each path costs time in Landlock, so paths below another one are
+ * not listed. */
 static const char *const library_paths_all[] = {
         "/usr/lib",       "/usr/lib64",          "/lib",
         "/lib64",         "/usr/local/lib",      "/etc/ld.so.cache",
@@ -82,7 +83,7 @@ uint32_t sandbox_wanted(const struct sandbox_policy *policy) {
 
 #define LANDLOCK_LAYERS (SANDBOX_LANDLOCK_FILES | SANDBOX_LANDLOCK_TCP | SANDBOX_LANDLOCK_SCOPE)
 
-/* Those of Landlock stand together, so that one pair of parentheses holds them. */
+/* Landlock's layers are adjacent, so that one pair of parentheses encloses them. */
 static const struct {
     uint32_t layer;
     const char *word;
@@ -136,9 +137,9 @@ static int limit(struct application *application) {
     bool may_spawn = application->policy->spawn;
     struct sandbox_limits limits = application->policy->limits;
     sandbox_fill_limits(&limits);
-    /* The kernel compares the limit of processes with all that the user runs, in other programs
-     * too. What runs on the whole machine is at least that, so as many more as this can be started,
-     * and a fork bomb ends somewhere. */
+    /* The kernel compares the limit with all processes of the user, in other programs too. The
+     * machine's total is at least that number, so the limit is added to the total: at least that
+     * many processes can be started, and a fork bomb is still bounded. */
     struct sysinfo machine = {0};
     if (may_spawn && sysinfo(&machine) < 0) {
         return failed(application, "count what runs");
@@ -169,7 +170,7 @@ static int limit(struct application *application) {
             return failed(application, all[i].what);
         }
     }
-    /* A file that grows too large is an error for the plugin to see, not its end. */
+    /* A file that grows too large gives the plugin an error and does not kill it. */
     (void)signal(SIGXFSZ, SIG_IGN);
     application->layers |= SANDBOX_LIMITS;
     return 0;
@@ -182,7 +183,7 @@ static void write_file(const char *path, const char *text) {
     }
 }
 
-/* Many systems forbid it; then the layer is one that the kernel does not have. */
+/* Many systems forbid this; then the layer is treated as one that the kernel does not have. */
 static int isolate_network(struct application *application) {
     uid_t user = geteuid();
     gid_t group = getegid();
@@ -193,8 +194,8 @@ static int isolate_network(struct application *application) {
         if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
             return 0;
         }
-        /* In a new user namespace every user is "nobody" until the maps are written. Rights to
-         * files do not depend on the maps, only what getuid() says, so a failure here does not
+        /* In a new user namespace every user is "nobody" until the maps are written. The maps
+         * affect only the result of getuid(), not rights to files, so a failure here does not
          * matter. */
         char text[40];
         (void)snprintf(text, sizeof text, "%u %u 1", user, user);
@@ -222,14 +223,13 @@ static int restrict_files(struct application *application) {
 static int drop_capabilities(struct application *application) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-    /* What root could get back by exec goes too; without exec there is nothing to get back, and it
-     * takes 40 calls. A process that may not drop it is not root, or gains nothing because of
-     * no-new-privs. */
+    /* Also drop what root could regain by exec (40 system calls); without spawn there is no exec. A
+     * process that may not drop it is not root, or gains nothing because of no-new-privs. */
     for (unsigned long capability = 0;
          application->policy->spawn && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;
          capability++) {
     }
-    /* The ambient set is a part of the inheritable one and goes with it. */
+    /* The ambient set is a subset of the inheritable one and is dropped with it. */
     if (syscall(SYS_capset, &header, none) < 0) {
         return failed(application, "drop the capabilities");
     }
@@ -237,9 +237,9 @@ static int drop_capabilities(struct application *application) {
     return 0;
 }
 
-/* Nobody of the same user may trace it, and no core is made: where cores go to a program, such as
- * systemd-coredump, the limit of their size does not hold, and that program takes its time while
- * the host waits for the end of the worker. */
+/* No process of the same user may trace it, and no core is written: if cores go to a program such
+ * as systemd-coredump, the limit of their size has no effect, and the host would have to wait for
+ * that program at the end of the worker. */
 static int hide_memory(struct application *application) {
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) {
         return failed(application, "forbid tracing");
@@ -265,8 +265,8 @@ static int filter_calls(struct application *application) {
                          "not run",
                          BPF_MAXINSNS, count);
     }
-    /* In a copy of the host's filter the number of this process is put in, so that signals can go
-     * to no other process. One filter costs a third less than two. */
+    /* The process id is put into a copy of the host's filter, so that signals can be sent to no
+     * other process. One filter costs a third less than two. */
     CLEANUP(freep) struct sock_filter *own = malloc(count * sizeof *own);
     if (own == NULL) {
         return error_oom(application->err);

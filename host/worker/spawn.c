@@ -18,10 +18,10 @@
 
 /* -------------------------------------------------------------- environment */
 
-/* What every program expects; a grant of the same name stands before it. */
+/* Variables that every program expects; a granted variable of the same name comes first. */
 static const char *const usual[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8"};
 
-/* How the worker program's sanitizers behave, where it was built with them. */
+/* Options of the worker program's sanitizers, if it was built with them. */
 static const char *const sanitizer_names[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS",
                                               "LSAN_OPTIONS"};
 
@@ -73,8 +73,8 @@ char *const *process_environment(struct arena *arena, const char *const *granted
 
 /* -------------------------------------------------------------- descriptors */
 
-/* Where the worker has its ends; the host's own of them must lie above, or one would be lost while
- * they are put into place. */
+/* Numbers of the worker's ends in the worker. In the host these descriptors must have higher
+ * numbers, or dup2() would overwrite one of them. */
 enum { CHILD_INPUT, CHILD_OUTPUT, CHILD_ERROR, CHILD_SOCKET, CHILD_END_COUNT };
 _Static_assert(CHILD_SOCKET == WORKER_SOCKET, "ends are numbered as the worker has them");
 
@@ -98,7 +98,7 @@ static void process_finish(struct process *process) {
     process_end_group(process);
 }
 
-/* The same file under a number above the worker's; -1 as with errors. Takes `fd`. */
+/* Duplicate `fd` to a number above those of the worker and close `fd`; -1 on failure. */
 static int move_up(int fd) {
     if (fd < 0 || fd >= CHILD_END_COUNT) {
         return fd;
@@ -133,13 +133,13 @@ static bool make_ends(struct process *process, struct ends *ends) {
 
 /* -------------------------------------------------------------------- leash */
 
-/* A worker asks to be killed when the host dies (child.h), but what it starts cannot be made to
- * ask, and may close or ignore whatever it inherits. So the host has a pipe of which it keeps both
- * ends and tells nobody: when it ends, of whatever, the kernel closes one of them first and sends
- * the signal of the other one, SIGKILL, to the whole group of the worker, which nothing in it can
- * leave (sandbox-filter.c). The owner of a descriptor is a group, not its number: no stranger is
- * met that came to the number later. What a child of the app that did not exec holds open holds
- * the leash as well, until that child ends. */
+/* A worker asks the kernel to be killed when the host dies (child.h), but processes that it starts
+ * cannot be made to ask, and may close or ignore what they inherit. So the host keeps both ends of
+ * a pipe (the leash) that no other process gets. When the host ends for any reason, the kernel
+ * closes one end first and sends the signal of the other end, SIGKILL, to the worker's whole group,
+ * which no process in it can leave (sandbox-filter.c). The owner of a descriptor is the group
+ * itself, not its number, so a later group with the same number gets no signal. A child of the app
+ * that forked without exec keeps the leash open until that child ends. */
 static bool attach(int end, pid_t group) {
     const struct f_owner_ex owner = {.type = F_OWNER_PGRP, .pid = group};
     return fcntl(end, F_SETOWN_EX, &owner) == 0 && fcntl(end, F_SETSIG, SIGKILL) == 0 &&
@@ -209,9 +209,9 @@ int process_spawn(const char *program, char *const *environment, bool may_start_
         return error_set(err, TOOLRACK_E_IO, "cannot start the worker program %s: %s", program,
                          strerror(failed));
     }
-    /* Without a pidfd nobody would learn of its end. The number is its own until it is reaped,
-     * which only an app that waits for children it did not start could have done by now. Its
-     * session is its own since before posix_spawn() returned, and it does nothing yet. */
+    /* Without a pidfd its end could not be noticed. The process id is valid until it is reaped,
+     * which only an app that waits for children of others could have done by now. It has its own
+     * session since before posix_spawn() returned, and it does nothing yet. */
     process.pidfd = pidfd_open(process.pid, 0);
     if (process.pidfd < 0 || (may_start_others && !put_on_leash(&process))) {
         int code = error_set(err, TOOLRACK_E_IO, "cannot watch a worker that was started: %s",

@@ -1,4 +1,4 @@
-/* spawn.h - a process of the worker program, and the descriptors that lead to it. */
+/* spawn.h - a process of the worker program and the host's descriptors for it. */
 #pragma once
 
 #include <sys/types.h>
@@ -7,23 +7,24 @@
 #include "base/error.h"
 #include "worker/output.h"
 
-/** A process of the worker program; descriptors of the host's ends, -1 where there is none. */
+/** A process of the worker program; the descriptors are the host's ends, -1: none. */
 struct process {
     pid_t pid;
     int pidfd;
     int socket;
     int streams[STREAM_COUNT];
-    int leash[2]; /* of one that may start others; see spawn.c */
+    int leash[2]; /* if it may start other processes; see spawn.c */
 };
 #define PROCESS_NONE \
     ((struct process){.pid = -1, .pidfd = -1, .socket = -1, .streams = {-1, -1}, .leash = {-1, -1}})
 
-/** Start one; `may_start_others`: what it starts ends with this process as well. [supervisor] */
+/** Start a process. `may_start_others`: the processes that it starts also end with the host.
+ * [supervisor] */
 int process_spawn(const char *program, char *const *environment, bool may_start_others,
                   struct process *ret, struct toolrack_error *err);
-/** Close the leash: what is left of its group is killed. */
+/** Close the leash: the remaining processes of its group are killed. */
 void process_end_group(struct process *process);
 
-/** The environment of a worker in the arena: what is granted, and what every program expects. NULL:
- * no memory. */
+/** The environment of a worker, in the arena: granted variables and those that every program
+ * expects. NULL: no memory. */
 char *const *process_environment(struct arena *arena, const char *const *granted);

@@ -19,15 +19,16 @@
 /* Invariants:
  *
  *  (1) The thread starts every worker and lives until the last one is reaped: a worker asks the
- *      kernel to be killed when the thread that started it ends (child.h), so that it dies with
- *      the host. Nothing else may start one.
- *  (2) The thread waits in epoll_wait() alone. It never waits for a worker, and wakes up for
- *      nothing: an event, a request, or the earliest moment at which something is due.
- *  (3) `crews` is added to at its head under `lock`, and taken from by the thread alone; so the
- *      thread follows it without the lock, from a head that it read under the lock.
- *  (4) A worker that is buried stays in `gone` until the round is over: events of the same round
- *      may still name it.
- *  (5) crew->due_ns is the thread's; `due_ns` is never later than the earliest of them.
+ *      kernel to be killed when the thread that started it ends (child.h), so that it dies with the
+ *      host. No other thread may start a worker.
+ *  (2) The thread waits in epoll_wait() only, never for a worker. It wakes up only for an event, a
+ *      request, or the earliest time at which something is due.
+ *  (3) Crews are added at the head of `crews` under `lock`, and only the thread removes them (under
+ *      `lock`); so the thread follows the list without the lock, from a head that it read under the
+ *      lock.
+ *  (4) A buried worker stays in `gone` until the end of the round: events of the same round may
+ *      still refer to it.
+ *  (5) Only the thread uses crew->due_ns; `due_ns` is never later than the earliest of them.
  *  (6) Locks are taken in the order crew->lock, supervisor->lock. */
 
 /* Most events taken in one round. */
@@ -48,8 +49,8 @@ static void tell_gone(struct supervisor *supervisor, struct crew *crew) {
     }
 }
 
-/* Crews are as many as plugins in use, and this runs when something happened: to keep them in an
- * order would cost more than to look at each. */
+/* There are as many crews as plugins in use, and this runs once per round: to keep them sorted
+ * would cost more than to check each. */
 static void tend_crews(struct supervisor *supervisor, uint64_t now_ns) {
     supervisor->due_ns = 0;
     struct crew *next = NULL;
@@ -94,7 +95,7 @@ static void handle(struct supervisor *supervisor, struct worker *worker, unsigne
             output_close(output, stream);
         }
         if (was_quiet && output->dropped > 0) {
-            atomic_store(&worker->crew->wants_attention, true); /* to say so in time */
+            atomic_store(&worker->crew->wants_attention, true); /* to report it in time */
         }
     }
 }
@@ -103,7 +104,7 @@ static void wait_and_handle(struct supervisor *supervisor) {
     struct epoll_event events[EVENTS_MAX];
     int timeout_ms = -1;
     if (supervisor->due_ns != 0) {
-        /* Rounded up: it would be woken before anything is due, and wait again. */
+        /* Rounded up, or the thread would wake before anything is due and wait again. */
         uint64_t now_ns = clock_now_ns();
         uint64_t ms =
                 supervisor->due_ns <= now_ns
@@ -111,7 +112,7 @@ static void wait_and_handle(struct supervisor *supervisor) {
                         : (supervisor->due_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
         timeout_ms = ms < INT_MAX ? (int)ms : INT_MAX;
     }
-    /* -1 would be a signal; this thread gets none. */
+    /* -1 would mean a signal; this thread gets none. */
     int count = epoll_wait(supervisor->epoll_fd, events, EVENTS_MAX, timeout_ms);
     uint64_t now_ns = clock_now_ns();
     for (int i = 0; i < count; i++) {
@@ -139,7 +140,7 @@ static void *supervise(void *argument) {
             atomic_store(&crew->wants_attention, true);
         }
         was_stopping = is_stopping;
-        while (supervisor->gone != NULL) { /* before their crews may go */
+        while (supervisor->gone != NULL) { /* before their crews may be freed */
             struct worker *worker = supervisor->gone;
             supervisor->gone = worker->next_gone;
             worker_release(worker);
@@ -151,7 +152,7 @@ static void *supervise(void *argument) {
             is_over = crew->workers == NULL;
         }
     }
-    /* No worker is left, and nobody is told of one any more. */
+    /* No worker is left, and no callback about a worker follows. */
     struct crew *next = NULL;
     for (struct crew *crew = first_crew(supervisor); crew != NULL; crew = next) {
         next = crew->next;

@@ -4,13 +4,13 @@
 #include "worker/exchange.h"
 #include "worker/worker.h"
 
-/* crew_tend() checks the whole crew and does what is due, so a caller that wants something done
- * need not say what. */
+/* crew_tend() checks the whole crew and does what is due, so a request needs no details. */
 
-/* Longest pause between two looks at a lane that lingers, whose tool tells nobody that it ended. */
+/* Longest pause between two checks of a lingering lane: the end of its call causes no event. */
 #define LINGER_PAUSE_NS_MAX (64u * (uint64_t)CLOCK_NS_PER_MS)
 
-/* Releases the lock for a moment: the lane and its worker stay, as only this thread removes them.
+/* Releases the lock for a moment: the lane and its worker stay valid, as only this thread removes
+ * them.
  */
 static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns) {
     struct worker *worker = lane->worker;
@@ -51,7 +51,7 @@ static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns
     }
 }
 
-/* No call is in it, and none is on its way. */
+/* No call is running in the worker, and no lane is starting or lingering. */
 static bool is_free(const struct worker *worker) {
     for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
         enum lane_state state = worker->lanes[i].state;
@@ -93,7 +93,7 @@ static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_n
     }
 }
 
-/* Nobody will call again, or not before it is released. */
+/* No calls follow, or none before the crew is released from quarantine. */
 static void dismiss_workers(struct crew *crew, bool kills, uint64_t now_ns) {
     for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         if (worker->state == WORKER_READY && is_free(worker)) {
@@ -113,7 +113,7 @@ static bool ends_before_start(const struct crew *crew, const struct crew_call *c
     return call->deadline_ns != 0 && call->deadline_ns <= crew->start_after_ns;
 }
 
-/* Calls that no start can help in time. */
+/* Fail the calls whose deadline is before the next possible start. */
 static void fail_hopeless(struct crew *crew, uint64_t now_ns) {
     if (crew->live > 0 || crew->waiting == 0 || crew->start_after_ns <= now_ns) {
         return;
@@ -126,7 +126,8 @@ static void fail_hopeless(struct crew *crew, uint64_t now_ns) {
     crew_fail_line(crew, &err, ends_before_start);
 }
 
-/* For calls in line that no lane is being made for, whoever gets it. */
+/* Open lanes while more calls are in line than lanes are being opened; a lane is not bound to a
+ * call. */
 static void open_lanes(struct crew *crew) {
     uint32_t begun = 0;
     for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
@@ -147,7 +148,7 @@ static void open_lanes(struct crew *crew) {
 
 /* How many workers to start now. */
 static uint32_t count_starts(const struct crew *crew, uint64_t now_ns) {
-    /* While a worker that failed is still to be buried, it is not known how long to wait. */
+    /* Until a failed worker is buried, the back-off is not known. */
     for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         if (worker->end == END_NONSENSE || (worker->end == END_KILLED && worker->was_starting)) {
             return 0;

@@ -3,6 +3,6 @@
 
 #include "worker/crew-parts.h"
 
-/** Do for a crew what is due, and say when something is again (crew->due_ns). False: it is left and
- * has no workers. [supervisor] */
+/** Do what is due for a crew, and set crew->due_ns to the time of the next call. False: the crew
+ * has neither references nor workers. [supervisor] */
 bool crew_tend(struct crew *crew, uint64_t now_ns);

@@ -16,7 +16,7 @@
 
 /* The states of a worker and its lanes are drawn in crew-parts.h. */
 
-/* Most frames and messages of a worker that starts that are taken at a time. */
+/* Most frames and messages of a starting worker that are taken at a time. */
 #define HEAR_FRAMES_MAX 64
 
 /* -------------------------------------------------------------------- memory */
@@ -96,11 +96,11 @@ void worker_tell_refused(const struct crew *crew, const char *reason) {
     }
 }
 
-/* The process first: while it is being loaded, the rest is made for it. */
+/* Start the process first: the rest is prepared while it is being loaded. */
 static int start_process(struct worker *worker, struct toolrack_error *err) {
     struct crew *crew = worker->crew;
     struct supervisor *supervisor = crew->supervisor;
-    /* Without a filter of system calls it may fork whether that was granted or not. */
+    /* Without a system call filter it can fork whether that was granted or not. */
     bool may_start_others =
             crew->policy.spawn || (sandbox_available(&crew->policy) & SANDBOX_SECCOMP) == 0;
     int code = process_spawn(supervisor->options.worker_program, crew->environment,
@@ -139,7 +139,7 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
                              crew->id);
         }
     }
-    if (code < 0) { /* it is seen by nobody yet, and gone when this returns */
+    if (code < 0) { /* no other code has seen the worker yet; it is freed before this returns */
         events_remove(supervisor, worker);
         (void)pidfd_send_signal(worker->process.pidfd, SIGKILL, NULL, 0);
         (void)waitid(P_PIDFD, (id_t)worker->process.pidfd, &(siginfo_t){0}, WEXITED);
@@ -206,7 +206,7 @@ static void begin_ready(struct worker *worker, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     const struct supervisor_options *options = &crew->supervisor->options;
     events_listen(crew->supervisor, worker, false);
-    if (options->started != NULL) { /* before any call that it serves can be over */
+    if (options->started != NULL) { /* before any of its calls can end */
         options->started(options->user, crew->user, (int)worker->process.pid, worker->layers);
     }
     LOCK_SCOPE(&crew->lock);
@@ -218,7 +218,7 @@ static void begin_ready(struct worker *worker, uint64_t now_ns) {
         crew->refusal.code = 0;
     }
     free_first_lane(worker);
-    atomic_store(&crew->wants_attention, true); /* its clock is another now */
+    atomic_store(&crew->wants_attention, true); /* its time limits have changed */
 }
 
 static void begin_refused(struct worker *worker, const struct frame_failure *failure,
@@ -237,7 +237,7 @@ static void begin_refused(struct worker *worker, const struct frame_failure *fai
     }
 }
 
-/* False: it is nonsense. */
+/* False: the frame is invalid or not expected. */
 static bool hear_start(struct worker *worker, const struct frame_in *frame, uint64_t now_ns) {
     struct channel *channel = worker->lanes[0].channel;
     struct frame_failure failure;
@@ -278,7 +278,7 @@ void worker_open_lane(struct worker *worker) {
     lane->channel = channel_create(NULL);
     if (lane->channel == NULL ||
         !protocol_send_fd(worker->process.socket, channel_fd(lane->channel))) {
-        /* No more lanes than there are. */
+        /* Stay with the lanes that exist. */
         channel_destroy(lane->channel);
         lane->channel = NULL;
         worker->lanes_max = worker->lane_count;
@@ -303,7 +303,7 @@ static bool hear_lane(struct worker *worker, const struct frame_in *frame) {
     }
     events_listen(crew->supervisor, worker, false);
     LOCK_SCOPE(&crew->lock);
-    /* A worker that was told to end while it started says so here as well; it opened no lane. */
+    /* A worker that was told to end while it started sends READY too; it opened no lane. */
     if (worker->state == WORKER_READY) {
         crew_offer(crew, &worker->lanes[worker->lane_count++]);
     }
@@ -316,8 +316,7 @@ static bool hear_lane(struct worker *worker, const struct frame_in *frame) {
 void worker_hear(struct worker *worker, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     struct lane *lane = &worker->lanes[0];
-    char bytes[64]; /* what was written to the socket says only that there is something to look at
-                     */
+    char bytes[64]; /* the bytes have no meaning; they only wake the supervisor */
     for (unsigned i = 0; i < HEAR_FRAMES_MAX; i++) {
         if (recv(worker->process.socket, bytes, sizeof bytes, MSG_DONTWAIT) <= 0) {
             break;
