@@ -11,9 +11,9 @@ struct arena_block {
     alignas(max_align_t) char bytes[];
 };
 
-/* Blocks are as large as all before them together: what stays small wastes little, and what grows
- * allocates seldom. A thousand descriptors of 2 KiB are half the page faults of a cold scan when
- * each begins with 4 KiB. */
+/* Each block is as large as all blocks before it together: small arenas waste little, growing ones
+ * allocate rarely. With a first block of 4 KiB, a thousand descriptors of 2 KiB would cause half
+ * the page faults of a cold scan. */
 #define ARENA_BLOCK_SIZE_MIN 1024u
 #define ARENA_BLOCK_SIZE_MAX 65536u
 #define ARENA_ALIGN          alignof(max_align_t)
@@ -48,7 +48,7 @@ static void *alloc_from_new_block(struct arena *arena, size_t size) {
     size_t block_size = arena->size < ARENA_BLOCK_SIZE_MIN   ? ARENA_BLOCK_SIZE_MIN
                         : arena->size > ARENA_BLOCK_SIZE_MAX ? ARENA_BLOCK_SIZE_MAX
                                                              : arena->size;
-    bool shared = size <= block_size / 4; /* by what comes next */
+    bool shared = size <= block_size / 4; /* later allocations use the rest of the block */
     size_t room = shared ? block_size : size;
     size_t total = sizeof(struct arena_block) + room;
     if (total < room) {
@@ -66,7 +66,8 @@ static void *alloc_from_new_block(struct arena *arena, size_t size) {
     block->next = arena->blocks;
     arena->blocks = block;
     arena->size += total;
-    /* A large block of its own leaves the current block, which may have room, as it is. */
+    /* A large allocation gets its own block; the current block, which may have room, stays
+     * current. */
     if (shared) {
         arena->at = block->bytes + size;
         arena->end = block->bytes + room;
@@ -122,7 +123,7 @@ static void *alc_malloc(void *ctx, size_t size) {
 
 static void *alc_realloc(void *ctx, void *old, size_t old_size, size_t size) {
     struct arena *arena = ctx;
-    /* The newest piece of the current block grows or shrinks where it stands. */
+    /* The newest allocation of the current block grows or shrinks in place. */
     size_t old_rounded = round_up(old_size == 0 ? 1 : old_size);
     if ((char *)old + old_rounded == arena->at && size <= SIZE_MAX - ARENA_ALIGN) {
         size_t rounded = round_up(size == 0 ? 1 : size);

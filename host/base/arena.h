@@ -1,8 +1,7 @@
-/* arena.h - memory of one owner, released at once.
+/* arena.h - memory of one owner, released all at once.
  *
- * Blocks are handed out in order and never given back one by one. The first
- * block may be the caller's own (a stack array), so that a small call allocates
- * nothing at all. */
+ * Memory is handed out in order and never released one by one. The first block may be the caller's
+ * own (a stack array), so that a small call needs no malloc(). */
 #pragma once
 
 #include <stdarg.h>
@@ -20,8 +19,8 @@ struct arena {
     char *end;                  /**< its end */
     struct arena_block *blocks; /**< blocks from malloc, newest first */
     size_t size;                /**< bytes in those blocks, headers included */
-    size_t size_max;            /**< bytes it may take from malloc; 0 is no limit */
-    bool limited;               /**< something was not handed out because of size_max */
+    size_t size_max;            /**< most bytes from malloc; 0: no limit */
+    bool limited;               /**< an allocation failed because of size_max */
 };
 
 /** An arena with no memory yet, or with `first` (borrowed, must outlive it). */
@@ -33,10 +32,10 @@ void arena_finish(struct arena *arena);
 /** `size` bytes aligned for any type, not cleared; NULL when out of memory or over size_max. */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/** The same, cleared. */
+/** Like arena_alloc(), but cleared. */
 void *arena_zalloc(struct arena *arena, size_t size);
 
-/** A zero-terminated copy; NULL as above. */
+/** A zero-terminated copy; NULL as for arena_alloc(). */
 char *arena_copy(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) TOOLRACK_PRINTF(2, 3);
 

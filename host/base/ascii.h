@@ -1,4 +1,4 @@
-/* ascii.h - kinds of ASCII characters, whatever the locale; every other byte is of no kind. */
+/* ascii.h - classes of ASCII characters, independent of the locale; other bytes are in no class. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ static inline bool ascii_is_alnum(char c) {
     return ascii_is_letter(c) || ascii_is_digit(c);
 }
 
-/** A character of a word as programming languages have it, and one that may begin it. */
+/** A character of an identifier in programming languages, and one that may begin an identifier. */
 static inline bool ascii_is_word(char c) {
     return ascii_is_alnum(c) || c == '_';
 }
@@ -32,7 +32,7 @@ static inline bool ascii_is_word_start(char c) {
     return ascii_is_letter(c) || c == '_';
 }
 
-/** What a hexadecimal digit of either case is worth; -1: the character is not one. */
+/** The value of a hexadecimal digit of either case; -1: no such digit. */
 static inline int ascii_hex_value(char c) {
     return ascii_is_digit(c)                                ? c - '0'
            : ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f' ? ascii_lower(c) - 'a' + 10

@@ -6,7 +6,7 @@
 
 static const char alphabet[64] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* What a character is worth; BAD is any other character, '=' among them. */
+/* The value of each character; BAD: any other character, including '='. */
 #define BAD 0x40u
 static const uint8_t worth[256] = {
         BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD, BAD, /* 00 */
@@ -56,7 +56,7 @@ void base64_encode(struct buf *buf, const void *data, size_t size) {
     buf->data[buf->length] = '\0';
 }
 
-/* Why no bytes come from this text. */
+/* Why this text cannot be decoded. */
 static const char *reason(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -84,7 +84,7 @@ const char *base64_decode(const char *text, size_t length, void *ret_data, size_
     while (pads < 2 && pads < length && text[length - 1 - pads] == '=') {
         pads++;
     }
-    /* The last group is apart where it is padded; all others are four characters, three bytes. */
+    /* A padded last group is decoded separately; all others are four characters for three bytes. */
     const uint8_t *from = (const uint8_t *)text;
     const uint8_t *end = from + length - (pads > 0 ? 4 : 0);
     uint8_t *to = ret_data;

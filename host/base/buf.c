@@ -69,7 +69,7 @@ void buf_printf(struct buf *buf, const char *format, ...) {
 
 /* ----------------------------------------------------------- JSON strings */
 
-/* The escape of a character that a JSON string cannot hold as it is. */
+/* Append the escape of a character that a JSON string cannot contain directly. */
 static void add_escape(struct buf *buf, unsigned char c) {
     static const char hex[] = "0123456789abcdef";
     switch (c) {
@@ -86,7 +86,7 @@ static void add_escape(struct buf *buf, unsigned char c) {
 }
 
 void buf_add_json_string(struct buf *buf, const char *text, size_t length) {
-    (void)buf_reserve(buf, length + 2); /* all that most strings need */
+    (void)buf_reserve(buf, length + 2); /* enough for most strings */
     buf_add_char(buf, '"');
     for (size_t at = 0; at < length; at++) {
         size_t run = json_plain_run(text + at, length - at);
@@ -137,7 +137,7 @@ void buf_add_json_int(struct buf *buf, int64_t value) {
 
 char *buf_steal(struct buf *buf) {
     if (buf->data == NULL) {
-        buf_add(buf, "", 0); /* nothing appended is still a text */
+        buf_add(buf, "", 0); /* an empty buffer becomes an empty string */
     }
     char *data = buf->failed ? NULL : buf->data;
     if (buf->failed) {

@@ -1,7 +1,8 @@
 /* buf.h - a byte buffer that grows.
  *
- * Appending never reports: after one failure the buffer stays failed and ignores what follows, and
- * the caller asks once, at the end. Text is kept terminated by a zero that does not count. */
+ * Appending reports no error: after a failure the buffer stays failed and ignores later appends,
+ * and the caller checks `failed` once, at the end. The contents end with a zero byte that `length`
+ * does not count. */
 #pragma once
 
 #include <stdarg.h>
@@ -16,26 +17,26 @@ struct buf {
     char *data; /**< owned; NULL while nothing was appended */
     size_t length;
     size_t room;
-    bool failed; /**< out of memory at some append */
+    bool failed; /**< an append failed: out of memory */
 };
 #define BUF_INIT ((struct buf){0})
 
 /** Release the memory; the buffer can be used again. [any-thread] */
 void buf_finish(struct buf *buf);
 
-/** Forget the contents, keep the memory. */
+/** Remove the contents, keep the memory. */
 void buf_clear(struct buf *buf);
 
-/** Forget all behind the first `length` bytes: this takes back what was appended since the buffer
- * had that length, a failure to append included. */
+/** Remove all after the first `length` bytes: this undoes the appends since the buffer had that
+ * length, including a failed one. */
 void buf_truncate(struct buf *buf, size_t length);
 
-/** What buf_reserve() does when there is not room enough. */
+/** For buf_reserve(), if there is too little room. */
 bool buf_grow(struct buf *buf, size_t more);
 
-/** Make room for `more` bytes beyond length, or mark it failed. */
+/** Make room for `more` bytes after `length`, or mark the buffer as failed. */
 static inline bool buf_reserve(struct buf *buf, size_t more) {
-    /* One byte stays for the final zero. */
+    /* One byte is reserved for the final zero. */
     return (!buf->failed && buf->room - buf->length > more) || buf_grow(buf, more);
 }
 
@@ -60,12 +61,12 @@ static inline void buf_add_text(struct buf *buf, const char *text) {
 void buf_printf(struct buf *buf, const char *format, ...) TOOLRACK_PRINTF(2, 3);
 void buf_vprintf(struct buf *buf, const char *format, va_list args) TOOLRACK_PRINTF(2, 0);
 
-/** Append one JSON value: a string with quotes and escapes (well-formed UTF-8 is the caller's
- * duty), a number in the shortest form that reads back the same; NaN and infinities are `null`. */
+/** Append one JSON value: a string with quotes and escapes (the caller passes well-formed UTF-8),
+ * or a number in the shortest form that reads back the same; NaN and infinities become `null`. */
 void buf_add_json_string(struct buf *buf, const char *text, size_t length);
 void buf_add_json_double(struct buf *buf, double value);
 void buf_add_json_int(struct buf *buf, int64_t value);
 void buf_add_json_uint(struct buf *buf, uint64_t value);
 
-/** Hand the bytes over, zero-terminated; NULL when the buffer failed. Release with free(). */
+/** Hand the bytes over, zero-terminated; NULL if the buffer failed. Release with free(). */
 char *buf_steal(struct buf *buf);

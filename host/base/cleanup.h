@@ -1,10 +1,10 @@
-/* cleanup.h - locals that own, and how they hand over.
+/* cleanup.h - local variables that own a resource, and how they hand it over.
  *
  *     CLEANUP(buf_finish) struct buf text = BUF_INIT;      // undone at the end of the scope
  *     CLEANUP(freep) char *copy = strdup(name);
  *     *ret_copy = STEAL(copy);                             // handed over: copy is NULL now
  *
- * The function named in CLEANUP gets a pointer to the local and must take one that is empty. */
+ * The function named in CLEANUP gets a pointer to the local and must accept an empty one. */
 #pragma once
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@
         stolen_;                                         \
     })
 
-/** For any `T *local` that malloc made. */
+/** For any `T *local` from malloc(). */
 static inline void freep(void *local) {
     free(*(void **)local);
 }

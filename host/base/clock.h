@@ -1,4 +1,4 @@
-/* clock.h - what time it is: the monotonic clock for durations and waits, the wall clock for dates.
+/* clock.h - time: the monotonic clock for durations and waits, the wall clock for dates.
  */
 #pragma once
 
@@ -23,8 +23,8 @@ static inline uint64_t clock_cpu_ns(void) {
     return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/** Time since 1970 by the wall clock, which people and programs may set: only for dates, never to
- * measure how long something took. [any-thread] */
+/** Time since 1970 by the wall clock, which people and programs may set: only for dates, never for
+ * durations. [any-thread] */
 static inline int64_t clock_wall_ns(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -42,8 +42,8 @@ static inline int64_t clock_wall_s(void) {
 /** Bytes that clock_wall_text() needs at most, with the final zero. */
 #define CLOCK_TEXT_ROOM 32
 
-/** A second of the wall clock in UTC, such as 2026-01-31T18:00:00Z; "" for a year that no calendar
- * has. Returns `ret`. [any-thread] */
+/** A second of the wall clock in UTC, such as 2026-01-31T18:00:00Z; "" for a year out of range.
+ * Returns `ret`. [any-thread] */
 static inline const char *clock_wall_text(int64_t s, char ret[CLOCK_TEXT_ROOM]) {
     struct tm parts;
     time_t moment = (time_t)s;
@@ -54,13 +54,13 @@ static inline const char *clock_wall_text(int64_t s, char ret[CLOCK_TEXT_ROOM]) 
     return ret;
 }
 
-/** A moment of the monotonic clock as the functions that wait take it. */
+/** A time of the monotonic clock as waiting functions take it. */
 static inline struct timespec clock_timespec(uint64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(ns / CLOCK_NS_PER_S),
                              .tv_nsec = (long)(ns % CLOCK_NS_PER_S)};
 }
 
-/** A condition whose timed waits go by the monotonic clock, which nobody sets. */
+/** A condition whose timed waits use the monotonic clock, which cannot be set. */
 static inline void clock_cond_init(pthread_cond_t *cond) {
     pthread_condattr_t attributes;
     (void)pthread_condattr_init(&attributes);

@@ -40,7 +40,7 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
     if (length >= (int)sizeof err->message) {
         err->message[utf8_cut(err->message, sizeof err->message - 1)] = '\0';
     }
-    /* A message is one line, whatever a plugin or a file put into it. */
+    /* A message is one line, even if a plugin or a file put line breaks into it. */
     utf8_make_line(err->message);
     return code;
 }
@@ -69,7 +69,7 @@ int error_oom(struct toolrack_error *err) {
 void error_set_tool(struct toolrack_error *err, const char *tool) {
     if (err != NULL) {
         utf8_copy(err->tool, sizeof err->tool, tool[0] != '\0' ? tool : "<unnamed>");
-        utf8_make_line(err->tool); /* it may be what a caller took for a name */
+        utf8_make_line(err->tool); /* it may be any string that a caller passed as a name */
     }
 }
 

@@ -1,25 +1,25 @@
 /* error.h - struct toolrack_error, and how it is set.
  *
- * The message is set once, where the cause is known, and passed up as it is.
- * Every function here takes a NULL error and returns the code it was given, so
- * that a failing function can end in `return error_set(err, ...)`. An embedding
- * program sees the functions of toolrack/error.h only; inside of the host an
- * error is a plain value, mostly on the stack, and need not be initialized. */
+ * The message is set once, where the cause is known, and passed up unchanged. Every function here
+ * accepts a NULL error and returns the given code, so that a failing function can end in `return
+ * error_set(err, ...)`. An embedding program sees only the functions of toolrack/error.h; inside
+ * the host an error is a plain value, mostly on the stack, and need not be initialized. */
 #pragma once
 
 #include <stdarg.h>
 
 #include "toolrack/error.h"
 
-/* Longest strings an error carries, with their final zero; what is longer is cut at a character. */
+/* Longest strings of an error, with their final zero; longer ones are cut at the end of a
+ * character. */
 #define ERROR_TOOL_MAX    65
 #define ERROR_FIELD_MAX   256
 #define ERROR_MESSAGE_MAX 768
 #define ERROR_TRACE_MAX   2048
 
-/** One failure: see the functions of toolrack/error.h for what the members say. Copy it, keep it,
- * nothing in it is to be freed. Bytes behind the end of a string have no value. The command links a
- * base/ of its own and may run with a newer library: an error of one is never given to the other.
+/** One failure: see the functions of toolrack/error.h for the members. It can be copied and needs
+ * no free. Bytes after the end of a string are undefined. The command links its own copy of base/
+ * and may run with a newer library: an error of one must never be passed to the other.
  */
 struct toolrack_error {
     int code;
@@ -41,13 +41,13 @@ int error_set_field(struct toolrack_error *err, int code, const char *field, con
 int error_setv(struct toolrack_error *err, int code, const char *field, const char *format,
                va_list args) TOOLRACK_PRINTF(4, 0);
 
-/** Out of memory: a fixed message, sets nothing that could fail. [any-thread] */
+/** Out of memory: sets a fixed message and cannot fail. [any-thread] */
 int error_oom(struct toolrack_error *err);
 
-/** Name the tool an error is about: "" is a tool without a name, and told as "<unnamed>"; `err` may
- * be NULL. [any-thread] */
+/** Set the tool that an error is about: "" is a tool without a name, shown as "<unnamed>"; `err`
+ * may be NULL. [any-thread] */
 void error_set_tool(struct toolrack_error *err, const char *tool);
 
-/** Where the tool's process was when it died, a line for each function; cut at a line where it is
+/** Set the backtrace of the tool's dead process, one line per function; cut at a line end if it is
  * too long. `err` may be NULL. [any-thread] */
 void error_set_trace(struct toolrack_error *err, const char *trace);

@@ -1,11 +1,11 @@
-/* file.h - what the system calls on files leave to their callers. */
+/* file.h - loops that system calls on files require. */
 #pragma once
 
 #include <stddef.h>
 
-/** Write all bytes, as many calls as that takes. 0 or a negative errno value. */
+/** Write all bytes, with as many calls as needed. 0 or a negative errno value. */
 int write_all(int fd, const void *bytes, size_t size);
 
-/** Make a folder and those above it that are missing, for the user alone (0700). `path` is changed
- * while this runs. 0, also when it exists, or a negative errno value. */
+/** Create a folder and its missing parents, for the user only (0700). `path` is changed during the
+ * call. 0, also if the folder exists, or a negative errno value. */
 int make_folders(char *path);

@@ -11,8 +11,8 @@ static bool same_string(yyjson_val *a, yyjson_val *b) {
            memcmp(unsafe_yyjson_get_str(a), unsafe_yyjson_get_str(b), length) == 0;
 }
 
-/* The value of `key` in an object, searched from the key at `*at` on and around once: objects made
- * by one program have one order, and then each search ends at its first try. */
+/* The value of `key` in an object, searched from the key at `*at` on, once around: objects made by
+ * one program have the same order, and then the first comparison of each search succeeds. */
 static yyjson_val *find_from(yyjson_val *object, yyjson_val **at, size_t *index, yyjson_val *key,
                              struct budget *budget) {
     size_t count = unsafe_yyjson_get_len(object);
@@ -46,7 +46,8 @@ static bool equal(yyjson_val *a, yyjson_val *b, unsigned depth, struct budget *b
     switch (type) {
     case YYJSON_TYPE_BOOL: return unsafe_yyjson_get_bool(a) == unsafe_yyjson_get_bool(b);
     case YYJSON_TYPE_NUM:
-        /* The parser gives one form to one integer; only reals can be equal in another form. */
+        /* The parser stores equal integers in the same form; only reals can equal a value of
+         * another form. */
         return (yyjson_is_real(a) || yyjson_is_real(b) ||
                 unsafe_yyjson_get_uint(a) == unsafe_yyjson_get_uint(b)) &&
                number_compare(number_of(a), number_of(b)) == 0;
@@ -84,7 +85,7 @@ bool json_equal(yyjson_val *a, yyjson_val *b, struct budget *budget) {
 
 /* ------------------------------------------------------------------------------------ hashing */
 
-/* The finaliser of a 64-bit mixing hash: each bit of the input reaches each bit of the output. */
+/* The finaliser of a 64-bit mixing hash: each bit of the input affects each bit of the output. */
 static uint64_t mix(uint64_t h) {
     h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
     h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
@@ -157,8 +158,9 @@ uint64_t json_hash(yyjson_val *value, struct budget *budget) {
 /* --------------------------------------------------------------------------------- uniqueness */
 
 /* Short arrays by pairs, longer ones by a hash table of hashes. The table is on the stack up to
- * UNIQUE_STACK_ITEMS items, from malloc above. Items are only compared when their whole hashes
- * agree, and each comparison takes steps, so hostile items end the budget and stall nothing. */
+ * UNIQUE_STACK_ITEMS items, from malloc above. Items are compared only if their full hashes are
+ * equal, and each comparison takes steps, so crafted items exhaust the budget and cause no long
+ * delay. */
 #define UNIQUE_PAIR_ITEMS  8u
 #define UNIQUE_STACK_ITEMS 128u
 

@@ -1,9 +1,9 @@
-/* json-equal.h - JSON values compared as JSON Schema does: 1 is 1.0, the order of members does not
- * matter, false is not 0.
+/* json-equal.h - JSON values compared as JSON Schema does: 1 equals 1.0, the order of members does
+ * not matter, false differs from 0.
  *
- * Values come from outside, and a crafted pair of them takes very long to compare. So each
- * comparison takes steps from a budget and looks no deeper than JSON_EQUAL_DEPTH_MAX: a caller that
- * gets false looks at budget_ended(). */
+ * Values come from outside, and comparing a crafted pair could take very long. So each comparison
+ * takes steps from a budget and descends no deeper than JSON_EQUAL_DEPTH_MAX: a caller that gets
+ * false checks budget_ended(). */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 /* Deepest nesting of values that are compared. */
 #define JSON_EQUAL_DEPTH_MAX 128
 
-/** Work that may still be done; shared by everything that one check does. */
+/** Remaining work, shared by all steps of one check. */
 struct budget {
     int64_t steps; /**< negative: used up */
     bool too_deep; /**< values nested deeper than JSON_EQUAL_DEPTH_MAX were compared */
@@ -26,7 +26,7 @@ static inline bool budget_spend(struct budget *budget, size_t n) {
     return budget->steps >= 0;
 }
 
-/** Whether an answer may be wrong, because the steps or the depth were not enough. */
+/** Whether a result may be wrong because steps or depth were not enough. */
 static inline bool budget_ended(const struct budget *budget) {
     return budget->steps < 0 || budget->too_deep;
 }
@@ -44,7 +44,7 @@ enum json_unique {
     JSON_UNIQUE_NO_MEMORY, /* only with more than 128 items */
 };
 
-/** Whether an array holds no value twice; if it does, *ret_first and *ret_second are the indices of
- * the first repetition. [any-thread] */
+/** Whether an array contains no value twice; if it does, *ret_first and *ret_second are the indices
+ * of the first repetition. [any-thread] */
 enum json_unique json_check_unique(yyjson_val *array, struct budget *budget, size_t *ret_first,
                                    size_t *ret_second);

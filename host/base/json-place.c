@@ -61,7 +61,7 @@ static void skip_string(struct walk *walk) {
     (void)take(walk, '"');
 }
 
-/* Nesting is counted, not followed: no text is too deep. */
+/* Nesting is counted without recursion: no text is too deep. */
 static void skip_value(struct walk *walk) {
     size_t depth = 0;
     while (walk->at < walk->length) {
@@ -84,7 +84,7 @@ static void skip_value(struct walk *walk) {
 
 /* ----------------------------------------------------------------- following */
 
-/* One token of a pointer, its escapes undone. */
+/* One token of a pointer, unescaped. */
 static bool next_token(const char **pointer, char *ret, size_t *ret_length) {
     if (**pointer != '/') {
         return false;
@@ -101,18 +101,19 @@ static bool next_token(const char **pointer, char *ret, size_t *ret_length) {
     return true;
 }
 
-/* Whether a string of the text, quotes included, says `token`. */
+/* Whether a string of the text, including its quotes, equals `token`. */
 static bool says(const char *string, size_t length, const char *token, size_t token_length) {
     if (memchr(string, '\\', length) == NULL) {
         return length == token_length + 2 && memcmp(string + 1, token, token_length) == 0;
     }
-    /* Without the in-situ flag yyjson only reads the text, though its type does not say so. */
+    /* Without the in-situ flag yyjson does not change the text, although the parameter is not
+     * const. */
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)string, length, 0, NULL, NULL);
     return yyjson_equals_strn(yyjson_doc_get_root(doc), token, token_length);
 }
 
-/* To the value of a member, from behind the brace; false: there is none. */
+/* Move to the value of a member, from after the brace; false: there is none. */
 static bool enter_member(struct walk *walk, const char *token, size_t token_length, bool last,
                          size_t *ret_key) {
     struct walk found = {0};
@@ -143,7 +144,7 @@ static bool enter_member(struct walk *walk, const char *token, size_t token_leng
     return found.text != NULL;
 }
 
-/* To an item, from behind the bracket. */
+/* Move to an item, from after the bracket. */
 static bool enter_item(struct walk *walk, const char *token, size_t token_length) {
     char number[24];
     char *end = NULL;

@@ -44,20 +44,20 @@ const char *json_setting(yyjson_val *root, const char *path, const yyjson_alc *a
 
 /* ----------------------------------------------------------- plain characters */
 
-/* A word of eight bytes that are all `byte`. */
+/* A word of eight bytes, each equal to `byte`. */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* The high bit of each byte that a string does not hold as it is, and perhaps of some above the
- * lowest of them. With 0x02 flipped, the quote follows upon the controls; without their high bit,
- * both differences borrow for what is sought alone. */
+/* Sets the high bit of each byte that must be escaped, and possibly of bytes above the lowest of
+ * them. Flipping 0x02 moves the quote right after the control characters; for bytes below 0x80,
+ * both subtractions borrow only for the bytes searched for. */
 static uint64_t special_bytes(uint64_t word) {
     uint64_t control_or_quote = (word ^ EACH(0x02)) - EACH(0x21);
     uint64_t backslash = (word ^ EACH('\\')) - EACH(1);
     return (control_or_quote | backslash) & ~word & EACH(0x80);
 }
 
-/* Eight bytes at a time, and of long texts 32: a result of a few hundred bytes spent a quarter of
- * its call here when they were looked at one by one. */
+/* Eight bytes at a time, in long texts 32: byte by byte, a result of a few hundred bytes took a
+ * quarter of its call here. */
 size_t json_plain_run(const char *text, size_t length) {
     size_t at = 0;
     uint64_t words[4];

@@ -1,7 +1,7 @@
 /* lock.h - a mutex that knows which thread holds it.
  *
  * A function whose comment says "caller holds the lock" asserts it with LOCK_ASSERT_HELD(). A build
- * with NDEBUG keeps no holder: there a lock costs what a mutex costs. */
+ * with NDEBUG stores no holder: there a lock costs as much as a mutex. */
 #pragma once
 
 #include <assert.h>
@@ -15,8 +15,8 @@
 struct lock {
     pthread_mutex_t mutex;
 #ifndef NDEBUG
-    /* 0: nobody. Each thread writes nothing but its own id and 0, and takes the id away before it
-     * releases the mutex, so no thread finds its own id here unless it holds the lock. */
+    /* 0: none. Each thread writes only its own id and 0, and resets the id before it releases the
+     * mutex, so a thread finds its own id here only while it holds the lock. */
     _Atomic(pthread_t) holder;
 #endif
 };
@@ -28,7 +28,7 @@ static inline void lock_init(struct lock *lock) {
     *lock = (struct lock)LOCK_INIT;
 }
 
-/** Nobody holds it any more. */
+/** The lock must not be held. */
 static inline void lock_finish(struct lock *lock) {
     (void)pthread_mutex_destroy(&lock->mutex);
 }
@@ -66,7 +66,8 @@ static inline void lock_release(struct lock *lock) {
     (void)pthread_mutex_unlock(&lock->mutex);
 }
 
-/** Wait for a signal of `changed`, with the lock released meanwhile. It may return without one. */
+/** Wait for a signal of `changed`; the lock is released meanwhile. It may return without a
+ * signal. */
 static inline void lock_wait(struct lock *lock, pthread_cond_t *changed) {
     LOCK_ASSERT_HELD(lock);
     lock_note_holder(lock, false);
@@ -74,7 +75,8 @@ static inline void lock_wait(struct lock *lock, pthread_cond_t *changed) {
     lock_note_holder(lock, true);
 }
 
-/** The same until a moment of the condition's clock at most. False: that moment has come. */
+/** Like lock_wait(), until a time of the condition's clock at most. False: that time was
+ * reached. */
 static inline bool lock_wait_until(struct lock *lock, pthread_cond_t *changed,
                                    const struct timespec *until) {
     LOCK_ASSERT_HELD(lock);
@@ -89,7 +91,7 @@ static inline void lock_releasep(struct lock **lock) {
     lock_release(*lock);
 }
 
-/** Hold the lock from here to the end of the scope. One in a function. */
+/** Hold the lock from here to the end of the scope. At most one per function. */
 #define LOCK_SCOPE(held)                                         \
     CLEANUP(lock_releasep) struct lock *lock_of_scope_ = (held); \
     lock_take(lock_of_scope_)

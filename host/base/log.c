@@ -17,6 +17,6 @@ void log_line(const struct log *log, int level, const char *source, const char *
     if (length >= (int)sizeof line) {
         line[utf8_cut(line, sizeof line - 1)] = '\0';
     }
-    utf8_make_line(line); /* whatever a plugin or a file put into it */
+    utf8_make_line(line); /* even if a plugin or a file put line breaks into it */
     log->write(log->user, level, source, line);
 }

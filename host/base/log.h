@@ -1,6 +1,6 @@
 /* log.h - lines for the operator.
  *
- * The library prints nothing: a line goes to the sink that the embedding app gave, or nowhere. */
+ * The library prints nothing: a line goes to the sink of the embedding app, if there is one. */
 #pragma once
 
 #include "base/error.h"
@@ -14,9 +14,9 @@ struct log {
     int level_min;
 };
 
-/** Longest line passed on, with its final zero; more is cut. */
+/** Longest line, with its final zero; longer lines are cut. */
 #define LOG_LINE_MAX 1024
 
-/** Log one line. `source` names what it is about: a module or a plugin id. [any-thread] */
+/** Log one line. `source` is a module or a plugin id. [any-thread] */
 void log_line(const struct log *log, int level, const char *source, const char *format, ...)
         TOOLRACK_PRINTF(4, 5);

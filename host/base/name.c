@@ -24,8 +24,8 @@ static bool same_letter(char a, char b) {
     return ascii_lower(a) == ascii_lower(b);
 }
 
-/* How many edits lead from `a` to `b`; `max` + 1 when more than `max`. Optimal string alignment
- * over three rows: the last two and the one being filled. */
+/* Number of edits from `a` to `b`; `max` + 1 if more than `max`. Optimal string alignment over
+ * three rows: the last two and the one being filled. */
 static unsigned distance(const char *a, const char *b, unsigned max) {
     size_t a_length = strnlen(a, NAME_LENGTH_MAX);
     size_t b_length = strnlen(b, NAME_LENGTH_MAX);
@@ -69,7 +69,7 @@ bool nearest_try(struct nearest *nearest, const char *candidate) {
     }
     bool first_word = same == length && (candidate[same] == '_' || candidate[same] == '-');
     unsigned edits = first_word ? 1 : distance(nearest->typed, candidate, nearest->edits_end - 1);
-    /* As many edits as characters turn anything into anything. */
+    /* With as many edits as characters, any name becomes any other. */
     if (edits >= nearest->edits_end || edits >= length || edits >= strlen(candidate)) {
         return false;
     }

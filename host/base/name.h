@@ -1,4 +1,4 @@
-/* name.h - names of tools: their rule, their hash, and what was probably meant. */
+/* name.h - names of tools: their rule, their hash, and suggestions for mistyped names. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@ static inline uint64_t name_mix(uint64_t hash, uint64_t word) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/** A hash of `length` bytes, for tables in memory. Eight at a time: one by one they took longer
- * than all else in a lookup. */
+/** A hash of `length` bytes, for tables in memory. Eight bytes at a time: byte by byte took longer
+ * than the rest of a lookup. */
 static inline uint32_t name_hash(const char *name, size_t length) {
     uint64_t hash = length;
     size_t at = 0;
@@ -42,9 +42,9 @@ static inline uint32_t name_hash(const char *name, size_t length) {
  *     nearest_try(&nearest, candidate);               of each candidate
  *     if (nearest.name != NULL) ...                   "did you mean"
  *
- * A candidate is near when about one character in three is wrong at most (inserted, deleted,
- * replaced or swapped with its neighbour; case does not count), or when the typed name is its first
- * word ("memory" of "memory_mb"), which counts as one. Of equally near candidates the first wins.
+ * A candidate is near if at most about one character in three is wrong (inserted, deleted, replaced
+ * or swapped with its neighbour; case does not count), or if the typed name is its first word
+ * ("memory" of "memory_mb"), which counts as one edit. Of equally near candidates the first wins.
  * Only the first NAME_LENGTH_MAX bytes count. */
 struct nearest {
     const char *typed;  /**< borrowed */

@@ -10,14 +10,14 @@ struct number number_of(yyjson_val *value) {
         return (struct number){.is_integer = true, .integer = yyjson_get_sint(value)};
     }
     double real = yyjson_get_real(value);
-    /* By a cast, without trunc(): no program loads the mathematics library for this. */
+    /* A cast instead of trunc(), so that programs need not load the mathematics library. */
     if (fabs(real) <= NUMBER_INTEGER_MAX && (double)(int128)real == real) {
         return (struct number){.is_integer = true, .integer = (int128)real};
     }
     return (struct number){.real = real};
 }
 
-/* `real` has a fraction, and then its floor fits easily, or is beyond every integer. */
+/* `real` either has a fraction, so its floor fits an int128, or is beyond every integer. */
 static int compare_integer_to_real(int128 integer, double real) {
     if (fabs(real) > NUMBER_INTEGER_MAX) {
         return real > 0 ? -1 : 1;
@@ -139,7 +139,7 @@ static bool decimal_divides(const struct divisor *divisor, struct decimal a) {
         uint64_t power = power_of_ten_modulo((unsigned)shift, divisor->digits);
         return multiply_modulo(a.digits % divisor->digits, power, divisor->digits) == 0;
     }
-    /* The divisor gains zeros; with 20 of them it is more than any 64-bit number of digits. */
+    /* Append zeros to the divisor; with 20 zeros it exceeds any 64-bit number. */
     uint128 scaled = divisor->digits;
     for (; shift < 0 && scaled <= UINT64_MAX; shift++) {
         scaled *= 10;

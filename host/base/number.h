@@ -1,4 +1,4 @@
-/* number.h - JSON numbers compared as mathematics would, without lossy casts. */
+/* number.h - JSON numbers compared by their exact mathematical value, without lossy casts. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,15 +9,15 @@
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
 
-/** A number by value: 1 and 1.0 are the same integer. A real is here only when it has a fraction or
- * is beyond NUMBER_INTEGER_MAX, and then `real` counts. */
+/** A number by value: 1 and 1.0 are the same integer. `real` is used only if the number has a
+ * fraction or is beyond NUMBER_INTEGER_MAX. */
 struct number {
     bool is_integer;
     int128 integer;
     double real;
 };
 
-/** Reals up to here become integers exactly; 64-bit integers are far below. */
+/** Whole reals up to here are converted to integers exactly; 64-bit integers are far below. */
 #define NUMBER_INTEGER_MAX 0x1p100
 
 /** Integers up to here are exact as double. */
@@ -28,8 +28,8 @@ struct number number_of(yyjson_val *value);
 /** Room that number_text() needs: yyjson's pool for one number. */
 #define NUMBER_SCRATCH_SIZE 512u
 
-/** The shortest digits of a finite real that read back as the same one, as yyjson writes them; NULL
- * when it cannot. The text is in the scratch. [any-thread] */
+/** The shortest digits of a finite real that read back as the same real, as yyjson writes them;
+ * NULL if it cannot. The string is in `scratch`. [any-thread] */
 const char *number_text(double real, char scratch[static NUMBER_SCRATCH_SIZE], size_t *ret_length);
 
 /** Negative, 0 or positive. */
@@ -38,15 +38,15 @@ int number_compare(struct number a, struct number b);
 /** Whether a number has no fraction: 1.0 and 1e300 have none. */
 bool number_is_whole(yyjson_val *value);
 
-/** A divisor made ready. As decimal it is digits * 10^exponent. */
+/** A prepared divisor. Its decimal value is digits * 10^exponent. */
 struct divisor {
-    uint64_t whole;  /**< the divisor when it is an integer of 64 bits, else 0 */
+    uint64_t whole;  /**< the divisor if it is a 64-bit integer, else 0 */
     uint64_t digits; /**< of its shortest decimal form */
     int exponent;
 };
 
 struct divisor number_divisor(yyjson_val *value);
 
-/** Whether `value` is a multiple in decimal arithmetic, as people mean it: 0.0075 is one of 0.0001
- * although their doubles do not divide. */
+/** Whether `value` is a multiple of the divisor in decimal arithmetic: 0.0075 is a multiple of
+ * 0.0001, although their doubles do not divide evenly. */
 bool number_divides(const struct divisor *divisor, yyjson_val *value);

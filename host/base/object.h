@@ -6,20 +6,20 @@
  *     };
  *     #define CREW_MAGIC 0x77657263u
  *
- * The maker sets the magic number, every function that other files call checks it, and the
- * destroyer wipes it before it gives the memory back: a pointer to something else, or to something
- * that was freed, then fails an assertion at its first use. A build with NDEBUG checks nothing. */
+ * The function that creates the object sets the magic number, every function that other files call
+ * checks it, and the function that destroys the object wipes it before it frees the memory: a
+ * pointer to another type or to freed memory then fails an assertion at its first use. A build with
+ * NDEBUG checks nothing. */
 #pragma once
 
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/** The object is alive and what its type says. For our own bugs only. */
+/** Assert that the object is alive and of the expected type. Only for bugs of the host. */
 #define OBJECT_CHECK(object, expected) assert((object) != NULL && (object)->magic == (expected))
 
-/** The object is being destroyed. The compiler must not drop the store, though nothing valid reads
- * it. */
+/** Mark the object as destroyed. The store is volatile so that the compiler does not drop it. */
 #define OBJECT_WIPE(object, expected)               \
     do {                                            \
         OBJECT_CHECK((object), (expected));         \

@@ -9,7 +9,7 @@ void error_add_text(struct buf *out, const struct toolrack_error *err) {
                err->field[0] != '\0' ? ": " : "", err->message);
 }
 
-/* A name that came from outside need not be UTF-8. False: no memory. */
+/* A name from outside may not be UTF-8. False: no memory. */
 static bool add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
                      const char *text) {
     size_t length = strlen(text);

@@ -1,4 +1,4 @@
-/* rendering.h - an error as text and as JSON, the same wherever one is shown. */
+/* rendering.h - an error as text and as JSON, in the same form everywhere. */
 #pragma once
 
 #include <yyjson.h>
@@ -9,9 +9,9 @@
 /** Append "InvalidArguments: /a: must be a number", without a line end. [any-thread] */
 void error_add_text(struct buf *out, const struct toolrack_error *err);
 
-/** A new object: type, message, is_recoverable, and as far as they are known field, tool_name,
- * signal and trace (an array of lines).
- * @param type  in place of the code's name; NULL: that name
- * @return NULL when there is no memory in `doc`. [any-thread] */
+/** A new object: type, message, is_recoverable, and if known field, tool_name, signal and trace (an
+ * array of lines).
+ * @param type  used instead of the code's name; NULL: the code's name
+ * @return NULL if `doc` is out of memory. [any-thread] */
 yyjson_mut_val *error_object(yyjson_mut_doc *doc, const struct toolrack_error *err,
                              const char *type);

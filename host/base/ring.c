@@ -6,12 +6,12 @@
 
 /* Stands before each record. */
 struct ring_head {
-    _Alignas(RING_ALIGN) atomic_uint size; /* with the head; 0: not committed */
+    _Alignas(RING_ALIGN) atomic_uint size; /* including the head; 0: not committed */
     bool filler;
 };
 
 bool ring_init(struct ring *ring, size_t size) {
-    ring->memory = calloc(1, size); /* pages that were never used take no memory */
+    ring->memory = calloc(1, size); /* unused pages take no memory */
     ring->size = size;
     atomic_init(&ring->head, 0);
     atomic_init(&ring->tail, 0);
@@ -47,7 +47,7 @@ void *ring_reserve(struct ring *ring, size_t size) {
             ring->size) {
             return NULL;
         }
-        /* Sequentially consistent: who is about to sleep looks at it. */
+        /* Sequentially consistent, as a consumer reads it before it sleeps. */
     } while (!atomic_compare_exchange_weak_explicit(&ring->head, &before, before + fill + whole,
                                                     memory_order_seq_cst, memory_order_relaxed));
     if (fill > 0) {
@@ -57,8 +57,8 @@ void *ring_reserve(struct ring *ring, size_t size) {
     return head_at(ring, before + fill) + 1;
 }
 
-/* How far ahead of writers the memory is brought into their cache: what they store waits there
- * for it, and with that the next atomic operation of whatever they do then. */
+/* How far ahead of writers memory is prefetched into their cache: their stores would wait for it,
+ * and with them the thread's next atomic operation. */
 #define AHEAD      256u
 #define CACHE_LINE 64u
 
@@ -66,7 +66,7 @@ void ring_commit(void *record, size_t size) {
     const char *next = (const char *)record + size;
     commit((struct ring_head *)record - 1, whole_size(size));
     for (size_t i = 0; i < AHEAD; i += CACHE_LINE) {
-        __builtin_prefetch((const void *)((uintptr_t)next + i), 1); /* may be beyond the memory */
+        __builtin_prefetch((const void *)((uintptr_t)next + i), 1); /* may be past the end */
     }
 }
 
@@ -74,7 +74,7 @@ const void *ring_next(struct ring *ring, size_t *at) {
     for (;;) {
         struct ring_head *head = head_at(ring, *at);
         if (*at - atomic_load_explicit(&ring->tail, memory_order_relaxed) == ring->size) {
-            return NULL; /* round */
+            return NULL; /* wrapped around */
         }
         size_t size = atomic_load_explicit(&head->size, memory_order_acquire);
         if (size == 0) {
@@ -87,11 +87,11 @@ const void *ring_next(struct ring *ring, size_t *at) {
     }
 }
 
-/* So little is not worth a new beginning. Also, who reserves between the two steps of it sees the
- * rest of the memory as used, and this much as free. */
+/* Less than this is not worth a restart. Also, a writer that reserves between the restart's two
+ * steps sees the rest of the memory as used, and this much as free. */
 #define RESTART_AFTER(size) ((size) / 8)
 
-/* The rest of the memory is skipped, where nobody has reserved some of it. */
+/* Skip the rest of the memory, unless a writer has reserved a part of it. */
 static void restart(struct ring *ring, size_t at) {
     size_t place = at & (ring->size - 1);
     size_t next = at - place + ring->size;

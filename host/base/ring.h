@@ -1,25 +1,25 @@
-/* ring.h - records from many threads to one, without a lock and without waiting.
+/* ring.h - a queue of records from many threads to one, without locks and without waiting.
  *
- * Whoever writes reserves room with one atomic exchange, fills it and commits; a full
- * ring says so instead of waiting. The reader takes records in the order in which
- * their room was reserved: one that is not committed yet holds up those behind it.
+ * A writer reserves room with one compare-and-swap, fills it and commits; if the ring is full,
+ * reserving fails instead of waiting. The consumer takes records in the order in which their room
+ * was reserved: an uncommitted record delays those after it.
  *
  * Invariants:
  *
- *  (1) Bytes from `tail` to `head` are reserved; positions only grow, and stand for the
- *      place `position % size` in the memory.
- *  (2) Where nothing is reserved the memory is zero: so a record's head is zero until it
- *      is committed. The reader clears what it releases.
- *  (3) No record goes over the end of the memory: one that would comes behind a filler.
- *  (4) A ring that is emptied begins again at the start of the memory: so it uses no more of
- *      it, and of the caches, than what was put into it at a time. */
+ *  (1) Bytes from `tail` to `head` are reserved; positions only grow, and mean the offset `position
+ *      % size` in the memory.
+ *  (2) Memory that is not reserved is zero: so a record's head is zero until it is committed. The
+ *      consumer clears what it releases.
+ *  (3) No record crosses the end of the memory: a filler takes the rest, and the record follows it.
+ *  (4) An emptied ring starts again at the start of the memory: so it uses only as much memory and
+ *      cache as was in it at one time. */
 #pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Records begin at multiples of this, and lose that much to their head. */
+/* Alignment of records, and size of a record's head. */
 #define RING_ALIGN 16u
 
 struct ring {
@@ -43,8 +43,8 @@ static inline size_t ring_used(struct ring *ring) {
     return atomic_load_explicit(&ring->head, memory_order_seq_cst) - tail;
 }
 
-/** The next committed record at *at, which is then behind it; NULL: none is committed there.
- * Reading begins at ring_start() and ends with ring_release(), of all that was read. [reader] */
+/** The next committed record at *at, which is moved behind it; NULL: no record is committed there.
+ * Reading begins at ring_start() and ends with ring_release() of all records read. [reader] */
 const void *ring_next(struct ring *ring, size_t *at);
 void ring_release(struct ring *ring, size_t at);
 static inline size_t ring_start(struct ring *ring) {

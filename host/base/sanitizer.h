@@ -1,4 +1,4 @@
-/* sanitizer.h - whether this is a build to find bugs, and which one. */
+/* sanitizer.h - whether this build has a sanitizer, and which one. */
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -1,14 +1,14 @@
-/* Ranges: read into parts, and asked part by part.
+/* Ranges: parsed into parts, and checked part by part.
  *
- * Nothing is computed from a number, for it may be longer than any type: ^1.2.3 is not made into
- * >=1.2.3 <2.0.0, but asks whether the first number is the same. */
+ * Numbers are not converted, as they may be longer than any type: ^1.2.3 is not rewritten as
+ * >=1.2.3 <2.0.0; instead it is checked that the first number is the same. */
 #include <string.h>
 
 #include "base/semver.h"
 
 /* ----------------------------------------------------------------- reading */
 
-/* What is left of the text, and what was read of it. */
+/* The rest of the text, and the parts read so far. */
 struct cursor {
     const char *at;
     struct semver_range *range;
@@ -23,7 +23,7 @@ static bool at_end(const char *at) {
     return *at == '\0' || *at == ' ' || *at == '|';
 }
 
-/* 1, 1.2, 1.2.3, 1.x, 1.2.*, x.x.x: behind a wildcard there are only wildcards. */
+/* 1, 1.2, 1.2.3, 1.x, 1.2.*, x.x.x: only wildcards may follow a wildcard. */
 static bool read_numbers(struct cursor *cursor, struct semver_part *part) {
     bool wild = false;
     for (int i = 0; i < 3; i++) {
@@ -48,7 +48,7 @@ static bool read_numbers(struct cursor *cursor, struct semver_part *part) {
     return true;
 }
 
-/* The tail of a whole version, by the rules of versions themselves. */
+/* The part of a complete version after its numbers, checked by the rules of versions. */
 static bool read_tail(struct cursor *cursor, struct semver_part *part) {
     size_t length = 0;
     char probe[SEMVER_LENGTH_MAX + 1] = "0.0.0";
@@ -123,7 +123,7 @@ bool semver_range_parse(const char *text, struct semver_range *ret) {
     }
     for (;;) {
         skip_spaces(&cursor);
-        do { /* what is between two || is at least one part */
+        do { /* an alternative has at least one part */
             if (!read_part(&cursor)) {
                 return false;
             }
@@ -142,7 +142,7 @@ bool semver_range_parse(const char *text, struct semver_range *ret) {
 
 /* ------------------------------------------------------------------ asking */
 
-/* The three numbers of a version, and what is behind them. */
+/* The three numbers of a version, and the rest. */
 struct version {
     const char *starts[3];
     size_t lengths[3];
@@ -171,7 +171,7 @@ static int compare_numbers(const struct version *version, const struct semver_pa
     return order;
 }
 
-/* A version against one that is given whole. */
+/* Compare a version with a part that has all three numbers. */
 static int compare_whole(const char *text, const struct semver_part *part) {
     char whole[SEMVER_RANGE_LENGTH_MAX + 1];
     const char *end = part->prerelease != NULL ? part->prerelease + part->prerelease_length
@@ -182,7 +182,7 @@ static int compare_whole(const char *text, const struct semver_part *part) {
     return semver_compare(text, whole);
 }
 
-/* A version against the first one that a part stands for: what is left out is 0. */
+/* Compare a version with the first version of a part: missing numbers are 0. */
 static int compare_first(const char *text, const struct version *version,
                          const struct semver_part *part) {
     if (part->numbers == 3) {
@@ -206,7 +206,7 @@ static bool begins(const char *text, const struct version *version, const struct
     return compare_numbers(version, part, kept) == 0 && compare_first(text, version, part) >= 0;
 }
 
-/* Against all that begins like a part that leaves something out. */
+/* Compare a version with a part; missing numbers of the part stand for all. */
 static int compare_part(const char *text, const struct version *version,
                         const struct semver_part *part) {
     return part->numbers == 3 ? compare_whole(text, part)

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-/* Looks between two looks at the clock, which costs as much as several. */
+/* Polls between two readings of the clock, which costs as much as several polls. */
 #define LOOKS_BY_CLOCK 16
 
 void spin_init(struct spin *spin, uint32_t ns_max) {
@@ -24,14 +24,14 @@ bool spin_worthwhile(struct spin *spin) {
            SPIN_PROBE_EACH - 1;
 }
 
-/* What two threads change at once may get lost; it is only a tendency. */
+/* A concurrent change may get lost, which is harmless: credit is only a tendency. */
 static void earn(struct spin *spin, int credit) {
     credit += atomic_load_explicit(&spin->credit, memory_order_relaxed);
     credit = credit < 0 ? 0 : credit > SPIN_CREDIT_MAX ? SPIN_CREDIT_MAX : credit;
     atomic_store_explicit(&spin->credit, credit, memory_order_relaxed);
 }
 
-/* Tell the CPU that this is a spin; its sibling gets what this thread does not use. */
+/* Tell the CPU that this is a spin; its sibling thread gets the free resources. */
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -41,7 +41,7 @@ static void relax(void) {
 }
 
 bool spin_while(struct spin *spin, const atomic_uint *word, unsigned value) {
-    uint64_t until_ns = 0; /* what comes at once pays for no look at the clock */
+    uint64_t until_ns = 0; /* no reading of the clock if the word changes at once */
     uint64_t now_ns = 0;
     do {
         for (int i = 0; i < LOOKS_BY_CLOCK; i++) {

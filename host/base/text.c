@@ -28,7 +28,7 @@ static uint32_t code_point(const char *text, size_t n) {
     return point;
 }
 
-/* Overrides and isolates can make a line read as something that it does not say. */
+/* Direction overrides and isolates can make a line read differently from its contents. */
 static bool turns_direction(uint32_t point) {
     return (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
 }
@@ -46,7 +46,7 @@ static void add_character(struct buf *buf, const char *text, size_t n) {
     }
 }
 
-/* Add a text by its characters; what is none is replaced. */
+/* Add a text character by character; invalid bytes are replaced. */
 static void add_each(struct buf *buf, const char *text, size_t length,
                      void (*add)(struct buf *buf, const char *text, size_t n)) {
     for (size_t at = 0; at < length;) {

@@ -16,7 +16,7 @@ int thread_start(pthread_t *thread, void *(*function)(void *), void *argument) {
 unsigned thread_cpu_count(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) < 0) {
-        return 1; /* more CPUs than the set holds: not the machine to guess about */
+        return 1; /* more CPUs than the set can hold: do not guess */
     }
     int count = CPU_COUNT(&set);
     return count > 0 ? (unsigned)count : 1;

@@ -1,9 +1,9 @@
-/* thread.h - threads of the library in somebody else's process. */
+/* thread.h - threads of the library in the app's process. */
 #pragma once
 
 #include <pthread.h>
 
-/** Start a thread that takes no signals: those are the app's business, and go to its own threads.
+/** Start a thread that takes no signals: signals belong to the app and go to its own threads.
  * @return 0, or an errno. [any-thread] */
 int thread_start(pthread_t *thread, void *(*function)(void *), void *argument);
 

@@ -7,8 +7,8 @@ static bool is_tail(unsigned char c) {
     return (c & 0xc0) == 0x80;
 }
 
-/* Length of the well-formed sequence at s, or 0. The second byte's range depends on the first:
- * that is what keeps out overlong forms, surrogates and all above U+10FFFF. */
+/* Length of the well-formed sequence at s, or 0. The second byte's range depends on the first: this
+ * excludes overlong forms, surrogates and all above U+10FFFF. */
 static size_t sequence(const unsigned char *s, size_t left) {
     unsigned char c = s[0];
     if (c < 0x80) {

@@ -1,24 +1,23 @@
-/* utf8.h - is this text, and where may it be cut. */
+/* utf8.h - checking text, and where it may be cut. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /** Whether `length` bytes are well-formed UTF-8 (no surrogates, no overlong forms, no more than
- * U+10FFFF). A zero byte counts as a character. [any-thread] */
+ * U+10FFFF). A zero byte is a valid character. [any-thread] */
 bool utf8_valid(const char *text, size_t length);
 
 /** The largest n <= `length` such that text[0..n) does not end inside a character. `text` holds at
  * least `length` bytes. [any-thread] */
 size_t utf8_cut(const char *text, size_t length);
 
-/** Copy what fits into `room` bytes, with a zero; no part of a character is left at the end.
- * [any-thread] */
+/** Copy as many whole characters as fit into `room` bytes with a final zero. [any-thread] */
 void utf8_copy(char *to, size_t room, const char *from);
 
 /** Make one line of a zero-terminated text, in place: control characters become spaces,
  * bytes that are not UTF-8 question marks. [any-thread] */
 void utf8_make_line(char *text);
 
-/** How many characters `length` bytes of well-formed UTF-8 hold. [any-thread] */
+/** Number of characters in `length` bytes of well-formed UTF-8. [any-thread] */
 size_t utf8_count(const char *text, size_t length);
