@@ -13,7 +13,7 @@
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
-/* Integers that no 64 bits hold and reals that no double holds keep their digits. */
+/* Integers beyond 64 bits and reals beyond a double keep their digits. */
 #define READ_FLAGS YYJSON_READ_BIGNUM_AS_RAW
 
 /* ------------------------------------------------- what types a schema allows */
@@ -55,17 +55,17 @@ static unsigned type_of_value(yyjson_val *value) {
     }
 }
 
-/* A schema in its document, which local references lead into. */
+/* A schema and its document, the target of local references. */
 struct schema {
     yyjson_val *root;
-    yyjson_val *at; /* NULL when nothing is known */
+    yyjson_val *at; /* NULL: not known */
 };
 
 static struct schema schema_at(struct schema schema, yyjson_val *at) {
     return (struct schema){schema.root, at};
 }
 
-/* Follow "$ref": "#/..." a few steps; a circle ends there. */
+/* Follow "$ref": "#/..." for a limited number of steps, which also ends cycles. */
 static struct schema schema_resolve(struct schema schema) {
     for (unsigned step = 0; step < ARGUMENTS_DEPTH_MAX; step++) {
         const char *ref = yyjson_get_str(yyjson_obj_get(schema.at, "$ref"));
@@ -97,7 +97,7 @@ static unsigned types_of_choices(yyjson_val *at) {
     return types;
 }
 
-/* The set of types that may stand here; 0 when the schema does not say. */
+/* The set of allowed types; 0 if the schema does not state them. */
 static unsigned schema_types(struct schema schema, unsigned depth) {
     schema = schema_resolve(schema);
     unsigned types = stated_types(yyjson_obj_get(schema.at, "type"));
@@ -143,7 +143,7 @@ struct arg {
     struct schema schema; /* of the property */
 };
 
-/* Where in the object a path leads. */
+/* The target of a path in the object. */
 struct place {
     yyjson_mut_val *object;
     const char *name;
@@ -166,9 +166,9 @@ static int invalid(struct build *build, const struct arg *arg, const char *what)
                            field.data != NULL ? field.data : "", "%s", what);
 }
 
-/* Whether a value read as JSON is what the types ask for; `types` 0 takes all. Where a string is
- * allowed, "..." is the text with its quotes, and a number or a word counts as it reads only when
- * its type is allowed as well. */
+/* Whether a value is taken as the JSON that it parses to: always, unless a string is allowed. If a
+ * string is allowed, "..." is a string that includes its quotes, and a number or literal is taken
+ * as JSON only if its type is allowed too. */
 static bool takes_json(unsigned types, yyjson_val *value) {
     unsigned type = type_of_value(value);
     if (types == 0) {
@@ -194,7 +194,7 @@ static yyjson_mut_val *make_value(struct build *build, const struct arg *arg, un
     return yyjson_mut_strncpy(build->doc, arg->text, arg->length);
 }
 
-/* An array property: the value adds one item, or its items when it is a JSON array itself. */
+/* An array property: the value adds one item, or its items if it is a JSON array itself. */
 static int append(struct build *build, const struct arg *arg, yyjson_mut_val *array) {
     yyjson_mut_val *value = NULL;
     if (arg->length > 0 && arg->text[0] == '[') {
@@ -214,13 +214,13 @@ static int append(struct build *build, const struct arg *arg, yyjson_mut_val *ar
 
 static int put(struct build *build, const struct place *place, yyjson_mut_val *value) {
     yyjson_mut_val *name = yyjson_mut_strncpy(build->doc, place->name, place->length);
-    /* yyjson_mut_obj_put() replaces what stands there. */
+    /* yyjson_mut_obj_put() replaces an existing value. */
     return value != NULL && name != NULL && yyjson_mut_obj_put(place->object, name, value)
                    ? 0
                    : error_oom(build->err);
 }
 
-/* Whether the value is one that the property takes beside an array, such as null. */
+/* Whether the value is of a type that the property allows besides an array, such as null. */
 static bool is_other(const struct arg *arg, unsigned types) {
     unsigned others = types & ~(unsigned)TYPE_ARRAY;
     if (others == 0 || (arg->length > 0 && arg->text[0] == '[')) {
@@ -249,8 +249,8 @@ static int set_value(struct build *build, const struct arg *arg, const struct pl
     return code < 0 ? code : put(build, place, array);
 }
 
-/* Go from the root along a.b.c to the object that holds c, making the ones on the way. A property
- * whose name has a dot in it is meant when the schema knows it. */
+/* Go from the root along a.b.c to the object that contains c, creating missing objects. A name with
+ * a dot in it is one property if the schema has a property of that name. */
 static int walk(struct build *build, struct arg *arg, struct place *ret) {
     struct place place = {yyjson_mut_doc_get_root(build->doc), arg->path, arg->path_length};
     for (unsigned depth = 0;; depth++) {

@@ -12,7 +12,7 @@
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* Most references from one to the next, before they are taken for an endless loop. */
+/* Most references in a chain; longer chains are treated as endless loops. */
 #define REFERENCES_MAX 8
 
 struct comparison {
@@ -22,7 +22,7 @@ struct comparison {
     bool of_results;
     unsigned depth;
     struct budget budget;
-    char field[COMPATIBILITY_FIELD_MAX]; /* where it is */
+    char field[COMPATIBILITY_FIELD_MAX]; /* current place */
 };
 
 /* ------------------------------------------------------------------ noting */
@@ -48,12 +48,12 @@ static void note(struct comparison *comparison, const char *rule, const char *fo
     utf8_make_line(difference->field);
 }
 
-/* What a person calls a member of a schema. */
+/* The word for a member of a schema in messages. */
 static const char *word(const struct comparison *comparison) {
     return comparison->of_results ? "member" : comparison->depth > 1 ? "field" : "parameter";
 }
 
-/* Step into a member; a place that is too long is cut at a character. */
+/* Step into a member; a place that is too long is cut at the end of a character. */
 static size_t enter(struct comparison *comparison, const char *name) {
     size_t length = strlen(comparison->field);
     size_t room = sizeof comparison->field - length;
@@ -71,8 +71,8 @@ static void leave(struct comparison *comparison, size_t length) {
 
 /* -------------------------------------------------------------- references */
 
-/* A schema with the references inside its document followed; the schema itself where one leaves the
- * document, NULL where they never end. */
+/* The schema that references inside the document point to; the schema itself if one leaves the
+ * document; NULL if they never end. */
 static yyjson_val *resolve(yyjson_val *root, yyjson_val *schema) {
     for (int i = 0; i < REFERENCES_MAX; i++) {
         const char *reference = yyjson_get_str(yyjson_obj_get(schema, "$ref"));
@@ -111,7 +111,7 @@ static unsigned type_named(const char *name) {
             return type == TYPE_NUMBER ? TYPE_NUMBER | TYPE_INTEGER : type;
         }
     }
-    return TYPE_ANY; /* a word that names no type restricts nothing */
+    return TYPE_ANY; /* an unknown type name restricts nothing */
 }
 
 /* The types that values may have. */
@@ -146,7 +146,7 @@ static void describe_types(unsigned types, char *text, size_t room) {
     }
 }
 
-/* Longest list of types in words. */
+/* Longest list of types as text. */
 #define TYPES_TEXT_MAX 64
 
 static void compare_types(struct comparison *comparison, yyjson_val *older, yyjson_val *newer) {
@@ -169,8 +169,8 @@ static bool has_choices(yyjson_val *schema) {
     return yyjson_obj_get(schema, "const") != NULL || yyjson_is_arr(yyjson_obj_get(schema, "enum"));
 }
 
-/* Where the work or the depth is not enough, the values are taken for equal: no difference is noted
- * that may not be one. */
+/* If steps or depth are not enough, the values count as equal, so that no false difference is
+ * noted. */
 static bool same(struct comparison *comparison, yyjson_val *a, yyjson_val *b) {
     bool equal = json_equal(a, b, &comparison->budget) || budget_ended(&comparison->budget);
     comparison->budget.too_deep = false;
@@ -217,7 +217,7 @@ static void compare_choices(struct comparison *comparison, yyjson_val *older, yy
     }
 }
 
-/* Keywords that allow less than nothing said, and of which two cannot be compared. */
+/* Keywords that restrict values if present, and whose values cannot be compared with each other. */
 static void compare_rule(struct comparison *comparison, const char *keyword, yyjson_val *older,
                          yyjson_val *newer) {
     yyjson_val *is = yyjson_obj_get(newer, keyword);
@@ -231,7 +231,7 @@ static void compare_rule(struct comparison *comparison, const char *keyword, yyj
 static void compare_bounds(struct comparison *comparison, yyjson_val *older, yyjson_val *newer) {
     static const struct {
         const char *keyword;
-        bool rises;    /* a larger one allows less */
+        bool rises;    /* a larger value allows less */
         bool is_count; /* 0 restricts nothing */
     } bounds[] = {{"minimum", true, false},      {"exclusiveMinimum", true, false},
                   {"minLength", true, true},     {"minItems", true, true},
@@ -278,7 +278,7 @@ static yyjson_val *member_of(yyjson_val *schema, const char *name) {
     return yyjson_obj_get(yyjson_obj_get(schema, "properties"), name);
 }
 
-/* Of arguments: what must be given now. Of results: what need not be there any more. */
+/* For arguments: newly required members. For results: members no longer required. */
 static void compare_required(struct comparison *comparison, yyjson_val *older, yyjson_val *newer) {
     yyjson_val *stricter = comparison->of_results ? older : newer;
     yyjson_val *other = comparison->of_results ? newer : older;
@@ -311,7 +311,7 @@ static void compare_members(struct comparison *comparison, yyjson_val *older, yy
     yyjson_obj_foreach (yyjson_obj_get(older, "properties"), at, count, key, before) {
         const char *name = yyjson_get_str(key);
         yyjson_val *after = member_of(newer, name);
-        /* To look one up is as many steps as there are. */
+        /* A lookup takes as many steps as there are properties. */
         if (!budget_spend(&comparison->budget,
                           1 + yyjson_obj_size(yyjson_obj_get(newer, "properties")))) {
             return;
@@ -341,7 +341,7 @@ static void compare(struct comparison *comparison, yyjson_val *older, yyjson_val
         compare_choices(comparison, older, newer);
         compare_bounds(comparison, older, newer);
     }
-    /* What else changed matters only for values of a type that both accept. */
+    /* Other changes matter only for values of a type that both accept. */
     unsigned shared = types_of(older) & types_of(newer);
     if ((shared & TYPE_OBJECT) != 0) {
         compare_required(comparison, older, newer);

@@ -1,7 +1,7 @@
-/* Nodes are made from a work list, not by recursion: asking for the node of a place makes an empty
- * one and queues the place, so cycles close by themselves and depth costs no stack. The forms of
- * all keywords have been checked when the library walked the document; what fails here are
- * references, regular expressions and limits. */
+/* Nodes are created from a work list, not by recursion: requesting the node of a place creates an
+ * empty node and queues the place, so cycles need no special case and depth takes no stack. The
+ * library has checked the shapes of all keywords when it walked the document; only references,
+ * regular expressions and limits can fail here. */
 #include "schema/schema.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@
 
 CLEANUP_DEFINE(struct schema, schema_destroy)
 
-/* Tables up to here are searched one by one; a hash would cost more. */
+/* Tables up to this size are searched linearly, as a hash would cost more. */
 #define LINEAR_PROPERTIES_MAX 8u
 #define REQUIRED_BITS         64u
 
@@ -31,7 +31,7 @@ struct compiler {
     uint32_t dynamic_names;
 };
 
-/* A name that some `$dynamicRef` looks for. */
+/* A name that some `$dynamicRef` searches for. */
 struct dynamic_use {
     const char *name;
     size_t length;
@@ -39,7 +39,7 @@ struct dynamic_use {
     struct dynamic_use *next;
 };
 
-/* One schema object with its keywords looked up. */
+/* One schema object and the values of its keywords. */
 struct subject {
     struct compiler *c;
     struct schema_resource *resource;
@@ -70,7 +70,7 @@ static int node_of_place(struct compiler *c, struct place *place, const struct n
     return 0;
 }
 
-/* The node of a subschema inside a schema that has been walked; NULL leaves *ret alone. */
+/* The node of a subschema inside a schema that has been walked; for NULL, *ret stays unchanged. */
 static int node_of(struct compiler *c, yyjson_val *schema, const struct node **ret) {
     return schema == NULL ? 0 : node_of_place(c, library_place(c->library, schema), ret);
 }
@@ -147,7 +147,7 @@ static int make_choices(struct subject *s, const char *keyword, yyjson_val *firs
 
 /* ------------------------------------------------------------------------------------ numbers */
 
-/* Further from zero than every integer there is. */
+/* Larger in absolute value than every integer of a struct number. */
 #define BEYOND_INTEGERS ((int128)1 << 101)
 
 static int128 floor_of(struct number number) {
@@ -304,7 +304,7 @@ static int compile_array(struct subject *s) {
     rules->contains_max = count_of(s->values[KEYWORD_MAX_CONTAINS], UINT64_MAX);
     rules->unique = yyjson_is_true(s->values[KEYWORD_UNIQUE_ITEMS]);
     s->node->array = rules;
-    /* Drafts before 2020-12 have an array in `items` where it has `prefixItems`. */
+    /* Drafts before 2020-12 use an array in `items` for what 2020-12 calls `prefixItems`. */
     yyjson_val *old = s->values[KEYWORD_OLD_ITEMS];
     yyjson_val *prefix = yyjson_is_arr(old) ? old : s->values[KEYWORD_PREFIX_ITEMS];
     yyjson_val *rest = yyjson_is_arr(old) ? s->values[KEYWORD_ADDITIONAL_ITEMS]
@@ -339,8 +339,8 @@ static struct property *add_property(struct object_rules *rules, yyjson_val *nam
     return property;
 }
 
-/* The names that `properties` and `required` have, with a hash table of twice as many places when
- * they are not few. */
+/* The names in `properties` and `required`; with many names, also a hash table of at least twice
+ * that size. */
 static int compile_names(struct subject *s, struct object_rules *rules) {
     yyjson_val *properties = s->values[KEYWORD_PROPERTIES];
     yyjson_val *required = s->values[KEYWORD_REQUIRED];
@@ -538,7 +538,8 @@ static int compile_references(struct subject *s, struct applicators *apply) {
         code = node_of_place(s->c, place, &apply->dynamic);
     }
     if (code == 0 && recursive) {
-        /* It always says "#", and is dynamic when the resource's root says so. */
+        /* `$recursiveRef` is always "#", and is dynamic if the resource's root has
+         * `$recursiveAnchor`. */
         anchor = place->resource->anchors;
         while (anchor != NULL && !(anchor->length == 0 && anchor->place == place)) {
             anchor = anchor->next;
@@ -618,7 +619,7 @@ static int compile_place(struct compiler *c, struct place *place) {
             values[keyword] = value;
         }
     }
-    /* In draft 7, `$ref` hides all its neighbours. */
+    /* In draft 7, all keywords beside `$ref` are ignored. */
     yyjson_val *reference = values[KEYWORD_REF];
     if (subject.resource->dialect.draft == DRAFT_7 && reference != NULL) {
         memset(subject.values, 0, sizeof subject.values);
@@ -649,7 +650,8 @@ static int compile_place(struct compiler *c, struct place *place) {
     return code < 0 ? code : compile_applicators(&subject);
 }
 
-/* Give a resource the node of a dynamic anchor that somebody looks for, once. */
+/* Add the node of a dynamic anchor to a resource, once, if a `$dynamicRef` searches for its
+ * name. */
 static int link_anchor(struct compiler *c, struct schema_resource *resource,
                        const struct anchor *anchor, uint32_t id) {
     for (const struct dynamic_anchor *a = resource->run.anchors; a != NULL; a = a->next) {
@@ -685,7 +687,7 @@ static int link_anchors(struct compiler *c) {
     return 0;
 }
 
-/* Make the node of `root` and of everything that it leads to. */
+/* Create the nodes of `root` and of all places reachable from it. */
 static int compile_program(struct library *library, struct schema *schema, struct place *root) {
     struct compiler c = {.library = library, .schema = schema, .arena = &schema->arena};
     int code = node_of_place(&c, root, &schema->root);
@@ -696,7 +698,7 @@ static int compile_program(struct library *library, struct schema *schema, struc
             code = compile_place(&c, place);
         }
         if (code == 0) {
-            code = link_anchors(&c); /* may need new nodes, and those new anchors */
+            code = link_anchors(&c); /* may create new nodes, which may need new anchors */
         }
     }
     return code;
@@ -704,7 +706,7 @@ static int compile_program(struct library *library, struct schema *schema, struc
 
 /* ------------------------------------------------------------------------------------- schema */
 
-/* A tool's arguments are an object, and every protocol wants its schema to say so. */
+/* A tool's arguments are an object, and every protocol requires the schema to state that. */
 static int check_root(const struct library *library, yyjson_val *root) {
     yyjson_val *type = yyjson_obj_get(root, "type");
     if (type == NULL) {
@@ -719,7 +721,7 @@ static int check_root(const struct library *library, yyjson_val *root) {
                                     "\"object\"");
 }
 
-/* All defaults together may take what one validation may. */
+/* Checking all defaults together may take as many steps as one validation. */
 static int check_defaults(const struct library *library, const struct schema *schema) {
     int64_t steps = schema->steps_max;
     for (size_t i = 0; i < library->place_room; i++) {
@@ -731,7 +733,8 @@ static int check_defaults(const struct library *library, const struct schema *sc
             schema_check_node(schema, place->node, value, NULL, 0, &steps, &failure)) {
             continue;
         }
-        if (failure.code != TOOLRACK_E_INVALID_ARGUMENTS) { /* says nothing about the default */
+        if (failure.code != TOOLRACK_E_INVALID_ARGUMENTS) { /* the failure is not about the
+                                                             * default */
             return library_fail(library, failure.code, value, "%s", failure.reason);
         }
         const char *sep = failure.field[0] == '\0' ? "" : " ";

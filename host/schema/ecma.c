@@ -1,11 +1,10 @@
-/* From ECMA-262 regular expressions to pcre2's.
+/* Translation of ECMA-262 regular expressions to pcre2's.
  *
- * JSON Schema's patterns are those of ECMA-262 in Unicode mode. pcre2 reads much the same, but
- * means other things by some of it (`\s`, `.`, `\v`) and has much that ECMA-262 does not
- * (`(*VERB)`,
- * `(?P<`, possessive repeats, `\A`). So each pattern is read as ECMA-262 would and written anew in
- * the part that both understand. Lone `]`, `{` and `}` and escaped punctuation are let through:
- * strictly they are errors in Unicode mode, but real schemas are full of them. */
+ * JSON Schema's patterns are those of ECMA-262 in Unicode mode. pcre2's syntax is similar, but some
+ * of it has another meaning (`\s`, `.`, `\v`), and much of it does not exist in ECMA-262
+ * (`(*VERB)`, `(?P<`, possessive repeats, `\A`). So each pattern is parsed as ECMA-262 and
+ * rewritten in the syntax that both share. Lone `]`, `{` and `}` and escaped punctuation are
+ * accepted: strictly they are errors in Unicode mode, but they are common in real schemas. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@
 #define CODE_POINT_MAX  0x10ffffu
 #define REPEAT_MAX      65535u
 
-/* White space and line ends of ECMA-262, and all else, as the inside of a class. */
+/* White space and line ends of ECMA-262, and their complement, as the contents of a class. */
 #define SPACE_CLASS                                                                               \
     "\\x{9}-\\x{d}\\x{20}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}" \
     "\\x{3000}\\x{feff}"
@@ -33,8 +32,8 @@ struct ecma {
     const char *at;
     const char *end;
     struct buf out;
-    const char *reason; /* static text; set once */
-    bool can_repeat;    /* the last thing written may be repeated */
+    const char *reason; /* static string; set once */
+    bool can_repeat;    /* the last item written may be repeated */
     unsigned depth;
     unsigned groups;     /* capturing, seen so far */
     unsigned max_number; /* largest back reference */
@@ -87,7 +86,8 @@ static bool is_low_surrogate(uint32_t c) {
     return c >= 0xdc00 && c <= 0xdfff;
 }
 
-/* After `\u`: four digits, two such as a surrogate pair, or any number in braces. */
+/* After `\u`: four digits, two such escapes as a surrogate pair, or any number of digits in
+ * braces. */
 static bool take_unicode_escape(struct ecma *e, uint32_t *ret) {
     if (take(e, "{")) {
         const char *start = e->at;
@@ -113,7 +113,8 @@ static bool take_unicode_escape(struct ecma *e, uint32_t *ret) {
     return true;
 }
 
-/* Escapes that stand for one character, in a class or outside; `*ret_known` is false for others. */
+/* Escapes of one character, inside or outside of a class; `*ret_known` is false for other
+ * escapes. */
 static bool take_character_escape(struct ecma *e, uint32_t *ret, bool *ret_known) {
     char c = *e->at;
     *ret_known = true;
@@ -147,7 +148,7 @@ static bool take_character_escape(struct ecma *e, uint32_t *ret, bool *ret_known
     return true;
 }
 
-/* Names of general categories in ECMA-262, and what pcre2 calls them. */
+/* Names of general categories in ECMA-262 and in pcre2. */
 static const char *const categories[][2] = {
         {"Cased_Letter", "L&"},
         {"Close_Punctuation", "Pe"},
@@ -194,7 +195,7 @@ static const char *const categories[][2] = {
         {"punct", "P"},
 };
 
-/* After `\p` or `\P`. Whether the property exists is pcre2's to say. */
+/* After `\p` or `\P`. pcre2 checks whether the property exists. */
 static bool translate_property(struct ecma *e, bool negated) {
     static const char *const prefixes[] = {"General_Category=", "gc="};
     if (!take(e, "{")) {
@@ -233,7 +234,7 @@ static bool translate_property(struct ecma *e, bool negated) {
     return true;
 }
 
-/* `\d \D \s \S \w \W \p \P`: sets of characters. False when it is none of them. */
+/* `\d \D \s \S \w \W \p \P`: sets of characters. False for other escapes. */
 static bool translate_set_escape(struct ecma *e, bool in_class) {
     char c = *e->at;
     if (c == 'd' || c == 'D' || c == 'w' || c == 'W') {
@@ -253,7 +254,7 @@ static bool translate_set_escape(struct ecma *e, bool in_class) {
     return true;
 }
 
-/* `<name>`; copied as it is. pcre2 takes ASCII names only, and so does this. */
+/* `<name>`; copied as it is. Only ASCII names are accepted, as in pcre2. */
 static bool translate_group_name(struct ecma *e) {
     const char *name = e->at;
     while (e->at < e->end && ascii_is_word(*e->at)) {
@@ -304,14 +305,14 @@ static bool translate_escape(struct ecma *e) {
         return refuse(e, "a backslash before a letter that has no meaning");
     }
     if (is_high_surrogate(c) || is_low_surrogate(c)) {
-        buf_add_text(&e->out, "(?!)"); /* one alone is in no well-formed text */
+        buf_add_text(&e->out, "(?!)"); /* a lone surrogate never matches in well-formed text */
     } else {
         put_code_point(e, c);
     }
     return true;
 }
 
-/* One character of UTF-8; the text is known to be well-formed or pcre2 will say so. */
+/* One character of UTF-8; if the text is not well-formed, pcre2 reports it. */
 static uint32_t take_utf8(struct ecma *e) {
     unsigned char first = (unsigned char)*e->at++;
     if (first < 0xc0) {
@@ -325,7 +326,7 @@ static uint32_t take_utf8(struct ecma *e) {
     return c;
 }
 
-/* A character of a class, or a set (`*ret_set`), which is written at once. */
+/* Take a character of a class, or a set (`*ret_set`), which is written immediately. */
 static bool take_class_atom(struct ecma *e, uint32_t *ret, bool *ret_set) {
     *ret_set = false;
     if (*e->at != '\\') {
@@ -352,7 +353,7 @@ static bool take_class_atom(struct ecma *e, uint32_t *ret, bool *ret_set) {
 }
 
 static void put_class_range(struct ecma *e, uint32_t low, uint32_t high) {
-    /* pcre2 refuses surrogates; a range that touches them keeps what is outside. */
+    /* pcre2 refuses surrogates; a range that overlaps them is reduced to its part outside. */
     if (is_high_surrogate(low) || is_low_surrogate(low)) {
         low = 0xe000;
     }
@@ -381,7 +382,7 @@ static bool translate_class_part(struct ecma *e) {
         if (!low_is_set) {
             put_class_range(e, low, low);
         } else if (at_text(e, "-")) {
-            e->at++; /* a set ends no range, so this is a plain hyphen */
+            e->at++; /* a set cannot be the end of a range, so this is a literal hyphen */
             put_code_point(e, '-');
         }
         return true;
@@ -441,7 +442,7 @@ static bool take_number(struct ecma *e, unsigned *ret) {
     return e->at > start;
 }
 
-/* A repeat after something that can be repeated. */
+/* Translate a repeat after a repeatable item. */
 static bool translate_repeat(struct ecma *e) {
     const char *start = e->at;
     if (take(e, "{")) { /* {2}, {2,} or {2,5}; anything else in braces is not a repeat */
@@ -533,7 +534,7 @@ static bool translate_term(struct ecma *e) {
     if ((unsigned char)c < 0x80 && !ascii_is_alnum(c)) {
         put_code_point(e, (unsigned char)c);
     } else {
-        buf_add_char(&e->out, c); /* a byte of UTF-8 passes through */
+        buf_add_char(&e->out, c); /* bytes of UTF-8 are copied */
     }
     return true;
 }
@@ -541,7 +542,7 @@ static bool translate_term(struct ecma *e) {
 enum ecma_result ecma_translate(const char *pattern, size_t length, char **ret, size_t *ret_length,
                                 const char **reason) {
     struct ecma e = {.at = pattern, .end = pattern + length, .out = BUF_INIT};
-    e.out.failed = ret == NULL; /* a failed buffer takes nothing and allocates nothing */
+    e.out.failed = ret == NULL; /* appends to a failed buffer do nothing */
     bool valid = true;
     while (valid && e.at < e.end) {
         valid = translate_term(&e);

@@ -1,16 +1,16 @@
 /* Which reason to give.
  *
- * Outside anyOf and oneOf the first fault ends the walk, so there is one reason. When all branches
- * of an anyOf or oneOf fail, each offers its own, and the one that most likely tells what the
- * caller meant wins:
+ * Outside anyOf and oneOf the first error ends the walk, so there is one reason. If all branches of
+ * an anyOf or oneOf fail, each offers its own reason, and the reason of the branch that the caller
+ * most likely meant is used:
  *
- *  (1) A branch that wants another type of value, or another constant, here or in a property one
- *      level down (which is how unions are told apart), was not meant.
- *  (2) Of the others, the fault that lies deepest got furthest.
- *  (3) When every branch wants another type at one place, the types are named together; the same
- *      for constants.
+ *  (1) A branch that requires another type of value, or another constant, here or in a property one
+ *      level down (which usually distinguishes the branches of a union), was not meant.
+ *  (2) Among the others, the deepest error wins.
+ *  (3) If every branch requires another type at the same place, the types are listed together;
+ *      likewise for constants.
  *
- * The outermost union decides first, then the innermost. */
+ * The outermost union is compared first, then the innermost. */
 #include "schema/explain.h"
 
 #include <stdarg.h>
@@ -20,10 +20,10 @@
 #include "base/name.h"
 #include "schema/keyword.h"
 
-/* Properties named when an unknown one is like none of them. */
+/* Most properties listed if an unknown one resembles none of them. */
 #define KNOWN_SHOWN_MAX 8u
 
-/* Properties that an unknown one is compared with; each comparison takes microseconds. */
+/* Most properties compared with an unknown one; each comparison takes microseconds. */
 #define NEAREST_TRIED_MAX 512u
 
 /* Weights in a rank: outer union, then inner union, then depth. */
@@ -46,7 +46,8 @@ void explain_leave(struct run *run) {
 
 /* ------------------------------------------------------------------------------------ ranking */
 
-/* A branch that wants another type here, or another constant up to one level down, was not meant.
+/* A branch that requires another type here, or another constant up to one level down, was not
+ * meant.
  */
 static long weight(enum telling telling, size_t below) {
     return telling == TELLING_TYPE && below == 0     ? 1
@@ -62,7 +63,7 @@ static long rank_of(const struct explain *explain, enum telling telling) {
                              weight(telling, depth - explain->inner) * RANK_INNER + (long)depth;
 }
 
-/* Begin a reason that is better than the one so far; false when it is not. */
+/* Begin a reason if it is better than the best so far; false if it is not. */
 static bool begin(struct run *run, const char *keyword, enum telling telling, struct text *field,
                   struct text *reason) {
     struct explain *explain = run->explain;
@@ -91,7 +92,7 @@ static bool begin(struct run *run, const char *keyword, enum telling telling, st
     return true;
 }
 
-/* Whether a reason of this kind, at this rank, is what was offered last: then it may be merged. */
+/* Whether the last reason offered has this kind and rank, so that the two may be merged. */
 static bool merges(const struct run *run, enum telling telling) {
     const struct explain *explain = run->explain;
     return explain != NULL && explain->alternatives && rank_of(explain, telling) == explain->best;
@@ -129,7 +130,7 @@ static void add_type_reason(struct text *reason, uint32_t tags, bool integer, yy
     }
     text_printf(reason, ", not ");
     if (yyjson_is_real(value) && integer) {
-        text_add_value(reason, value); /* 1.5 says more than "a number" */
+        text_add_value(reason, value); /* the value 1.5 is more helpful than "a number" */
     } else {
         text_printf(reason, "%s", keyword_kind(value));
     }

@@ -1,16 +1,16 @@
-/* explain.h - reasons, in words. */
+/* explain.h - reasons of failures, as text. */
 #pragma once
 
 #include "schema/run.h"
 
-/** How much a reason tells, beside where it is. */
+/** Kind of a reason; its rank depends on this and on its place. */
 enum telling {
     TELLING_TYPE,   /**< the value is of another type */
-    TELLING_CHOICE, /**< it is not one of those listed */
+    TELLING_CHOICE, /**< it is not one of the choices */
     TELLING_OTHER,
 };
 
-/** One step of the path from the root: a property when `key` is set, else an item. */
+/** One step of the path from the root: a property if `key` is set, else an item. */
 struct step {
     yyjson_val *key;
     size_t index;
@@ -22,9 +22,9 @@ struct explain {
     size_t path_length;
     bool alternatives;    /**< inside anyOf or oneOf, all of whose branches fail */
     size_t outer;         /**< path_length at the outermost alternatives */
-    size_t inner;         /**< and at the innermost */
-    long best;            /**< rank of the reason in `failure`; 0 is none */
-    uint32_t merged_tags; /**< types that alternatives at one place ask for */
+    size_t inner;         /**< path_length at the innermost alternatives */
+    long best;            /**< rank of the reason in `failure`; 0: none */
+    uint32_t merged_tags; /**< types that alternatives at one place require */
     bool merged_integer;
     unsigned merged_choices;
     char choices[SCHEMA_REASON_MAX];
@@ -35,8 +35,8 @@ void explain_enter_key(struct run *run, yyjson_val *key);
 void explain_enter_index(struct run *run, size_t index);
 void explain_leave(struct run *run);
 
-/* Each offers a reason when the run explains, and returns false in any case. `rules` and `value`
- * are borrowed. */
+/* Each of these offers a reason if run->explain is set, and always returns false. `rules` and
+ * `value` are borrowed. */
 bool explain_type(struct run *run, const struct node *node, yyjson_val *value);
 bool explain_choice(struct run *run, const struct choices *choices);
 bool explain_count(struct run *run, const char *keyword, const char *relation, uint64_t bound,

@@ -1,9 +1,9 @@
 /* Filling in defaults.
  *
- * The instance is walked together with all nodes that surely apply to each value: a node, what it
- * refers to and its allOf. The walk is made twice, first to count the cells that are missing, then,
- * if there are any, to write a copy into one block of the right size: an immutable yyjson value is
- * a row of cells, so whatever no node looks into is copied as it stands. */
+ * The instance is walked together with all nodes that always apply to each value: a node, the
+ * target of its $ref and its allOf. The walk is done twice: first to count the missing cells, then,
+ * if there are any, to write a copy into one block of the right size. An immutable yyjson value is
+ * an array of cells, so values to which no node applies are copied as cells. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@
 #include "schema/run.h"
 #include "schema/value.h"
 
-/* Nodes that may apply to one value. */
+/* Most nodes that may apply to one value. */
 #define FILL_NODES_MAX 24u
 
-/* Values inside each other that filling looks into; a default may hold more defaults. */
+/* Deepest nesting of values that is filled; a default may contain more defaults. */
 #define FILL_DEPTH_MAX 64u
 
 struct nodes {
@@ -30,7 +30,7 @@ struct filler {
     size_t cells;    /* written, or to be written */
     size_t added;    /* properties that were missing */
     unsigned depth;
-    bool too_many; /* nodes at one value, or values inside each other */
+    bool too_many; /* too many nodes for one value, or too deep nesting */
 };
 
 static void fill_value(struct filler *filler, const struct nodes *nodes, yyjson_val *value);
@@ -48,7 +48,7 @@ static void add_node(struct filler *filler, struct nodes *nodes, const struct no
     nodes->list[nodes->count++] = node;
 }
 
-/* Add what each node leads to at the same value; those are looked at in turn. */
+/* Add the nodes that each node applies to the same value, including those of added nodes. */
 static void close_nodes(struct filler *filler, struct nodes *nodes) {
     for (uint32_t i = 0; i < nodes->count; i++) {
         const struct applicators *apply = nodes->list[i]->apply;
@@ -62,7 +62,7 @@ static void close_nodes(struct filler *filler, struct nodes *nodes) {
     }
 }
 
-/* Copy a value, and all below it, as it is. */
+/* Copy a value and all values below it unchanged. */
 static void put_cells(struct filler *filler, yyjson_val *value, size_t count) {
     if (filler->out != NULL) {
         memcpy(filler->out + filler->cells, value, count * sizeof *value);
@@ -123,8 +123,7 @@ static void fill_value(struct filler *filler, const struct nodes *nodes, yyjson_
     close_nodes(filler, &closed);
     filler->depth++;
     bool is_object = unsafe_yyjson_is_obj(value);
-    size_t head =
-            filler->cells; /* of the container; its size is set when its children are written */
+    size_t head = filler->cells; /* of the container, completed after its children */
     size_t count = unsafe_yyjson_get_len(value);
     yyjson_val *at = unsafe_yyjson_get_first(value);
     put_cells(filler, value, 1);

@@ -20,7 +20,7 @@ static bool is_escape(const char *text, size_t left) {
            ascii_hex_value(text[2]) >= 0;
 }
 
-/* One character beyond ASCII of well-formed UTF-8. */
+/* One non-ASCII character of well-formed UTF-8. */
 static uint32_t read_character(const char *text, size_t left, size_t *ret_length) {
     unsigned char first = (unsigned char)text[0];
     size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
@@ -32,7 +32,7 @@ static uint32_t read_character(const char *text, size_t left, size_t *ret_length
     return c;
 }
 
-/* ucschar, and iprivate where the grammar has it. */
+/* ucschar, and iprivate if `private_use`. */
 static bool is_iri_character(uint32_t c, bool private_use) {
     if (private_use && ((c >= 0xe000 && c <= 0xf8ff) || c >= 0xf0000)) {
         return (c & 0xffff) <= 0xfffd;
@@ -44,7 +44,7 @@ static bool is_iri_character(uint32_t c, bool private_use) {
            (c >= 0xfdf0 && c <= 0xffef);
 }
 
-/* Plain characters, escapes, those in `more`, and for IRIs characters beyond ASCII. */
+/* Plain characters, escapes, those in `more`, and for IRIs non-ASCII characters. */
 static bool consists_of(struct uri_part part, const char *more, bool iri, bool private_use) {
     for (size_t i = 0; i < part.length;) {
         const char *at = part.data + i;
@@ -120,7 +120,7 @@ static bool is_authority(struct uri_part part, bool iri) {
            is_host_and_port(host, iri);
 }
 
-/* Without a scheme, a colon in the first segment would make what is before it one. */
+/* Without a scheme, the text before a colon in the first segment would be read as a scheme. */
 static bool has_colon_in_first_segment(struct uri_part path) {
     size_t i = 0;
     while (i < path.length && path.data[i] != '/' && path.data[i] != ':') {

@@ -1,5 +1,5 @@
-/* The table of formats, and those that need no grammar of URIs. Each function reads bytes in one
- * pass, allocates nothing, and accepts exactly what its RFC does. */
+/* The table of formats, and the formats that do not need the URI grammar. Each function reads bytes
+ * in one pass, allocates nothing, and accepts exactly what its RFC does. */
 #include "schema/format.h"
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "schema/regex.h"
 
-/* A text that is being read. */
+/* A string that is being read. */
 struct reader {
     const char *at;
     const char *end;
@@ -117,8 +117,8 @@ static bool is_date_time(const char *text, size_t length) {
     return take_date(&r) && take_either(&r, 'T', 't') && take_time(&r) && r.at == r.end;
 }
 
-/* Components of one part of a duration: each at most once, in order, and none left out between two
- * that are there. Returns how many, or -1. */
+/* Components of one part of a duration: each at most once, in order, without gaps between two
+ * components. Returns their number, or -1. */
 static int take_components(struct reader *r, const char *units) {
     int count = 0;
     int last = -1;
@@ -171,13 +171,13 @@ bool format_is_ipv4(const char *text, size_t length) {
     return r.at == r.end;
 }
 
-/* Groups between colons. A "::" may stand once for one group or more of zeros, an IPv4 address at
- * the end for two groups. */
+/* Groups between colons. One "::" may replace one or more groups of zeros; an IPv4 address at the
+ * end replaces two groups. */
 bool format_is_ipv6(const char *text, size_t length) {
     struct reader r = reader_of(text, length);
     int groups = 0;
     bool gap = false;
-    bool after_colon = true; /* the start is like after a colon */
+    bool after_colon = true; /* the start is treated like the position after a colon */
     if (length >= 2 && text[0] == ':' && text[1] == ':') {
         gap = true;
         r.at += 2;

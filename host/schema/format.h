@@ -1,4 +1,4 @@
-/* format.h - values of `format` that can be asserted. */
+/* format.h - the values of `format` that can be checked. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,10 +10,10 @@ struct format {
     const char *example; /**< for messages */
 };
 
-/** The format with this name, or NULL when it is not claimed. Static. */
+/** The format with this name, or NULL if it is not supported. Static. */
 const struct format *format_find(const char *name, size_t length);
 
-/* Parts that formats are made of. */
+/* Checks shared by several formats. */
 bool format_is_ipv4(const char *text, size_t length);
 bool format_is_ipv6(const char *text, size_t length);
 bool format_is_hostname(const char *text, size_t length);

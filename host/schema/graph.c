@@ -1,9 +1,9 @@
 #include "schema/graph.h"
 
-/* Marks of a node: not seen, on the path that is being followed, done. */
+/* Marks of a node: not visited, on the current path, done. */
 enum mark { MARK_NEW, MARK_OPEN, MARK_DONE, MARK_FILL };
 
-/* `$ref` after `$ref` when looking for a default. */
+/* Longest chain of `$ref` when searching for a default. */
 #define DEFAULT_HOPS_MAX 16
 
 struct frame {
@@ -11,12 +11,12 @@ struct frame {
     uint32_t next; /* edge to follow next */
 };
 
-/* The graph is const to those who run it; while it is made, marks are written. */
+/* The graph is const for runs; marks are written while it is being built. */
 static struct node *writable(const struct library *library, const struct node *node) {
     return node == NULL ? NULL : library_place(library, node->source)->node;
 }
 
-/* Edge `i` of those that surely apply to the same value. */
+/* Edge `i` to the nodes that always apply to the same value. */
 static const struct node *sure_edge(const struct node *node, uint32_t i, bool *ret_end) {
     const struct applicators *apply = node->apply;
     *ret_end = apply == NULL || i >= apply->all.count + 2;
@@ -87,7 +87,7 @@ static bool has_default_property(const struct node *node) {
     return false;
 }
 
-/* Edge `i` of those that filling follows; NULL also where one is missing. */
+/* Edge `i` of those that filling follows; NULL also if an edge is missing. */
 static const struct node *fill_edge(const struct node *node, uint32_t i, bool *ret_end) {
     uint32_t listed = node->object != NULL ? node->object->listed : 0;
     *ret_end = false;

@@ -1,11 +1,11 @@
-/* graph.h - questions about a whole program, answered once after compiling. */
+/* graph.h - properties of a whole program, determined once after compiling. */
 #pragma once
 
 #include "schema/program.h"
 #include "schema/reference.h"
 
 /** Refuse schemas that would apply themselves to the same value without end (`$ref` and `allOf`),
- * and note whether filling can ever find a default. */
+ * and set whether filling can ever find a default. */
 int graph_finish(struct library *library, struct schema *schema, const struct place *root);
 
 /** The default of a property's schema: its own, or that of the schema it refers to. */

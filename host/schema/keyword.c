@@ -43,7 +43,7 @@ const char *keyword_kind(yyjson_val *value) {
 static bool must_be(struct text *reason, const char *what, yyjson_val *value) {
     text_printf(reason, "must be %s, not ", what);
     if (yyjson_is_real(value)) {
-        text_add_value(reason, value); /* 1.5 says more than "a number" */
+        text_add_value(reason, value); /* the value 1.5 is more helpful than "a number" */
     } else {
         text_printf(reason, "%s", keyword_kind(value));
     }
@@ -55,7 +55,7 @@ static bool check_schema(yyjson_val *value, struct text *reason) {
            must_be(reason, "a schema (an object or a boolean)", value);
 }
 
-/* Names must differ. There are few, so each is compared with those before it. */
+/* Names must be unique. There are few, so each is compared with all before it. */
 static bool check_names(yyjson_val *value, yyjson_val **ret_at, struct text *reason) {
     if (!yyjson_is_arr(value)) {
         return must_be(reason, "an array of names", value);
@@ -86,7 +86,7 @@ static bool check_names(yyjson_val *value, yyjson_val **ret_at, struct text *rea
 static bool check_type_name(yyjson_val *value, struct text *reason) {
     static const char *const names[] = {"null",    "boolean", "object", "array",
                                         "integer", "number",  "string"};
-    /* What other languages call the types. */
+    /* Names of the types in other languages. */
     static const char *const meant[][2] = {
             {"dict", "object"},  {"map", "object"},    {"list", "array"},  {"tuple", "array"},
             {"float", "number"}, {"double", "number"}, {"int", "integer"}, {"bool", "boolean"},
@@ -150,7 +150,7 @@ static bool check_schemas(yyjson_val *value, yyjson_val **ret_at, struct text *r
     return true;
 }
 
-/* A map whose values each have what `shape` asks. */
+/* A map whose values all have the required shape. */
 static bool check_map(enum shape shape, yyjson_val *value, yyjson_val **ret_at,
                       struct text *reason) {
     if (!yyjson_is_obj(value)) {

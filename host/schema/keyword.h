@@ -1,5 +1,5 @@
-/* keyword.h - every keyword the module knows, in one table: where it exists, what it must look
- * like, where schemas stand in it. */
+/* keyword.h - the table of all known keywords: the drafts that have it, the shape of its value, and
+ * where its value contains schemas. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,8 @@ enum draft { DRAFT_7 = 1, DRAFT_2019 = 2, DRAFT_2020 = 4 };
 #define DRAFT_NEW (DRAFT_2019 | DRAFT_2020)
 #define DRAFT_OLD (DRAFT_7 | DRAFT_2019)
 
-/** Bits of the vocabularies of 2020-12; a dialect without one does not know its keywords. */
+/** Bits of the vocabularies of 2020-12; a dialect without a vocabulary does not know its
+ * keywords. */
 enum vocabulary {
     VOCABULARY_CORE = 1,
     VOCABULARY_APPLICATOR = 2,
@@ -137,14 +138,14 @@ struct keyword_row {
 };
 extern const struct keyword_row keyword_rows[KEYWORD_COUNT];
 
-/** The keyword with this name in a dialect, or KEYWORD_COUNT when it has none such. */
+/** The keyword with this name in a dialect, or KEYWORD_COUNT if there is none. */
 enum keyword keyword_find(const struct dialect *dialect, yyjson_val *name);
 
-/** Whether a value has the shape; if not, `*ret_at` is the part at fault and `reason` says why. Of
- * schemas inside only the kind is looked at. */
+/** Whether a value has the shape; if not, `*ret_at` is the wrong part and `reason` states why. Of
+ * schemas inside, only the JSON type is checked. */
 bool keyword_check(enum shape shape, yyjson_val *value, yyjson_val **ret_at, struct text *reason);
 
-/** The kind of a value with its article, such as "an object". Static text. */
+/** The type of a value with its article, such as "an object". Static. */
 const char *keyword_kind(yyjson_val *value);
 
 /** The vocabulary with this URI as a bit, or 0. */

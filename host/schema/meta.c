@@ -1,5 +1,5 @@
-/* The metaschemas, as data: the texts of the specifications without their `$comment`s. A document
- * may refer to them, and one that describes its own dialect builds on them. */
+/* The metaschemas as data: those of the specifications without their `$comment`s. A document may
+ * refer to them, and a document that defines its own dialect uses them. */
 #include "schema/meta.h"
 
 #include <string.h>

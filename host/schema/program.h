@@ -1,15 +1,16 @@
-/* program.h - what a schema becomes: immutable nodes in one arena.
+/* program.h - a compiled schema: immutable nodes in one arena.
  *
- * Invariants, made by compile.c and graph.c, and relied on by everything that runs:
+ * Invariants, established by compile.c and graph.c; all code that runs a program relies on them:
  *
- *  (1) One node for one place in a schema document, whichever reference leads there; so the program
- *      is a graph and may have cycles. Two nodes are the same place when their pointers are equal.
+ *  (1) Each place in a schema document has exactly one node, whichever reference points to it; so
+ *      the program is a graph and may have cycles. Two nodes are the same place if their pointers
+ *      are equal.
  *  (2) `tags` alone decides whether a value of some type can be valid: `true` and `false` schemas
- *      and `type` need nothing else. `integer_only` adds that a real must be whole.
- *  (3) Rules of a type are NULL when the schema says nothing about that type.
+ *      and `type` need nothing else. `integer_only` additionally requires a real to be whole.
+ *  (3) The rules of a type are NULL if the schema has no keyword for that type.
  *  (4) In object_rules, properties[0..listed) are those of `properties` in the document's order;
- *      the rest are names that only `required` knows, with node NULL.
- *  (5) No cycle leads through `$ref` and `allOf` alone. */
+ *      the rest are names that occur only in `required`, with node NULL.
+ *  (5) No cycle consists of `$ref` and `allOf` only. */
 #pragma once
 
 #include <stdatomic.h>
@@ -25,7 +26,8 @@ struct format;
 struct matcher;
 struct regex;
 
-/* A yyjson tag has type in bits 0..2 and subtype in bits 3..4; a set of tags is a bit mask. */
+/* A yyjson tag has the type in bits 0..2 and the subtype in bits 3..4; a set of tags is a bit
+ * mask. */
 #define TAG_BIT(tag)        (1u << ((tag) & (YYJSON_TYPE_MASK | YYJSON_SUBTYPE_MASK)))
 #define TAGS_OF_TYPE(type)  (0x01010101u << (type))
 #define TAGS_OF_SUBTYPE(st) (1u << (YYJSON_TYPE_NUM | (st)))
@@ -40,8 +42,8 @@ struct node_list {
 struct number_rules {
     bool integer_only; /**< a real must be whole: `integer` without `number` */
     bool has_low, has_high, low_open, high_open;
-    bool real_bounds_exact; /**< low_real and high_real are the bounds, not nearest to them */
-    int128 integer_low;     /**< the same bounds for integers: inclusive, rounded inwards */
+    bool real_bounds_exact; /**< low_real and high_real equal the bounds exactly */
+    int128 integer_low;     /**< the bounds for integers: inclusive, rounded inwards */
     int128 integer_high;
     double low_real, high_real;
     struct number low, high;
@@ -60,7 +62,7 @@ struct array_rules {
     uint64_t count_min, count_max;
     uint64_t contains_min, contains_max;
     struct node_list prefix;
-    const struct node *rest; /**< of items after the prefix; NULL is any */
+    const struct node *rest; /**< for items after the prefix; NULL: any */
     const struct node *contains;
     bool unique;
 };
@@ -68,7 +70,7 @@ struct array_rules {
 struct property {
     const char *name; /**< ends in a zero */
     uint32_t length;
-    uint64_t required_bit;   /**< 0 when optional */
+    uint64_t required_bit;   /**< 0 if optional */
     const struct node *node; /**< NULL: not in `properties` */
 };
 
@@ -91,8 +93,8 @@ struct object_rules {
     uint32_t count;
     uint32_t listed;
     bool closed;       /**< unknown properties are refused */
-    bool only_table;   /**< the table and `closed` are all that looks at single properties */
-    uint64_t required; /**< bits of all required properties, when at most 64 */
+    bool only_table;   /**< no rules for single properties but the table and `closed` */
+    uint64_t required; /**< bits of all required properties, if at most 64 */
     uint32_t *buckets; /**< hash table of index + 1; NULL for small tables */
     uint32_t bucket_mask;
     uint32_t required_count;
@@ -116,7 +118,7 @@ struct choices {
 /** Keywords that apply other schemas to the same value. */
 struct applicators {
     const struct node *reference;
-    const struct node *dynamic; /**< where `$dynamicRef` leads when nothing overrides it */
+    const struct node *dynamic; /**< target of `$dynamicRef` if nothing overrides it */
     uint32_t dynamic_name;      /**< of the anchor to look for, or DYNAMIC_NONE */
     struct node_list all, any, one;
     const struct node * not, *condition, *then, *otherwise;
@@ -129,7 +131,7 @@ struct resource;
 struct node {
     uint32_t tags;
     bool never;       /**< the schema `false` */
-    bool integer_too; /**< types: `integer` is among them, for messages */
+    bool integer_too; /**< `type` includes `integer`; for messages */
     const struct string_rules *string;
     const struct number_rules *number;
     const struct object_rules *object;
@@ -139,7 +141,7 @@ struct node {
     const struct resource *resource;
     yyjson_val *source;        /**< the schema itself */
     yyjson_val *default_value; /**< NULL without `default` */
-    uint32_t mark;             /**< for walks over the graph while compiling */
+    uint32_t mark;             /**< for graph walks while compiling */
 };
 
 /** Anchors of one resource that `$dynamicRef` may find. */
@@ -149,12 +151,12 @@ struct dynamic_anchor {
     const struct dynamic_anchor *next;
 };
 
-/** What a running program needs of a resource, that is, of a schema with a URI of its own. */
+/** The data of a resource (a schema with its own URI) that a running program needs. */
 struct resource {
     const struct dynamic_anchor *anchors;
 };
 
-/** Matchers kept ready; more threads at once make their own for one validation. */
+/** Matchers kept; further concurrent threads create one for a single validation. */
 #define SCHEMA_MATCHERS_KEPT 8
 
 struct schema {
@@ -162,6 +164,6 @@ struct schema {
     const struct node *root;
     int64_t steps_max;
     bool has_defaults;
-    bool has_dynamic; /**< some `$dynamicRef` depends on how it was reached */
+    bool has_dynamic; /**< the target of some `$dynamicRef` depends on the path to it */
     _Atomic(struct matcher *) matchers[SCHEMA_MATCHERS_KEPT];
 };

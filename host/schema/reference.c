@@ -1,9 +1,9 @@
-/* Which schema a reference means.
+/* Resolution of references to schemas.
  *
- * Each document is walked once, when it is added: only where the dialect's keywords say that a
- * schema stands, so that an `$id` inside an `enum` is no resource. On the way every keyword's form
- * is checked and each schema is entered by its address. A JSON Pointer may still lead to a place
- * that the walk did not see (under a keyword nobody knows); that place is then walked as a schema
+ * Each document is walked once, when it is added: only at positions where the dialect's keywords
+ * contain schemas, so that an `$id` inside an `enum` is no resource. The walk checks the shape of
+ * every keyword and registers each schema by its address. A JSON Pointer may still point to a place
+ * that the walk did not visit (under an unknown keyword); that place is then walked as a schema
  * too. */
 #include "schema/reference.h"
 
@@ -127,7 +127,7 @@ static struct schema_resource *find_resource(const struct library *library, cons
 static int load(struct library *library, const char *uri, yyjson_val *referrer,
                 struct schema_resource **ret);
 
-/* The dialect that `$schema` names: one of ours, or one that a document describes. */
+/* The dialect that `$schema` names: a built-in one, or one that a document defines. */
 static int find_dialect(struct library *library, yyjson_val *declared, struct dialect *ret) {
     static const struct {
         const char *uri;
@@ -162,7 +162,7 @@ static int find_dialect(struct library *library, yyjson_val *declared, struct di
     if (!yyjson_is_obj(vocabulary)) {
         return 0;
     }
-    /* The vocabularies that a metaschema names. One that is required must be known. */
+    /* The vocabularies that a metaschema names. A required one must be known. */
     ret->vocabularies = VOCABULARY_CORE;
     size_t i = 0;
     size_t count = 0;
@@ -249,7 +249,7 @@ static int enter_resource(struct walk *walk, yyjson_val *schema, yyjson_val *id)
     if (absolute == NULL) {
         return error_oom(library->err);
     }
-    if (walk->resource->root == schema) { /* a document's own name for itself */
+    if (walk->resource->root == schema) { /* the document's own URI */
         if (strcmp(walk->resource->uri, absolute) != 0) {
             walk->resource->uri_asked = walk->resource->uri;
             walk->resource->uri = absolute;
@@ -273,7 +273,7 @@ static int walk_each(struct walk walk, yyjson_val *container) {
     bool is_object = unsafe_yyjson_is_obj(container);
     for (size_t i = 0; i < count; i++) {
         at += is_object;
-        /* Among schemas only `dependencies` has arrays: of names. */
+        /* Among keywords with schemas only `dependencies` has arrays, which contain names. */
         int code = yyjson_is_arr(at) ? 0 : walk_schema(walk, at);
         if (code < 0) {
             return code;
@@ -314,7 +314,7 @@ static int walk_keywords(struct walk walk, yyjson_val *schema) {
     return 0;
 }
 
-/* An anchor in each of the ways that drafts have to write one. */
+/* Anchors, in the forms of all drafts. */
 static int walk_anchors(struct walk *walk, struct place *place) {
     yyjson_val *schema = place->value;
     struct dialect dialect = walk->resource->dialect;
@@ -352,7 +352,7 @@ static int walk_schema(struct walk walk, yyjson_val *schema) {
     if (library_place(library, schema) != NULL) {
         return 0;
     }
-    /* In draft 7 a `$ref` hides all its neighbours; schemas inside them are still places. */
+    /* In draft 7 all keywords beside `$ref` are ignored; schemas in them are still places. */
     bool hidden = walk.resource->dialect.draft == DRAFT_7 &&
                   yyjson_is_str(yyjson_obj_get(schema, "$ref"));
     yyjson_val *id = hidden ? NULL : yyjson_obj_get(schema, "$id");
@@ -409,8 +409,8 @@ int library_add(struct library *library, const char *uri, yyjson_val *root,
     return code;
 }
 
-/* The resource with this URI, from what is there, from the bundle or from the caller. On
- * TOOLRACK_E_INVALID with *ret untouched, nobody knows it. */
+/* The resource with this URI: a known one, a bundled one, or from the caller. If it is not found:
+ * TOOLRACK_E_INVALID, and *ret is unchanged. */
 static int load(struct library *library, const char *uri, yyjson_val *referrer,
                 struct schema_resource **ret) {
     struct schema_resource *found = find_resource(library, uri);
@@ -432,7 +432,7 @@ static int load(struct library *library, const char *uri, yyjson_val *referrer,
     if (bundled != NULL) {
         yyjson_doc *doc = yyjson_read(bundled, strlen(bundled), 0);
         if (doc == NULL) {
-            return error_oom(library->err); /* the texts are ours and parse */
+            return error_oom(library->err); /* the bundled JSON always parses */
         }
         code = library_add(library, name, yyjson_doc_get_root(doc), &place);
         yyjson_doc_free(doc);
@@ -453,8 +453,8 @@ static int load(struct library *library, const char *uri, yyjson_val *referrer,
 
 /* ------------------------------------------------------------------------------------ resolve */
 
-/* The value that a pointer leads to; `*resource` becomes the innermost one on the way. Unescapes
- * the pointer in place. */
+/* The value at a pointer; `*resource` becomes the innermost resource on the path. Unescapes the
+ * pointer in place. */
 static yyjson_val *follow_pointer(const struct library *library, char *pointer, size_t length,
                                   struct schema_resource **resource) {
     yyjson_val *at = (*resource)->root;
@@ -525,7 +525,8 @@ int library_resolve(struct library *library, const struct schema_resource *base,
     for (struct anchor *anchor = resource->anchors; anchor != NULL; anchor = anchor->next) {
         if (anchor->length == length && memcmp(anchor->name, fragment, length) == 0) {
             *ret = anchor->place;
-            /* A place may carry one name both ways; the dynamic one counts. */
+            /* A place may have the same name as plain and as dynamic anchor; the dynamic one is
+             * used. */
             if (*ret_anchor == NULL || anchor->dynamic) {
                 *ret_anchor = anchor;
             }

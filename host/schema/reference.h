@@ -1,4 +1,5 @@
-/* reference.h - the documents of one compilation: what stands where, and where references lead. */
+/* reference.h - the documents of one compilation: the places of schemas, and the targets of
+ * references. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,22 +21,22 @@ struct anchor {
     struct anchor *next;
 };
 
-/** A schema with a URI of its own: the root of a document, or one with `$id`. */
+/** A schema with its own URI: the root of a document, or one with `$id`. */
 struct schema_resource {
-    struct resource run;   /* in the schema's arena, as all of this */
-    const char *uri;       /* without fragment; "" when the root has none */
-    const char *uri_asked; /* the one it was looked up by, or NULL */
+    struct resource run;   /* in the schema's arena, like the whole struct */
+    const char *uri;       /* without fragment; "" if the root has none */
+    const char *uri_asked; /* the URI by which it was looked up, or NULL */
     yyjson_val *root;
     struct dialect dialect;
     struct anchor *anchors;
     struct schema_resource *next;
 };
 
-/** One place where a schema stands, known by the address of its value. */
+/** The place of one schema, identified by the address of its value. */
 struct place {
     yyjson_val *value;
     struct schema_resource *resource;
-    struct node *node; /* set by the compiler when it first comes here */
+    struct node *node; /* set by the compiler on its first visit */
     struct place *next_pending;
 };
 
@@ -45,7 +46,7 @@ struct document {
 };
 
 /** Invariants:
- *  (1) Each value of a document that stands where a schema stands has been checked and has a place.
+ *  (1) Each value of a document in the position of a schema has been checked and has a place.
  *  (2) The values and resources live in the schema's arena, the tables in `scratch`. */
 struct library {
     struct arena *arena;
@@ -71,10 +72,10 @@ void library_finish(struct library *library);
 int library_add(struct library *library, const char *uri, yyjson_val *root,
                 struct place **ret_root);
 
-/** The place of a schema inside a place already known; it is there by invariant (1). */
+/** The place of a schema inside a known place; it exists by invariant (1). */
 struct place *library_place(const struct library *library, yyjson_val *value);
 
-/** Where a reference leads. `*ret_anchor` is the anchor by which it was found, or NULL. */
+/** Resolve a reference. `*ret_anchor` is the anchor by which it was found, or NULL. */
 int library_resolve(struct library *library, const struct schema_resource *base,
                     yyjson_val *reference, struct place **ret, const struct anchor **ret_anchor);
 
@@ -82,5 +83,5 @@ int library_resolve(struct library *library, const struct schema_resource *base,
 int library_fail(const struct library *library, int code, yyjson_val *at, const char *format, ...)
         TOOLRACK_PRINTF(4, 5);
 
-/** Refuse a schema: the same with TOOLRACK_E_INVALID. */
+/** Refuse a schema: library_fail() with TOOLRACK_E_INVALID. */
 #define library_refuse(library, at, ...) library_fail(library, TOOLRACK_E_INVALID, at, __VA_ARGS__)

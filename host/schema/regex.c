@@ -1,9 +1,10 @@
 /* Matching with bounded work.
  *
  * A pattern with nested repeats can take exponential time. pcre2 counts its backtracks and stops at
- * a limit, but does not tell how many a match took. So a match starts with a small limit, and each
- * time that is not enough it is charged and tried again with REGEX_GROWTH times as much: what is
- * charged is within that factor of what was done, and plain matches cost almost nothing. */
+ * a limit, but does not tell how many a match took. So a match starts with a small limit; each time
+ * the limit is too small, it is charged to the budget and the match is repeated with REGEX_GROWTH
+ * times the limit: the charge is within that factor of the actual work, and simple matches cost
+ * almost nothing. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "schema/regex.h"
@@ -20,7 +21,7 @@
 #define REGEX_HEAP_KIB_MAX 16384u
 
 struct regex {
-    pcre2_code *code; /* from the arena, goes with it */
+    pcre2_code *code; /* in the arena */
     const char *source;
 };
 
@@ -106,7 +107,7 @@ struct matcher *matcher_create(void) {
     matcher->general = pcre2_general_context_create(plain_malloc, plain_free, NULL);
     if (matcher->general != NULL) {
         matcher->context = pcre2_match_context_create(matcher->general);
-        /* One pair is enough: only whether there is a match counts. */
+        /* One pair is enough: only the existence of a match matters. */
         matcher->data = pcre2_match_data_create(1, matcher->general);
     }
     if (matcher->context == NULL || matcher->data == NULL) {
@@ -128,7 +129,7 @@ void matcher_destroy(struct matcher *matcher) {
 
 enum regex_result regex_search(const struct regex *regex, struct matcher *matcher, const char *text,
                                size_t length, struct budget *budget) {
-    /* Each place in the text is at least one try. */
+    /* Each position in the text takes at least one attempt. */
     if (!budget_spend(budget, 1 + length / 16)) {
         return REGEX_LIMIT;
     }
@@ -146,7 +147,7 @@ enum regex_result regex_search(const struct regex *regex, struct matcher *matche
             return REGEX_LIMIT;
         }
         if (result != PCRE2_ERROR_MATCHLIMIT) {
-            return REGEX_NO_MATCH; /* also for a text that is not UTF-8 */
+            return REGEX_NO_MATCH; /* also if the text is not UTF-8 */
         }
         if (!budget_spend(budget, limit)) {
             return REGEX_LIMIT;

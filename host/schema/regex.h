@@ -11,12 +11,11 @@
 struct matcher;
 struct regex;
 
-/** How translating went. */
+/** Result of a translation. */
 enum ecma_result { ECMA_OK, ECMA_NO_MEMORY, ECMA_INVALID };
 
 /** Check the syntax and translate for pcre2; release *ret with free(). `ret` may be NULL: only
- * check. `reason` gets a static text on
- * ECMA_INVALID. */
+ * check. `reason` receives a static string on ECMA_INVALID. */
 enum ecma_result ecma_translate(const char *pattern, size_t length, char **ret, size_t *ret_length,
                                 const char **reason);
 
@@ -24,15 +23,15 @@ enum ecma_result ecma_translate(const char *pattern, size_t length, char **ret, 
 int regex_compile(struct arena *arena, const char *pattern, size_t length, struct regex **ret,
                   char *reason, size_t reason_room);
 
-/** The pattern as it stands in the schema. */
+/** The pattern as written in the schema. */
 const char *regex_source(const struct regex *regex);
 
-/** What matching needs besides the expression; used by one thread at a time. */
+/** Memory for matching; used by one thread at a time. */
 struct matcher *matcher_create(void);
 void matcher_destroy(struct matcher *matcher);
 
 enum regex_result { REGEX_MATCH, REGEX_NO_MATCH, REGEX_LIMIT, REGEX_NO_MEMORY };
 
-/** Look for the expression anywhere in `text`. Its work is taken from the budget. */
+/** Search for the expression anywhere in `text`. The work is taken from the budget. */
 enum regex_result regex_search(const struct regex *regex, struct matcher *matcher, const char *text,
                                size_t length, struct budget *budget);

@@ -1,19 +1,19 @@
 /* schema.h - JSON Schema, compiled once and checked fast.
  *
- * Understands draft 2020-12 and draft 7 as their specifications and the official test suite demand;
- * of 2019-09 it follows what documents of that draft need when they are referred to. Compiling
+ * Implements draft 2020-12 and draft 7 as their specifications and the official test suite require;
+ * of 2019-09 it implements what documents of that draft need if they are referenced. Compiling
  * checks that the schema is well-formed and turns it into a small immutable program; validating
- * walks the program over a yyjson value and allocates nothing for ordinary schemas.
+ * walks the program over a yyjson value and allocates nothing for most schemas.
  *
  * Formats that can be asserted: date-time, date, time, duration, email, hostname, ipv4, ipv6, uri,
  * uri-reference, iri, iri-reference, uri-template, json-pointer, relative-json-pointer, uuid,
- * regex. Other formats are annotations and never asserted. A hostname is checked as RFC 1123 says;
- * what an internationalised label (xn--) stands for is not looked at.
+ * regex. Other formats are annotations and never asserted. A hostname is checked by RFC 1123;
+ * internationalised labels (xn--) are not decoded.
  *
  * Memory while validating: `uniqueItems` over more than 128 items and `unevaluated*` over more than
- * 1024 children take a block from malloc and give it back. The first `pattern` on more threads at
- * once than there were before makes a matcher, which the schema keeps, and pcre2 may enlarge it for
- * a hard match. Nothing else allocates. */
+ * 1024 children allocate a block and free it. Checking a `pattern` on more threads at once than
+ * before creates a matcher, which the schema keeps; pcre2 may enlarge it for a hard match. Nothing
+ * else allocates. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,8 +31,8 @@ enum schema_dialect { SCHEMA_2020_12, SCHEMA_DRAFT_7 };
 #define SCHEMA_VALUES_MAX    1000000 /**< JSON values in all documents together */
 #define SCHEMA_NODES_MAX     100000  /**< subschemas */
 #define SCHEMA_DEPTH_MAX     128     /**< nesting of the schema document */
-#define SCHEMA_DOCUMENTS_MAX 256     /**< documents that references lead to */
-#define SCHEMA_RESOURCES_MAX 1024    /**< schemas with an `$id` of their own */
+#define SCHEMA_DOCUMENTS_MAX 256     /**< documents reached by references */
+#define SCHEMA_RESOURCES_MAX 1024    /**< schemas with their own `$id` */
 #define SCHEMA_ANCHORS_MAX   4096    /**< anchors in all documents together */
 #define SCHEMA_DYNAMIC_MAX   64      /**< names that `$dynamicRef` looks for */
 #define SCHEMA_REQUIRED_MAX  1024    /**< names in one `required` */
@@ -43,33 +43,33 @@ enum schema_dialect { SCHEMA_2020_12, SCHEMA_DRAFT_7 };
 #define SCHEMA_STEPS_MAX     10000000 /**< small steps; about half a second of work */
 #define SCHEMA_MATCH_MAX     1000000  /**< backtracks of one regular expression over one text */
 
-/* Longest texts of a failure, with their final zero. */
+/* Longest strings of a failure, with their final zero. */
 #define SCHEMA_FIELD_MAX  256
 #define SCHEMA_REASON_MAX 512
 
-/** Find a document that a reference names. `uri` is absolute where the schema gives a base, without
- * fragment. The value is borrowed until schema_compile() returns; NULL means unknown. */
+/** Find a referenced document. `uri` has no fragment, and is absolute if the schema has a base URI.
+ * The value is borrowed until schema_compile() returns; NULL: not known. */
 typedef yyjson_val *schema_lookup(void *user, const char *uri);
 
 struct schema_options {
     enum schema_dialect dialect; /**< for a document without `$schema` */
-    bool assert_format;          /**< `format` is checked, not only noted */
-    bool root_object;            /**< the root must say `"type": "object"`, as a tool's must */
+    bool assert_format;          /**< check `format` instead of treating it as an annotation */
+    bool root_object;            /**< the root must have `"type": "object"`, as for tools */
     bool check_defaults;         /**< each `default` must be valid against its own subschema */
-    schema_lookup *lookup;       /**< NULL: nothing but the bundled metaschemas is found */
+    schema_lookup *lookup;       /**< NULL: only the bundled metaschemas are found */
     void *lookup_user;
-    int64_t steps_max; /**< SCHEMA_STEPS_MAX when 0 */
+    int64_t steps_max; /**< 0: SCHEMA_STEPS_MAX */
 };
 
-/** What a tool's parameters are compiled with. */
+/** The options for a tool's parameters. */
 #define SCHEMA_OPTIONS_TOOL ((struct schema_options){.root_object = true, .check_defaults = true})
 
-/** Why a value is not valid. A plain value; nothing in it is to be freed. */
+/** Why a value is not valid. A plain value that needs no free. */
 struct schema_failure {
     int code;                     /**< TOOLRACK_E_INVALID_ARGUMENTS, _LIMIT_EXCEEDED, _NO_MEMORY */
-    const char *keyword;          /**< the keyword that refused, static text */
-    char field[SCHEMA_FIELD_MAX]; /**< JSON Pointer of the value, or of the property missing */
-    char reason[SCHEMA_REASON_MAX]; /**< one line that says how to correct it */
+    const char *keyword;          /**< the keyword that failed; static string */
+    char field[SCHEMA_FIELD_MAX]; /**< JSON Pointer of the value, or of the missing property */
+    char reason[SCHEMA_REASON_MAX]; /**< one line that states how to correct it */
 };
 
 /** Compile a schema.
@@ -77,43 +77,43 @@ struct schema_failure {
  * @param root     the document's root, of an immutable yyjson document; borrowed during the call
  * @param options  borrowed during the call; NULL is all zero
  * @param ret      receives the program, to be released with schema_destroy()
- * @param err      on failure: field is the JSON Pointer of the place in the schema, the message
- *                 names it too
- * @return 0; TOOLRACK_E_INVALID for a schema that is not well-formed or a reference that leads
- *         nowhere; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ * @param err      on failure: field is the JSON Pointer of the place in the schema, which is also
+ *                 in the message
+ * @return 0; TOOLRACK_E_INVALID for a schema that is not well-formed or a reference without target;
+ *         TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int schema_compile(yyjson_val *root, const struct schema_options *options, struct schema **ret,
                    struct toolrack_error *err);
 
 /** Release; NULL is ignored. No thread may be using it. [any-thread] */
 void schema_destroy(struct schema *schema);
 
-/** Whether `instance` (borrowed) is valid. `failure` may be NULL and is set only when it is not.
- * Many threads may use one schema at once. [any-thread] */
+/** Whether `instance` (borrowed) is valid. `failure` may be NULL; it is set only if the instance is
+ * not valid. Many threads may use one schema at once. [any-thread] */
 bool schema_validate(const struct schema *schema, yyjson_val *instance,
                      struct schema_failure *failure);
 
 /** The same for an instance that must be an object. On success slots[i] is the value of the root's
- * i-th property in the order of its `properties`, or NULL where absent; of a name that occurs
- * twice, the first. Slots beyond the properties are NULL; after a failure all are undefined. The
- * values are borrowed from `instance`. [any-thread] */
+ * i-th property in the order of its `properties`, or NULL if absent; if a name occurs twice, the
+ * first value. Slots beyond the properties are NULL; after a failure all are undefined. The values
+ * are borrowed from `instance`. [any-thread] */
 bool schema_validate_object(const struct schema *schema, yyjson_val *instance, yyjson_val **slots,
                             size_t slot_count, struct schema_failure *failure);
 
-/** How many `properties` the root lists, and the name of one; it lives as long as the schema.
- * [any-thread] */
+/** The number of `properties` of the root, and the name of one, which is valid as long as the
+ * schema. [any-thread] */
 size_t schema_property_count(const struct schema *schema);
 const char *schema_property_name(const struct schema *schema, size_t index);
 
 /** Whether schema_fill_defaults() could ever add something. [any-thread] */
 bool schema_has_defaults(const struct schema *schema);
 
-/** Add the `default` of each absent property, at any depth that `properties`, `items`,
- * `prefixItems`, `allOf` and `$ref` lead to.
+/** Add the `default` of each absent property, at any depth reached through `properties`, `items`,
+ * `prefixItems`, `allOf` and `$ref`.
  *
  * @param instance  borrowed
- * @param alc       where a copy comes from; NULL is malloc and free
- * @param ret       `instance` itself when nothing is missing; else one block from `alc`, to be
- *                  released with alc->free(alc->ctx, *ret) or, with NULL, free(). Its texts are
+ * @param alc       allocator for a copy; NULL: malloc() and free()
+ * @param ret       `instance` itself if nothing is missing; else one block from `alc`, to be
+ *                  released with alc->free(alc->ctx, *ret) or, with NULL, free(). Its strings are
  *                  borrowed from the instance and the schema.
  * @param err       receives the message on failure; may be NULL
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */

@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* Most steps of one walk: parts of a schema may lead to each other without an end. */
+/* Most steps of one walk: references between parts of a schema may be endless. */
 #define STEPS_MAX 20000u
-/* How deep a schema may lead from part to part at one value, and in all. */
+/* Most parts of a schema followed in a chain, at one value and in total. */
 #define DEPTH_MAX 128u
 
 struct walk {
@@ -15,7 +15,7 @@ struct walk {
     yyjson_mut_doc *doc;
     unsigned steps;
     unsigned depth;
-    bool given_up; /* one of the limits, or no memory */
+    bool given_up; /* a limit was reached, or no memory */
 };
 
 static bool is_secret(yyjson_val *schema) {
@@ -66,8 +66,8 @@ static void mask_items(struct walk *walk, yyjson_val *schema, yyjson_mut_val *va
     }
 }
 
-/* additionalProperties says nothing about a name that has a schema; a pattern is taken to fit any
- * name. */
+/* additionalProperties does not apply to a name that has a schema; a pattern is assumed to match
+ * any name. */
 static void mask_member(struct walk *walk, yyjson_val *schema, const char *name, size_t length,
                         yyjson_mut_val *member) {
     yyjson_val *own = yyjson_obj_getn(yyjson_obj_get(schema, "properties"), name, length);
@@ -108,7 +108,7 @@ static void mask_by(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value
             part = strcmp(text, "#") == 0        ? walk->root
                    : strncmp(text, "#/", 2) == 0 ? yyjson_ptr_get(walk->root, text + 1)
                                                  : NULL;
-            if (part == NULL) { /* an anchor or another document: it might be a secret */
+            if (part == NULL) { /* an anchor or another document: assume a secret */
                 (void)yyjson_mut_set_str(value, SECRET_MASK);
             } else {
                 mask(walk, part, value);

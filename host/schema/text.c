@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 
-/* Longest piece that one text_printf() adds. */
+/* Longest text that one text_printf() adds. */
 #define TEXT_PIECE_MAX 768
 
 struct text text_in(char *data, size_t room) {

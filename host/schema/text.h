@@ -1,7 +1,7 @@
 /* text.h - a line of text in a buffer of fixed size.
  *
- * What does not fit is cut at a character; the end is always a zero. Used for reasons and JSON
- * Pointers, which must never allocate. */
+ * A text that does not fit is cut at the end of a character; a final zero is always written. Used
+ * for reasons and JSON Pointers, which must not allocate. */
 #pragma once
 
 #include <stdarg.h>
@@ -28,7 +28,7 @@ void text_vprintf(struct text *text, const char *format, va_list args) TOOLRACK_
 /** A string in quotes, with control characters escaped. */
 void text_add_quoted(struct text *text, const char *bytes, size_t length);
 
-/** A JSON value as a person would write it: scalars whole, containers by kind and size. */
+/** A JSON value as a person would write it: scalars in full, containers by type and size. */
 void text_add_value(struct text *text, yyjson_val *value);
 
 /** "/" and one reference token of a JSON Pointer. */

@@ -1,11 +1,10 @@
 /* `unevaluatedProperties` and `unevaluatedItems`.
  *
- * They apply to the children that no other keyword has looked at, seen through everything that
- * applies to the same value. No check keeps notes for them; when one of the two is met, and all
- * else in its schema has passed, the schema is walked once more and each child that some part of it
- * evaluates is marked in a bitmap. Branches of anyOf and the like are checked again to see whether
- * they took part. The bitmap is on the stack up to UNEVALUATED_STACK_CHILDREN children, from malloc
- * above. */
+ * They apply to the children that no other keyword has evaluated, in all schemas that apply to the
+ * same value. Other checks record nothing for them. If a schema has one of the two and has passed
+ * otherwise, it is walked again, and each child that some part of it evaluates is marked in a
+ * bitmap. Branches of anyOf and similar keywords are checked again to see whether they apply. The
+ * bitmap is on the stack up to UNEVALUATED_STACK_CHILDREN children, from malloc above. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ struct marks {
 
 static void mark(struct run *run, const struct node *node, yyjson_val *value, struct marks *marks);
 
-/* Mark through a schema that may not have taken part. */
+/* Mark the children that a schema evaluates, if the value is valid against it. */
 static bool mark_if_valid(struct run *run, const struct node *node, yyjson_val *value,
                           struct marks *marks) {
     bool valid = run_check_quietly(run, node, value);
@@ -35,7 +34,7 @@ static bool mark_if_valid(struct run *run, const struct node *node, yyjson_val *
 static void mark_members(struct run *run, const struct object_rules *rules, yyjson_val *object,
                          struct marks *marks) {
     if (rules->additional != NULL) {
-        marks->all = true; /* it took whatever the others left */
+        marks->all = true; /* it evaluates all remaining children */
         return;
     }
     size_t count = unsafe_yyjson_get_len(object);
@@ -105,7 +104,7 @@ static void mark_applicators(struct run *run, const struct applicators *apply, y
     }
 }
 
-/* What the node evaluates, but for its own unevaluated*. */
+/* Mark the children that the node evaluates, except by its own unevaluated*. */
 static void mark_node(struct run *run, const struct node *node, yyjson_val *value,
                       struct marks *marks) {
     if (node->object != NULL && unsafe_yyjson_is_obj(value)) {
@@ -119,7 +118,8 @@ static void mark_node(struct run *run, const struct node *node, yyjson_val *valu
     }
 }
 
-/* A schema further in that has passed: its own unevaluated* took all that was left. */
+/* Mark for an inner schema that has passed: its own unevaluated* evaluates all remaining
+ * children. */
 static void mark(struct run *run, const struct node *node, yyjson_val *value, struct marks *marks) {
     if (run->limit != LIMIT_NONE || marks->all) {
         return;
@@ -187,7 +187,7 @@ static bool check_with(struct run *run, const struct node *node, const struct no
                        yyjson_val *value, uint64_t *words) {
     struct marks marks = {.words = words};
     struct explain *explain = run->explain;
-    run->explain = NULL; /* marking asks, it does not complain */
+    run->explain = NULL; /* checks while marking need no reasons */
     mark_node(run, node, value, &marks);
     run->explain = explain;
     if (run->budget.steps < 0) {

@@ -8,7 +8,7 @@ static struct uri_part part(const char *data, size_t length) {
     return (struct uri_part){data, length};
 }
 
-/* Cut `*rest` at the first of `stops`; what is before it is returned. */
+/* Cut `*rest` at the first of `stops`; returns the part before it. */
 static struct uri_part take_until(struct uri_part *rest, const char *stops) {
     size_t n = 0;
     while (n < rest->length && (rest->data[n] == '\0' || strchr(stops, rest->data[n]) == NULL)) {
@@ -60,7 +60,7 @@ struct uri uri_split(const char *text, size_t length) {
     return uri;
 }
 
-/* Where the last segment of path[0..length) begins, its slash included. */
+/* The position of the last slash in path[0..length); 0 if there is none. */
 static size_t last_slash(const char *path, size_t length) {
     while (length > 0 && path[length - 1] != '/') {
         length--;
@@ -148,7 +148,7 @@ char *uri_resolve(struct arena *arena, const char *base_text, const struct uri *
             }
         }
     }
-    /* Dots in an opaque path such as that of a URN have no meaning. */
+    /* Dots have no meaning in an opaque path such as that of a URN. */
     if (normalise && length > 0 && (path[0] == '/' || base_text[0] != '\0')) {
         length = remove_dot_segments(path, length);
     }

@@ -2,11 +2,11 @@
  *
  * Invariants:
  *
- *  (1) A check that answers no has either found a fault or ended the run; `limit` tells which. So
- *      whoever turns a no into something else (not, anyOf, if, contains) must look at `limit`
- * first. (2) `depth` counts the checks of containers and applicators that are entered; it never
- * passes SCHEMA_RECURSION_MAX, which bounds the stack. (3) Each check takes at least one step, and
- * each loop at least one per turn or per child. */
+ *  (1) A check that returns false has either found an error or ended the run; `limit` tells which.
+ *      So code that does not pass a false on (not, anyOf, if, contains) must check `limit` first.
+ *  (2) `depth` counts the checks of containers and applicators that are entered; it never exceeds
+ *      SCHEMA_RECURSION_MAX, which bounds the stack.
+ *  (3) Each check takes at least one step, and each loop at least one per iteration or child. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static bool enter(struct run *run) {
     return ++run->depth <= SCHEMA_RECURSION_MAX || run_stop(run, LIMIT_RECURSION);
 }
 
-/* memcmp() without its call, for names: two loads that may overlap instead of a loop. */
+/* memcmp() without its call, for names: two possibly overlapping loads instead of a loop. */
 static inline bool same_bytes(const char *a, const char *b, size_t length) {
     if (length >= 8) {
         if (length > 16) {
@@ -114,10 +114,10 @@ static bool check_real(struct run *run, const struct number_rules *rules, yyjson
     bool low = true;
     bool high = true;
     if (LIKELY(rules->real_bounds_exact)) {
-        /* Written so that NaN, which some parsers let in, is refused. */
+        /* Written so that NaN, which some parsers accept, fails. */
         low = rules->low_open ? real > rules->low_real : real >= rules->low_real;
         high = rules->high_open ? real < rules->high_real : real <= rules->high_real;
-    } else { /* bounds that are integers beyond 2^53 cannot be compared as doubles */
+    } else { /* integer bounds beyond 2^53 cannot be compared as doubles */
         struct number number = number_of(value);
         low = number_compare(number, rules->low) >= (rules->low_open ? 1 : 0);
         high = number_compare(number, rules->high) <= (rules->high_open ? -1 : 0);
@@ -141,7 +141,8 @@ static bool check_number(struct run *run, const struct node *node, yyjson_val *v
            explain_bound(run, "multipleOf", "must be a multiple of", rules->divisor_value, value);
 }
 
-/* Bytes bound characters from both sides, so most texts need not be counted. */
+/* The number of bytes bounds the number of characters from both sides, so most strings need no
+ * count. */
 static bool check_length(struct run *run, const struct string_rules *rules, yyjson_val *value) {
     size_t bytes = unsafe_yyjson_get_len(value);
     if (LIKELY(bytes <= rules->length_max && (bytes + 3) / 4 >= rules->length_min)) {
@@ -173,7 +174,7 @@ static void give_matcher(struct run *run) {
 }
 
 bool run_search(struct run *run, const struct regex *regex, const char *text, size_t length) {
-    /* Schemas are const to those who validate; the matchers are a pool behind an atomic exchange.
+    /* Schemas are const for validation; the matchers are a pool accessed by atomic exchange.
      */
     struct schema *schema = (struct schema *)(uintptr_t)run->schema;
     for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT && run->matcher == NULL; i++) {
@@ -319,7 +320,7 @@ const struct property *run_find_property(const struct object_rules *rules, const
     return NULL;
 }
 
-/* Arguments mostly come in the schema's order, so the entry after the last one is tried first. */
+/* Arguments usually come in the schema's order, so the entry after the last one is tried first. */
 static inline const struct property *find_next_property(const struct object_rules *rules,
                                                         const char *name, size_t length,
                                                         uint32_t guess) {
@@ -341,7 +342,7 @@ static inline bool check_member(struct run *run, const struct node *node, yyjson
     return valid;
 }
 
-/* A property of a schema that has more than a table: patterns, names, a schema for the rest. */
+/* Check a property by a schema with more than a table: patterns, names, a schema for the rest. */
 static bool check_member_fully(struct run *run, const struct object_rules *rules,
                                const struct property *property, yyjson_val *key) {
     bool known = property != NULL && property->node != NULL;
@@ -373,7 +374,8 @@ static bool has_key(struct run *run, yyjson_val *object, const char *name, size_
     return yyjson_obj_getn(object, name, length) != NULL;
 }
 
-/* Which required property is missing; only asked when one is, or when there are too many for bits.
+/* Find the missing required property; called only if one is missing, or if there are too many for
+ * bits.
  */
 static bool check_required(struct run *run, const struct object_rules *rules, yyjson_val *object) {
     for (uint32_t i = 0; i < rules->required_count; i++) {
@@ -479,7 +481,7 @@ bool run_check_quietly(struct run *run, const struct node *node, yyjson_val *val
     return valid;
 }
 
-/* Every branch has failed; let each say why. The best reason stays. */
+/* Every branch has failed; let each offer its reason. The best one is kept. */
 static bool explain_branches(struct run *run, const struct node_list *branches, yyjson_val *value) {
     struct explain *explain = run->explain;
     if (explain == NULL) {
@@ -656,7 +658,7 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
         explain_limit(ended, failure);
         return;
     }
-    struct explain explain; /* large: only what must be set */
+    struct explain explain; /* large: only the required members are initialized */
     explain.failure = failure;
     explain.path_length = 0;
     explain.alternatives = false;
@@ -671,10 +673,10 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
                       .scope = ended->schema->has_dynamic ? &scope : NULL,
                       .explain = &explain};
     (void)check(&run, node, value, NULL, 0);
-    for (char *c = failure->reason; *c != '\0'; c++) { /* a pattern may have line ends in it */
+    for (char *c = failure->reason; *c != '\0'; c++) { /* a pattern may contain line ends */
         *c = (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c;
     }
-    if (explain.best == 0) { /* the explanation itself ran into a limit */
+    if (explain.best == 0) { /* a limit ended the explaining run */
         explain_limit(&run, failure);
     }
     give_matcher(&run);

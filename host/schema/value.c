@@ -6,8 +6,8 @@ static bool has_text(yyjson_val *value) {
     return unsafe_yyjson_is_str(value) || unsafe_yyjson_is_raw(value);
 }
 
-/* Containers hold the distance to their next neighbour, not addresses, so the cells can be copied
- * as they are; only texts have to move. */
+/* Containers store the distance to the next value, not addresses, so the cells can be copied
+ * unchanged; only strings need new copies. */
 yyjson_val *value_copy(struct arena *arena, yyjson_val *value) {
     size_t count = value_cells(value);
     yyjson_val *copy = arena_alloc(arena, count * sizeof *copy);
@@ -50,7 +50,7 @@ void value_locate(yyjson_val *root, yyjson_val *value, struct text *text) {
         } else {
             text_add_index(text, index);
         }
-        if (key == value) { /* a place may also be a property's name */
+        if (key == value) { /* the value may also be a property's name */
             return;
         }
         root = at;

@@ -1,4 +1,4 @@
-/* value.h - JSON values as cells of an immutable document: copies, places. */
+/* value.h - JSON values as cells of an immutable document: copying and locating them. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,17 +9,17 @@
 #include "base/arena.h"
 #include "schema/text.h"
 
-/** How many cells of its document a value takes, itself and all below. Only for values of an
- * immutable document, where they stand in one row. */
+/** Number of cells of a value in its document, including all values below it. Only for values of an
+ * immutable document, where they are contiguous. */
 static inline size_t value_cells(yyjson_val *value) {
     return (size_t)(unsafe_yyjson_get_next(value) - value);
 }
 
-/** A copy of its own, texts included; NULL when out of memory. No recursion, any depth. */
+/** A deep copy, including strings; NULL when out of memory. Not recursive, for any depth. */
 yyjson_val *value_copy(struct arena *arena, yyjson_val *value);
 
-/** Whether `value` is `root` or stands below it. */
+/** Whether `value` is `root` or below it. */
 bool value_contains(yyjson_val *root, yyjson_val *value);
 
-/** Append the JSON Pointer that leads from `root` to `value`. */
+/** Append the JSON Pointer from `root` to `value`. */
 void value_locate(yyjson_val *root, yyjson_val *value, struct text *text);
