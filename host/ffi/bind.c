@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-/* How much of a wrong value, and how many choices, a message repeats. */
+/* How much of a wrong value, and how many choices, a message shows. */
 #define SAID_BYTES_MAX   64u
 #define SAID_CHOICES_MAX 24u
 
-/* Most memory that the check of one default may take. */
+/* Most memory for the check of one default. */
 #define DEFAULT_MEMORY_MAX (1024u * 1024u)
 
 static int bind_value(const struct binder *binder, const struct shape *shape,
@@ -63,8 +63,8 @@ int bind_no_memory(const struct binder *binder) {
 
 /* ----------------------------------------------------------------- numbers */
 
-/* A number kept as text by the caller's reader (too large for it, or all of them), read; else the
- * value itself. NULL when it is no number, or too large for a double. */
+/* The number that a value contains: parsed if the JSON parser kept it as a string of digits (some
+ * or all numbers), else the value itself. NULL if it is not a number, or too large for a double. */
 static yyjson_val *number_of(yyjson_val *value, yyjson_val *room) {
     if (yyjson_is_num(value)) {
         return value;
@@ -83,9 +83,9 @@ static int wrong_number(const struct binder *binder, const struct place *place, 
                                 : wrong_type(binder, place, wanted, value);
 }
 
-/* A value that is not simply an unsigned integer of `max` at most. Whole doubles are integers too,
- * as JSON Schema has it. Not at or below -2^63, though: the reader makes that very double of
- * -9223372036854775809, and a wrong value is worse than a refusal. */
+/* Bind a value that is not an unsigned integer up to `max`. Whole doubles are integers too, as in
+ * JSON Schema, but not those at or below -2^63: the JSON parser also converts -9223372036854775809
+ * to -2^63, and a refusal is better than a wrong value. */
 static int bind_integer_slowly(const struct binder *binder, int64_t min, uint64_t max,
                                yyjson_val *value, uint64_t *ret, const struct place *place) {
     yyjson_val room;
@@ -121,7 +121,7 @@ static int bind_integer_slowly(const struct binder *binder, int64_t min, uint64_
                  said.failed ? "this" : said.data);
 }
 
-/* An integer of `min` to `max`; what nearly all are comes first. */
+/* Bind an integer from `min` to `max`; the most common case comes first. */
 static inline int bind_integer(const struct binder *binder, int64_t min, uint64_t max,
                                yyjson_val *value, uint64_t *ret, const struct place *place) {
     if (yyjson_is_uint(value) && yyjson_get_uint(value) <= max) {
@@ -153,7 +153,7 @@ static int bind_float(const struct binder *binder, yyjson_val *value, float *ret
     if (code < 0) {
         return code;
     }
-    float single = (float)real; /* rounds; infinite when too large (IEC 60559) */
+    float single = (float)real; /* rounds; infinite if too large (IEC 60559) */
     if (!isfinite(single)) {
         return wrong(binder, place, "does not fit a 32-bit float");
     }
@@ -163,7 +163,7 @@ static int bind_float(const struct binder *binder, yyjson_val *value, float *ret
 
 /* ------------------------------------------------------------------- texts */
 
-/* A string that the reader found no escape in: the only way in which U+0000 gets into one. */
+/* A string in which the JSON parser found no escape: U+0000 can only come from an escape. */
 static bool is_plain_string(yyjson_val *value) {
     return (value->tag & YYJSON_TAG_MASK) == (YYJSON_TYPE_STR | YYJSON_SUBTYPE_NOESC);
 }
@@ -181,7 +181,7 @@ static int bind_string(const struct binder *binder, yyjson_val *value, const cha
     return 0;
 }
 
-/* Of bytes or of an array; 0 is no maximum. */
+/* Check the size of bytes or of an array; `max` 0: no maximum. */
 static int check_count(const struct binder *binder, uint64_t min, uint64_t max, uint64_t count,
                        const char *what, const struct place *place) {
     if (count >= min && (max == 0 || count <= max)) {
@@ -234,7 +234,7 @@ static int bind_enum(const struct binder *binder, const struct shape *shape, yyj
     for (uint32_t i = 0; text != NULL && i < shape->choice_count; i++) {
         const struct shape_choice *choice = &shape->choices[i];
         if (choice->name_length == length && memcmp(choice->name, text, length) == 0) {
-            memcpy(stored, &choice->value, shape->size); /* the low bytes come first */
+            memcpy(stored, &choice->value, shape->size); /* little-endian */
             return 0;
         }
     }
@@ -292,8 +292,8 @@ static int bind_array(const struct binder *binder, const struct shape *shape,
     return 0;
 }
 
-/* The member with the name of a key, or NULL. Objects mostly come in the order of the fields, so
- * looking starts after the one found last. */
+/* The member with the name of a key, or NULL. Members usually come in the order of the fields, so
+ * the search starts after the last one found. */
 static const struct shape_member *find_member(const struct shape *shape, yyjson_val *key,
                                               uint32_t start) {
     const char *name = unsafe_yyjson_get_str(key);
@@ -307,15 +307,14 @@ static const struct shape_member *find_member(const struct shape *shape, yyjson_
     return NULL;
 }
 
-/* Bytes between and beside the fields are zero. Keys that are no field's are passed over: whether
- * they may be there is the schema's business. */
+/* Padding is zero. Unknown keys are ignored: the schema decides whether they are allowed. */
 static int bind_struct(const struct binder *binder, const struct shape *shape, yyjson_val *value,
                        void *stored, const struct place *place) {
     if (!yyjson_is_obj(value)) {
         return wrong_type(binder, place, "an object", value);
     }
     memset(stored, 0, shape->size);
-    uint64_t met[SHAPE_FIELDS_MAX / 64] = {0}; /* a bit for each member */
+    uint64_t met[SHAPE_FIELDS_MAX / 64] = {0}; /* a bit per member */
     uint32_t next = 0;
     size_t index;
     size_t count;
@@ -352,7 +351,7 @@ static int bind_struct(const struct binder *binder, const struct shape *shape, y
 
 /* -------------------------------------------------------------- any value */
 
-/* For a nullable or optional type. */
+/* Store null, for a nullable or optional type. */
 static void store_null(const struct shape *shape, void *stored) {
     if (shape->kind == TR_KIND_BYTES) {
         *(struct tr_bytes *)stored = (struct tr_bytes){0};
@@ -363,7 +362,7 @@ static void store_null(const struct shape *shape, void *stored) {
     }
 }
 
-/* The value itself, behind the pointer if any. */
+/* Bind the value itself; `to` is the target of the pointer if there is one. */
 static int bind_plain(const struct binder *binder, const struct shape *shape,
                       const struct tr_param *limits, yyjson_val *value, void *to,
                       const struct place *place) {
@@ -419,13 +418,13 @@ static int bind_plain(const struct binder *binder, const struct shape *shape,
     case TR_KIND_NONE:
     case TR_KIND_CALL: break;
     }
-    assert(false); /* the kinds without JSON are no shape */
+    assert(false); /* kinds without JSON have no shape */
     return TOOLRACK_E_INVALID_ARGUMENTS;
 }
 
-/* What nearly all values are, stored without a further look and without a place to report; false
- * for any other, good or bad, which is then bind_plain()'s. A call of a few parameters spends half
- * the time with it that it spends without. */
+/* Fast path for the most common values, without a place for messages; false for any other value,
+ * valid or not, which bind_plain() then handles. It halves the time of a call with a few
+ * parameters. */
 static inline bool bind_at_once(const struct shape *shape, yyjson_val *value, void *stored) {
     if (shape->pointed) {
         return false;
@@ -481,7 +480,8 @@ int bind_member(const struct binder *binder, const struct shape_member *member, 
         return 0;
     }
     struct place place = {.up = up, .key = member->param->name};
-    /* Models send null for what they leave out: unless null means something, it is left out. */
+    /* Models send null for parameters that they leave out: unless null is allowed, treat it as
+     * absent. */
     if (value != NULL && shape->optional && !shape->nullable && yyjson_is_null(value)) {
         value = NULL;
     }

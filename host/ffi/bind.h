@@ -7,28 +7,28 @@
 #include "ffi/place.h"
 #include "ffi/shape.h"
 
-/** What one binding works with. All borrowed. */
+/** The context of one binding. All borrowed. */
 struct binder {
-    struct arena *arena; /**< for all that values point to */
+    struct arena *arena; /**< for all memory that values point to */
     struct toolrack_error *err;
 };
 
 /** Write the C value of one parameter or field.
  *
  * @param value   or NULL: absent
- * @param stored  where the member's stored form goes, aligned for it
- * @param up      the place of the object it is in, or NULL for a parameter
- * @return 0; TOOLRACK_E_INVALID_ARGUMENTS with the field; TOOLRACK_E_LIMIT_EXCEEDED when the
- *         values do not fit arena->size_max; TOOLRACK_E_NO_MEMORY.
- * Texts stay where they are in the JSON document, which must outlive the value. [any-thread] */
+ * @param stored  memory for the member's stored form, suitably aligned
+ * @param up      the place of the enclosing object, or NULL for a parameter
+ * @return 0; TOOLRACK_E_INVALID_ARGUMENTS with the field; TOOLRACK_E_LIMIT_EXCEEDED if the values
+ *         exceed arena->size_max; TOOLRACK_E_NO_MEMORY. Strings are not copied: the JSON document
+ *         must outlive the value. [any-thread] */
 int bind_member(const struct binder *binder, const struct shape_member *member, yyjson_val *value,
                 void *stored, const struct place *up);
 
-/** Bind the default of a member once, and those of the fields below it, so that no call can fail
- * because of one.
+/** Bind the default of a member and those of the fields below it once, so that no call can fail
+ * because of a default.
  *
- * @param place  of the member, for messages
- * @return 0; TOOLRACK_E_REFUSED when a default is not a value of its type; TOOLRACK_E_NO_MEMORY.
+ * @param place  the member's place, for messages
+ * @return 0; TOOLRACK_E_REFUSED if a default is not a value of its type; TOOLRACK_E_NO_MEMORY.
  * [any-thread] */
 int bind_check_default(const struct shape_member *member, const struct place *place,
                        struct toolrack_error *err);
@@ -37,6 +37,6 @@ int bind_check_default(const struct shape_member *member, const struct place *pl
 int bind_check_defaults(const struct shape *shape, const struct place *place,
                         struct toolrack_error *err);
 
-/** The error of an allocation that the arena did not make: TOOLRACK_E_LIMIT_EXCEEDED by its limit,
- * else TOOLRACK_E_NO_MEMORY. */
+/** Set the error of a failed allocation in the arena: TOOLRACK_E_LIMIT_EXCEEDED if its limit was
+ * reached, else TOOLRACK_E_NO_MEMORY. */
 int bind_no_memory(const struct binder *binder);

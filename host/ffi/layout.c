@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/* An aggregate with room for `count` elements and the NULL after them. */
+/* An aggregate with room for `count` elements and a final NULL. */
 static ffi_type *create_aggregate(struct arena *arena, size_t count) {
     ffi_type *type = arena_zalloc(arena, sizeof *type);
     ffi_type **elements = arena_zalloc(arena, (count + 1) * sizeof *elements);
@@ -48,7 +48,7 @@ static int create_struct(struct arena *arena, const struct shape *shape, const s
     if (type == NULL) {
         return error_oom(err);
     }
-    /* Fields in the order of their offsets, which need not be the order of their description. */
+    /* Fields in the order of their offsets, which may differ from the order of the description. */
     for (uint32_t i = 0; i < shape->member_count; i++) {
         uint32_t at = i;
         for (; at > 0 && sorted[at - 1]->offset > shape->members[i].offset; at--) {

@@ -1,19 +1,19 @@
-/* layout.h - C types in libffi's terms. */
+/* layout.h - C types as libffi types. */
 #pragma once
 
 #include <ffi.h>
 
 #include "ffi/shape.h"
 
-/** libffi's type of a value as it is stored, which is also how it is returned and, except for bytes
- * and arrays, how it is passed.
+/** The libffi type of a value's stored form, which is also the form in which it is returned and,
+ * except for bytes and arrays, passed.
  *
- * libffi works out the layout of a struct from its fields alone, so that a struct with members that
- * the plugin did not describe would be passed wrongly; it is found out by comparing.
+ * libffi computes the layout of a struct from its fields only, so a struct with members that the
+ * plugin did not describe would be passed wrongly; comparing the layouts detects this.
  *
- * @param arena  for types of structs, which ffi_prep_cif() completes: they cannot be shared
- * @param place  of the type, for messages
- * @return 0; TOOLRACK_E_REFUSED when libffi's layout is not the plugin's; TOOLRACK_E_NO_MEMORY.
+ * @param arena  for the types of structs, which cannot be shared, as ffi_prep_cif() changes them
+ * @param place  the type's place, for messages
+ * @return 0; TOOLRACK_E_REFUSED if libffi's layout differs from the plugin's; TOOLRACK_E_NO_MEMORY.
  * [any-thread] */
 int layout_create(struct arena *arena, const struct shape *shape, const struct place *place,
                   ffi_type **ret, struct toolrack_error *err);

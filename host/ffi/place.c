@@ -1,6 +1,6 @@
 #include "ffi/place.h"
 
-/* As deep as types nest, which is bounded. */
+/* Recursive; the depth is bounded by the nesting of types. */
 void place_add_pointer(const struct place *place, struct buf *buf) {
     if (place == NULL) {
         buf_add_text(buf, "");

@@ -1,6 +1,6 @@
-/* place.h - where inside a value we are, for error messages.
+/* place.h - the current place inside a value, for error messages.
  *
- * A chain of locals on the C stack, so that it costs nothing until something is wrong. */
+ * A chain of local variables on the C stack, so that it costs nothing without an error. */
 #pragma once
 
 #include <stddef.h>
@@ -14,5 +14,5 @@ struct place {
     size_t index;           /**< of the item */
 };
 
-/** Append the JSON Pointer (RFC 6901) of a place: "/points/3/x"; of NULL, "". */
+/** Append the JSON Pointer (RFC 6901) of a place, such as "/points/3/x"; for NULL, "". */
 void place_add_pointer(const struct place *place, struct buf *buf);

@@ -37,7 +37,7 @@ static int too_large(const struct writer *writer) {
                      writer->size_max);
 }
 
-/* The arena's, for checking a result. */
+/* Set the error of a failed allocation in the arena. */
 static int no_memory(const struct writer *writer) {
     if (!writer->arena->limited) {
         return error_oom(writer->err);
@@ -47,7 +47,7 @@ static int no_memory(const struct writer *writer) {
                      writer->arena->size_max);
 }
 
-/* Bytes that may still be written. */
+/* Remaining bytes up to size_max. */
 static size_t room(const struct writer *writer) {
     size_t written = writer->out->length - writer->start;
     return written < writer->size_max ? writer->size_max - written : 0;
@@ -67,13 +67,14 @@ static int write_double(const struct writer *writer, double value, const struct 
 }
 
 /* 0.1f is written as 0.1 and not as 0.10000000149011612: the shortest decimal that reads back as
- * the same float. The text made here may have the locale's decimal point; it does not get out. */
+ * the same float. The text made here may have the locale's decimal point; it is only parsed
+ * again. */
 static int write_float(const struct writer *writer, float value, const struct place *place) {
     double shortest = (double)value;
-    bool small_whole = fabsf(value) < 0x1p24f && value == truncf(value); /* as it is */
+    bool small_whole = fabsf(value) < 0x1p24f && value == truncf(value); /* kept unchanged */
     if (isfinite(value) && !small_whole) {
         char text[32];
-        int digits = 6; /* always kept by a float; 9 are always enough */
+        int digits = 6; /* a float always keeps 6 digits; 9 are always enough */
         do {
             (void)snprintf(text, sizeof text, "%.*g", digits, (double)value);
         } while (strtof(text, NULL) != value && ++digits <= 9);
@@ -111,15 +112,15 @@ static int write_bytes(const struct writer *writer, const struct tr_bytes *bytes
     return 0;
 }
 
-/* Valid JSON without the space between its tokens; all else as it is, numbers above all: they may
- * have more digits than a double. */
+/* Append valid JSON without the white space between tokens. Everything else is unchanged, as
+ * numbers may have more digits than a double. */
 static void add_compact(struct buf *out, const char *json, size_t length) {
     bool in_string = false;
     size_t done = 0;
     for (size_t i = 0; i < length; i++) {
         if (in_string) {
             in_string = json[i] != '"';
-            i += json[i] == '\\'; /* what is escaped may be a quote */
+            i += json[i] == '\\'; /* the escaped character may be a quote */
         } else if (json[i] == ' ' || json[i] == '\t' || json[i] == '\n' || json[i] == '\r') {
             buf_add(out, json + done, i - done);
             done = i + 1;
@@ -138,7 +139,7 @@ static int write_json(const struct writer *writer, const char *json, const struc
     }
     yyjson_alc alc = arena_alc(writer->arena);
     yyjson_read_err read_err;
-    /* Without the in-place flag, yyjson reads a text that it may not write to. */
+    /* Without the in-situ flag yyjson does not change the text. */
     if (yyjson_read_opts((char *)(uintptr_t)json, length, YYJSON_READ_NOFLAG, &alc, &read_err) ==
         NULL) {
         return read_err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
@@ -175,8 +176,8 @@ static int write_array(const struct writer *writer, const struct shape *shape,
     if (array->items == NULL && array->count > 0) {
         return wrong(writer, place, "has %" PRIu64 " items at NULL", array->count);
     }
-    /* An item is a character and a comma at least, so this also keeps a count that was never set
-     * from being walked, or multiplied to less than it is. */
+    /* An item takes at least a character and a comma. So this check also rejects an uninitialized
+     * count before it is used in a loop or overflows in a multiplication. */
     if (array->count > room(writer) / 2) {
         return too_large(writer);
     }
@@ -197,7 +198,7 @@ static int write_array(const struct writer *writer, const struct shape *shape,
     return 0;
 }
 
-/* Whether the value is NULL, as null is stored. */
+/* Whether the stored value is null. */
 static bool is_null(const struct shape *shape, const void *stored) {
     switch (shape->pointed ? TR_KIND_STRING : shape->kind) {
     case TR_KIND_STRING:
@@ -220,7 +221,7 @@ static int write_struct(const struct writer *writer, const struct shape *shape, 
     for (uint32_t i = 0; i < shape->member_count; i++) {
         const struct shape_member *member = &shape->members[i];
         const void *stored = from + member->offset;
-        /* A field that is NULL is left out where that is allowed and null is not. */
+        /* A NULL field is left out if it is optional and null is not allowed. */
         if (member->shape->optional && !member->shape->nullable && is_null(member->shape, stored)) {
             continue;
         }
@@ -243,7 +244,7 @@ static int write_plain(const struct writer *writer, const struct shape *shape, c
                        const struct place *place) {
     struct buf *out = writer->out;
     switch (shape->kind) {
-    case TR_KIND_BOOL: /* as a byte: a bool that is neither 0 nor 1 must not be read as a bool */
+    case TR_KIND_BOOL: /* read as a byte: reading a bool that is neither 0 nor 1 is undefined */
         buf_add_text(out, *(const uint8_t *)from != 0 ? "true" : "false");
         return 0;
     case TR_KIND_I8: buf_add_json_int(out, *(const int8_t *)from); return 0;
@@ -265,7 +266,7 @@ static int write_plain(const struct writer *writer, const struct shape *shape, c
     case TR_KIND_NONE:
     case TR_KIND_CALL: break;
     }
-    assert(false); /* the kinds without JSON are no shape */
+    assert(false); /* kinds without JSON have no shape */
     return TOOLRACK_E_EXECUTION_FAILED;
 }
 

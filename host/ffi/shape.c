@@ -25,7 +25,7 @@ int shape_refuse(struct toolrack_error *err, const struct place *place, const ch
     return error_set(err, TOOLRACK_E_REFUSED, "%s", message.data + 1); /* without the first slash */
 }
 
-/* Size, which is also the alignment, of the kinds whose C type follows from the kind; else 0. */
+/* Size and alignment of the kinds whose C type follows from the kind; else 0. */
 static uint32_t scalar_size(enum tr_kind kind) {
     switch (kind) {
     case TR_KIND_BOOL: return sizeof(bool);
@@ -47,7 +47,8 @@ static uint32_t scalar_size(enum tr_kind kind) {
 
 /* ------------------------------------------------------------ enumerations */
 
-/* The plugin states the width of an enumeration and not its sign: it has one when a choice does. */
+/* The plugin states the width of an enumeration but not its sign: it is signed if a choice is
+ * negative. */
 static int create_enum(struct arena *arena, const struct tr_type *type, const struct place *place,
                        struct shape *shape, struct toolrack_error *err) {
     assert(type->choice_count > 0 && type->choice_size == sizeof(struct tr_choice));
@@ -66,7 +67,7 @@ static int create_enum(struct arena *arena, const struct tr_type *type, const st
         shape->is_signed = shape->is_signed || from->value < 0;
     }
     unsigned bits = shape->size * 8 - (shape->is_signed ? 1 : 0);
-    int64_t end = shape->size == sizeof(int64_t) ? 0 : INT64_C(1) << bits; /* 0: all fit */
+    int64_t end = shape->size == sizeof(int64_t) ? 0 : INT64_C(1) << bits; /* 0: all values fit */
     int64_t min = shape->is_signed ? -end : 0;
     for (uint32_t i = 0; end != 0 && i < type->choice_count; i++) {
         if (choices[i].value < min || choices[i].value >= end) {
@@ -133,8 +134,8 @@ static int create_struct(struct arena *arena, const struct tr_type *type, const 
         if (code < 0) {
             return code;
         }
-        /* The layout is the compiler's. A field that it would have put elsewhere means that the
-         * struct is packed or the table wrong; no machine reads such a field without harm. */
+        /* The compiler determines the layout. A field at another offset than the compiler's means
+         * that the struct is packed or the table wrong; such a field must not be read. */
         uint64_t offset = type->fields[i].offset;
         uint32_t align = shape_stored_align(members[i].shape);
         uint32_t size = shape_stored_size(members[i].shape);
@@ -171,7 +172,7 @@ static int create(struct arena *arena, const struct tr_type *type, const struct 
     shape->kind = (enum tr_kind)type->kind;
     shape->nullable = (type->flags & TR_TYPE_NULLABLE) != 0;
     shape->optional = (type->flags & TR_TYPE_OPTIONAL) != 0;
-    /* Some kinds are pointers already, so that null needs no pointer to them. */
+    /* Some kinds contain a pointer already, so null needs no extra pointer. */
     shape->pointed = shape->kind != TR_KIND_STRING && shape->kind != TR_KIND_JSON &&
                      shape->kind != TR_KIND_BYTES && shape->kind != TR_KIND_ARRAY &&
                      (type->flags & (TR_TYPE_NULLABLE | TR_TYPE_OPTIONAL | TR_TYPE_BY_POINTER));
@@ -192,7 +193,7 @@ static int create(struct arena *arena, const struct tr_type *type, const struct 
     }
     default: shape->size = shape->align = scalar_size(shape->kind);
     }
-    assert(code < 0 || shape->size > 0); /* neither void nor the call */
+    assert(code < 0 || shape->size > 0); /* neither TR_VOID nor TR_CALL */
     *ret = shape;
     return code;
 }

@@ -11,28 +11,28 @@
 #include "ffi/result.h"
 #include "ffi/shape.h"
 
-/* A frame is one piece of memory, laid out when the signature is made:
+/* A frame is one block of memory, laid out when the signature is created:
  *
  *     arguments[argument_count]   pointers into the next part, as libffi wants them
  *     slots                       the stored form of each parameter, the call first if there is one
  *     result
  *
- * Bytes and arrays are two C arguments in one slot: a pointer and a size, which lie in struct
- * tr_bytes and struct tr_array as they are passed. */
+ * Bytes and arrays are two C arguments in one slot: a pointer and a size, which struct tr_bytes and
+ * struct tr_array contain in the order in which they are passed. */
 struct signature {
-    struct arena arena; /* of all below */
-    ffi_cif *cif;       /* never changes; libffi forgot to say so in its prototypes */
+    struct arena arena; /* for all fields below */
+    ffi_cif *cif;       /* never changed; not const, as libffi's prototypes are not */
     const struct shape_member *members; /* the parameters from JSON */
-    const struct shape *result;         /* NULL is void */
+    const struct shape *result;         /* NULL: void */
     const uint32_t *argument_offsets;   /* of each C argument, in the frame */
     uint32_t member_count;
     uint32_t argument_count;
     uint32_t result_offset;
     uint32_t frame_size;
-    bool wants_call; /* then it is the first argument */
+    bool wants_call; /* TR_CALL is the first argument */
 };
 
-/* Slots are as aligned as any type described, libffi's result area included. */
+/* Alignment of slots: the largest of all described types and libffi's result area. */
 #define SLOT_ALIGN 8u
 
 CLEANUP_DEFINE(struct signature, signature_destroy)
@@ -43,7 +43,7 @@ static uint32_t round_up(uint32_t size) {
 
 /* ------------------------------------------------------------------ create */
 
-/* What is being put together: bounded, since each parameter is at most two C arguments. */
+/* A signature under construction; bounded, as each parameter is at most two C arguments. */
 struct plan {
     struct arena *arena;
     ffi_type *types[2 * SIGNATURE_PARAMS_MAX];
@@ -58,7 +58,7 @@ static void add_argument(struct plan *plan, ffi_type *type, uint32_t offset) {
     plan->count++;
 }
 
-/* Whether so many bytes more are still a frame. Structs by value can be as large as they say. */
+/* Add a slot, unless the frame becomes too large: structs by value can have any size. */
 static int add_slot(struct plan *plan, uint32_t size, uint32_t *ret_offset,
                     struct toolrack_error *err) {
     if (size > SIGNATURE_MEMORY_MAX || plan->frame_size > SIGNATURE_MEMORY_MAX - size) {
@@ -132,8 +132,8 @@ static int prepare(struct signature *signature, const struct tr_tool *tool,
     if (plan.offsets == NULL) {
         return error_oom(err);
     }
-    /* The pointers come first; how many is known only at the end, so room is kept for the most
-     * that these parameters can make. */
+    /* The pointers come first; their number is known only at the end, so room is reserved for the
+     * maximum. */
     plan.frame_size = 2 * tool->param_count * (uint32_t)sizeof(void *);
     signature->wants_call = tool->param_count > 0 && tool->params[0].type->kind == TR_KIND_CALL;
     int code = 0;
@@ -159,7 +159,7 @@ static int prepare(struct signature *signature, const struct tr_tool *tool,
         }
     }
     if (code == 0) {
-        /* The frame's end. libffi wants room for an ffi_arg even where there is less to return. */
+        /* The end of the frame. libffi needs room for an ffi_arg even for a smaller result. */
         code = add_slot(&plan,
                         result_size < sizeof(ffi_arg) ? (uint32_t)sizeof(ffi_arg) : result_size,
                         &signature->result_offset, err);
@@ -261,7 +261,7 @@ int signature_write_result(const struct signature *signature, const struct frame
         buf_add(out, "null", 4);
         return out->failed ? error_oom(err) : 0;
     }
-    /* What is narrower than an ffi_arg comes widened to one, whose first bytes are the value. */
+    /* A result narrower than an ffi_arg is widened to one, whose first bytes are the value. */
     int code = result_write(&writer, signature->result, frame->result, NULL);
     if (code < 0) {
         buf_truncate(out, writer.start);

@@ -1,15 +1,15 @@
 /* signature.h - the call of a C function with values from JSON.
  *
  * A signature is a typed tool's parameters and result, prepared for libffi. A call has three steps,
- * between which the caller may look at the clock or ask whether the function failed:
+ * between which the caller may check the time or whether the function failed:
  *
  *     signature_bind(signature, values, arena, &frame, err)         JSON to C values
  *     signature_invoke(signature, function, call, &frame)           the function runs
  *     signature_write_result(signature, &frame, arena, 0, out, err) its result to JSON
  *
- * Nothing here needs a schema check to have gone before: whatever the values are, the function gets
- * what its C types say. Bounds, choices and patterns of parameters are the schema's, but for the
- * sizes of bytes and arrays, which are checked here too. */
+ * No schema check needs to precede: whatever the values are, the function gets values of its C
+ * types. The schema checks bounds, choices and patterns of parameters; sizes of bytes and arrays
+ * are checked here too. */
 #pragma once
 
 #include <stddef.h>
@@ -20,47 +20,49 @@
 #include "base/error.h"
 #include "toolrack/plugin.h"
 
-/* Most parameters, as the descriptor's reader made sure. */
+/* Most parameters, checked by the descriptor reader. */
 #define SIGNATURE_PARAMS_MAX 128u
 
-/* Most memory a signature takes; types that unfold to more are refused. */
+/* Most memory of a signature; types that expand to more are refused. */
 #define SIGNATURE_MEMORY_MAX (16u * 1024u * 1024u)
 
-/* Largest result, in bytes of JSON, where the caller sets no limit. */
+/* Largest result, in bytes of JSON, if the caller sets no limit. */
 #define SIGNATURE_RESULT_SIZE_MAX (64u * 1024u * 1024u)
 
-/** Immutable: any number of threads may use one at a time. */
+/** Immutable: any number of threads may use a signature at once. */
 struct signature;
 
-/** The C values of one call. Plain data in the memory of the arena it was bound with, valid until
- * that is finished. */
+/** The C values of one call. Plain data in the arena of signature_bind(), valid until
+ * arena_finish(). */
 struct frame {
-    void **arguments; /**< for libffi: where each C argument is */
+    void **arguments; /**< for libffi: the address of each C argument */
     void *result;     /**< as stored; not set before signature_invoke() */
 };
 
 /** Prepare a typed tool for calls.
  *
- * @param tool  of a sound descriptor, in the host's sizes; borrowed until signature_destroy()
- * @return 0 with *ret, to be released with signature_destroy(); TOOLRACK_E_REFUSED for what C or
- *         libffi cannot do, such as a struct by value with a member that is not described;
+ * @param tool  from a checked descriptor, with the host's struct sizes; borrowed until
+ *              signature_destroy()
+ * @return 0 with *ret, to be released with signature_destroy(); TOOLRACK_E_REFUSED for types that C
+ *         or libffi does not support, such as a struct by value with an undescribed member;
  *         TOOLRACK_E_NO_MEMORY.
  * [any-thread] */
 int signature_create(const struct tr_tool *tool, struct signature **ret,
                      struct toolrack_error *err);
 
-/** Release it; NULL is ignored. No frame of it is in use. [any-thread] */
+/** Release it; NULL is ignored. No frame of it may be in use. [any-thread] */
 void signature_destroy(struct signature *signature);
 
-/** How many parameters come from JSON: all but TR_CALL. [any-thread] */
+/** Number of parameters from JSON: all but TR_CALL. [any-thread] */
 size_t signature_value_count(const struct signature *signature);
 
-/** JSON to C values.
+/** Convert JSON to C values.
  *
- * @param values  signature_value_count() of them in the order of the parameters, NULL where
- *                absent; their document must outlive the frame, which points into it
- * @param arena   for the frame and all it points to; its size_max bounds what the values take
- * @return 0; TOOLRACK_E_INVALID_ARGUMENTS with the JSON Pointer of the value at fault;
+ * @param values  signature_value_count() of them in the order of the parameters, NULL if absent;
+ *                their document must outlive the frame, which points into it
+ * @param arena   for the frame and all memory it points to; its size_max limits the memory of the
+ *                values
+ * @return 0; TOOLRACK_E_INVALID_ARGUMENTS with the JSON Pointer of the wrong value;
  *         TOOLRACK_E_LIMIT_EXCEEDED at arena->size_max; TOOLRACK_E_NO_MEMORY.
  * [any-thread] */
 int signature_bind(const struct signature *signature, yyjson_val *const *values,
@@ -69,20 +71,21 @@ int signature_bind(const struct signature *signature, yyjson_val *const *values,
 /** Call the function.
  *
  * @param function  the tool's, whose C type the signature describes
- * @param call      its first argument where it has TR_CALL; else not used, may be NULL
+ * @param call      its first argument if it has TR_CALL; else not used, may be NULL
  * [call-thread] */
 void signature_invoke(const struct signature *signature, void (*function)(void),
                       struct tr_call *call, struct frame *frame);
 
-/** The function's result to JSON, appended to `out`: one compact value, null for void. Valid only
- * while what the function returned is (see toolrack/plugin.h): write before ending the call.
+/** Append the function's result to `out` as JSON: one compact value, null for void. The memory that
+ * the function returned must still be valid (see toolrack/plugin.h): call this before the call
+ * ends.
  *
  * @param arena     scratch memory
- * @param size_max  most bytes of JSON; 0 is SIGNATURE_RESULT_SIZE_MAX
- * @return 0; TOOLRACK_E_EXECUTION_FAILED when the result is not what its type says, or nothing that
- *         JSON can say, with the place in the message; TOOLRACK_E_LIMIT_EXCEEDED above size_max or
- *         at arena->size_max; TOOLRACK_E_NO_MEMORY. On failure `out` has the contents that it had
- * before. [call-thread] */
+ * @param size_max  most bytes of JSON; 0: SIGNATURE_RESULT_SIZE_MAX
+ * @return 0; TOOLRACK_E_EXECUTION_FAILED if the result does not match its type, or if JSON cannot
+ *         represent it, with the place in the message; TOOLRACK_E_LIMIT_EXCEEDED above size_max or
+ *         at arena->size_max; TOOLRACK_E_NO_MEMORY. On failure the contents of `out` are unchanged.
+ *         [call-thread] */
 int signature_write_result(const struct signature *signature, const struct frame *frame,
                            struct arena *arena, size_t size_max, struct buf *out,
                            struct toolrack_error *err);
