@@ -1,7 +1,7 @@
 /* interface.c - the functions that a tool calls while it runs.
  *
- * What the tool hands in is not believed: paths, texts and sizes may be NULL or
- * wrong, and the answer is then a failure of the call, never one of the host. */
+ * The tool's input is not trusted: paths, strings and sizes may be NULL or wrong, and then the call
+ * fails, never the host. */
 
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "run/writer.h"
 
-/* Longest message taken from a tool; what is longer is cut. */
+/* Longest message of a tool; longer ones are cut. */
 #define MESSAGE_LENGTH_MAX 4096u
 
 /* -------------------------------------------------------------- arguments */
@@ -30,7 +30,7 @@ const char *run_arguments(struct run *run, size_t *ret_length) {
         run->given_arguments = yyjson_val_write_opts(run->arguments, YYJSON_WRITE_NOFLAG, &alc,
                                                      &run->given_length, NULL);
     } else if (run->given_arguments == NULL) {
-        /* The caller's text need not end in a zero. */
+        /* The caller's string may not end in a zero. */
         run->given_arguments = arena_copy(&run->arena, run->arguments_text, run->arguments_length);
         run->given_length = run->arguments_length;
     }
@@ -139,7 +139,7 @@ static tr_status get_string(struct tr_call *base, const char *path, const char *
     }
     const char *text = yyjson_get_str(value);
     size_t length = yyjson_get_len(value);
-    /* A tool that does not ask for the length would take a zero inside for the end. */
+    /* A tool that does not ask for the length would treat a zero inside as the end. */
     if (text == NULL || (ret_length == NULL && strlen(text) != length)) {
         return TR_INVALID_ARGUMENTS;
     }
@@ -194,7 +194,7 @@ static tr_status get_json(struct tr_call *base, const char *path, const char **r
 
 /* ---------------------------------------------------------------- replies */
 
-/* Append a block whose data live as long as the call. */
+/* Append a block whose data are valid as long as the call. */
 static tr_status append_block(struct run *run, const struct reply_block *block) {
     struct reply_block *kept = arena_alloc(&run->arena, sizeof *kept);
     if (kept == NULL) {
@@ -212,7 +212,7 @@ static tr_status append_block(struct run *run, const struct reply_block *block) 
     return TR_OK;
 }
 
-/* Append a block with a copy of all that it points to. */
+/* Append a block with copies of its strings and data. */
 static tr_status add_block(struct run *run, struct reply_block block) {
     const char **strings[] = {&block.mime_type, &block.uri};
     if (run->block_count == RUN_BLOCKS_MAX) {
@@ -352,8 +352,8 @@ static int error_code_of(tr_status code) {
     }
 }
 
-/* A string of the plugin as it may be shown: UTF-8, not too long. `room` is where it is made: a
- * call may log and report for as long as it likes without taking memory for it. */
+/* A string of the plugin made showable: UTF-8, cut if too long. It is built in `room`, so logging
+ * and progress take no memory of the call. */
 static const char *presentable(char room[MESSAGE_LENGTH_MAX + 1], const char *text) {
     if (text == NULL) {
         return "";
@@ -442,7 +442,7 @@ static void *alloc(struct tr_call *base, uint64_t size) {
 
 /* --------------------------------------------------------------- questions */
 
-/* Whether a text is one JSON object. Where there is no memory to tell, the run has failed too. */
+/* Whether a string is one JSON object. If memory is out, the run has also failed. */
 static bool is_object(struct run *run, const char *text) {
     yyjson_read_err why;
     yyjson_doc *doc = run_read_json(run, text, strlen(text), &why);

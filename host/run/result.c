@@ -11,7 +11,7 @@ void result_begin(struct buf *out) {
 }
 
 static struct toolrack_result *result_of(struct buf *out) {
-    /* The buffer comes from malloc: aligned for any type. */
+    /* The buffer is from malloc(), so it is aligned for any type. */
     return (struct toolrack_result *)(void *)out->data;
 }
 
@@ -55,7 +55,7 @@ static void add_block(struct buf *out, const struct reply_block *block) {
         }
         buf_add_text(out, "}}");
         break;
-    case REPLY_JSON: break; /* is beside the content */
+    case REPLY_JSON: break; /* not a part of the content */
     }
 }
 
@@ -70,8 +70,8 @@ yyjson_val *result_structured(struct run *run) {
     return run->structured;
 }
 
-/* A result is one line wherever it goes, so JSON with line breaks is written again; what was put
- * piece by piece has none. */
+/* A result must be one line, so JSON with line breaks is written again; a reply written piece by
+ * piece has none. */
 static void add_json(struct run *run, const struct reply_block *block, struct buf *out) {
     if (memchr(block->data, '\n', block->size) == NULL &&
         memchr(block->data, '\r', block->size) == NULL) {
@@ -118,7 +118,8 @@ static void add_content(struct run *run, struct buf *out) {
 int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err) {
     const struct reply_block *block = run->first_block;
     if (run->block_count == 1 && run->writer.finished) {
-        /* A reply put piece by piece was begun as a result; as the only block it is not copied. */
+        /* A reply written piece by piece was begun as a result; if it is the only block, it is not
+         * copied. */
         *out = run->writer.text;
         run->writer.text = BUF_INIT;
         return 0;
@@ -133,7 +134,7 @@ int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *
     } else if (block->kind == REPLY_TEXT) {
         buf_add_json_string(out, block->data, block->size);
         size_t json_length = out->length - sizeof(struct toolrack_result);
-        buf_add(out, "", 1); /* the text alone, after the JSON and its final zero */
+        buf_add(out, "", 1); /* the plain text, after the JSON and its final zero */
         size_t at = out->length;
         buf_add(out, block->data, block->size);
         if (!out->failed) {
@@ -147,7 +148,7 @@ int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *
     if (out->failed) {
         return error_oom(err);
     }
-    /* Quotes and base64 make more of a reply than was counted when it came. */
+    /* Escapes and base64 make a reply larger than what was counted when it was added. */
     size_t end = result_of(out)->text_at != 0
                          ? sizeof(struct toolrack_result) + result_of(out)->json_length
                          : out->length;

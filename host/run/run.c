@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 void run_init(struct run *run, const struct run_host *host, void *memory, size_t size) {
-    /* Field by field: the error inside is large, and is written only when it is needed. */
+    /* Field by field, as the contained error is large and is written only if needed. */
     run->base.api = &run_api;
     run->host = host;
     run->context = (struct run_context){0};
@@ -77,7 +77,8 @@ tr_status run_too_large(struct run *run) {
 yyjson_doc *run_read_json(struct run *run, const char *text, size_t length,
                           yyjson_read_err *ret_why) {
     yyjson_alc alc = arena_alc(&run->arena);
-    /* Without the in-situ flag yyjson only reads the text, though its type does not say so. */
+    /* Without the in-situ flag yyjson does not change the text, although the parameter is not
+     * const. */
     return yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, &alc, ret_why);
 }
 
@@ -114,7 +115,7 @@ int run_parse(struct run *run, const char *text, size_t length, struct toolrack_
 
 /* -------------------------------------------------------------------- run */
 
-/* What the tool reported by tr_fail(), or by its status alone. */
+/* The failure that the tool reported by tr_fail(), or by its status only. */
 static int outcome(struct run *run, tr_status status, struct toolrack_error *err) {
     if (status != TR_OK) {
         (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, status, NULL,
@@ -144,8 +145,7 @@ int run_service(struct run *run, const struct run_service *service, struct toolr
 int run_typed_tool(struct run *run, const struct signature *signature, void (*function)(void),
                    struct frame *frame, struct buf *out, struct toolrack_error *err) {
     signature_invoke(signature, function, &run->base, frame);
-    if (run->block_count > 0 ||
-        run->writer.begun) { /* nothing that a tool gives is lost silently */
+    if (run->block_count > 0 || run->writer.begun) { /* no output of a tool is dropped silently */
         (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
                        "the tool replied through its call, but the result of a typed tool is what "
                        "it returns; it must be a JSON tool to do that");

@@ -1,9 +1,8 @@
 /* run.h - one run of a tool, as the tool sees it.
  *
- * Arguments that were checked go in, replies come out. The same code serves a tool
- * in the host's own process and in a worker: who runs it says through struct
- * run_host where progress, log lines and questions go. Nothing here knows of
- * registries, schemas or processes. */
+ * Checked arguments are the input, replies the output. The same code runs a tool in the host's own
+ * process and in a worker: the caller's struct run_host receives progress, log lines and questions.
+ * This room uses no registries, schemas or processes. */
 #pragma once
 
 #include <stddef.h>
@@ -16,35 +15,37 @@
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
-/* Most memory that one run takes: arguments parsed, defaults, replies, tr_alloc(). */
+/* Most memory of one run: arguments parsed, defaults, replies, tr_alloc(). */
 #define RUN_MEMORY_MAX   (512u * 1024 * 1024)
 /* Most blocks of a reply. */
 #define RUN_BLOCKS_MAX   10000u
 /* Longest message and schema of a question. */
 #define RUN_QUESTION_MAX (64u * 1024)
-/* What a run has before it allocates: on its thread's stack, or in its job. */
+/* Memory of a run before it allocates: on its thread's stack, or in its job. */
 #define RUN_FIRST_MEMORY 8192u
 
 struct run;
 
-/** Who runs it. Texts are UTF-8 and end with the call of the function. [call-thread] */
+/** Functions of the code that runs the tool. Strings are UTF-8 and valid until the function
+ * returns. [call-thread] */
 struct run_host {
     void (*progress)(struct run *run, double done, double total, const char *message);
     void (*log)(struct run *run, int level, const char *message);
-    /* Whether it was asked to end, but for its deadline. */
+    /* Whether the run was asked to end, apart from its deadline. */
     bool (*cancelled)(const struct run *run);
-    /* Put a question to the person; `schema` is a JSON object. Returns enum tr_answer; where it was
-     * accepted, with the answer in the run's arena, or NULL for none. NULL: nobody can be asked. */
+    /* Ask the person a question; `schema` is a JSON object. Returns enum tr_answer; if accepted,
+     * *ret_content is the answer in the run's arena, or NULL if there is none. NULL: there is
+     * nobody to ask. */
     int (*ask)(struct run *run, const char *message, const char *schema, const char **ret_content);
 };
 
-/* One piece of a reply; texts and data live in the run's arena. */
+/* One piece of a reply; strings and data are in the run's arena. */
 struct reply_block {
     struct reply_block *next;
     enum reply_kind { REPLY_TEXT, REPLY_JSON, REPLY_IMAGE, REPLY_AUDIO, REPLY_RESOURCE } kind;
     const char *data; /* text, JSON or bytes; zero-terminated */
     size_t size;
-    const char *mime_type; /* NULL for none */
+    const char *mime_type; /* NULL: none */
     const char *uri;       /* REPLY_RESOURCE */
     bool is_text;          /* REPLY_RESOURCE: data is text, not bytes */
 };
@@ -58,44 +59,44 @@ struct run_context {
     const char *trace;
 };
 
-/** A JSON reply that the tool puts together piece by piece (writer.h). */
+/** A JSON reply that the tool writes piece by piece (writer.h). */
 struct writer {
-    struct buf text;  /* begun by result_begin(); empty while nothing was put */
-    uint64_t objects; /* bit i is set when level i + 1 is an object, not an array */
-    uint32_t depth;   /* objects and arrays that are open */
-    bool begun;       /* a first piece was put */
-    bool finished;    /* the value is complete: nothing more may come */
-    bool filled;      /* the innermost open one has a piece already */
+    struct buf text;  /* begun by result_begin(); empty before the first piece */
+    uint64_t objects; /* bit i is set if level i + 1 is an object, not an array */
+    uint32_t depth;   /* number of open objects and arrays */
+    bool begun;       /* a first piece was written */
+    bool finished;    /* the value is complete: no piece may follow */
+    bool filled;      /* the innermost open object or array has a piece */
 };
 
 struct run {
     struct tr_call base; /* first: the tool holds a pointer to it */
     const struct run_host *host;
     struct run_context context;
-    uint64_t deadline_ns; /* of the monotonic clock; 0 is none */
+    uint64_t deadline_ns; /* of the monotonic clock; 0: none */
 
     struct arena arena;
-    const char *arguments_text; /* as they came */
+    const char *arguments_text; /* as received */
     size_t arguments_length;
     yyjson_val *arguments;       /* with the defaults filled in */
-    bool arguments_filled;       /* differ from the text */
-    const char *given_arguments; /* what the tool was given, once it asked for all */
+    bool arguments_filled;       /* defaults were added: `arguments` differs from the text */
+    const char *given_arguments; /* `arguments` as given to the tool, if it asked */
     size_t given_length;
 
     struct reply_block *first_block;
     struct reply_block *last_block;
     uint32_t block_count;
     bool has_json;          /* one of the blocks is the JSON reply */
-    yyjson_val *structured; /* that, parsed; NULL when it was put piece by piece */
-    struct writer writer;   /* puts it piece by piece */
+    yyjson_val *structured; /* the JSON reply, parsed; NULL if it was written piece by piece */
+    struct writer writer;   /* of a reply written piece by piece */
     size_t reply_size;
 
     bool failed;
-    struct toolrack_error error; /* set when failed */
+    struct toolrack_error error; /* set if `failed` */
 };
 
-/** Begin a run. `memory` is its first memory, borrowed until run_finish() like `host`; `context`
- * is to be set by the caller. */
+/** Begin a run. `memory` is its first memory, borrowed until run_finish() like `host`; the caller
+ * sets `context`. */
 void run_init(struct run *run, const struct run_host *host, void *memory, size_t size);
 void run_finish(struct run *run);
 
@@ -103,31 +104,31 @@ void run_finish(struct run *run);
  * @return 0; TOOLRACK_E_INVALID_ARGUMENTS; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
 int run_parse(struct run *run, const char *text, size_t length, struct toolrack_error *err);
 
-/** The arguments as the tool gets them, defaults filled in: zero-terminated, as long as the run.
+/** The arguments as the tool gets them, with defaults: zero-terminated, valid until run_finish().
  * NULL: no memory; the run has then failed. */
 const char *run_arguments(struct run *run, size_t *ret_length);
 
-/** Run a JSON tool, in whose plugin nothing stands in its way any more.
- * @return 0: its replies are result_add_replies()'s to take; or the code of its failure.
+/** Run a JSON tool; its plugin must be ready for the call.
+ * @return 0: result_add_replies() takes its replies; or the code of its failure.
  * [call-thread] */
 int run_json_tool(struct run *run, tr_status (*entry)(struct tr_call *),
                   struct toolrack_error *err);
 
-/* A function of the host or of its app that runs as a JSON tool, with something of its own. */
+/* A function of the host or of its app that runs as a JSON tool, with its user pointer. */
 struct run_service {
     tr_status (*run)(struct tr_call *call, void *user);
     void *user;
 };
 
-/** The same for a service. [call-thread] */
+/** Like run_json_tool(), for a service. [call-thread] */
 int run_service(struct run *run, const struct run_service *service, struct toolrack_error *err);
 
-/** Run a typed tool with arguments bound to `frame`, and write what it returns into the empty
- * `out`, as a result that was begun. [call-thread] */
+/** Run a typed tool with arguments bound to `frame`, and write its return value to the empty `out`,
+ * as a result begun by result_begin(). [call-thread] */
 int run_typed_tool(struct run *run, const struct signature *signature, void (*function)(void),
                    struct frame *frame, struct buf *out, struct toolrack_error *err);
 
-/* ---- parts of it, in files of their own */
+/* ---- parts in other files */
 
 /** The run of a call. */
 static inline struct run *run_of(struct tr_call *call) {
@@ -146,27 +147,27 @@ tr_status run_misuse(struct run *run, const char *what);
 /** Fail the run because of a reply larger than TOOLRACK_RESULT_MAX. */
 tr_status run_too_large(struct run *run);
 
-/** Fail the run for want of memory, or at RUN_MEMORY_MAX. Returns a code for the tool. */
+/** Fail the run because memory is out or RUN_MEMORY_MAX is reached. Returns a code for the tool. */
 tr_status run_no_memory(struct run *run);
-/** The same as an error of who runs it. */
+/** The same, as an error for the caller. */
 int run_memory_error(const struct run *run, struct toolrack_error *err);
 
-/** Parse JSON into the arena; `text` is only read. NULL: *ret_why says why. */
+/** Parse JSON into the arena; `text` is not changed. NULL: *ret_why states why. */
 yyjson_doc *run_read_json(struct run *run, const char *text, size_t length,
                           yyjson_read_err *ret_why);
 
-/** Note what the writer has finished as the JSON reply (interface.c). */
+/** Set the writer's finished value as the JSON reply (interface.c). */
 tr_status run_add_written(struct run *run);
 
-/* result.c. A result is one block of memory: the struct, the JSON, and for a text its plain form.
+/* result.c. A result is one block of memory: the struct, the JSON, and for a string its plain text.
  */
 struct toolrack_result {
     uint64_t duration_ns;
     size_t json_length;
-    size_t text_at; /* offset of the plain text from the struct; 0 is none */
+    size_t text_at; /* offset of the plain text from the struct; 0: none */
     size_t text_length;
     bool is_content; /* the JSON is content blocks; a tool's own JSON may look the same */
-    /* Right behind the struct, whose size is where who writes it begins. */
+    /* Directly after the struct: code that writes the JSON starts at sizeof the struct. */
     _Alignas(size_t) char json[];
 };
 _Static_assert(offsetof(struct toolrack_result, json) == sizeof(struct toolrack_result),
@@ -174,9 +175,9 @@ _Static_assert(offsetof(struct toolrack_result, json) == sizeof(struct toolrack_
 
 /** The JSON reply parsed, for the schema; NULL when out of memory. */
 yyjson_val *result_structured(struct run *run);
-/** Begin a result: room for its struct at the start of `out`. */
+/** Begin a result: reserve room for its struct at the start of `out`. */
 void result_begin(struct buf *out);
-/** The replies of the run as a result, in the empty `out`. */
+/** Write the replies of the run to the empty `out`, as a result. */
 int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err);
-/** End it: hand the memory over as a result. */
+/** End a result: hand the memory over. */
 int result_end(struct buf *out, struct toolrack_result **ret, struct toolrack_error *err);

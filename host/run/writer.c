@@ -8,15 +8,16 @@
 /* Invariants:
  *
  *  (1) text[sizeof(struct toolrack_result)..] is a prefix of a JSON value; with one closing bracket
- *      for each open level, where no key waits for its value, it is a whole one.
+ *      for each open level it is a complete value, as no key is without its value.
  *  (2) A key is written together with its value, so (1) holds between any two pieces.
- *  (3) After a failure nothing more is written: the call fails whatever comes. */
+ *  (3) After a failure nothing more is written: the call fails in any case. */
 
 static bool in_object(const struct writer *writer) {
     return writer->depth > 0 && (writer->objects >> (writer->depth - 1) & 1) != 0;
 }
 
-/* The length of a text that is the same in JSON: ASCII with nothing to escape. SIZE_MAX: it is not.
+/* The length of a string that JSON can contain directly: ASCII without escapes. SIZE_MAX: other
+ * strings.
  */
 static size_t plain_length(const char *text) {
     size_t length = 0;
@@ -47,7 +48,7 @@ static bool add_key(struct buf *text, const char *key) {
     return true;
 }
 
-/* Write what stands before a value: the comma, the key. */
+/* Write the comma and the key before a value. */
 static tr_status put_key(struct run *run, const char *key) {
     struct writer *writer = &run->writer;
     if (run->failed) {
@@ -71,7 +72,7 @@ static tr_status put_key(struct run *run, const char *key) {
                                                       : run_misuse(run, "a key is not UTF-8");
 }
 
-/* After a value: is it too much, is it the last one? */
+/* After a value: check the size, and whether the reply is complete. */
 static tr_status put_done(struct run *run) {
     struct writer *writer = &run->writer;
     if (writer->text.failed) {
@@ -186,7 +187,7 @@ tr_status writer_f64(struct tr_call *base, const char *key, double value) {
     return put_done(run);
 }
 
-/* JSON that the tool wrote itself is parsed and written again: then it is valid and on one line. */
+/* JSON from the tool is parsed and written again, so it is valid and on one line. */
 tr_status writer_json(struct tr_call *base, const char *key, const char *json, uint64_t length) {
     struct run *run = run_of(base);
     if (json == NULL) {

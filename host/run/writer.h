@@ -1,7 +1,7 @@
-/* writer.h - a JSON reply that a tool puts together piece by piece.
+/* writer.h - a JSON reply that a tool writes piece by piece.
  *
- * What is written goes straight into the memory of the result, and is JSON by its
- * making: a piece that does not fit where it is put fails the call. */
+ * Pieces are written directly to the memory of the result, and it is always valid JSON: a piece
+ * that is not allowed at its position fails the call. */
 #pragma once
 
 #include "run/run.h"
