@@ -13,15 +13,15 @@
 #include "net/retry.h"
 #include "toolrack/toolrack.h"
 
-/* A transfer runs in a multi handle, though it is alone there: only that way its wait can have one
- * more descriptor, and a stop is noticed at once. */
+/* A single transfer runs in a multi handle, as only then its wait can include another descriptor,
+ * so that a stop is noticed at once. */
 struct http {
     CURLM *multi;
     CURL *easy; /* kept for its connection */
     int stop;
 };
 
-/* What the callbacks of one transfer share. */
+/* Shared by the callbacks of one transfer. */
 struct transfer {
     CURL *easy;
     const struct http_sink *sink;
@@ -31,7 +31,7 @@ struct transfer {
     struct toolrack_error *err;
 };
 
-/* How long one wait inside a transfer takes; curl has timers of its own. */
+/* Longest wait inside a transfer; curl has its own timers. */
 #define POLL_MS_MAX 10000
 
 static void slist_freep(struct curl_slist **list) {
@@ -152,7 +152,7 @@ static bool add_headers(const struct http_request *request, struct curl_slist **
     return true;
 }
 
-/* Run the transfer until it has ended, or is to stop. */
+/* Run the transfer until it has ended or must stop. */
 static int run(const struct http *http, CURLcode *ret, struct toolrack_error *err) {
     int running = 1;
     while (running > 0) {
@@ -225,7 +225,7 @@ int http_post(struct http *http, const struct http_request *request, const struc
         response.has_retry_after =
                 retry_after(header->value, (time_t)clock_wall_s(), &response.retry_after_ms);
     }
-    curl.easy_reset(http->easy); /* it is kept, but what it borrowed ends here */
+    curl.easy_reset(http->easy); /* the handle is kept, but borrowed data are no longer valid */
     if (code == 0) {
         *ret = response;
         response = (struct http_response){0};

@@ -1,14 +1,14 @@
 /* libcurl.h - libcurl, loaded when a conversation begins.
  *
- * With the thirty libraries that it stands on it takes 7 ms to load, three times as long as
- * all else that a short verb does; only one verb needs it. */
+ * With the thirty libraries that it depends on it takes 7 ms to load, three times as long as all
+ * other work of a short verb; only one verb needs it. */
 #pragma once
 
 #include <curl/curl.h>
 
 #include "base/error.h"
 
-/** X(name), of curl_<name>. */
+/** X(name), for curl_<name>. */
 #define CURL_FUNCTIONS(X)  \
     X(easy_cleanup)        \
     X(easy_escape)         \
@@ -43,9 +43,9 @@ struct libcurl {
 #undef CURL_MEMBER
 };
 
-/** Its functions, after libcurl_load(). */
+/** The functions of libcurl, valid after libcurl_load(). */
 extern struct libcurl curl;
 
-/** Load it; once it is loaded nothing more happens. Before there are other threads.
- * @return 0; TOOLRACK_E_IO: the message says what is missing. */
+/** Load it, unless it is loaded already. Call this before there are other threads.
+ * @return 0; TOOLRACK_E_IO: the message names what is missing. */
 int libcurl_load(struct toolrack_error *err);

@@ -6,7 +6,7 @@
 #include "net/libcurl.h"
 
 bool retry_is_worthwhile(long status) {
-    /* 529 is what Anthropic says when it is overloaded. */
+    /* 529 is Anthropic's status for overload. */
     static const long statuses[] = {429, 500, 502, 503, 529};
     for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
         if (status == statuses[i]) {
