@@ -19,7 +19,7 @@ int approval_check(const struct store_approval *approval, struct toolrack_error 
 
 int approval_put(struct store *store, const struct store_approval *approval,
                  struct toolrack_error *err) {
-    /* In the table, an empty conversation stands for all. */
+    /* In the table, an empty conversation means all conversations. */
     int code = database_run(store,
                             "INSERT INTO approvals (tool, version, conversation, who, approved_s) "
                             "VALUES (?1, ?2, coalesce(?3, ''), ?4, ?5) "

@@ -3,11 +3,11 @@
 #include "base/buf.h"
 #include "store/database.h"
 
-/* About what a row takes beside its texts. */
+/* Approximate bytes of a row without its strings. */
 #define ROW_SIZE 96u
 
-/* `written` of a row is the bytes of all rows up to it, those that are gone too: so the first and
- * the last row say how large the log is. */
+/* `written` of a row is the sum of the bytes of all rows up to it, including removed rows: the
+ * difference between the last and the first row is the size of the log. */
 static const char insert_call[] =
         "INSERT INTO calls (time_ms, tool, version, plugin, caller, channel, conversation, trace, "
         "duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, written) "
@@ -15,7 +15,7 @@ static const char insert_call[] =
 
 /* -------------------------------------------------------------------- append */
 
-/* `written` is that of the row before, and of the last one when all are inserted. */
+/* `written`: in, that of the last row in the table; out, that of the last row inserted. */
 static int insert_all(struct store *store, const struct store_call *calls, size_t count,
                       int64_t *written, struct toolrack_error *err) {
     sqlite3_stmt *statement = NULL;
@@ -53,7 +53,7 @@ static int insert_all(struct store *store, const struct store_call *calls, size_
 
 /* --------------------------------------------------------------------- prune */
 
-/* A row at one end of the log: its bytes and time; 0 where there is none. */
+/* `written` and time of the row at one end of the log; 0 when the log is empty. */
 static int read_end(struct store *store, const char *sql, int64_t *ret_written, int64_t *ret_ms,
                     struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
@@ -64,7 +64,7 @@ static int read_end(struct store *store, const char *sql, int64_t *ret_written, 
 }
 
 /* Remove the rows at the beginning that are too old or too many. The last row, whose `written` is
- * given, stays: the next id is one more than its id. */
+ * given, is never removed: the next id is one more than its id. */
 static int prune(struct store *store, size_t added, int64_t written,
                  const struct store_calls_limits *limits, struct toolrack_error *err) {
     int64_t first;
@@ -154,7 +154,7 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
                      struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     CLEANUP(buf_finish) struct buf sql = BUF_INIT;
-    /* The conditions that are asked for and no others, so that SQLite finds their index. */
+    /* Only the conditions that the filter sets, so that SQLite uses the matching index. */
     buf_add_text(&sql, SELECT_CALLS "WHERE id > ?1");
     buf_add_text(&sql, filter->tool != NULL ? " AND tool = ?2" : "");
     buf_add_text(&sql, filter->version != NULL ? " AND version = ?3" : "");

@@ -1,8 +1,8 @@
-/* calls.h - the log of calls: what was called, by whom, with what, and how it went.
+/* calls.h - the log of calls: which tool was called, by whom, with which arguments, and the result.
  *
- * Rows come in batches, with what was counted of the same calls: a batch survives the
- * end of the process in any way, but not a power cut, and is on the disk with the next
- * thing that is kept for good. Ids grow, and none is used twice: others refer to them. */
+ * Rows are written in batches, together with the statistics of the same calls. A batch survives any
+ * end of the process, but not a power cut; the next durable write puts it on the disk. Ids grow and
+ * are never used twice: other records refer to them. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,14 +11,14 @@
 
 #include "store/statistics.h"
 
-/* Most rows that go when the log has become too old or too large, at a time: at least, and for each
- * that comes. */
+/* A write removes at most STORE_CALLS_PRUNE rows that exceed the limits, plus STORE_CALLS_PRUNE_PER
+ * for each row that it adds. */
 #define STORE_CALLS_PRUNE     4096
 #define STORE_CALLS_PRUNE_PER 2
 
-/** One call. Texts are UTF-8 and not cut here: whoever collects them does that. */
+/** One call. Strings are UTF-8 and not cut here: the caller cuts them. */
 struct store_call {
-    int64_t id; /**< read, not kept */
+    int64_t id; /**< set when read; ignored when added */
     int64_t time_ms;
     const char *tool;
     const char *version;
@@ -33,44 +33,42 @@ struct store_call {
     uint64_t bytes_in;
     uint64_t bytes_out;
     const char *error; /**< a JSON object, or NULL */
-    int code;          /**< 0, or why it failed; not kept, and not read */
+    int code;          /**< 0, or why it failed; not stored */
     bool has_cpu;
     uint64_t cpu_ns;
     bool has_memory;
     uint64_t memory;
 };
 
-/** How much of the log is kept; 0: all. */
+/** How much of the log is kept; 0: no limit. */
 struct store_calls_limits {
     int64_t since_ms; /**< not older than this */
     uint64_t bytes;
 };
 
-/** Append rows and add what was counted, in one transaction: all or none; then remove what the
- * limits do not allow.
- * @return as all of the store. [any-thread] */
+/** Append rows, add to the statistics and remove what exceeds the limits, in one transaction.
+ * @return see store.h. [any-thread] */
 int store_calls_add(struct store *store, const struct store_call *calls, size_t count,
                     const struct store_statistics *statistics, size_t statistics_count,
                     const struct store_calls_limits *limits, struct toolrack_error *err);
 
 /** Which calls to read. */
 struct store_calls_filter {
-    const char *tool;    /**< of this tool; NULL: of all */
-    const char *version; /**< of this version; NULL: of all */
+    const char *tool;    /**< NULL: of all tools */
+    const char *version; /**< NULL: of all versions */
     bool errors;         /**< only those that failed */
     int64_t since_ms;    /**< not older than this */
     int64_t after_id;    /**< only newer than this one */
-    uint32_t limit;      /**< at most so many, the newest; 0: all */
+    uint32_t limit;      /**< only the newest so many; 0: all */
 };
 
-/** Visit calls, the oldest first. There is an index of failures, not of tools and times, which
- * would cost each call that is written some two thirds more: the log is read from its end.
- * [any-thread] */
+/** Visit calls, the oldest first. Failures have an index; tools and times have none, since one
+ * would make each write about two thirds slower: the log is read from its end. [any-thread] */
 int store_calls_read(struct store *store, const struct store_calls_filter *filter,
                      void (*visit)(void *user, const struct store_call *call), void *user,
                      struct toolrack_error *err);
 
-/** Visit the call of an id; nothing, where the log does not have it. [any-thread] */
+/** Visit the call with an id, if the log has it. [any-thread] */
 int store_call_read(struct store *store, int64_t id,
                     void (*visit)(void *user, const struct store_call *call), void *user,
                     struct toolrack_error *err);

@@ -41,7 +41,7 @@ int store_withdraw(struct store *store, const char *selector, int64_t now_s,
         code = grant_remove(store, selector, now_s, err);
         granted = code != TOOLRACK_E_NOT_FOUND;
     }
-    /* Without a grant an approval must be found, else grant_remove() has said what is wrong. */
+    /* Without a grant an approval must be found, else the error of grant_remove() is returned. */
     if (code == 0 || !granted) {
         code = database_run(store, "DELETE FROM approvals WHERE " OF_SELECTOR, values, err);
     }

@@ -1,7 +1,7 @@
-/* consent.h - what was decided about a tool, together with how the tool looked then.
+/* consent.h - a grant or an approval, together with a pin of the tool as it was then.
  *
- * A grant or an approval without a pin would hold for whatever takes that name later: so the two
- * are kept, and withdrawn, at once. */
+ * A grant or an approval without a pin would also hold for another tool that takes the name later:
+ * so both are stored, and removed, in one transaction. */
 #pragma once
 
 #include <stddef.h>
@@ -10,21 +10,21 @@
 #include "store/grants.h"
 #include "store/pins.h"
 
-/** Keep pins, and what was decided about their tools: all or nothing. Each takes the place of what
- * was kept for the same plugin, tool and version; for the same selector; for the same version and
- * conversation. A grant by name alone takes the place of those of single versions as well: what was
- * decided last holds. Grants that had expired at granted_s are removed.
+/** Store pins and the grant or approval of their tools: all or nothing. A pin replaces the one of
+ * the same plugin, tool and version; a grant the one of the same selector; an approval the one of
+ * the same version and conversation. A grant by name alone also replaces the grants of single
+ * versions: the last decision holds. Grants that had expired at granted_s are removed.
  *
  * @param grant, approval  NULL: none
- * @return as all of the store; TOOLRACK_E_INVALID when the conversation is "". [any-thread] */
+ * @return see store.h; TOOLRACK_E_INVALID when the conversation is "". [any-thread] */
 int store_consent(struct store *store, const struct store_pin *pins, size_t pin_count,
                   const struct store_grant *grant, const struct store_approval *approval,
                   struct toolrack_error *err);
 
 /** Remove the grants of a selector, and the approvals and pins of the tools that it names.
  *
- * @param selector  "name", which stands for all versions, or "name@version"
- * @return as all of the store; TOOLRACK_E_NOT_FOUND when there is neither a grant that has not
- *         expired nor an approval. [any-thread] */
+ * @param selector  "name", which means all versions, or "name@version"
+ * @return see store.h; TOOLRACK_E_NOT_FOUND when there is neither a grant that has not expired nor
+ *         an approval. [any-thread] */
 int store_withdraw(struct store *store, const char *selector, int64_t now_s,
                    struct toolrack_error *err);

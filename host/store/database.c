@@ -66,8 +66,8 @@ int database_failed(struct store *store, const char *what, struct toolrack_error
     return error_set(err, TOOLRACK_E_IO, "cannot %s %s: %s%s", what, store->path, reason, advice);
 }
 
-/* The same of a statement. What is damaged in one place is left alone in all: to write to the
- * others could cost what can still be rescued. */
+/* The same for a statement. A file that is damaged in one place is not written to at all: writing
+ * could destroy data that can still be rescued. */
 static int statement_failed(struct store *store, const char *what, struct toolrack_error *err) {
     store->damaged = store->damaged || sqlite3_errcode(store->db) == SQLITE_CORRUPT;
     return database_failed(store, what, err);
@@ -149,7 +149,7 @@ static bool copy_column(struct arena *arena, sqlite3_stmt *statement, int column
     default: return true;
     }
     ret_value->size = (size_t)sqlite3_column_bytes(statement, column);
-    /* An empty blob is a null pointer; so is a text for which there was no memory. */
+    /* An empty blob is a null pointer; so is a text after an out-of-memory failure. */
     if (data == NULL && ret_value->size > 0) {
         return false;
     }

@@ -32,8 +32,8 @@ int store_decisions_add(struct store *store, const struct store_decision *rows, 
     if (code == 0) {
         code = insert_all(store, rows, count, err);
     }
-    /* Ids have no gaps, since only the oldest rows are removed: so they say how many rows there
-     * are. */
+    /* Ids have no gaps, since only the oldest rows are removed: so the number of rows follows from
+     * them. */
     if (code == 0) {
         code = database_run(
                 store,

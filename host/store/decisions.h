@@ -1,9 +1,9 @@
 /* decisions.h - the log of permission decisions: what was allowed, refused or changed, by whom and
  * why.
  *
- * Decisions about calls come as fast as calls. So rows are kept in batches that the caller
- * collects, and a batch survives the end of the process in any way, but not a power cut: it is
- * on the disk with the next thing that is kept for good, or when the log is next tidied up. */
+ * Decisions are as frequent as calls. So the caller collects rows and writes them in batches. A
+ * batch survives any end of the process, but not a power cut; the next durable write, or the next
+ * removal of old rows, puts it on the disk. */
 #pragma once
 
 #include <stddef.h>
@@ -11,13 +11,13 @@
 
 #include "store/store.h"
 
-/* Most decisions kept; beyond, the oldest are removed, so many at a time. */
+/* Most decisions kept; beyond, the oldest are removed, STORE_DECISIONS_BATCH at a time. */
 #define STORE_DECISIONS_MAX           100000
-#define STORE_DECISIONS_IN_MEMORY_MAX 4096 /* where there is no state folder */
+#define STORE_DECISIONS_IN_MEMORY_MAX 4096 /* without a state folder */
 #define STORE_DECISIONS_BATCH         1000
 
-/** One decision. All texts but `decision` may be NULL. What is longer than STORE_TEXT_SIZE_MAX is
- * cut: one long reason must not cost the rest of a batch. */
+/** One decision. All strings but `decision` may be NULL. A string longer than STORE_TEXT_SIZE_MAX
+ * is cut: one long reason must not make the whole batch fail. */
 struct store_decision {
     int64_t time_ms; /**< since 1970 */
     const char *tool;
@@ -31,16 +31,16 @@ struct store_decision {
     const char *why;
 };
 
-/** Append rows, in one transaction: all or none.
- * @return as all of the store. [any-thread] */
+/** Append rows in one transaction.
+ * @return see store.h. [any-thread] */
 int store_decisions_add(struct store *store, const struct store_decision *rows, size_t count,
                         struct toolrack_error *err);
 
 /** Which decisions to read. */
 struct store_decisions_filter {
-    const char *tool; /**< of this tool; NULL: of all */
+    const char *tool; /**< NULL: of all tools */
     int64_t since_ms; /**< not older than this */
-    uint32_t limit;   /**< at most so many, the newest; 0: all */
+    uint32_t limit;   /**< only the newest so many; 0: all */
 };
 
 /** Visit decisions, the newest first. [any-thread] */

@@ -1,4 +1,4 @@
-/* feedback.h - what people think of tools. */
+/* feedback.h - feedback of people about tools. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,8 @@
 
 #include "store/store.h"
 
-/* Most opinions kept of one version of a tool; the oldest go: what it was long ago says little. */
+/* Most opinions kept of one version of a tool; beyond, the oldest are removed: old opinions say
+ * little about the tool of today. */
 #define STORE_FEEDBACK_PER_TOOL_MAX 1000
 
 /** One opinion. */
@@ -14,13 +15,13 @@ struct store_feedback {
     const char *tool;
     const char *version;
     bool good;
-    uint64_t call; /**< id of the log that it is about; 0: none */
+    uint64_t call; /**< id of the logged call that the opinion is about; 0: none */
     const char *who;
     int64_t time_ms; /**< since 1970 */
 };
 
-/** Keep an opinion.
- * @return as all of the store. [any-thread] */
+/** Store an opinion.
+ * @return see store.h. [any-thread] */
 int store_feedback_add(struct store *store, const struct store_feedback *feedback,
                        struct toolrack_error *err);
 
@@ -32,7 +33,7 @@ struct store_opinions {
     uint64_t bad;
 };
 
-/** Visit the counts, by tool and version as texts. [any-thread] */
+/** Visit the counts, ordered by tool and version as strings. [any-thread] */
 int store_feedback_count(struct store *store,
                          void (*visit)(void *user, const struct store_opinions *opinions),
                          void *user, struct toolrack_error *err);

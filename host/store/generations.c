@@ -16,7 +16,7 @@ int store_generation_add(struct store *store, const struct store_generation *gen
                         {"name of the staged file", generation->staged, STORE_TEXT_SIZE_MAX}),
             err);
 
-    /* The newest of the path with the same content is this one, seen again. */
+    /* If the newest generation of the path has the same content, it is the same generation. */
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     if (code == 0) {
         code = database_read_inside(store,

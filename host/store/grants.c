@@ -7,7 +7,7 @@ static int remove_expired(struct store *store, int64_t now_s, struct toolrack_er
                         VALUES(value_number(now_s)), err);
 }
 
-/* Those of a selector, and of single versions when it is a name alone. */
+/* Remove the grants of a selector; of single versions too when it is a name alone. */
 static int remove_selected(struct store *store, const char *selector, struct toolrack_error *err) {
     return database_run(store,
                         "DELETE FROM grants WHERE selector = ?1 OR "
@@ -47,7 +47,7 @@ int grant_remove(struct store *store, const char *selector, int64_t now_s,
         return code;
     }
 
-    /* Not found: the message also names the grant that was probably meant. */
+    /* Not found: the message also names the grant that was probably intended. */
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     code = database_read_inside(store,
                                 "SELECT selector FROM grants "

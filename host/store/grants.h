@@ -1,4 +1,4 @@
-/* grants.h - dangerous tools that an administrator lets run. */
+/* grants.h - grants of an administrator for dangerous tools. */
 #pragma once
 
 #include <stdint.h>
@@ -13,7 +13,7 @@ struct store_grant {
     int64_t granted_s;
 };
 
-/** Visit the grants that have not expired, by selector. [any-thread] */
+/** Visit the grants that have not expired, ordered by selector. [any-thread] */
 int store_read_grants(struct store *store, int64_t now_s,
                       void (*visit)(void *user, const struct store_grant *grant), void *user,
                       struct toolrack_error *err);

@@ -17,7 +17,7 @@ bool health_rests(const struct store_health *health, int64_t now_ms) {
            health->trial_ms - now_ms <= HEALTH_COOL_DOWN_MS_MAX;
 }
 
-/* How long it was to rest. What is kept may come from a damaged file. */
+/* Its cool-down, within the limits: the stored number may come from a damaged file. */
 static int64_t cool_down_of(const struct store_health *health) {
     return health->cool_down_ms < HEALTH_COOL_DOWN_MS       ? HEALTH_COOL_DOWN_MS
            : health->cool_down_ms > HEALTH_COOL_DOWN_MS_MAX ? HEALTH_COOL_DOWN_MS_MAX
@@ -52,7 +52,7 @@ enum health_change health_note(struct store_health *health, int code, int64_t no
                        : HEALTH_SAME;
     }
 
-    /* Add the failure, in the place of the oldest when there are as many as count. */
+    /* Add the failure; it replaces the oldest when there are HEALTH_FAILURES already. */
     size_t count = 0;
     while (count < HEALTH_FAILURES && health->failed_ms[count] != 0) {
         count++;

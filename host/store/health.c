@@ -9,7 +9,7 @@
     "cool_down_ms, tried"
 _Static_assert(STORE_HEALTH_FAILURES == 5, "the table has a column for each");
 
-/* From the columns above. */
+/* Columns as in COLUMNS. */
 static void read_row(const struct value *row, struct store_health *ret) {
     for (size_t i = 0; i < STORE_HEALTH_FAILURES; i++) {
         ret->failed_ms[i] = row[i].number;
@@ -41,7 +41,7 @@ static int write_one(struct store *store, const char *tool, const char *version,
         return code;
     }
 
-    /* Remove the oldest where there are too many. */
+    /* Remove the oldest rows when there are too many. */
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     code = database_read_inside(store, "SELECT count(*) FROM health", NO_VALUES, &rows, err);
     if (code < 0 || rows_at(&rows, 0)->number <= STORE_HEALTH_MAX) {
@@ -77,7 +77,7 @@ int store_health_change(struct store *store, const char *tool, const char *versi
 
 int health_forget(struct store *store, const char *selector, int *ret_count,
                   struct toolrack_error *err) {
-    /* Count those on the blacklist; failures of tools that are on no list are forgotten too. */
+    /* Count the tools on the blacklist; failures of tools that are not on it are cleared too. */
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_inside(store,
                                     "SELECT 1 FROM health WHERE since_ms <> 0 AND "

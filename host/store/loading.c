@@ -1,12 +1,12 @@
-/* Markers are files and not rows of the database: a load writes two of them, and two durable
- * transactions take 400 us where a file made and removed takes 18 (virtual disk, ext4), besides
- * that they wait for other writers. Nothing is synced. What must not get lost is lost by a power
- * cut only: the end of a process, which is what a plugin can cause, leaves the page cache as it is.
+/* Markers are files and not rows of the database: a load writes two, and two durable transactions
+ * take 400 us and wait for other writers, where a file takes 18 us to create and remove (virtual
+ * disk, ext4). Nothing is synced: only a power cut loses a marker. A plugin can only end the
+ * process, and the page cache survives that.
  *
  * A marker is `loading/<pid>-<start>-<number>` in the state folder: the process, when it started
- * (in clock ticks since boot, as /proc says), and a number within the process. Its contents are two
- * lines, the boot id and the time, and then the path. One without a path was left before any code
- * of the plugin ran: all of it is written first, and in one piece. */
+ * (in clock ticks since boot, as /proc says), and a number within the process. It contains two
+ * lines, the boot id and the time, and then the path. A marker without a path is from before any
+ * code of the plugin ran: the marker is written first, with one write. */
 #include "store/loading.h"
 
 #include <assert.h>
@@ -23,7 +23,7 @@
 #include "store/database.h"
 
 #define LOADING_FOLDER  "loading"
-/* Two lines before the path. */
+/* The path and two lines before it. */
 #define MARKER_SIZE_MAX (STORE_TEXT_SIZE_MAX + 256u)
 #define BOOT_ID_SIZE    64u
 /* /proc/PID/stat: a name of at most 64 characters and 51 numbers. */
@@ -38,7 +38,7 @@ struct process {
     uint64_t start; /* 0: unknown */
 };
 
-/* Read a small file whole, as text. False: errno says why. */
+/* Read a whole small file as text. False: errno says why. */
 static bool read_text(const char *path, char *ret_text, size_t size) {
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
@@ -54,13 +54,13 @@ static bool read_text(const char *path, char *ret_text, size_t size) {
     return got >= 0;
 }
 
-/* False when there is no such process, or only what is left of it for its parent. */
+/* False when there is no such process, or it is a zombie. */
 static bool read_start(const char *stat_path, uint64_t *ret_start) {
     char text[STAT_SIZE_MAX];
     if (!read_text(stat_path, text, sizeof text)) {
         return false;
     }
-    /* The name of the program stands in parentheses, and may have some of its own. */
+    /* The name of the program is in parentheses, and may contain parentheses. */
     const char *at = strrchr(text, ')');
     if (at == NULL || at[1] != ' ' || strchr("ZX", at[2]) != NULL) {
         return false;
@@ -83,14 +83,15 @@ static bool process_lives(const struct process *process) {
     char path[64];
     uint64_t start = 0;
     if (this_process().start == 0 || process->start == 0) {
-        /* Without /proc: by its number alone. */
+        /* Without /proc: check the process id alone. */
         return kill((pid_t)process->pid, 0) == 0 || errno == EPERM;
     }
     (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", process->pid);
     return read_start(path, &start) && start == process->start;
 }
 
-/* Start times of two boots could be equal by chance. "" when it cannot be read. */
+/* The boot id, since start times of two boots could be equal by chance; "" when it cannot be
+ * read. */
 static void read_boot_id(char ret_id[BOOT_ID_SIZE]) {
     if (!read_text("/proc/sys/kernel/random/boot_id", ret_id, BOOT_ID_SIZE)) {
         ret_id[0] = '\0';
@@ -125,7 +126,7 @@ int store_loading_begin(struct store *store, const char *path, int64_t now_s, ui
         return code;
     }
     if (store->dir == NULL) {
-        *ret_marker = 0; /* nobody could read it after this process */
+        *ret_marker = 0; /* nothing could read it after this process */
         return 0;
     }
     uint64_t number = atomic_fetch_add(&markers_made, 1) + 1;
@@ -176,14 +177,14 @@ int store_loading_end(struct store *store, uint64_t marker, struct toolrack_erro
 
 /* --------------------------------------------------------------- what is left */
 
-/* A marker that was read, whose process is no more. */
+/* A marker whose process has ended. */
 struct marker {
     struct store_unclean unclean;
-    char text[MARKER_SIZE_MAX]; /* what unclean.path is part of */
+    char text[MARKER_SIZE_MAX]; /* unclean.path points into it */
 };
 
-/* The number at the start of a text, and what follows the character behind it. NULL: there is no
- * such number, or no text. */
+/* Read the number at the start of a text, which the character `behind` must follow; return what
+ * follows that. NULL: no such number, or no text. */
 static const char *take_number(const char *text, char behind, uint64_t *ret_number) {
     char *end;
     if (text == NULL || !ascii_is_digit(*text)) {
@@ -193,8 +194,8 @@ static const char *take_number(const char *text, char behind, uint64_t *ret_numb
     return *end == behind ? end + (behind != '\0') : NULL;
 }
 
-/* Read a marker. False: its process lives, or the file is no marker, or is gone. A marker whose
- * contents are not whole has no path. */
+/* Read a marker. False: its process lives, or the file is no marker, or was removed. A marker with
+ * incomplete contents has no path. */
 static bool read_marker(const struct store *store, const char *name, struct marker *ret) {
     /* The name says which process left it. */
     uint64_t pid = 0;
@@ -210,7 +211,7 @@ static bool read_marker(const struct store *store, const char *name, struct mark
 
     CLEANUP(freep) char *file = marker_path(store, name);
     if (file == NULL || !read_text(file, ret->text, sizeof ret->text)) {
-        return false; /* removed at this moment */
+        return false; /* removed meanwhile */
     }
 
     /* The contents: the boot id, the time and the path. */
@@ -241,10 +242,8 @@ static int remove_marker(const struct store *store, const char *name, struct too
     return 0;
 }
 
-/* Go through the markers whose process is no more, in the order of their names: visit those that
- * are whole, or without a visitor remove those of a path (NULL: of all) and those that are not
- * whole.
- */
+/* Go through the markers of ended processes, in the order of their names: visit the complete ones,
+ * or without a visitor remove those of a path (NULL: all) and the incomplete ones. */
 static int go_through(struct store *store,
                       void (*visit)(void *user, const struct store_unclean *unclean), void *user,
                       const char *path, struct toolrack_error *err) {

@@ -2,7 +2,7 @@
 
 #include "store/database.h"
 
-/* Those of a selector, and of single versions when it is a name alone. */
+/* Marks of a selector; of single versions too when it is a name alone. */
 #define SELECTED "(selector = ?1 OR substr(selector, 1, length(?1) + 1) = ?1 || '@')"
 
 int store_mark(struct store *store, const struct store_mark *mark, struct toolrack_error *err) {
@@ -35,7 +35,7 @@ int store_mark(struct store *store, const struct store_mark *mark, struct toolra
     return database_end(store, code, err);
 }
 
-/* The message also names the mark that was probably meant. */
+/* The message also names the mark that was probably intended. */
 static int not_marked(struct store *store, enum store_list list, const char *selector,
                       struct toolrack_error *err) {
     const char *name = list == STORE_BLACKLIST ? "blacklist" : "whitelist";

@@ -1,11 +1,12 @@
-/* marks.h - tools that people put on a list: never to be recommended, or before all others. */
+/* marks.h - tools that people put on the blacklist (never recommended) or the whitelist
+ * (recommended first). */
 #pragma once
 
 #include <stdint.h>
 
 #include "store/store.h"
 
-/* The numbers stand in files. */
+/* The numbers are stored in files. */
 enum store_list { STORE_BLACKLIST, STORE_WHITELIST };
 
 /** One tool on one list, by "name" or "name@version". */
@@ -17,19 +18,19 @@ struct store_mark {
     const char *why; /**< or NULL */
 };
 
-/** Put a tool on a list. It leaves the other one; one by name alone takes the place of those of
- * single versions: what was decided last holds. On the whitelist its failures are forgotten. One
- * that is on that list already stays as it is.
- * @return as all of the store. [any-thread] */
+/** Put a tool on a list and take it off the other list. A mark by name alone replaces the marks of
+ * single versions: the last decision holds. Putting a tool on the whitelist clears its failures. A
+ * mark that exists already is not changed.
+ * @return see store.h. [any-thread] */
 int store_mark(struct store *store, const struct store_mark *mark, struct toolrack_error *err);
 
-/** Take a tool off a list; by name alone also single versions of it. Off the blacklist its failures
- * are forgotten.
- * @return as all of the store; TOOLRACK_E_NOT_FOUND for one that is not on it, which says where
- *         that is meant that all versions of it are. [any-thread] */
+/** Take a tool off a list; a name alone also removes the marks of its single versions. Taking it
+ * off the blacklist clears its failures.
+ * @return see store.h; TOOLRACK_E_NOT_FOUND when it is not on the list; the message says so when
+ *         the list has all its versions instead. [any-thread] */
 int store_unmark(struct store *store, enum store_list list, const char *selector,
                  struct toolrack_error *err);
 
-/** Visit the marks, by selector. [any-thread] */
+/** Visit the marks, ordered by selector. [any-thread] */
 int store_marks_read(struct store *store, void (*visit)(void *user, const struct store_mark *mark),
                      void *user, struct toolrack_error *err);

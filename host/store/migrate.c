@@ -1,8 +1,8 @@
-/* The forms that the tables have had. A step that was released is never changed: it is what stands
- * in files. */
+/* The schema versions of the tables. A released step is never changed: existing files were made
+ * with it. */
 #include "store/database.h"
 
-/* What people and failures say of tools. */
+/* Tables of feedback, marks and health. */
 #define OPINION_TABLES                                               \
     "CREATE TABLE feedback ("                                        \
     "  id INTEGER PRIMARY KEY AUTOINCREMENT,"                        \
@@ -36,8 +36,8 @@
     "  PRIMARY KEY (tool, version)"                                  \
     ") WITHOUT ROWID, STRICT;"
 
-/* Texts of who decided, and why, are kept as they were said: what they mean is not the store's
- * business. Times are seconds since 1970, in the two logs milliseconds. */
+/* The strings of who decided, and why, are stored as given; the store does not interpret them.
+ * Times are seconds since 1970, in the two logs milliseconds. */
 static const char *const steps[SCHEMA_NUMBER] = {
         /* 1: settings made at run time */
         "CREATE TABLE settings ("
@@ -53,7 +53,7 @@ static const char *const steps[SCHEMA_NUMBER] = {
         "  who TEXT NOT NULL,"
         "  granted_s INTEGER NOT NULL"
         ") WITHOUT ROWID, STRICT;"
-        /* An empty conversation stands for all: in a key no NULL is equal to another. */
+        /* An empty conversation means all: in a key no NULL is equal to another. */
         "CREATE TABLE approvals ("
         "  tool TEXT NOT NULL,"
         "  version TEXT NOT NULL,"
@@ -128,7 +128,7 @@ static const char *const steps[SCHEMA_NUMBER] = {
         "  why TEXT"
         ") STRICT;",
 
-        /* 3: versions that a name alone means; what was called and how it went */
+        /* 3: default versions; the log of calls and statistics */
         "CREATE TABLE defaults ("
         "  tool TEXT PRIMARY KEY NOT NULL,"
         "  version TEXT NOT NULL"
@@ -183,7 +183,7 @@ static const char *const steps[SCHEMA_NUMBER] = {
         ") WITHOUT ROWID, STRICT;" OPINION_TABLES,
 };
 
-/* Setting it is part of the transaction, as are the tables. */
+/* Set in the same transaction as the tables. */
 static const char set_number[] = "PRAGMA user_version = 3";
 _Static_assert(SCHEMA_NUMBER == 3, "set_number says the number that the steps lead to");
 

@@ -1,12 +1,11 @@
 /* Invariants:
  *
- *  (1) `db` is used under `lock` only, and NULL while there is no file, or the file could not be
- *      used; the next reader tries again.
- *  (2) Between two calls no transaction is open: database_end() commits it or undoes it.
- *  (3) A failed call leaves the file as it was, and what could be read before it can be read
- *      after it.
- *  (4) The tables take a newer form only inside the transaction that first writes to them. So a
- *      file that is only read stays as it is, and of two processes that upgrade one finds it
+ *  (1) `db` is used under `lock` only. It is NULL while there is no usable file; the next reader
+ *      tries again.
+ *  (2) Between two calls no transaction is open: database_end() commits it or rolls it back.
+ *  (3) A failed call does not change the file; what could be read before can be read after it.
+ *  (4) The tables are upgraded only inside the transaction that first writes to them. So a file
+ *      that is only read is not changed, and of two processes that upgrade, the second finds it
  *      done. */
 #include "store/store.h"
 
@@ -22,7 +21,7 @@
 #include "store/database.h"
 
 #define STORE_FILE   "toolrack.db"
-/* Pause between attempts where SQLite itself does not wait. */
+/* Pause between attempts when SQLite itself does not wait. */
 #define BUSY_STEP_MS 10
 
 /* ------------------------------------------------------------ open for reading */
@@ -61,8 +60,8 @@ static int open_file(struct store *store, const char *name, int flags, struct to
     }
     (void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
     int code = check_schema(store, &number, err);
-    /* A process that is killed while it changes the journal mode of a new file leaves a change half
-     * done, which a reader must undo: so this reader may write. */
+    /* A process that is killed while it changes the journal mode of a new file leaves an incomplete
+     * change, which a reader must undo: so open it again with write access. */
     bool must_undo = code < 0 && sqlite3_errcode(store->db) == SQLITE_READONLY &&
                      (flags & SQLITE_OPEN_READONLY) != 0 && access(store->path, W_OK) == 0;
     if (code < 0) {
@@ -71,8 +70,9 @@ static int open_file(struct store *store, const char *name, int flags, struct to
     return must_undo ? open_file(store, name, SQLITE_OPEN_READWRITE, err) : code;
 }
 
-/* A file in a folder that may not be written to: readers in WAL mode need files beside it, unless
- * it is said that nobody writes. That holds when no log stands beside it and none can be made. */
+/* Open a file in a folder without write permission: readers in WAL mode need files beside it,
+ * unless SQLite is told that the file does not change. That is true when there is no log beside it
+ * and none can be created. */
 static int open_immutable(struct store *store, struct toolrack_error *err) {
     static const char hex[] = "0123456789abcdef";
     CLEANUP(freep) char *log = NULL;
@@ -85,7 +85,7 @@ static int open_immutable(struct store *store, struct toolrack_error *err) {
         return TOOLRACK_E_IO;
     }
 
-    /* The path as a URI that says that the file does not change. */
+    /* The path as a URI with "immutable". */
     CLEANUP(buf_finish) struct buf uri = BUF_INIT;
     buf_add_text(&uri, "file:");
     for (const char *at = store->path; *at != '\0'; at++) {
@@ -107,7 +107,7 @@ static int open_for_reading(struct store *store, struct toolrack_error *err) {
     struct stat st;
     struct toolrack_error reason;
     if (store->dir == NULL) {
-        return 0; /* in memory: there is nothing before the first write */
+        return 0; /* in memory: empty before the first write */
     }
     if (stat(store->path, &st) < 0) {
         return errno == ENOENT ? 0
@@ -168,8 +168,8 @@ static bool run_text(struct store *store, const char *text) {
     return sqlite3_exec(store->db, text, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* In WAL mode readers do not wait for a writer. Of two processes that turn it on for a new file one
- * is told at once that the other is busy: SQLite waits for a lock only where it holds none yet. */
+/* In WAL mode readers do not wait for a writer. When two processes turn it on for a new file, one
+ * gets SQLITE_BUSY at once: SQLite waits for a lock only while it holds none. */
 static bool turn_wal_on(struct store *store) {
     for (int waited = 0; !run_text(store, "PRAGMA journal_mode = WAL"); waited += BUSY_STEP_MS) {
         if (sqlite3_errcode(store->db) != SQLITE_BUSY || waited >= STORE_BUSY_MS) {
@@ -180,8 +180,8 @@ static bool turn_wal_on(struct store *store) {
     return true;
 }
 
-/* FULL syncs the log at each commit, with all that was written to it before; NORMAL leaves that to
- * the next one. It cannot be changed inside a transaction. */
+/* FULL syncs the log at each commit, with everything written to it before; NORMAL does not sync at
+ * a commit. It cannot be changed inside a transaction. */
 static bool set_sync(struct store *store, enum database_sync sync) {
     if (!run_text(store, sync == DATABASE_DURABLE ? "PRAGMA synchronous = FULL"
                                                   : "PRAGMA synchronous = NORMAL")) {
@@ -200,8 +200,8 @@ static int open_for_writing(struct store *store, struct toolrack_error *err) {
         store->writable = code == 0;
         return code;
     }
-    /* First: to close a file that was opened as immutable drops the locks of every other
-     * descriptor that this process has of it. */
+    /* Close first: closing a file that was opened as immutable releases the locks of every other
+     * descriptor of the file in this process. */
     close_db(store);
     int code = database_make_folders(store->dir, err);
     if (code == 0) {
@@ -240,7 +240,7 @@ int database_begin(struct store *store, enum database_sync sync, const struct te
         ((store->sync != sync && !set_sync(store, sync)) || !run_text(store, "BEGIN IMMEDIATE"))) {
         code = database_failed(store, "write to", err);
     }
-    /* Each time: a newer toolrack may have upgraded the file meanwhile. */
+    /* Checked each time: a newer toolrack may have upgraded the file meanwhile. */
     if (code == 0) {
         code = check_schema(store, &number, err);
     }

@@ -46,7 +46,7 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
                                       {"reason", pending->reason, STORE_TEXT_SIZE_MAX}),
                           err);
 
-    /* Remove those that have expired, but for the newest. */
+    /* Remove expired calls, except the newest. */
     if (code == 0) {
         code = database_run(
                 store,
@@ -55,7 +55,7 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
                 VALUES(value_number(pending->created_s), value_number(STORE_EXPIRED_MAX)), err);
     }
 
-    /* Refuse one too many. */
+    /* Refuse when there are too many. */
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     if (code == 0) {
         code = database_read_inside(store, "SELECT count(*) FROM pending WHERE expires_s > ?1",
@@ -155,7 +155,7 @@ int store_pending_resolve(struct store *store, const char *id, enum store_answer
 /* The columns of a call that is taken. */
 enum { TAKEN_ROWID, TAKEN_ANSWER, TAKEN_ID, TAKEN_WHO };
 
-/* Of several that are the same call, one that is answered. */
+/* Of several equal calls, an answered one first. */
 static const char find_call[] =
         "SELECT rowid, answer, id, answered_by FROM pending WHERE tool = ?1 AND version = ?2 AND "
         "arguments = ?3 AND caller IS ?4 AND conversation IS ?5 AND expires_s > ?6 AND "
@@ -176,7 +176,7 @@ int store_pending_take(struct store *store, const struct store_pending *call, in
                    value_text(call->caller), value_text(call->conversation), value_number(now_s),
                    value_text(call->id));
 
-    /* Look first, without waiting for a process that writes, and without making a file. */
+    /* Read first, without waiting for a process that writes, and without creating a file. */
     int code = database_read_kept(store, SCHEMA_DECISIONS, find_call, values, &seen, err);
     if (code < 0 || seen.count == 0) {
         return code < 0 ? code : no_such_call(call, err);
@@ -192,7 +192,7 @@ int store_pending_take(struct store *store, const struct store_pending *call, in
     if (code == 0) {
         const struct value *row = rows_at(&rows, 0);
         int64_t answer = row[TAKEN_ANSWER].number;
-        /* A number that no toolrack wrote is not a permission. */
+        /* An unknown number in the file denies. */
         taken.answer = answer >= STORE_ANSWER_NONE && answer <= STORE_ANSWER_DENY
                                ? (enum store_answer)answer
                                : STORE_ANSWER_DENY;

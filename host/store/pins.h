@@ -1,4 +1,4 @@
-/* pins.h - what approved tools said of themselves when they were approved. */
+/* pins.h - description and schema of each tool at the time of its approval. */
 #pragma once
 
 #include <stdint.h>
@@ -8,8 +8,8 @@
 /* Longest description or schema kept. */
 #define STORE_PIN_TEXT_SIZE_MAX (1024u * 1024u)
 
-/** A tool as it was approved. The texts are kept beside their hash, so that a change can be
- * shown and not only noticed. */
+/** A tool as it was approved. The texts are stored beside their hash, so that a change can be
+ * shown, not only detected. */
 struct store_pin {
     const char *plugin;
     const char *tool;
@@ -21,8 +21,8 @@ struct store_pin {
     const char *who;
 };
 
-/** Visit those of a plugin and of a tool (NULL: of all), by plugin, tool and version. [any-thread]
- */
+/** Visit the pins of a plugin and of a tool (NULL: of all), ordered by plugin, tool and version.
+ * [any-thread] */
 int store_pins_read(struct store *store, const char *plugin, const char *tool,
                     void (*visit)(void *user, const struct store_pin *pin), void *user,
                     struct toolrack_error *err);

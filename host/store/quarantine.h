@@ -1,4 +1,4 @@
-/* quarantine.h - plugins that are kept from running until someone releases them. */
+/* quarantine.h - plugins that may not run until they are released. */
 #pragma once
 
 #include <stdint.h>
@@ -14,16 +14,16 @@ struct store_quarantine {
     uint32_t crash_count;
 };
 
-/** Keep a plugin in quarantine; what was kept of the same plugin is replaced.
- * @return as all of the store. [any-thread] */
+/** Put a plugin into quarantine; this replaces its previous row.
+ * @return see store.h. [any-thread] */
 int store_quarantine_set(struct store *store, const struct store_quarantine *quarantine,
                          struct toolrack_error *err);
 
 /** Release a plugin.
- * @return as all of the store; TOOLRACK_E_NOT_FOUND when it is not in quarantine. [any-thread] */
+ * @return see store.h; TOOLRACK_E_NOT_FOUND when it is not in quarantine. [any-thread] */
 int store_quarantine_remove(struct store *store, const char *plugin, struct toolrack_error *err);
 
-/** Visit all, by plugin. [any-thread] */
+/** Visit all, ordered by plugin. [any-thread] */
 int store_quarantine_read(struct store *store,
                           void (*visit)(void *user, const struct store_quarantine *quarantine),
                           void *user, struct toolrack_error *err);

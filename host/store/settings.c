@@ -15,7 +15,7 @@ int store_keep_setting(struct store *store, const struct store_setting *setting,
                             "priority = coalesce(?3, priority)",
                             values, err);
     }
-    /* What is set for all versions takes the place of what was set for single ones. */
+    /* A setting for all versions replaces those of single versions. */
     if (code == 0) {
         code = database_run(store,
                             "UPDATE settings SET enabled = iif(?2 IS NULL, enabled, NULL), "
@@ -30,8 +30,8 @@ int store_read_settings(struct store *store,
                         void (*visit)(void *user, const struct store_setting *setting), void *user,
                         struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    /* By selector: a name comes before its versions, and would take their place if it came later.
-     */
+    /* Ordered by selector: a name comes before its versions; if it came later, it would replace
+     * theirs. */
     int code = database_read(store, SCHEMA_SETTINGS,
                              "SELECT selector, enabled, priority FROM settings ORDER BY selector",
                              NO_VALUES, &rows, err);

@@ -106,8 +106,8 @@ int statistics_add(struct store *store, const struct store_statistics *rows, siz
 
 /* -------------------------------------------------------------------- read */
 
-/* The times of one id, among rows ordered by id and bucket. Of a damaged file too, these are
- * buckets, each once and rising. */
+/* The times of one id, among rows ordered by id and bucket. Even from a damaged file, the result
+ * has valid buckets only, rising and each once. */
 static uint32_t take_times(const struct rows *rows, int64_t id, struct store_time *ret) {
     size_t low = 0;
     size_t high = rows->count;
@@ -136,7 +136,7 @@ int store_statistics_read(struct store *store,
                           void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows times = ROWS_INIT;
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    /* Calls that another process adds between the two are missing in the times only. */
+    /* Calls that another process adds between the two reads are missing in the times only. */
     int code = database_read(store, SCHEMA_CALLS,
                              "SELECT usage, bucket, count FROM usage_times ORDER BY usage, bucket",
                              NO_VALUES, &times, err);

@@ -1,9 +1,9 @@
 /* Invariants:
  *
- *  (1) A state is changed under the lock, but for the change to EMPTY, which the thread alone
+ *  (1) A state is changed under the lock, except the change to EMPTY, which only the thread
  *      makes. The thread exists while any state is not EMPTY.
- *  (2) No row is forgotten: its owner puts the row first and looks at the state then; the thread
- *      sets the state to EMPTY first and looks for rows then. One of the two sees the other.
+ *  (2) No row is missed: its owner adds the row first and then reads the state; the thread sets
+ *      the state to EMPTY first and then looks for rows. One of the two sees the other's change.
  *  (3) No lock is held while a source is called. */
 #include "store/writer.h"
 
@@ -17,7 +17,7 @@
 struct store_writer {
     uint32_t magic; /* WRITER_MAGIC */
     struct lock lock;
-    pthread_cond_t changed; /* a source has rows, or its rows are many, or it is over */
+    pthread_cond_t changed; /* a source has rows or many rows, or the thread shall end */
     struct store_writer_source *sources;
     bool started; /* the thread exists */
     bool stopping;
@@ -25,9 +25,9 @@ struct store_writer {
 };
 #define WRITER_MAGIC 0x72747277u
 
-/* The source to write next: of those whose time has come, or whose rows are many, the one that has
- * gathered longest, so that a busy source does not hold up another. NULL: wait until *ret_until_ns,
- * UINT64_MAX is without end. Caller holds the lock. */
+/* The source to write next: of those that are due or have many rows, the one that has gathered
+ * longest, so that a busy source does not delay another. NULL: wait until *ret_until_ns; UINT64_MAX
+ * means without limit. Caller holds the lock. */
 static struct store_writer_source *find_due(struct store_writer *writer, uint64_t *ret_until_ns) {
     LOCK_ASSERT_HELD(&writer->lock);
     uint64_t now_ns = clock_now_ns();
