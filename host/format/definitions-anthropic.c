@@ -1,6 +1,6 @@
-/* Anthropic: the schema must be well-formed 2020-12, the root an object and no choice, the names of
- * properties plain at any depth. Names of tools may have 128 characters today; older clients stop
- * at 64. */
+/* Anthropic: the schema must be valid 2020-12, its root an object without alternatives; the names
+ * of properties are restricted at any depth. Names of tools may have 128 characters today, in older
+ * clients 64. */
 #include <string.h>
 
 #include "format/provider.h"

@@ -1,6 +1,6 @@
-/* Gemini: parametersJsonSchema, not the older `parameters` with its OpenAPI subset. The array
- * is what stands in a request's `tools`: one object with all declarations, and none when there is
- * no tool, since an empty list of declarations is refused. */
+/* Gemini: parametersJsonSchema, not the older `parameters` with its OpenAPI subset. The array is
+ * the `tools` of a request: one object with all declarations, or empty when there is no tool, since
+ * Gemini refuses an empty list of declarations. */
 #include <string.h>
 
 #include "format/provider.h"
@@ -10,7 +10,7 @@
 static void add_declaration(const struct definition *definition, struct buf *out) {
     buf_add_text(out, "{\"name\":");
     buf_add_json_string(out, definition->name, strlen(definition->name));
-    /* It is required here; a name says more than an empty text. */
+    /* Required here; the name says more than an empty string. */
     provider_add_text(out, "description",
                       definition->description != NULL ? definition->description : definition->name);
     buf_add_text(out, ",\"parametersJsonSchema\":");

@@ -1,5 +1,5 @@
-/* MCP: the tools of a tools/list. Schemas may be any that are JSON Schema with an object at the
- * root; clients refuse a whole list for one result that is none. */
+/* MCP: the tools of a tools/list. Any JSON Schema with an object at the root is allowed; clients
+ * refuse a whole list because of one result schema that is not about an object. */
 #include <string.h>
 
 #include "format/provider.h"

@@ -1,6 +1,7 @@
-/* Ollama: the shape of Chat Completions without `strict`. Its server reads schemas into a struct of
- * a few members and forgets the rest without a word, so the rest is taken out here, with one. It
- * documents no rule for names; OpenAI's are what its models and its other routes know. */
+/* Ollama: the format of Chat Completions without `strict`. Its server reads schemas into a struct
+ * of a few members and silently drops the rest, so the rest is removed and reported here. It
+ * documents no rule for names; OpenAI's rules are used, which its models and its other routes
+ * expect. */
 #include <string.h>
 
 #include "format/provider.h"

@@ -1,5 +1,5 @@
-/* OpenAI: Chat Completions keeps a function in an object of its own, Responses does not. Both want
- * `strict` said: left out, one takes it for false and the other for true. */
+/* OpenAI: Chat Completions puts a function into a separate object, Responses does not. `strict` is
+ * always written: its default is false in one and true in the other. */
 #include <string.h>
 
 #include "format/provider.h"

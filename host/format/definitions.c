@@ -1,4 +1,4 @@
-/* definitions.c - the tools of a host as one provider's array. */
+/* definitions.c - write the tools of a host as one provider's array. */
 #include "format/definitions.h"
 
 #include <stdlib.h>
@@ -38,7 +38,8 @@ void provider_add_text(struct buf *out, const char *key, const char *text) {
 
 typedef char wire_name[FORMAT_NAME_MAX + 1];
 
-/* The names in use, in open addressing: a provider refuses a request with the same name twice. */
+/* The names in use, a hash table with open addressing: a provider refuses a request with the same
+ * name twice. */
 struct taken {
     wire_name *names; /* "": an empty slot */
     size_t mask;
@@ -74,13 +75,14 @@ struct export {
     size_t count;
     size_t count_max;
     size_t bytes_max;
-    struct buf description; /* of the tool at hand, as the next two */
+    struct buf description; /* of the current tool, like the next two */
     struct buf schema;
     struct buf result_schema;
-    yyjson_alc *memory; /* what one schema gives back is there for the next */
+    yyjson_alc *memory; /* memory that one schema frees is used for the next */
 };
 
-/* A call does not need the result schema: a tool whose result cannot be described has none. */
+/* A call does not need the result schema: if it cannot be described, the tool is exported without
+ * it. */
 static int describe_result(struct export *export, const struct format_tool *tool,
                            const struct report *report, struct definition *definition) {
     const struct provider *provider = export->provider;
@@ -114,7 +116,7 @@ static int describe(struct export *export, const struct format_tool *tool,
     return code < 0 ? code : describe_result(export, tool, report, definition);
 }
 
-/* No format has a member for what to use instead, so the description says it: a model would go on
+/* No format has a member for deprecation, so the description says it: else a model would go on
  * calling the tool. */
 static void say_deprecated(struct export *export, const struct report *report,
                            struct definition *definition) {
@@ -132,7 +134,7 @@ static void say_deprecated(struct export *export, const struct report *report,
     format_report_add(report, "rewritten", NULL, "the description now says that it is deprecated");
 }
 
-/* One note replaces the others about a tool that is not exported after all. */
+/* Report a tool that is not exported after all: this note replaces the others about the tool. */
 static void cut(struct export *export, const struct report *report, size_t report_length,
                 const char *why, size_t number, const char *what) {
     if (export->report != NULL) {

@@ -1,7 +1,7 @@
-/* definitions.h - tools described as each provider wants them.
+/* definitions.h - definitions of tools in the format of each provider.
  *
- * Pure: strings in, strings out. A tool that cannot be described is reported and left
- * out; it cannot spoil the definition of another. */
+ * Pure functions on strings. A tool that cannot be described is reported and left out; it does not
+ * affect the definitions of others. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,21 +13,21 @@
 #include "format/tool.h"
 #include "toolrack/format.h"
 
-/** What may be exported. */
+/** Limits of an export. */
 struct format_limits {
-    uint32_t count; /**< 0: what the format's owner allows */
+    uint32_t count; /**< 0: as many as the provider allows */
     size_t bytes;   /**< of definitions; 0: no limit */
 };
 
-/** The name of a tool as a format takes it: its own where that will do, else a shorter or cleaner
- * one that ends in a hash of the whole name: the same in every process and version, and another for
- * every other name.
+/** The name of a tool in a format: its own when the format accepts it, else a changed one that ends
+ * in a hash of the whole name. It is the same in every process and version, and differs for every
+ * other name.
  * @return whether it differs from `name`. [any-thread] */
 bool format_wire_name(enum toolrack_format format, const char *name, char ret[FORMAT_NAME_MAX + 1]);
 
 /** Append the definitions of tools, in their order, as a JSON array, and to `report` the members of
  * a JSON array: an object for each thing that was changed or left out, separated by commas.
- * @param limits  NULL: the format's own
+ * @param limits  NULL: those of the format
  * @param report  NULL: no report is wanted
  * @return 0; TOOLRACK_E_INVALID for an unknown format; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int format_definitions(enum toolrack_format format, const struct format_tool *tools, size_t count,

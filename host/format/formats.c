@@ -16,7 +16,7 @@ const char *toolrack_format_name(enum toolrack_format format) {
     return (unsigned)format < ARRAY_LENGTH(names) ? names[format] : NULL;
 }
 
-/* Bytes of an unknown name that are shown. */
+/* Most bytes of an unknown name that are shown. */
 #define NAME_SHOWN_MAX 64
 
 int toolrack_format_find(const char *name, enum toolrack_format *ret, struct toolrack_error *err) {

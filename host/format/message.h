@@ -9,20 +9,20 @@
 #include "base/error.h"
 #include "toolrack/format.h"
 
-/* Most calls in one message, and most bytes of it. */
+/* Most calls in one message, and most bytes of a message. */
 #define FORMAT_CALLS_MAX   1024u
 #define FORMAT_MESSAGE_MAX (64u * 1024 * 1024)
 
-/** One call that a model made. Texts live in the message. */
+/** One call that a model made. Its strings are in the message. */
 struct format_call {
-    const char *id;   /**< NULL if the provider gave no id, or not a string */
+    const char *id;   /**< NULL if the provider gave no id, or an id that is not a string */
     const char *name; /**< as the model wrote it; "" without a name */
     const char *arguments;
-    size_t arguments_length; /**< text of JSON, zero-terminated; "{}" where there are none */
-    /** NULL, or why it cannot be called: InvalidArguments for arguments that are not a JSON object.
-     */
+    size_t arguments_length; /**< JSON, zero-terminated; "{}" without arguments */
+    /** NULL, or why the call cannot be made: InvalidArguments when the arguments are not a JSON
+     * object. */
     const struct toolrack_error *problem;
-    yyjson_val *raw; /**< the call itself, for what is to be echoed */
+    yyjson_val *raw; /**< the call itself, for members that the result must repeat */
 };
 
 struct format_message {
@@ -31,5 +31,5 @@ struct format_message {
     struct arena arena;
     struct format_call *calls;
     size_t count;
-    size_t room; /**< for turn.c */
+    size_t room; /**< capacity of `calls`; used by turn.c */
 };

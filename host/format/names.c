@@ -1,12 +1,12 @@
-/* names.c - names that a provider takes.
+/* names.c - names that a provider accepts.
  *
  * A name that the provider does not accept is changed: characters that it refuses become "_", the
- * beginning goes when the name is too long, and a hash of the whole name is appended. The end of a
- * name tells it from its neighbours ("server_files_read", "server_files_write"), so the end stays.
+ * beginning is cut when the name is too long, and a hash of the whole name is appended. Similar
+ * names differ at the end ("server_files_read", "server_files_write"), so the end is kept.
  *
- *  (1) The changed name depends on nothing but the name and the format.
- *  (2) A name that looks changed is never accepted as it is: otherwise a tool could have the name
- *      that another tool's name becomes. */
+ *  (1) The changed name depends only on the name and the format.
+ *  (2) A name that looks changed is never accepted as it is: otherwise a tool could have the
+ *      changed name of another tool. */
 #include <ctype.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 #define HASH_BYTES  6u
 #define HASH_DIGITS (2 * HASH_BYTES)
-/* Of the cleaned name, in front of "_" and the hash. */
+/* Bytes of the cleaned name before "_" and the hash. */
 #define KEPT_MAX    (FORMAT_NAME_MAX - HASH_DIGITS - 1)
 
 static bool is_taken(const struct provider *provider, char c) {
@@ -55,7 +55,7 @@ static size_t clean(const struct provider *provider, const char *name, size_t le
                     char ret[KEPT_MAX + 1]) {
     char kept[KEPT_MAX];
     size_t count = 0;
-    /* From the end: the beginning is what has to go. */
+    /* From the end, since the beginning is cut. */
     for (size_t i = length; i > 0 && count < KEPT_MAX; i--) {
         bool taken = is_taken(provider, name[i - 1]);
         if (taken || count == 0 || kept[count - 1] != '_') {

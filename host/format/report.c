@@ -29,7 +29,7 @@ void format_report_text(struct buf *out, const char *text, size_t length) {
     buf_add_json_string(out, valid.data, valid.length);
 }
 
-/* One token of a JSON Pointer. */
+/* Append one token of a JSON Pointer. */
 static void add_token(struct buf *out, const char *key) {
     buf_add_char(out, '/');
     for (; *key != '\0'; key++) {

@@ -1,4 +1,4 @@
-/* report.h - what was changed in a definition, and why. */
+/* report.h - the report of what was changed in a definition, and why. */
 #pragma once
 
 #include <stddef.h>
@@ -10,13 +10,13 @@
 
 #define PLACE_SAME SIZE_MAX
 
-/* A place in a schema. Each lives on the stack of the function that went there. */
+/* A place in a schema, on the stack of the function that visits it. */
 struct place {
     const struct place *up; /* NULL: the root */
     const char *key;        /* NULL: an item of a list ... */
     size_t index;           /* ... this one; PLACE_SAME: the same place as `up` */
     unsigned depth;
-    const yyjson_mut_val *target; /* of the reference that was replaced here; NULL: none was */
+    const yyjson_mut_val *target; /* of the reference that was replaced here, or NULL */
 };
 
 /* Notes about one tool. */
@@ -25,7 +25,7 @@ struct report {
     const char *tool;
 };
 
-/** Note something. `kind` is one of those of toolrack_export(); `place` NULL: the whole tool. */
+/** Add a note. `kind` is one of those of toolrack_export(); `place` NULL: the whole tool. */
 void format_report_add(const struct report *report, const char *kind, const struct place *place,
                        const char *format, ...) TOOLRACK_PRINTF(4, 5);
 

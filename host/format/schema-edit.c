@@ -53,7 +53,8 @@ bool rewrite_lists(yyjson_mut_val *list, const char *text, size_t length) {
     return false;
 }
 
-/* How many values there are in one, at most `max`. The text was not nested too deeply. */
+/* Count the values in a value, at most `max`. Recursive: the nesting depth of the text was
+ * checked. */
 static size_t count_values(yyjson_mut_val *value, size_t max) {
     size_t count = 1;
     size_t at;

@@ -1,8 +1,8 @@
-/* one schema of several.
+/* Merge several schemas into one.
  *
- * Providers want the root to be one plain object. `allOf` is merged into it. Of `anyOf` and `oneOf`
- * it gets the properties of all alternatives, and requires what each of them requires; which belong
- * together is said in the description, where a model reads it. */
+ * Providers want the root to be one plain object. `allOf` is merged into it. For `anyOf` and
+ * `oneOf` it gets the properties of all alternatives, and requires what all of them require; the
+ * description tells the model which properties belong together. */
 #include "format/schema-fold.h"
 
 #include <string.h>
@@ -10,14 +10,15 @@
 #include "base/cleanup.h"
 #include "format/schema-keyword.h"
 
-/* References one after the other at one place, and bytes of one that are shown. */
+/* References followed one after the other at one place, and most bytes of a reference that are
+ * shown. */
 #define FOLD_ROUNDS_MAX     64u
 #define REFERENCE_SHOWN_MAX 60
 
 static bool fold_at(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema,
                     bool choices);
 
-/* The member `key` of `schema`, made when it is not there or something else. */
+/* The member `key` of `schema`; created if it is missing or of another type. */
 static yyjson_mut_val *member_of(struct rewrite *rewrite, yyjson_mut_val *schema, const char *key,
                                  bool is_list) {
     yyjson_mut_val *value = yyjson_mut_obj_get(schema, key);
@@ -30,7 +31,7 @@ static yyjson_mut_val *member_of(struct rewrite *rewrite, yyjson_mut_val *schema
     return value;
 }
 
-/* Both hold for one value, or one of them does. */
+/* Join two schemas at one key: both apply (`how` "allOf"), or one of them ("anyOf"). */
 static void join_schemas(struct rewrite *rewrite, yyjson_mut_val *object, yyjson_mut_val *key,
                          yyjson_mut_val *more, const char *how) {
     const char *name = yyjson_mut_get_str(key);
@@ -47,8 +48,8 @@ static void join_schemas(struct rewrite *rewrite, yyjson_mut_val *object, yyjson
     (void)yyjson_mut_obj_replace(object, key, both);
 }
 
-/* Move the members of `from` into `to`; where both have one, `how` joins them, or NULL: the old one
- * stays. */
+/* Move the members of `from` into `to`; if both have a member, `how` joins them; with NULL the old
+ * one stays. */
 static void move_properties(struct rewrite *rewrite, yyjson_mut_val *to, yyjson_mut_val *from,
                             const char *how) {
     if (yyjson_mut_obj_size(to) + yyjson_mut_obj_size(from) > REWRITE_PROPERTIES_MAX) {
@@ -90,8 +91,8 @@ static void add_required(struct rewrite *rewrite, yyjson_mut_val *schema, yyjson
 
 /* ------------------------------------------------------------------ allOf */
 
-/* What a part says that holds as well. Of two that say different things about the same, the first
- * stays: that forgets a constraint and adds none. */
+/* Add the keywords of a part. When both have a keyword that cannot be merged, the first stays: that
+ * drops a constraint and adds none. */
 static void merge_part(struct rewrite *rewrite, yyjson_mut_val *schema, yyjson_mut_val *part) {
     yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(part);
     yyjson_mut_val *key;
@@ -185,7 +186,7 @@ static void describe_choice(struct rewrite *rewrite, yyjson_mut_val *schema,
         size_t names;
         yyjson_mut_val *name;
         if (yyjson_mut_arr_size(required) == 0) {
-            return; /* nothing need be given */
+            return; /* one alternative requires nothing */
         }
         buf_add_text(&text, at > 0 ? "; " : "");
         yyjson_mut_arr_foreach(required, i, names, name) {
@@ -199,7 +200,7 @@ static void describe_choice(struct rewrite *rewrite, yyjson_mut_val *schema,
                 text.failed ? NULL : yyjson_mut_strcpy(rewrite->doc, text.data));
 }
 
-/* What each alternative requires. */
+/* Require what all alternatives require. */
 static void require_common(struct rewrite *rewrite, yyjson_mut_val *schema,
                            yyjson_mut_val *alternatives) {
     yyjson_mut_val *first = yyjson_mut_obj_get(yyjson_mut_arr_get_first(alternatives), "required");
@@ -224,7 +225,7 @@ static void require_common(struct rewrite *rewrite, yyjson_mut_val *schema,
     add_required(rewrite, schema, common);
 }
 
-/* Whether it is no waste of time to compare what they require. */
+/* Whether the lists are short enough to compare what they require. */
 static bool may_be_compared(yyjson_mut_val *alternatives) {
     size_t at;
     size_t count;
@@ -278,7 +279,7 @@ static void fold_choice(struct rewrite *rewrite, struct place *place, yyjson_mut
 
 /* ------------------------------------------------------------------- all */
 
-/* @return whether there is something to merge. */
+/* Fold one part. @return whether it can be merged. */
 static bool fold_at(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema,
                     bool choices) {
     struct place part = {.up = place, .index = PLACE_SAME, .depth = place->depth + 1};
@@ -290,7 +291,7 @@ static bool fold_at(struct rewrite *rewrite, struct place *place, yyjson_mut_val
     return !rewrite->refused;
 }
 
-/* What is merged brings along what has to be folded in turn. */
+/* Merged parts may contain keywords that have to be merged in turn. */
 void rewrite_fold(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema,
                   bool choices) {
     for (unsigned round = 0; !rewrite->refused && !rewrite->no_memory; round++) {

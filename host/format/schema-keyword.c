@@ -18,7 +18,7 @@ _Static_assert(KEYWORD_COUNT <= SLOTS / 4, "the table of keywords is too full");
 
 static uint8_t slots[SLOTS];
 
-/* The factors were searched for: of the keywords six stand in another's slot. */
+/* The factors were found by a search: only six keywords collide with another. */
 static uint32_t slot_of(const char *name, size_t length) {
     return ((uint32_t)length * 20 + (uint8_t)name[0] * 59u + (uint8_t)name[length / 2] * 14u +
             (uint8_t)name[length - 1] * 69u) %

@@ -1,11 +1,11 @@
-/* schema-keyword.h - the keywords of JSON Schema as those who write definitions down see them: what
- * stands behind each, what it is about, and who takes it. */
+/* schema-keyword.h - the keywords of JSON Schema: the kind of value of each, which values it is
+ * about, and which providers accept it. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands behind a keyword. */
+/* The kind of value of a keyword. */
 enum keyword_holds {
     HOLDS_ANY,
     HOLDS_TEXT,
@@ -16,15 +16,15 @@ enum keyword_holds {
     HOLDS_TYPE,
     HOLDS_REQUIRED,
     HOLDS_SCHEMA,
-    HOLDS_SCHEMAS, /* a list of them, not empty */
+    HOLDS_SCHEMAS, /* a list of schemas, not empty */
     HOLDS_MAP      /* of names to schemas */
 };
 
 enum keyword_trait {
     TRAIT_STRICT = 1, /* OpenAI's strict mode takes it */
     TRAIT_KEPT = 2,   /* Ollama keeps it */
-    TRAIT_NOTE = 4,   /* it constrains nothing */
-    /* Which values it is about; none of them: all. */
+    TRAIT_NOTE = 4,   /* annotation: it constrains nothing */
+    /* Which values it is about; no bit: all. */
     TRAIT_STRING = 8,
     TRAIT_NUMBER = 16,
     TRAIT_ARRAY = 32,
@@ -95,7 +95,7 @@ enum keyword_trait {
     X(ELSE, "else", SCHEMA, 0)
 
 enum format_keyword {
-    KEYWORD_OTHER, /* none of JSON Schema's */
+    KEYWORD_OTHER, /* no keyword of JSON Schema */
 #define FORMAT_KEYWORD(constant, name, holds, traits) KEYWORD_##constant,
     FORMAT_KEYWORDS(FORMAT_KEYWORD)
 #undef FORMAT_KEYWORD
@@ -109,7 +109,7 @@ struct keyword_row {
     uint8_t traits; /* enum keyword_trait, together */
 };
 
-/** By enum format_keyword. */
+/** Indexed by enum format_keyword. */
 extern const struct keyword_row format_keywords[KEYWORD_COUNT];
 
 /** [any-thread] */

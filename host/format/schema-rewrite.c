@@ -15,14 +15,14 @@
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
-/* Bytes of a foreign name that are shown. */
+/* Most bytes of a name that are shown. */
 #define SHOWN_MAX 64
 
 /* A set of keywords. */
 _Static_assert(KEYWORD_COUNT <= 64, "a keyword has no bit in a set");
 #define BIT(keyword) (UINT64_C(1) << KEYWORD_##keyword)
 
-/* The keywords of a schema. To visit its members once takes less time than to look up two. */
+/* The keywords of a schema. Visiting all members once is faster than two look-ups. */
 static uint64_t keywords_of(yyjson_mut_val *schema) {
     uint64_t set = 0;
     size_t at;
@@ -61,7 +61,7 @@ static bool fits(const struct rewrite *rewrite, enum format_keyword keyword,
                  yyjson_mut_val *value) {
     if (rewrite->is_old && (keyword == KEYWORD_ITEMS || keyword == KEYWORD_EXCLUSIVE_MINIMUM ||
                             keyword == KEYWORD_EXCLUSIVE_MAXIMUM)) {
-        return true; /* a list, or true, which later drafts say otherwise */
+        return true; /* a list, or true; later drafts write both otherwise */
     }
     switch (format_keywords[keyword].holds) {
     case HOLDS_ANY: return true;
@@ -85,7 +85,7 @@ struct requirement {
     yyjson_mut_val *properties;
 };
 
-/* Each name once, and strings only. */
+/* Keep each name once, and strings only. */
 static bool keep_required(void *user, yyjson_mut_val *kept, yyjson_mut_val *name) {
     const struct requirement *requirement = user;
     const char *text = yyjson_mut_get_str(name);
@@ -123,7 +123,7 @@ static bool key_will_do(enum provider_keys keys, const char *key, size_t length)
     return true;
 }
 
-/* A tool is refused rather than its properties renamed: the model's arguments would have the new
+/* A tool is refused because properties cannot be renamed: the model's arguments would have the new
  * names. */
 static void check_keys(struct rewrite *rewrite, const struct place *place,
                        yyjson_mut_val *properties) {
@@ -179,7 +179,7 @@ static void rewrite_below(struct rewrite *rewrite, const struct place *place,
     }
 }
 
-/* Whether a reference stays: one that no provider could follow says nothing. */
+/* Whether a reference stays: a reference that no provider can follow is removed. */
 static bool correct_reference(struct rewrite *rewrite, const struct place *place,
                               yyjson_mut_val *value) {
     const char *text = yyjson_mut_get_str(value);
@@ -207,7 +207,7 @@ static bool correct_reference(struct rewrite *rewrite, const struct place *place
     return false;
 }
 
-/* Correct the value of a keyword; whether the keyword stays. */
+/* Correct the value of a keyword. @return whether the keyword stays. */
 static bool correct_keyword(struct rewrite *rewrite, const struct place *place,
                             enum format_keyword keyword, yyjson_mut_val *value) {
     const struct keyword_row *row = &format_keywords[keyword];
@@ -231,12 +231,12 @@ static bool correct_keyword(struct rewrite *rewrite, const struct place *place,
     }
 }
 
-/* Whether the provider has no place for a keyword. */
+/* Whether the provider does not accept a keyword here. */
 static bool is_dropped(const struct rewrite *rewrite, const struct place *place,
                        enum format_keyword keyword, bool has_ref) {
     unsigned traits = format_keywords[keyword].traits;
     if (has_rule(rewrite, RULE_FEW_WORDS) && (traits & TRAIT_KEPT) == 0) {
-        /* Those of the root are looked up by references until all is done. */
+        /* References need the $defs of the root until the end. */
         return keyword != KEYWORD_DEFS || place->up != NULL;
     }
     if (keyword == KEYWORD_SCHEMA && !rewrite->says_dialect) {
@@ -256,7 +256,7 @@ static void rename_key(struct rewrite *rewrite, yyjson_mut_val *schema, const ch
     rewrite_put(rewrite, schema, now, value);
 }
 
-/* "exclusiveMinimum": true beside a minimum. */
+/* Replace "exclusiveMinimum": true beside a minimum. */
 static void update_exclusive(struct rewrite *rewrite, const struct place *place,
                              yyjson_mut_val *schema, const char *key, const char *limit) {
     yyjson_mut_val *exclusive = yyjson_mut_obj_get(schema, key);
@@ -271,7 +271,7 @@ static void update_exclusive(struct rewrite *rewrite, const struct place *place,
     format_report_add(rewrite->report, "rewritten", place, "%s is a number since draft 6", key);
 }
 
-/* Words of drafts 4 to 7 in those of 2020-12. */
+/* Replace keywords of drafts 4 to 7 by those of 2020-12. */
 static void update_dialect(struct rewrite *rewrite, const struct place *place,
                            yyjson_mut_val *schema) {
     yyjson_mut_val *items = yyjson_mut_obj_get(schema, "items");
@@ -293,7 +293,8 @@ static void update_dialect(struct rewrite *rewrite, const struct place *place,
 
 /* ---------------------------------------------------------------- one schema */
 
-/* Make a value that is not an object one where the provider wants it; whether it was one. */
+/* Replace a schema that is not an object by an object, if the provider requires that. @return
+ * whether it was an object. */
 static bool make_object(struct rewrite *rewrite, const struct place *place,
                         yyjson_mut_val *schema) {
     if (yyjson_mut_is_bool(schema)) {
@@ -319,7 +320,8 @@ static bool make_object(struct rewrite *rewrite, const struct place *place,
 }
 
 /* Whether a schema has one of $ref, const, items, allOf, anyOf, oneOf, exclusiveMinimum and
- * exclusiveMaximum, or another word of their lengths: every schema is asked, and most say no. */
+ * exclusiveMaximum, or another keyword of the same length: a quick check, since every schema is
+ * checked and most have none. */
 static bool may_be_said_otherwise(yyjson_mut_val *schema) {
     size_t at;
     size_t count;
@@ -335,8 +337,8 @@ static bool may_be_said_otherwise(yyjson_mut_val *schema) {
     return false;
 }
 
-/* Merge or rename what the provider does not know at this place but can be said otherwise. Most
- * schemas have none of it. */
+/* Merge or rename keywords that the provider does not know at this place, if they can be expressed
+ * otherwise. */
 static void say_otherwise(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema) {
     if (!may_be_said_otherwise(schema)) {
         return;
@@ -414,7 +416,7 @@ static uint64_t rewrite_members(struct rewrite *rewrite, const struct place *pla
     return kept;
 }
 
-/* What depends on several members. */
+/* Apply the rules that depend on several members. */
 static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
                           yyjson_mut_val *schema, uint64_t has) {
     if ((has & BIT(REQUIRED)) != 0) {
@@ -439,7 +441,7 @@ static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
                           "%s requires items for an array: any item is allowed",
                           rewrite->provider->whose);
     }
-    /* Of the root's types one is left in the end. */
+    /* The root is left with one type at the end. */
     bool is_root = place->up == NULL && !rewrite->is_result;
     if (has_rule(rewrite, RULE_ONE_TYPE) && yyjson_mut_is_arr(type) && !is_root) {
         rewrite_split_types(rewrite, place, schema);
@@ -467,7 +469,7 @@ static void rewrite_schema(struct rewrite *rewrite, const struct place *up, cons
 
 /* ---------------------------------------------------------------- the root */
 
-/* The type of a tool's arguments is "object" and nothing else. */
+/* Set the type of a tool's arguments to "object". */
 static void set_root_type(struct rewrite *rewrite, const struct place *place) {
     yyjson_mut_val *type = yyjson_mut_obj_get(rewrite->root, "type");
     if (yyjson_mut_equals_str(type, "object")) {
@@ -492,7 +494,7 @@ static void set_root_type(struct rewrite *rewrite, const struct place *place) {
     format_report_add(rewrite->report, "rewritten", place, "the type of arguments is \"object\"");
 }
 
-/* Keywords that a root may not have; alternatives are merged instead. */
+/* Remove keywords that a root may not have; alternatives were merged. */
 static void strip_root(struct rewrite *rewrite, const struct place *place) {
     static const char *const words[] = {"not", "enum", "const", "if", "then", "else"};
     if ((keywords_of(rewrite->root) &
@@ -524,7 +526,7 @@ static void rewrite_root(struct rewrite *rewrite) {
     }
     if (has_rule(rewrite, RULE_DIALECT) && yyjson_mut_obj_get(root, "definitions") != NULL &&
         yyjson_mut_obj_get(root, "$defs") == NULL) {
-        /* At the end, as long as references to it are not yet followed by their new name. */
+        /* Appended as the last member: references before it still use its old name. */
         rename_key(rewrite, root, "definitions", "$defs");
         format_report_add(rewrite->report, "rewritten", &place,
                           "definitions is called $defs in 2020-12");
@@ -540,7 +542,7 @@ static void rewrite_root(struct rewrite *rewrite) {
         set_root_type(rewrite, &place);
     }
     if (is_flat) {
-        strip_root(rewrite, &place); /* what was merged into the root may have brought more */
+        strip_root(rewrite, &place); /* merging may have added more of them to the root */
     }
     if (!rewrite->is_result && !rewrite->refused && has_rule(rewrite, RULE_PROPERTIES) &&
         yyjson_mut_obj_get(root, "properties") == NULL) {
@@ -550,14 +552,14 @@ static void rewrite_root(struct rewrite *rewrite) {
                           rewrite->provider->whose);
     }
     if (has_rule(rewrite, RULE_FEW_WORDS)) {
-        (void)yyjson_mut_obj_remove_key(root, "$defs"); /* all references are followed */
+        (void)yyjson_mut_obj_remove_key(root, "$defs"); /* all references were replaced */
     }
 }
 
 /* -------------------------------------------------------------------- text */
 
-/* Whether JSON text is nested more deeply than recursion may follow. Counting all brackets is
- * faster, and mostly enough. */
+/* Whether JSON text is nested too deeply for recursion. Counting all brackets is faster and usually
+ * enough. */
 static bool nested_too_deeply(const char *text, size_t length) {
     unsigned depth = 0;
     size_t brackets = 0;
@@ -600,7 +602,7 @@ int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, boo
                        REWRITE_NESTING_MAX);
         return TOOLRACK_E_INVALID;
     }
-    /* The reader writes to its input only with a flag that is not set here. */
+    /* yyjson writes to its input only with a flag that is not set here. */
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *read = yyjson_read_opts((char *)(uintptr_t)said, length, YYJSON_READ_BIGNUM_AS_RAW,
                                         rewrite->memory, &problem);

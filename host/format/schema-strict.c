@@ -1,9 +1,9 @@
-/* OpenAI's strict mode, in which a model's arguments fit the schema by force.
+/* OpenAI's strict mode, in which a model's arguments always match the schema.
  *
- * A schema is fit for it when nothing in its meaning has to change: every property required, every
- * keyword one that the mode knows, and objects that list their properties, which are then closed.
- * Optional properties would have to become required ones that may be null, and the tool would get
- * nulls that its schema does not allow. Such a tool is exported without strict mode. */
+ * A schema meets it when its meaning need not change: every property is required, the mode knows
+ * every keyword, and objects list their properties; the objects are then closed. Optional
+ * properties would have to become required ones that may be null, and the tool would get nulls that
+ * its schema does not allow. Such a tool is exported without strict mode. */
 #include "format/schema-strict.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ struct strict {
     size_t properties;
     size_t choices;
     size_t text;
-    bool why_not; /* and it is in the report */
+    bool why_not; /* not strict, and the reason is in the report */
 };
 
 static void not_strict(struct strict *strict, const struct place *place, const char *why,
@@ -32,7 +32,7 @@ static void not_strict(struct strict *strict, const struct place *place, const c
     strict->why_not = true;
 }
 
-/* Every property is required, and nothing else is. */
+/* Check that exactly the listed properties are required. */
 static void check_object(struct strict *strict, const struct place *place, yyjson_mut_val *schema) {
     yyjson_mut_val *properties = yyjson_mut_obj_get(schema, "properties");
     yyjson_mut_val *required = yyjson_mut_obj_get(schema, "required");
@@ -171,7 +171,7 @@ static void check_schema(struct strict *strict, const struct place *up, const ch
 
 /* --------------------------------------------------------------- closing */
 
-/* Close one object; whether it was open. */
+/* Close one object. @return whether it was open. */
 static bool close_object(struct rewrite *rewrite, yyjson_mut_val *schema) {
     if (!may_be(yyjson_mut_obj_get(schema, "type"), "object") &&
         yyjson_mut_obj_get(schema, "properties") == NULL) {

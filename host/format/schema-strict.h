@@ -3,6 +3,6 @@
 
 #include "format/schema-edit.h"
 
-/** Close all objects of a schema that is otherwise fit for strict mode. Says in the report why one
- * is not. @return whether it is. */
+/** Close all objects of a schema that otherwise meets strict mode; if it does not, report why.
+ * @return whether it does. */
 bool rewrite_close_strict(struct rewrite *rewrite, yyjson_mut_val *schema);

@@ -1,6 +1,6 @@
-/* names of types.
+/* Names of types.
  *
- * Tools come from many languages, and their authors write what a type is called there. */
+ * Tools come from many programming languages, and their authors use the type names of these. */
 #include "format/schema-type.h"
 
 #include <string.h>
@@ -43,10 +43,10 @@ static const struct {
         {"nil", "null"},       {"void", "null"},         {"undefined", "null"},
 };
 
-/* Longest name of a type that is shown. */
+/* Most bytes of a type's name that are shown. */
 #define TYPE_SHOWN_MAX 40
 
-/* "List[str]" is a list and "string[]" an array: what stands in brackets is not looked at. */
+/* "List[str]" is a list and "string[]" an array: what is inside brackets is ignored. */
 static const char *meaning_of(const char *said) {
     size_t length = strcspn(said, "[<( ");
     if (strcmp(said + length, "[]") == 0) {
@@ -96,7 +96,7 @@ static bool correct_name(struct rewrite *rewrite, const struct place *place, yyj
 struct correction {
     struct rewrite *rewrite;
     const struct place *place;
-    bool any; /* one of them is any value at all */
+    bool any; /* one of the types means any value */
 };
 
 static bool keep_type(void *user, yyjson_mut_val *kept, yyjson_mut_val *type) {
@@ -125,7 +125,7 @@ bool rewrite_type(struct rewrite *rewrite, const struct place *place, yyjson_mut
 
 /* ------------------------------------------------------------ lists of types */
 
-/* Whether a keyword moves into the branches: what is said about the values themselves does. */
+/* Whether a keyword moves into the branches: keywords about the values do. */
 static bool belongs_to_branch(enum format_keyword keyword) {
     return keyword == KEYWORD_ENUM || keyword == KEYWORD_CONST ||
            ((format_keywords[keyword].traits & TRAIT_ABOUT) != 0);
@@ -166,7 +166,7 @@ static yyjson_mut_val *make_branch(struct rewrite *rewrite, yyjson_mut_val *sche
         enum format_keyword keyword =
                 format_keyword_find(yyjson_mut_get_str(key), yyjson_mut_get_len(key));
         unsigned traits = format_keywords[keyword].traits & TRAIT_ABOUT;
-        /* Null is a branch of its own: an enum does not apply to it. */
+        /* Null is a separate branch: an enum does not apply to it. */
         bool is_choice = belongs_to_branch(keyword) && traits == 0 && strcmp(type, "null") != 0;
         if (is_choice || (traits & about) != 0) {
             rewrite_put(rewrite, branch, format_keywords[keyword].name,

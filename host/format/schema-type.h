@@ -3,9 +3,9 @@
 
 #include "format/schema-edit.h"
 
-/** Make the `type` of a schema one of JSON Schema's. @return whether it stays. */
+/** Replace the `type` of a schema by a type of JSON Schema. @return whether the keyword stays. */
 bool rewrite_type(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *type);
 
-/** Say a list of types as an anyOf. */
+/** Replace a list of types by an anyOf. */
 void rewrite_split_types(struct rewrite *rewrite, const struct place *place,
                          yyjson_mut_val *schema);

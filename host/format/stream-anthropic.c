@@ -1,4 +1,4 @@
-/* stream-anthropic.c - streams of Anthropic Messages: blocks that begin, grow and stop. */
+/* stream-anthropic.c - streams of Anthropic Messages: blocks that start, grow and stop. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "format/stream-parts.h"

@@ -1,10 +1,11 @@
 /* stream-gemini.c - streams of Gemini's streamGenerateContent: each event is a response with some
- * of the parts. Parts with a signature are kept as they are, for they come back so. */
+ * of the parts. Parts with a signature are kept unchanged: the provider requires them back
+ * unchanged. */
 #include <string.h>
 
 #include "format/stream-parts.h"
 
-/* Whether a part is text and nothing else, but for being a thought. */
+/* Whether a part has only text, and perhaps a thought flag. */
 static bool is_plain(yyjson_val *part) {
     size_t known = (size_t)(yyjson_obj_get(part, "text") != NULL) +
                    (size_t)(yyjson_obj_get(part, "thought") != NULL);
@@ -18,7 +19,7 @@ static bool is_plain_copy(yyjson_mut_val *part) {
            yyjson_mut_obj_size(part) == known;
 }
 
-/* The last part, where the text of `part` goes on with it; else NULL. */
+/* The last part, if the text of `part` continues it; else NULL. */
 static yyjson_mut_val *continued(struct toolrack_stream *stream, yyjson_val *part) {
     yyjson_mut_val *last =
             stream->item_count > 0 ? stream->items[stream->item_count - 1].object : NULL;
@@ -45,7 +46,7 @@ static int take_part(struct toolrack_stream *stream, yyjson_val *part, struct to
     return code;
 }
 
-/* Of several answers the first is the one that is gone on with; they come in any order. */
+/* Of several candidates only the first is used; they arrive in any order. */
 static yyjson_val *first_candidate(yyjson_val *event) {
     size_t at;
     size_t count;

@@ -1,9 +1,9 @@
-/* stream-openai.c - streams of OpenAI Chat Completions, and of the many that speak like it. */
+/* stream-openai.c - streams of OpenAI Chat Completions, and of the many compatible providers. */
 #include <string.h>
 
 #include "format/stream-parts.h"
 
-/* What a delta may hold that grows; the last two are others' names for thoughts. */
+/* Growing strings of a delta; the last two are other providers' names for thoughts. */
 static const char *const texts[] = {"content", "refusal", "reasoning_content", "reasoning"};
 
 static bool is_text(yyjson_val *value) {
@@ -15,8 +15,8 @@ static bool has_other_id(const struct stream_item *item, yyjson_val *id) {
     return is_text(id) && known != NULL && strcmp(known, yyjson_get_str(id)) != 0;
 }
 
-/* Whether a delta without an id names a function and gives it arguments, though the call that it
- * would go on with has all of its own. */
+/* Whether a delta without an id has a name and arguments, although the call that it would continue
+ * is complete. */
 static bool begins_another(const struct toolrack_stream *stream, const struct stream_item *item,
                            yyjson_val *delta) {
     yyjson_val *function = yyjson_obj_get(delta, "function");
@@ -26,9 +26,9 @@ static bool begins_another(const struct toolrack_stream *stream, const struct st
            stream_is_whole(stream, yyjson_mut_obj_get(item->object, "function"), "arguments");
 }
 
-/* The call that a delta goes on with; NULL: it begins one. Some leave out the index, and some
- * number every call 0: then an id that is another is another call, and so is a whole call behind a
- * whole one where there are no ids either. */
+/* The call that a delta continues; NULL: it begins a call. Some providers leave out the index, and
+ * some number every call 0: then a different id means another call, and so does, without ids, a
+ * complete call after a complete one. */
 static struct stream_item *find_call(struct toolrack_stream *stream, yyjson_val *delta) {
     yyjson_val *index = yyjson_obj_get(delta, "index");
     struct stream_item *item = NULL;
@@ -54,7 +54,7 @@ static int begin_call(struct toolrack_stream *stream, yyjson_val *delta,
     return code;
 }
 
-/* Names come in one piece; some say them again with each piece of the arguments. */
+/* Names arrive in one piece; some providers repeat them with each piece of the arguments. */
 static void add_name(struct toolrack_stream *stream, yyjson_mut_val *made, yyjson_val *name) {
     if (is_text(name)) {
         stream_set(stream, made, "name", name);
@@ -98,7 +98,7 @@ static int take_call(struct toolrack_stream *stream, yyjson_val *delta,
     if (is_text(yyjson_obj_get(delta, "type"))) {
         stream_set(stream, item->object, "type", yyjson_obj_get(delta, "type"));
     }
-    /* Signatures of thoughts, of who has them. */
+    /* Signatures of thoughts, from providers that have them. */
     stream_set(stream, item->object, "extra_content", yyjson_obj_get(delta, "extra_content"));
     add_function(stream, item->object, yyjson_obj_get(delta, "function"));
     add_custom(stream, item->object, yyjson_obj_get(delta, "custom"));
@@ -121,7 +121,8 @@ static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
     return code;
 }
 
-/* Why it ended: at its longest, or by a filter, it may be within a call. */
+/* Read why the message ended: at the length limit or by a filter, its last call may be
+ * incomplete. */
 static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     stream->complete = stream->complete || yyjson_is_str(reason);
     if (stream->item_count > 0 &&
@@ -144,7 +145,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     size_t count;
     yyjson_val *choice;
     yyjson_arr_foreach (yyjson_obj_get(event, "choices"), at, count, choice) {
-        /* Of several answers the first is the one that is gone on with. */
+        /* Of several choices only the first is used. */
         if (code == 0 && yyjson_get_uint(yyjson_obj_get(choice, "index")) == 0) {
             code = take_delta(stream, yyjson_obj_get(choice, "delta"), err);
             take_reason(stream, yyjson_obj_get(choice, "finish_reason"));

@@ -24,7 +24,7 @@ yyjson_mut_val *stream_copy(struct toolrack_stream *stream, yyjson_val *value) {
 
 void stream_put(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                 yyjson_mut_val *value) {
-    /* NULL would take the member out. */
+    /* yyjson would remove the member if `value` were NULL. */
     stream->no_memory = value == NULL ||
                         !yyjson_mut_obj_put(object, yyjson_mut_strcpy(stream->doc, key), value) ||
                         stream->no_memory;
@@ -62,7 +62,7 @@ yyjson_mut_val *stream_array(struct toolrack_stream *stream, yyjson_mut_val *obj
     return member;
 }
 
-/* Room for one more of `*count` things of `size` bytes, or NULL. */
+/* Make room for one more than `count` elements of `size` bytes. NULL: no memory. */
 static void *make_room(void *things, size_t count, size_t *room, size_t size) {
     if (count < *room) {
         return things;
@@ -116,7 +116,7 @@ static struct stream_text *known_text(const struct toolrack_stream *stream,
     return NULL;
 }
 
-/* The text that grows there, begun with what is there; NULL: no memory. */
+/* The growing string at `key`, created with the present value; NULL: no memory. */
 static struct stream_text *find_text(struct toolrack_stream *stream, yyjson_mut_val *object,
                                      const char *key) {
     struct stream_text *known = known_text(stream, object, key);
@@ -155,7 +155,7 @@ void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const
     stream->no_memory = stream->no_memory || gathered->text.failed;
 }
 
-/* Longest text that is looked at to see whether it is whole: that is asked at each piece. */
+/* Longest string that is checked for being complete: the check runs at each piece. */
 #define WHOLE_LENGTH_MAX 4096u
 
 bool stream_is_whole(const struct toolrack_stream *stream, yyjson_mut_val *object,
@@ -176,7 +176,7 @@ bool stream_is_whole(const struct toolrack_stream *stream, yyjson_mut_val *objec
 void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                       bool is_json) {
     if (yyjson_mut_obj_size(yyjson_mut_obj_get(object, key)) > 0) {
-        return; /* it came in one piece */
+        return; /* it arrived in one piece */
     }
     struct stream_text *text = find_text(stream, object, key);
     if (text == NULL) {

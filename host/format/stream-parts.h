@@ -1,44 +1,42 @@
-/* stream-parts.h - what the files share that put together the streamed message of one provider
- * each.
+/* stream-parts.h - shared by the files that build a message from a provider's stream.
  *
- *   stream.c             lines and events, whatever the provider; the embedding API
- *   stream-parts.c       the message as it grows, likewise
- *   stream-<provider>.c  what its events add to the message */
+ *   stream.c lines and events, for all providers; the embedding API stream-parts.c the growing
+ *   message, for all providers stream-<provider>.c what the provider's events add to the message */
 #pragma once
 
 #include "base/buf.h"
 #include "format/turn-parts.h"
 
-/* Most bytes of one stream, and of one event of it. */
+/* Most bytes of one stream, and of one event. */
 #define STREAM_BYTES_MAX   (256u * 1024 * 1024)
 #define STREAM_EVENT_MAX   FORMAT_MESSAGE_MAX
 /* Most blocks, items or calls of one message. */
 #define STREAM_ITEMS_MAX   4096u
-/* Most members of one of them: they are looked up one after the other. */
+/* Most members of one of them: a look-up reads them one after the other. */
 #define STREAM_MEMBERS_MAX 1024u
 
-/** A string of the message that comes in pieces. */
+/** A string of the message that arrives in pieces. */
 struct stream_text {
-    yyjson_mut_val *object; /**< whose member it is */
-    const char *key;        /**< static, or the document's */
-    bool is_json;           /**< it becomes the value that it is the text of */
+    yyjson_mut_val *object; /**< the object that has it as a member */
+    const char *key;        /**< static, or in the document */
+    bool is_json;           /**< at the end it is parsed as JSON and replaced by the value */
     struct buf text;
 };
 
-/** A block, item or call of the message, by the number that the provider gives it. */
+/** A block, item or call of the message, found by the provider's number. */
 struct stream_item {
     uint64_t index;
     yyjson_mut_val *object;
 };
 
 struct stream_format {
-    /** One event, or line.
+    /** Read one event or line.
      * @return 0, or a code with err set. */
     int (*event)(struct toolrack_stream *stream, yyjson_val *event, struct toolrack_error *err);
-    /** Complete the message, whose texts were set; NULL: it is complete. */
+    /** Complete the message, after its growing strings were set; NULL: nothing to complete. */
     void (*end)(struct toolrack_stream *stream);
     const char *role; /**< of the message; NULL: the root is an array */
-    bool lines;       /**< of JSON, no events */
+    bool lines;       /**< the stream is lines of JSON, not events */
 };
 
 extern const struct stream_format stream_openai;
@@ -54,13 +52,13 @@ struct toolrack_stream {
 
     /* Lines and events. */
     size_t bytes;      /* fed so far */
-    struct buf line;   /* the one that is not yet complete */
-    struct buf data;   /* of the event that is not yet complete */
-    bool has_data;     /* though it may be empty */
-    bool after_return; /* the last byte was CR: a LF belongs to it */
+    struct buf line;   /* the incomplete line */
+    struct buf data;   /* of the incomplete event */
+    bool has_data;     /* a data field was seen; it may be empty */
+    bool after_return; /* the last byte was CR: a LF that follows belongs to it */
     bool begun;        /* the first line was seen */
 
-    /* The message. What is added to `doc` is not checked piece by piece: `no_memory` is. */
+    /* The message. Failures to add to `doc` are collected in `no_memory`. */
     yyjson_mut_doc *doc;
     yyjson_mut_val *root;
     struct stream_item *items;
@@ -72,9 +70,9 @@ struct toolrack_stream {
     bool no_memory;
     bool complete; /* its end was seen */
 
-    char *result; /* what toolrack_stream_end() gave */
+    char *result; /* returned by toolrack_stream_end() */
     size_t result_length;
-    struct toolrack_error error; /* code 0, or why it failed */
+    struct toolrack_error error; /* code 0, or the failure */
 };
 
 /** Pass a piece of the model's text to the callback; other values than strings are ignored. */
@@ -89,42 +87,43 @@ void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const
  * not parsed. */
 bool stream_is_whole(const struct toolrack_stream *stream, yyjson_mut_val *object, const char *key);
 
-/** The model was stopped while it wrote the arguments at `key`. Arguments of which nothing came
- * would count as empty: they become "{", which is invalid. */
+/** The model was stopped while it wrote the arguments at `key`. If nothing of them has arrived,
+ * they would count as empty: they become "{", which is invalid. */
 void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                       bool is_json);
 
-/** The item with a number; NULL: there is none. */
+/** The item with a number, or NULL. */
 struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t index);
 
 /** Add an item. @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
 int stream_add_item(struct toolrack_stream *stream, uint64_t index, yyjson_mut_val *object,
                     struct toolrack_error *err);
 
-/** A copy of a value in the message's document; NULL where there is none, or no memory. */
+/** A copy of a value in the message's document; NULL when `value` is NULL, or no memory. */
 yyjson_mut_val *stream_copy(struct toolrack_stream *stream, yyjson_val *value);
 
 /** Set a member of an object of the message. */
 void stream_put(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                 yyjson_mut_val *value);
 
-/** The same with a copy of a value; NULL leaves it as it is. */
+/** The same with a copy of a value; NULL changes nothing. */
 void stream_set(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                 yyjson_val *value);
 
 /** Append to an array of the message. */
 void stream_append(struct toolrack_stream *stream, yyjson_mut_val *array, yyjson_mut_val *value);
 
-/** The object at `key` of an object of the message, made when it is missing. */
+/** The object at `key` of an object of the message; created if it is missing. */
 yyjson_mut_val *stream_object(struct toolrack_stream *stream, yyjson_mut_val *object,
                               const char *key);
 
-/** The array there. */
+/** The same for an array. */
 yyjson_mut_val *stream_array(struct toolrack_stream *stream, yyjson_mut_val *object,
                              const char *key);
 
-/** Whether an event says that the provider failed, by a member `error`; then err is set. */
+/** Whether an event reports a failure of the provider in a member `error`; then err is set. */
 bool stream_is_error(yyjson_val *event, struct toolrack_error *err);
 
-/** The provider says that it failed: `message` has its words, or is NULL. Returns the code. */
+/** Set err for a failure that the provider reported, with its message (may be NULL). Returns the
+ * code. */
 int stream_fail(yyjson_val *message, struct toolrack_error *err);

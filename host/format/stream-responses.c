@@ -1,5 +1,5 @@
-/* stream-responses.c - streams of OpenAI Responses: items that begin, grow and are done; at the end
- * the whole response once more. */
+/* stream-responses.c - streams of OpenAI Responses: items that start, grow and end; the last event
+ * repeats the whole response. */
 #include <stdlib.h>
 
 #include "format/stream-parts.h"

@@ -1,15 +1,15 @@
-/* stream.c - a response that comes in pieces, put together again.
+/* stream.c - build a message from a response that arrives in pieces.
  *
- * Bytes become lines, lines become events, and an event is one JSON text; the file of
- * each provider adds it to the message. Server-sent events are read as the
- * HTML standard says: lines end in CR, LF or both, `data` lines of one event are joined, an empty
- * line ends it, other fields are ignored.
+ * Bytes are split into lines, lines are joined to events, and an event is one JSON text; each
+ * provider's file adds it to its message. Server-sent events are read as the HTML standard says:
+ * lines end in CR, LF or both, `data` lines of one event are joined, an empty line ends it, other
+ * fields are ignored.
  *
  * Invariants:
  *
- *  (1) Every string that grows is gathered in a buffer of its own in `texts`, and set in the
- *      document once, at the end: appending is linear in what is appended.
- *  (2) After a failure `error` says why, and nothing is read any more. */
+ *  (1) Every string that grows is gathered in its own buffer in `texts`, and set in the document
+ *      once, at the end: appending takes linear time.
+ *  (2) After a failure `error` is set, and nothing more is read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* Bytes of a wrong line that an error shows. */
+/* Most bytes of an invalid line that an error shows. */
 #define SHOWN_MAX 60
 
 static const struct stream_format *const formats[TOOLRACK_FORMAT_COUNT] = {
@@ -38,7 +38,7 @@ static int refuse(struct toolrack_error *err, const struct buf *text, const char
                      text->data != NULL ? text->data : "");
 }
 
-/* A text of JSON, or NULL; `ret_no_memory` says whether that is all that was wrong. */
+/* Parse JSON; NULL: a failure, and `ret_no_memory` says whether memory ran out. */
 static yyjson_doc *read_json(const struct buf *text, bool *ret_no_memory) {
     yyjson_read_err why;
     yyjson_doc *doc =
@@ -51,7 +51,7 @@ static yyjson_doc *read_json(const struct buf *text, bool *ret_no_memory) {
 static int take_event(struct toolrack_stream *stream, const struct buf *text,
                       struct toolrack_error *err) {
     if (stream->complete) {
-        return 0; /* usage, perhaps, that some send behind the end, whole or cut off */
+        return 0; /* some providers send usage after the end, whole or cut off */
     }
     bool no_memory;
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(text, &no_memory);
@@ -82,7 +82,7 @@ static int end_event(struct toolrack_stream *stream, struct toolrack_error *err)
     return code;
 }
 
-/* A field and its value; a line without a colon is a field without one. */
+/* Read a field and its value; a line without a colon is a field without a value. */
 static int take_field(struct toolrack_stream *stream, const struct buf *line,
                       struct toolrack_error *err) {
     const char *colon = memchr(line->data, ':', line->length);
@@ -141,8 +141,7 @@ static const char *find_byte(const char *at, const char *end, char byte) {
     return found != NULL ? found : end;
 }
 
-/* Lines may all end in a return: the next line feed, or the end, is looked up once and not once a
- * line. */
+/* All lines may end in CR: the next LF, or the end, is searched once and not for each line. */
 static int feed(struct toolrack_stream *stream, const char *bytes, size_t length,
                 struct toolrack_error *err) {
     const char *end = bytes + length;
@@ -229,7 +228,7 @@ int toolrack_stream_feed(struct toolrack_stream *stream, const char *bytes, size
     return feed(stream, bytes, length, &why) < 0 ? keep_error(stream, &why, err) : 0;
 }
 
-/* Text that should be a JSON object becomes that object; other text, an object that holds it. */
+/* Text that is a JSON object becomes that object; other text becomes an object that contains it. */
 static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct buf *text) {
     if (text->length == 0) {
         return yyjson_mut_obj(stream->doc);
@@ -247,7 +246,7 @@ static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct b
 }
 
 static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
-    /* The last line counts without a line end: some providers end so. */
+    /* The last line is read even without a line end: some providers send none. */
     int code = stream->line.length > 0 ? take_line(stream, err) : 0;
     if (code == 0 && !stream->format->lines) {
         code = end_event(stream, err);

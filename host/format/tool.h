@@ -3,15 +3,15 @@
 
 #include <stdbool.h>
 
-/* Longest name that every format takes. */
+/* Longest name that every format accepts. */
 #define FORMAT_NAME_MAX 64u
 
-/** A tool as the formats see it; all texts are borrowed. NULL where nothing is said. */
+/** A tool as the formats see it; all strings are borrowed. NULL: not given. */
 struct format_tool {
-    const char *name; /**< any text: foreign tools have names of all kinds */
+    const char *name; /**< any string: tools of others have names of all kinds */
     const char *title;
     const char *description;
-    const char *deprecated;    /**< what to use instead; NULL: it is not */
+    const char *deprecated;    /**< what to use instead; NULL: not deprecated */
     const char *schema;        /**< JSON Schema of the arguments */
     const char *result_schema; /**< JSON Schema of the result */
     bool read_only;

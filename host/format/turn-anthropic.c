@@ -4,12 +4,12 @@
 #include "base/cleanup.h"
 #include "format/turn-parts.h"
 
-/* The types of images that the API takes. */
+/* The types of images that the API accepts. */
 static const char *const image_types[] = {"image/jpeg", "image/png", "image/gif", "image/webp"};
 
 static int read_call(struct turn_reader *reader, yyjson_val *block) {
     yyjson_val *input = yyjson_obj_get(block, "input");
-    /* What a stream with broken arguments left behind; see stream.c. */
+    /* stream.c writes this for arguments that are not valid JSON. */
     yyjson_val *broken =
             yyjson_obj_size(input) == 1 ? yyjson_obj_get(input, TURN_BROKEN_INPUT) : NULL;
     return turn_add_call(reader, block, yyjson_obj_get(block, "id"), yyjson_obj_get(block, "name"),

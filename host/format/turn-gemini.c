@@ -23,7 +23,7 @@ static int read_content(struct turn_reader *reader, yyjson_val *content, const c
 }
 
 /* A candidate that was stopped before it began has no content, and a blocked request has no
- * candidate: neither calls anything. */
+ * candidate: neither has calls. */
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     yyjson_val *candidates = yyjson_obj_get(root, "candidates");
     if (candidates != NULL) {
@@ -68,7 +68,7 @@ static void write_result(struct buf *out, const struct format_call *call,
     buf_printf(out, "\"response\":{\"%s\":", result->failed ? "error" : "output");
     if (result->count == 1 && result->pieces[0].is_json) {
         buf_add(out, result->pieces[0].text, result->pieces[0].length);
-    } else { /* images and sounds go into parts of their own */
+    } else { /* images and audio are written as separate parts */
         turn_write_text(out, result, TURN_BIT(TURN_IMAGE) | TURN_BIT(TURN_AUDIO));
     }
     buf_add_char(out, '}');

@@ -1,7 +1,7 @@
 /* turn-mcp.c - calls of the Model Context Protocol: JSON-RPC requests of tools/call.
  *
- * A tool that does not exist is an error of the protocol; every other failure is a
- * result that says so, for the model to read. */
+ * A tool that does not exist is an error of the protocol; every other failure is a result that
+ * reports it to the model. */
 #include <stdio.h>
 
 #include "format/turn-parts.h"

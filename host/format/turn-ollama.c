@@ -18,7 +18,7 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
                            : read_message(reader, message, "/message");
 }
 
-/* Results belong to calls by name and order; where there are ids, by those. */
+/* Results are matched to calls by id; without ids, by name and order. */
 static void write_result(struct buf *out, const struct format_call *call,
                          const struct turn_result *result) {
     buf_add_text(out, "{\"role\":\"tool\",");

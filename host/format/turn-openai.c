@@ -25,7 +25,7 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
                            : read_choice(reader, yyjson_arr_get_first(choices));
 }
 
-/* There is no flag for an error and no place for an image: all is text. */
+/* The format has no flag for errors and no images: everything is text. */
 static void write_result(struct buf *out, const struct format_call *call,
                          const struct turn_result *result) {
     buf_add_text(out, "{\"role\":\"tool\",");

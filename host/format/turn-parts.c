@@ -6,10 +6,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* Calls for which there is room at first. */
+/* Initial capacity for calls. */
 #define CALLS_AT_FIRST 8u
 
-/* Room for arguments that are read only to see what they are: most are short. */
+/* Stack space for parsing arguments that are only checked: most are short. */
 #define ARGUMENTS_ROOM 8192u
 
 /* ------------------------------------------------------------------- reading */
@@ -62,7 +62,7 @@ int turn_cut_off(struct turn_reader *reader) {
                             "call were written: call the tool again, with less text before it");
 }
 
-/* Text that should be a JSON object: models write what they like. */
+/* Read arguments given as text, which may be anything. */
 static int take_text(struct turn_reader *reader, yyjson_val *arguments) {
     const char *text = yyjson_get_str(arguments);
     size_t length = yyjson_get_len(arguments);
@@ -137,7 +137,7 @@ int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, y
         message->calls = calls;
         message->room = room;
     }
-    /* A name with a zero byte in it would be read as another name. */
+    /* A name with a zero byte would be cut to another name. */
     const char *text = yyjson_get_str(name);
     bool is_sound = text != NULL && strlen(text) == yyjson_get_len(name);
     message->calls[message->count++] = (struct format_call){.id = yyjson_get_str(id),
@@ -166,7 +166,7 @@ int turn_add_custom(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id,
                                        "takes a JSON object: call it as a function");
 }
 
-/* One of `tool_calls`. */
+/* Read one of `tool_calls`. */
 static int read_tool_call(struct turn_reader *reader, yyjson_val *call) {
     yyjson_val *function = yyjson_obj_get(call, "function");
     yyjson_val *id = yyjson_obj_get(call, "id");

@@ -58,8 +58,7 @@ static void write_piece(struct buf *out, const struct turn_piece *piece) {
     out->failed = out->failed || url.failed;
 }
 
-/* A call that a program of the model made says so in `caller`, and its result has to say the same.
- */
+/* A call that was made by a program of the model has a `caller`, and its result must repeat it. */
 static void write_result(struct buf *out, const struct format_call *call,
                          const struct turn_result *result) {
     bool custom = turn_is(yyjson_obj_get(call->raw, "type"), "custom_tool_call");

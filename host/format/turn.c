@@ -1,7 +1,7 @@
-/* What is the same in the turns of all providers.
+/* Turns: what all providers have in common.
  *
- * What a model wrote is not trusted: a call that cannot be made is kept with its
- * reason, which the model reads; only a message of another format is refused. */
+ * What a model wrote is not trusted: a call that cannot be made is kept with the reason, which is
+ * sent to the model; only a message of another format is refused. */
 #include "format/turn.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/rendering.h"
 #include "format/turn-parts.h"
 
-/* Bytes that most results do not need. */
+/* Enough bytes for most results. */
 #define RESULT_ROOM 160u
 
 static const struct turn_format *const formats[] = {
@@ -38,7 +38,7 @@ int format_read_message(enum toolrack_format format, const char *text, size_t le
     }
     struct format_message message = {.format = format};
     yyjson_read_err why;
-    /* Numbers that no double holds go to the tool as they were written. */
+    /* Numbers that do not fit into a double are passed to the tool as written. */
     message.doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW, NULL,
                                    &why);
     if (message.doc == NULL) {
@@ -68,11 +68,11 @@ void format_message_finish(struct format_message *message) {
 
 /* ------------------------------------------------------------------- writing */
 
-/* A result that is being split into pieces; what is made for it is in the arena. */
+/* A result that is being split into pieces; its memory is in the arena. */
 struct taking {
     struct turn_result *result;
     struct arena *arena;
-    yyjson_doc *doc; /* of the outcome, where it had to be parsed */
+    yyjson_doc *doc; /* of the outcome, if it had to be parsed */
     bool no_memory;
 };
 
@@ -94,7 +94,7 @@ static const char *text_or(yyjson_val *value, const char *otherwise) {
     return yyjson_is_str(value) ? yyjson_get_str(value) : otherwise;
 }
 
-/* What is not text gets words that say what it is. */
+/* A block that is not text gets a description as its text. */
 static void add_block(struct taking *taking, yyjson_val *block) {
     yyjson_val *type = yyjson_obj_get(block, "type");
     struct turn_piece piece = {.block = block};
@@ -157,7 +157,7 @@ static void take_content(struct taking *taking) {
     if (structured == NULL) {
         return;
     }
-    /* The model sees texts: the JSON beside the blocks becomes one of them. */
+    /* The model sees only text: the JSON beside the blocks becomes a text piece. */
     yyjson_alc alc = arena_alc(taking->arena);
     size_t length = 0;
     const char *json = yyjson_val_write_opts(structured, YYJSON_WRITE_NOFLAG, &alc, &length, NULL);

@@ -1,6 +1,6 @@
-/* turn.h - calls read from a provider's message, and their results written for it.
+/* turn.h - read calls from a provider's message, and write their results.
  *
- * Pure: strings in, strings out. */
+ * Pure functions on strings. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,15 +17,15 @@ int format_read_message(enum toolrack_format format, const char *text, size_t le
                         struct format_message *ret, struct toolrack_error *err);
 void format_message_finish(struct format_message *message);
 
-/** How one call ended. Borrowed. */
+/** The outcome of one call. Borrowed. */
 struct format_outcome {
-    const char *json; /**< the result as toolrack_result_json() gives it; NULL: it failed */
+    const char *json; /**< the result as from toolrack_result_json(); NULL: the call failed */
     size_t length;
     bool is_content;                  /**< it is {"content": [blocks], "structuredContent": ...} */
     const struct toolrack_error *err; /**< of a failure */
 };
 
-/** Append what answers the message: a JSON array of what is to be appended to the conversation.
+/** Append the answer to the message: a JSON array of the messages to append to the conversation.
  * @param outcomes  one for each call, in order
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int format_write_results(const struct format_message *message,
