@@ -1,7 +1,9 @@
 /* schema-edit.h - a schema that is being rewritten, for the files that change it.
  *
- *   schema-rewrite.c visits all of it schema-fold.c merges several schemas into one schema-type.c
- *   names of types schema-strict.c OpenAI's strict mode */
+ *   schema-rewrite.c  visits all of it
+ *   schema-fold.c     merges several schemas into one
+ *   schema-type.c     names of types
+ *   schema-strict.c   OpenAI's strict mode */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,8 @@
 /* stream-parts.h - shared by the files that build a message from a provider's stream.
  *
- *   stream.c lines and events, for all providers; the embedding API stream-parts.c the growing
- *   message, for all providers stream-<provider>.c what the provider's events add to the message */
+ *   stream.c             lines and events, for all providers; the embedding API
+ *   stream-parts.c       the growing message, for all providers
+ *   stream-<provider>.c  what the provider's events add to the message */
 #pragma once
 
 #include "base/buf.h"

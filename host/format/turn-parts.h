@@ -1,7 +1,8 @@
 /* turn-parts.h - shared by the files that read and write the turns of one provider each.
  *
- *   turn.c the table of formats; reads a message, writes its results turn-parts.c shared by the
- *   formats turn-<provider>.c where the calls are in a message, and the format of their results */
+ *   turn.c             the table of formats; reads a message, writes its results
+ *   turn-parts.c       shared by the formats
+ *   turn-<provider>.c  where the calls are in a message, and the format of their results */
 #pragma once
 
 #include "base/buf.h"
