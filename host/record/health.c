@@ -13,7 +13,7 @@ static int compare_tools(const char *tool, const char *version, const struct hea
     return order != 0 ? order : strcmp(version, b->version);
 }
 
-/* By tool and version, those of one in the order in which they ended. */
+/* By tool and version; outcomes of the same tool in the order in which they ended. */
 static int compare_outcomes(const void *left, const void *right) {
     const struct health_outcome *a = *(const struct health_outcome *const *)left;
     const struct health_outcome *b = *(const struct health_outcome *const *)right;
@@ -21,7 +21,8 @@ static int compare_outcomes(const void *left, const void *right) {
     return order != 0 ? order : (a > b) - (a < b);
 }
 
-/* Calls of a batch, sorted, and whether each is the first of a tool that has failed before. */
+/* Calls of a batch, sorted, and for the first call of each tool whether the tool has failed
+ * before. */
 struct batch {
     const struct health_outcome **items;
     bool *has_failed;
@@ -53,7 +54,7 @@ static void mark_known(void *user, const char *tool, const char *version,
 struct group {
     const struct health_outcome *const *items;
     size_t count;
-    enum health_change told; /* the last that people should hear of */
+    enum health_change told; /* the last change that is logged */
     struct store_health after;
 };
 
@@ -126,7 +127,7 @@ static void note_any(void *user, const char *tool, const char *version,
 
 static int note(const struct record_options *options, const struct health_outcome *outcomes,
                 size_t count, struct toolrack_error *err) {
-    /* Of calls that gave results only those of tools that had failed are of interest. */
+    /* Calls with a result matter only for tools that had failed. */
     bool any = false;
     for (size_t i = 0; !any && i < count; i++) {
         any = health_is_failure(outcomes[i].code);

@@ -1,7 +1,8 @@
-/* health.h - the ends of calls, as far as they decide whether a tool is recommended.
+/* health.h - how ended calls change the health of tools, which decides whether a tool is
+ * recommended.
  *
- * The record hands them over in batches, away from the path of calls. Most batches have no failure
- * and are about tools that had none: they cost one look into the store. */
+ * The record passes ended calls in batches, away from the path of calls. Most batches have no
+ * failures, of tools without earlier failures: they cost one read of the store. */
 #pragma once
 
 #include <stddef.h>
@@ -17,7 +18,7 @@ struct health_outcome {
     int64_t ended_ms; /**< since 1970 */
 };
 
-/** Take note of calls, in the order in which they ended. What cannot be kept is an error in the
- * log. [any-thread] */
+/** Record calls, in the order in which they ended. A failure to store them is logged.
+ * [any-thread] */
 void health_note_outcomes(const struct record_options *options,
                           const struct health_outcome *outcomes, size_t count);

@@ -1,4 +1,4 @@
-/* inside.h - the record as its own files see it. */
+/* inside.h - the struct of the record, for its own files. */
 #pragma once
 
 #include <stdatomic.h>
@@ -13,18 +13,18 @@ struct record {
     uint32_t magic; /* RECORD_MAGIC */
     struct record_options options;
     struct ring rings[RECORD_RINGS_MAX];
-    atomic_uint ring_count; /* 0: no call has ended */
+    atomic_uint ring_count; /* 0: no call has ended yet */
     struct store_writer_source source;
 
-    struct lock write_lock; /* held by who reads the rings and writes to the store */
-    uint64_t unwritten;     /* lines that the store did not take; guarded by write_lock */
+    struct lock write_lock; /* held to read the rings and write to the store */
+    uint64_t unwritten;     /* lines that could not be written; guarded by write_lock */
 
     struct lock lock; /* guards what follows; the order is write_lock, then lock */
     struct subject *subjects;
 };
 #define RECORD_MAGIC 0x64636572u
 
-/** Visit what was counted and is not in the store. [any-thread] */
+/** Visit the statistics that are not in the store yet. [any-thread] */
 void record_read_unwritten(struct record *record,
                            void (*visit)(void *user, const struct store_statistics *statistics),
                            void *user);

@@ -10,7 +10,7 @@
 #include "schema/secret.h"
 #include "toolrack/records.h"
 
-/* In place of a length: there is no string. */
+/* The length of a missing string. */
 #define NO_STRING UINT32_MAX
 
 /* ------------------------------------------------------- on the path of calls */
@@ -32,7 +32,8 @@ static void put_short(struct line_strings *strings, enum line_string which, cons
     }
 }
 
-/* Secrets are found in the whole only: a string that is too long for that is not logged at all. */
+/* Secrets are found only by parsing the whole string: a string that is too long for that is masked
+ * as a whole. */
 static void put_long(struct line_strings *strings, enum line_string which, const char *string,
                      size_t length, bool secretive, size_t length_max) {
     if (secretive && length > LINE_SECRETIVE_MAX) {
@@ -99,7 +100,7 @@ void line_fill(struct line *line, struct subject *subject, const struct call_end
 
 static const char *cut(const char *string, size_t length_max) {
     if (string != NULL && strlen(string) > length_max) {
-        /* Made in the arena: it is ours to cut. */
+        /* It is a copy in the arena, so it may be changed. */
         ((char *)(uintptr_t)string)[utf8_cut(string, length_max)] = '\0';
     }
     return string;
@@ -147,7 +148,7 @@ struct store_call line_read(const struct line *line, int64_t wall_ns, struct are
     }
     if (subject->schema != NULL && strings[LINE_ARGUMENTS] != NULL) {
         strings[LINE_ARGUMENTS] = mask_arguments(subject->schema, strings[LINE_ARGUMENTS], arena);
-        /* The message quotes the value that it refuses. */
+        /* The message contains the refused value. */
         if (strings[LINE_FIELD] != NULL && strings[LINE_MESSAGE] != NULL &&
             mask_hides(strings[LINE_ARGUMENTS], strings[LINE_FIELD])) {
             strings[LINE_MESSAGE] = SECRET_MASK;

@@ -1,4 +1,4 @@
-/* line.h - one call on its way: from its end into a ring, and from there to a row of the log. */
+/* line.h - one call of the log: written into a ring at its end, and read from there into a row. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +12,7 @@
 
 /* Longest caller, channel, conversation and trace in the log; cut at a character. */
 #define LINE_STRING_MAX    256u
-/* Longest arguments, or result, that hold secrets and are logged: above that all of it is masked.
- */
+/* Longest arguments, or result, with secrets that are logged; longer ones are masked as a whole. */
 #define LINE_SECRETIVE_MAX (64u * 1024)
 
 /* The strings of a line. */
@@ -24,7 +23,7 @@ enum line_string {
     LINE_TRACE,
     LINE_ARGUMENTS,
     LINE_RESULT,
-    LINE_FIELD, /* this and the next two of the error */
+    LINE_FIELD, /* this and the next two: of the error */
     LINE_MESSAGE,
     LINE_BACKTRACE,
     LINE_STRINGS
@@ -35,31 +34,31 @@ struct line {
     struct subject *subject;
     struct figures figures;
     uint32_t lengths[LINE_STRINGS];
-    uint32_t size; /* of the strings together, with an end each */
+    uint32_t size; /* of all strings, each with its final zero */
 };
 
-/* What a line is made of; borrowed from the call. */
+/* The strings of a line; borrowed from the call. */
 struct line_strings {
     const char *strings[LINE_STRINGS];
     uint32_t lengths[LINE_STRINGS];
-    unsigned count; /* the rest are of an error, which there is not */
+    unsigned count; /* without an error, its strings are not counted */
     size_t size;
 };
 
-/** Find out which strings of a call the log wants, and how much room they take. [any-thread] */
+/** Find the strings of a call that are logged, and their lengths. [any-thread] */
 void line_collect(const struct subject *subject, const struct call_ending *ending,
                   struct line_strings *ret);
 
 /** The figures of a call. [any-thread] */
 void line_measure(const struct call_ending *ending, struct figures *ret);
 
-/** Fill in a line, which has room for the strings behind it. [any-thread] */
+/** Fill in a line; the strings are written after it, where there must be room. [any-thread] */
 void line_fill(struct line *line, struct subject *subject, const struct call_ending *ending,
                const struct line_strings *strings);
 
-/** Make a row of the log of a line. Its strings are copied to the arena, as UTF-8 and without
- * secrets; all are NULL when there is no memory.
- * @param wall_ns        the monotonic clock's zero, in the time since 1970
- * @param ret_no_memory  set to true when there was no memory for a part of it. [any-thread] */
+/** Turn a line into a row of the log. Its strings are copied to the arena, as UTF-8 and without
+ * secrets; all are NULL when out of memory.
+ * @param wall_ns        the wall-clock time at zero of the monotonic clock
+ * @param ret_no_memory  set to true when memory ran out for a part of the row. [any-thread] */
 struct store_call line_read(const struct line *line, int64_t wall_ns, struct arena *arena,
                             bool *ret_no_memory);

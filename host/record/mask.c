@@ -10,7 +10,7 @@ CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 bool mask_read_schema(const char *text, yyjson_doc **ret) {
     *ret = NULL;
-    /* Most schemas have neither word; an escape might stand for either. */
+    /* Most schemas have neither word; an escape could hide either. */
     if (text == NULL || (strstr(text, "writeOnly") == NULL && strstr(text, "password") == NULL &&
                          strstr(text, "\\u") == NULL)) {
         return true;
@@ -25,8 +25,8 @@ bool mask_read_schema(const char *text, yyjson_doc **ret) {
     return true;
 }
 
-/* A schema of a result is about the JSON reply, alone or beside blocks, which may say the same in
- * words. */
+/* A schema of a result is about the JSON reply, alone or beside content blocks; these may repeat it
+ * as text. */
 static yyjson_mut_val *mask_reply(yyjson_val *schema, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     yyjson_mut_val *reply = yyjson_mut_obj_get(root, "structuredContent");
     if (!yyjson_mut_is_arr(yyjson_mut_obj_get(root, "content")) || reply == NULL) {
@@ -70,7 +70,7 @@ bool mask_hides(const char *masked_arguments, const char *place) {
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read(masked_arguments, strlen(masked_arguments), YYJSON_READ_NOFLAG);
     bool masked = doc == NULL || place[0] != '/';
-    /* Each value on the way to the place. */
+    /* Check each value on the path to the place. */
     for (size_t end = 1; !masked; end++) {
         if (place[end] == '/' || place[end] == '\0') {
             masked = yyjson_equals_str(yyjson_doc_ptr_getn(doc, place, end), SECRET_MASK);

@@ -1,5 +1,5 @@
-/* mask.h - secrets are hidden before anything reaches the disk: what a schema marks
- * `"writeOnly": true` or `"format": "password"` becomes SECRET_MASK. */
+/* mask.h - secrets are masked before anything is written to the disk: a value that a schema marks
+ * with `"writeOnly": true` or `"format": "password"` is replaced by SECRET_MASK. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,17 +7,18 @@
 
 #include "base/arena.h"
 
-/** Read a schema of a tool, where it has secrets.
- * @param text  NULL is no schema
+/** Parse a schema of a tool, if it has secrets.
+ * @param text  NULL: no schema
  * @param ret   to be freed by yyjson_doc_free(); NULL: the schema has no secrets
  * @return false when out of memory. [any-thread] */
 bool mask_read_schema(const char *text, yyjson_doc **ret);
 
-/** Arguments, or a result, without their secrets, in the arena. JSON that cannot be read is
- * SECRET_MASK as a whole, and so is all when there is no memory. [any-thread] */
+/** A copy of arguments, or of a result, with secrets masked, in the arena. JSON that cannot be
+ * parsed is replaced by SECRET_MASK as a whole; so is everything when out of memory.
+ * [any-thread] */
 const char *mask_arguments(yyjson_doc *schema, const char *arguments, struct arena *arena);
 const char *mask_result(yyjson_doc *schema, const char *result, struct arena *arena);
 
-/** Whether a place (a JSON pointer) of masked arguments was a secret, or a part of one; where that
- * cannot be known, it was. [any-thread] */
+/** Whether a place (a JSON Pointer) in masked arguments was a secret, or a part of one; true also
+ * when that cannot be determined. [any-thread] */
 bool mask_hides(const char *masked_arguments, const char *place);

@@ -1,11 +1,11 @@
 /* Invariants:
  *
- *  (1) The rings are made before the first subject is known to a registration, and stay until
- *      record_destroy(): so whoever finds a subject may use them.
- *  (2) Subjects are only added; each registration knows its own once it was called.
+ *  (1) The rings are created before the first registration gets its subject, and stay until
+ *      record_destroy(): so a thread that finds a subject may use them.
+ *  (2) Subjects are only added; each registration has its own after its first call.
  *  (3) Only the holder of write_lock reads the rings, takes from tallies and writes to the store:
- *      so the log has the lines in the order in which their calls ended.
- *  (4) A call that has ended is in a ring, in a tally, or in the store, or the log has said that
+ *      so the lines of the log are in the order in which their calls ended.
+ *  (4) A call that has ended is in a ring, in a tally or in the store, or the host has logged that
  *      its line is lost; it is counted in any case. */
 #include "record/inside.h"
 
@@ -24,7 +24,8 @@
 
 /* ------------------------------------------------------------- path of calls */
 
-/* Of those for which there is memory a power of two, so that a thread finds its own at once. */
+/* Use a power of two of the rings that could be allocated, so that a mask gives a thread its
+ * ring. */
 static unsigned make_rings(struct ring *rings) {
     unsigned wanted = thread_cpu_count();
     unsigned made = 0;
@@ -42,7 +43,8 @@ static unsigned make_rings(struct ring *rings) {
     return made;
 }
 
-/* At the first call of a registration. NULL: out of memory; the next call tries again. */
+/* Find or create the subject at the first call of a registration. NULL: out of memory; the next
+ * call tries again. */
 static struct subject *find_subject(struct record *record, struct toolrack_tool *tool) {
     CLEANUP(subject_freep) struct subject *made = subject_create(tool);
     if (made == NULL) {
@@ -68,7 +70,7 @@ static struct subject *find_subject(struct record *record, struct toolrack_tool 
     return subject;
 }
 
-/* Threads take the rings in turn. */
+/* Threads are numbered, and so assigned to rings in turn. */
 static unsigned number_of_thread(void) {
     static atomic_uint threads;
     static _Thread_local unsigned number; /* from 1 */
@@ -91,8 +93,8 @@ void record_note(struct record *record, const struct call_ending *ending) {
     }
     struct line_strings strings;
     line_collect(subject, ending, &strings);
-    /* Room in the thread's own ring, or else in the next that has some: so the burst of one thread
-     * has the room of all. */
+    /* Use the thread's own ring, or the next ring with room: so a burst of one thread can fill all
+     * rings. */
     unsigned count = atomic_load_explicit(&record->ring_count, memory_order_relaxed);
     unsigned first = number_of_thread();
     struct ring *ring = NULL;
@@ -117,7 +119,7 @@ void record_note(struct record *record, const struct call_ending *ending) {
 
 /* ------------------------------------------------------------------- batch */
 
-/* Lines on their way to the store, and what was counted. */
+/* Lines and statistics that are being written to the store. */
 struct batch {
     struct store_call *calls;
     size_t count;
@@ -125,8 +127,8 @@ struct batch {
     struct subject **subjects; /* of each of the statistics */
     size_t statistics_count;
     struct arena arena;
-    int64_t wall_ns; /* the monotonic clock's zero, in the time since 1970 */
-    bool no_memory;  /* for some of it */
+    int64_t wall_ns; /* the wall-clock time at zero of the monotonic clock */
+    bool no_memory;  /* memory ran out for a part of the batch */
 };
 
 static void batch_init(struct batch *batch) {
@@ -192,7 +194,7 @@ static bool take_lines(struct record *record, struct batch *batch) {
     return batch->count == RECORD_BATCH_MAX;
 }
 
-/* Take what was counted. Caller holds write_lock. */
+/* Take the statistics of all subjects. Caller holds write_lock. */
 static void take_statistics(struct record *record, struct batch *batch) {
     LOCK_ASSERT_HELD(&record->write_lock);
     lock_take(&record->lock);
@@ -236,8 +238,8 @@ static int write_rows(const struct record_options *options, const struct batch *
                            batch->statistics, batch->statistics_count, &limits, err);
 }
 
-/* Say once that the store takes no lines, and once when it takes them again; say each time that
- * calls came too fast. Caller holds write_lock. */
+/* Log once when lines cannot be written, and once when they can be again; log each time that calls
+ * were not logged because there were too many. Caller holds write_lock. */
 static void tell(struct record *record, const struct batch *batch, int code,
                  const struct toolrack_error *err) {
     LOCK_ASSERT_HELD(&record->write_lock);
@@ -263,7 +265,7 @@ static void tell(struct record *record, const struct batch *batch, int code,
     }
 }
 
-/* What the calls of a batch say about the health of their tools. */
+/* Update the health of the tools of a batch. */
 static void note_health(struct record *record, const struct batch *batch) {
     CLEANUP(freep)
     struct health_outcome *outcomes = calloc(batch->count + 1, sizeof *outcomes);
@@ -334,7 +336,7 @@ void record_read_unwritten(struct record *record,
 /* -------------------------------------------------------------------- life */
 
 static void write_waiting(void *user) {
-    (void)record_flush(user, NULL); /* what fails is said there */
+    (void)record_flush(user, NULL); /* failures are logged there */
 }
 
 static enum store_writer_rows count_waiting(void *user) {
@@ -370,7 +372,7 @@ struct record *record_create(const struct record_options *options) {
 }
 
 void record_stop(struct record *record) {
-    /* What is in memory ends with the host. */
+    /* Without a state folder, nothing remains after the host is closed. */
     if (record != NULL && record->ring_count > 0 && record->options.keeps_lines) {
         (void)record_flush(record, NULL);
     }

@@ -1,4 +1,4 @@
-/* The log of calls and the statistics, as the app reads them. */
+/* The log of calls and the statistics, as JSON for the app. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "store/calls.h"
 #include "store/feedback.h"
 
-/* Where a filter does not say. */
+/* Limit of a filter that has none. */
 #define LOG_LIMIT_DEFAULT 1000u
 
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
@@ -25,7 +25,7 @@ static void add_number(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key
     }
 }
 
-/* The error as an object of the list, or null. Of a damaged file it may be anything. */
+/* Add the error as an object, or null. From a damaged file it may be any string. */
 static yyjson_mut_val *add_error(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *key,
                                  const char *error) {
     yyjson_doc *read = error != NULL ? yyjson_read(error, strlen(error), YYJSON_READ_NOFLAG) : NULL;
@@ -76,7 +76,7 @@ static char *copy_name(const struct selector *selector) {
     return selector->name != NULL ? strndup(selector->name, selector->name_length) : NULL;
 }
 
-/* What a selector of one version or of all says; all of it is NULL for NULL. */
+/* Parse a selector of one version or of all; NULL gives an empty selector. */
 static int read_selector(const char *string, struct selector *ret, struct toolrack_error *err) {
     *ret = string != NULL ? selector_parse(string) : (struct selector){0};
     return string != NULL ? registry_check_exact(string, err) : 0;
@@ -101,7 +101,7 @@ int record_log(struct record *record, const struct toolrack_log_filter *filter,
     struct listing listing;
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = document_begin_list(&listing.list);
     listing.doc = doc;
-    (void)record_flush(record, NULL); /* lines that the store does not take are not in the list */
+    (void)record_flush(record, NULL); /* lines that cannot be written are missing in the list */
     code = store_calls_read(
             record->options.store,
             &(struct store_calls_filter){
@@ -117,7 +117,7 @@ int record_log(struct record *record, const struct toolrack_log_filter *filter,
 
 /* -------------------------------------------------------------- statistics */
 
-/* One tool and version: what the store has of it, and what is not in the store yet. */
+/* One tool and version: its statistics in the store, and those not yet in the store. */
 struct row {
     struct store_statistics sum; /* its strings are owned */
     uint64_t times[STORE_TIME_BUCKETS];
@@ -127,7 +127,7 @@ struct row {
 
 struct table {
     struct selector selector;
-    struct row **rows; /* by tool and version as strings, until they are shown */
+    struct row **rows; /* ordered by tool and version as strings, until they are shown */
     size_t count;
     size_t room;
     bool no_memory;
@@ -150,7 +150,7 @@ static void table_finish(struct table *table) {
     free(table->rows);
 }
 
-/* Where a row is, or belongs. */
+/* The index of a row, or where to insert it. */
 static size_t find_place(const struct table *table, const char *tool, const char *version,
                          bool *ret_there) {
     size_t low = 0;
@@ -174,7 +174,7 @@ static size_t find_place(const struct table *table, const char *tool, const char
     return low;
 }
 
-/* The row of a tool and version, made where there is none; NULL: out of memory. */
+/* The row of a tool and version, created if missing; NULL: out of memory. */
 static struct row *find_row(struct table *table, const char *tool, const char *version) {
     bool there;
     size_t place = find_place(table, tool, version, &there);
@@ -239,7 +239,7 @@ static void merge(void *user, const struct store_statistics *more) {
     }
 }
 
-/* Of tools that were called: an opinion alone is no statistic. */
+/* Only for tools that were called: an opinion alone adds no row. */
 static void merge_opinions(void *user, const struct store_opinions *opinions) {
     const struct table *table = user;
     bool there;
@@ -270,7 +270,7 @@ static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct row 
     uint64_t calls = sum->calls > 0 ? sum->calls : 1;
     yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
     if (row == NULL) {
-        return; /* no memory, which document_end() says */
+        return; /* out of memory: document_end() reports it */
     }
     struct store_time times[STORE_TIME_BUCKETS];
     uint32_t time_count = 0;
@@ -288,7 +288,7 @@ static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct row 
                                   1.0 - (double)sum->failures / (double)calls);
     (void)yyjson_mut_obj_add_uint(doc, row, "mean_ns", sum->total_ns / calls);
     for (size_t i = 0; i < ARRAY_LENGTH(quantiles); i++) {
-        /* The middle of a bucket may lie above the longest of its calls. */
+        /* The middle of a bucket may be above the longest call. */
         uint64_t ns = store_time_quantile(times, time_count, quantiles[i].of_100);
         (void)yyjson_mut_obj_add_uint(doc, row, quantiles[i].key,
                                       ns < sum->max_ns ? ns : sum->max_ns);
@@ -319,7 +319,7 @@ int record_statistics(struct record *record, const char *name, struct toolrack_t
     if (code < 0) {
         return code;
     }
-    (void)record_flush(record, NULL); /* what the store does not take is read from memory */
+    (void)record_flush(record, NULL); /* what could not be written is read from memory */
     code = store_statistics_read(options->store, merge, &table, err);
     if (code == 0) {
         record_read_unwritten(record, merge, &table);
@@ -329,7 +329,7 @@ int record_statistics(struct record *record, const char *name, struct toolrack_t
         code = error_oom(err);
     }
     if (code == 0 && table.count == 0 && name != NULL) {
-        /* Nothing is known of it: is there such a tool at all? */
+        /* No statistics: check that the tool exists. */
         struct toolrack_tool *tool = registry_get(options->registry, name);
         code = tool != NULL ? 0 : registry_not_found(options->registry, name, err);
         toolrack_tool_unref(tool);

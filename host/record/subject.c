@@ -91,7 +91,7 @@ void subject_count(struct subject *subject, const struct figures *figures, bool 
     lower(&tally->first_ns, figures->started_ns);
     raise(&tally->last_ns, figures->started_ns);
     add(&tally->times[store_time_bucket(figures->duration_ns)], 1);
-    /* Last: who takes so many calls finds what was added for them. */
+    /* Last: a thread that takes this count also sees everything that was added for it. */
     (void)atomic_fetch_add_explicit(&tally->calls, 1, memory_order_release);
 }
 
@@ -122,7 +122,7 @@ struct store_statistics subject_take(struct subject *subject, struct arena *aren
     first_ns = first_ns < last_ns ? first_ns : last_ns;
     taken.last_ms = (wall_ns + (int64_t)last_ns) / CLOCK_NS_PER_MS;
     taken.first_ms = (wall_ns + (int64_t)first_ns) / CLOCK_NS_PER_MS;
-    /* Without memory for the times they stay for the next time. */
+    /* Without memory, the times stay for the next write. */
     struct store_time *times = arena_alloc(arena, STORE_TIME_BUCKETS * sizeof *times);
     for (uint32_t i = 0; times != NULL && i < STORE_TIME_BUCKETS; i++) {
         if (atomic_load_explicit(&tally->times[i], memory_order_relaxed) != 0) {

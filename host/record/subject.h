@@ -1,8 +1,7 @@
-/* subject.h - one version of one tool of one plugin: what is secret in its calls, and what was
- * counted of them.
+/* subject.h - one version of one tool of one plugin: the secrets and the statistics of its calls.
  *
- * A subject lives as long as its record. A registration that comes again after a reload, with the
- * same schemas, is the same subject. */
+ * A subject lives as long as its record. A registration after a reload, with the same schemas, uses
+ * the same subject. */
 #pragma once
 
 #include <stdatomic.h>
@@ -25,8 +24,8 @@ struct figures {
     int32_t signal;
 };
 
-/* What the calls of a tool were since they were last written. Changed by the reader of the rings,
- * and by a call that finds all rings full. */
+/* The statistics of a tool's calls since the last write. Changed by the thread that reads the
+ * rings, and by a call that finds all rings full. */
 struct tally {
     atomic_uint_fast64_t calls;
     atomic_uint_fast64_t failures;
@@ -44,13 +43,13 @@ struct tally {
     atomic_uint_fast64_t times[STORE_TIME_BUCKETS];
 };
 
-/* What each call reads comes first, and the tally, which changes all the time, a cache line behind
- * it. */
+/* The members that each call reads come first; the tally, which changes all the time, is in another
+ * cache line. */
 struct subject {
-    yyjson_doc *schema;        /* of arguments, where it has secrets; else NULL */
+    yyjson_doc *schema;        /* of arguments, if it has secrets; else NULL */
     yyjson_doc *result_schema; /* the same */
     struct subject *next;
-    char *tool; /* the block of all three strings */
+    char *tool; /* the allocation that contains all three strings */
     const char *version;
     const char *plugin;
     char *last_error; /* a JSON object to write, or NULL; guarded by the record's write_lock */
@@ -69,19 +68,20 @@ bool subject_is_same(const struct subject *a, const struct subject *b);
 /** Count a call. [any-thread] */
 void subject_count(struct subject *subject, const struct figures *figures, bool logged);
 
-/** Whether anything is counted and not taken. [any-thread] */
+/** Whether calls were counted that were not taken yet. [any-thread] */
 static inline bool subject_has_calls(struct subject *subject) {
     return atomic_load_explicit(&subject->tally.calls, memory_order_relaxed) > 0;
 }
 
-/** Take what was counted out of the subject. Its strings are the subject's, its times are in the
+/** Take the statistics out of the subject. The strings belong to the subject; the times are in the
  * arena. Caller holds the record's write_lock.
- * @param wall_ns  the monotonic clock's zero, in the time since 1970 */
+ * @param wall_ns  the wall-clock time at zero of the monotonic clock */
 struct store_statistics subject_take(struct subject *subject, struct arena *arena, int64_t wall_ns);
 
-/** Count again what was taken. Caller holds the record's write_lock. */
+/** Add back what was taken. Caller holds the record's write_lock. */
 void subject_give_back(struct subject *subject, const struct store_statistics *taken,
                        int64_t wall_ns);
 
-/** What was taken is in the store, with the last error. Caller holds the record's write_lock. */
+/** To be called when what was taken, and the last error, are in the store. Caller holds the
+ * record's write_lock. */
 void subject_is_written(struct subject *subject);
