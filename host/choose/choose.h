@@ -1,11 +1,12 @@
-/* choose.h - which tools to recommend, and what people think of them.
+/* choose.h - recommendations of tools, feedback, whitelist and blacklist.
  *
- *   choose.c     the tools that may run, what is known of each, and the answer
- *   recommend.c  the score of a tool; pure
- *   match.c      how well a tool fits a task; pure
+ *   choose.c     the tools that may run, the records of each, and the answer
+ *   recommend.c  the score of a tool; pure functions
+ *   match.c      how well a tool fits a task; pure functions
  *   marks.c      feedback, whitelist and blacklist
  *
- * Other processes that share the state folder decide too: nothing of it is held in memory. */
+ * Other processes that share the state folder change these records too, so nothing is cached in
+ * memory. */
 #pragma once
 
 #include "base/log.h"
@@ -15,14 +16,14 @@
 #include "toolrack/records.h"
 
 struct choose;
-struct record; /* host/record's; here a name */
+struct record; /* defined in host/record */
 
-/* All is borrowed until choose_destroy(). */
+/* All pointers are borrowed until choose_destroy(). */
 struct choose_options {
     const struct log *log;
     struct store *store;
     struct registry *registry;
-    struct permit *permit; /* may a tool run at all; hears what is marked */
+    struct permit *permit; /* tells whether a tool may run; logs marks */
     /* Write the calls that have ended to the store. [any-thread] */
     int (*flush)(struct record *record, struct toolrack_error *err);
     struct record *record;
@@ -33,7 +34,7 @@ struct choose *choose_create(const struct choose_options *options);
 /** NULL is ignored. [any-thread] */
 void choose_destroy(struct choose *choose);
 
-/* As the functions of records.h that are called so. [any-thread] */
+/* The same as the functions of records.h with these names. [any-thread] */
 int choose_recommend(const struct choose *choose, const struct toolrack_recommend_options *options,
                      struct toolrack_text **ret, struct toolrack_error *err);
 int choose_feedback(const struct choose *choose, const char *name, bool good, uint64_t call,

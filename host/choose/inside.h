@@ -1,4 +1,4 @@
-/* inside.h - choose as its own files see it. */
+/* inside.h - the struct choose, for its own files. */
 #pragma once
 
 #include "base/object.h"

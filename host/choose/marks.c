@@ -1,5 +1,5 @@
-/* What people think of tools: feedback, blacklist, whitelist. Other processes decide too, so
- * nothing of it is held in memory. */
+/* Feedback, blacklist and whitelist. Other processes change them too, so nothing is cached in
+ * memory. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -21,7 +21,7 @@ static const char *who_or_api(const char *who) {
 
 /* ---------------------------------------------------------------- feedback */
 
-/* Whether a call that an opinion is about was one of the tool. */
+/* Check that the call of an opinion was a call of the tool. */
 struct search {
     const struct toolrack_tool *tool;
     int code;
@@ -41,7 +41,7 @@ static void look_at(void *user, const struct store_call *call) {
 
 static int check_call(const struct choose *choose, const struct toolrack_tool *tool, uint64_t call,
                       struct toolrack_error *err) {
-    (void)choose->options.flush(choose->options.record, NULL); /* the log says what fails */
+    (void)choose->options.flush(choose->options.record, NULL); /* failures are logged */
     struct search search = {.tool = tool, .err = err, .code = 1};
     int code = store_call_read(choose->options.store, call <= INT64_MAX ? (int64_t)call : 0,
                                look_at, &search, err);
@@ -79,8 +79,8 @@ static enum store_list list_of(enum toolrack_mark mark) {
     return mark == TOOLRACK_MARK_WHITELIST ? STORE_WHITELIST : STORE_BLACKLIST;
 }
 
-/* "name@version" as the tool itself writes it, where one version is meant that there is. NULL: out
- * of memory. */
+/* "name@version" with the version as the tool writes it, if `name` selects one existing version;
+ * else `name`. NULL: out of memory. */
 static const char *selector_of(const struct toolrack_tool *tool, const char *name,
                                struct arena *arena) {
     return tool == NULL || strchr(name, '@') == NULL

@@ -9,11 +9,12 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* Of BM25: how soon the same word again says nothing more, and how much a long text counts less. */
+/* Parameters of BM25: how soon a repeated word adds nothing more, and how much a long text is
+ * penalized. */
 #define SATURATION       1.2
 #define LENGTH_INFLUENCE 0.5
 
-/* What a word in each field counts. */
+/* The weight of a word in each field. */
 static const double field_weights[MATCH_FIELDS] = {
         [MATCH_NAME] = 3,    [MATCH_TITLE] = 2,     [MATCH_TAGS] = 2,        [MATCH_CATEGORY] = 1,
         [MATCH_PURPOSE] = 1, [MATCH_SCENARIOS] = 1, [MATCH_DESCRIPTION] = 1,
@@ -26,12 +27,12 @@ struct word {
     size_t length;
 };
 
-/* Bytes of other characters than ASCII are parts of words. */
+/* Bytes of non-ASCII characters are parts of words. */
 static bool is_part(char c) {
     return ascii_is_alnum(c) || (c & 0x80) != 0;
 }
 
-/* "files" is "file"; "class" and "gas" stay as they are. */
+/* "files" is "file"; "class" and "gas" are not changed. */
 static void drop_plural(struct word *word) {
     size_t n = word->length;
     if (n > 3 && word->text[n - 1] == 's' && word->text[n - 2] != 's') {
@@ -39,7 +40,7 @@ static void drop_plural(struct word *word) {
     }
 }
 
-/* The next word of a text, which is advanced. False: there is none. */
+/* Read the next word and advance the text. False: no more words. */
 static bool next_word(const char **text, struct word *ret) {
     const char *at = *text;
     while (*at != '\0' && !is_part(*at)) {
@@ -69,7 +70,7 @@ static size_t find_word(const struct word *words, size_t count, const struct wor
     return count;
 }
 
-/* Each word of the task once. */
+/* Read the words of the task, each once. */
 static size_t read_task(const char *task, struct word words[MATCH_WORDS_MAX]) {
     size_t count = 0;
     struct word word;
@@ -83,10 +84,10 @@ static size_t read_task(const char *task, struct word words[MATCH_WORDS_MAX]) {
 
 /* ------------------------------------------------------------------ counts */
 
-/* What one tool has of the words of the task. */
+/* How often one tool has the words of the task. */
 struct counts {
     double words[MATCH_WORDS_MAX]; /* weighted by the fields */
-    double length;                 /* of all its texts, likewise */
+    double length;                 /* of all its texts, weighted by the fields */
 };
 
 static void count_words(const struct match_tool *tool, const struct word *words, size_t count,
@@ -132,7 +133,7 @@ static void weigh_words(struct corpus *corpus, const struct counts *counts, size
     }
 }
 
-/* The part of what a tool could reach that has every word without end. */
+/* The score as a fraction of the limit for a tool that has every word infinitely often. */
 static double score(const struct corpus *corpus, const struct counts *counts) {
     double norm = SATURATION *
                   (1 - LENGTH_INFLUENCE + LENGTH_INFLUENCE * counts->length / corpus->mean_length);

@@ -1,16 +1,16 @@
-/* match.h - how well tools fit a task that is given in words.
+/* match.h - how well tools fit a task that is described in words.
  *
- * Words are compared as they stand: runs of letters and digits, without case (of ASCII), without
- * the "s" of a plural, a_b and aB being two. A word that few tools have says more than one that
- * many have, and a word in a name more than one in a description (BM25 over weighted fields). Who
- * recommends takes any numbers from 0 to 1 in place of these. */
+ * Words are compared literally: runs of letters and digits, without (ASCII) case and without the
+ * "s" of a plural; a_b and aB are two words. A word that few tools have counts more than one that
+ * many have, and a word in a name more than one in a description (BM25 over weighted fields).
+ * recommend.h accepts any other numbers from 0 to 1 instead. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/error.h"
 
-/* Words of a task that are looked at, and bytes of one word; what is more is left out. */
+/* Most words of a task, and most bytes of a word; the rest is ignored. */
 #define MATCH_WORDS_MAX     64u
 #define MATCH_WORD_SIZE_MAX 64u
 
@@ -25,7 +25,7 @@ enum match_field {
     MATCH_FIELDS
 };
 
-/** The texts of one tool; NULL where it says nothing. */
+/** The texts of one tool; NULL: the tool has none. */
 struct match_tool {
     const char *fields[MATCH_FIELDS];
 };

@@ -20,7 +20,7 @@
 #define LIMIT_DEFAULT 10u
 #define FIRST_ROOM    64u
 
-/* Numbers are shown with so many parts of one. */
+/* Numbers are rounded to a multiple of 1 / SHOWN_PARTS. */
 #define SHOWN_PARTS 10000.0
 
 /* One tool that could be recommended. */
@@ -28,7 +28,7 @@ struct candidate {
     struct toolrack_tool *tool; /* a reference */
     struct recommend_tool known;
     bool left_out; /* it is on the blacklist */
-    bool tried;    /* it is, and is tried again */
+    bool tried;    /* it is on the blacklist and gets a retry */
 };
 
 struct candidates {
@@ -59,7 +59,7 @@ static bool can_run(const struct toolrack_tool *tool) {
     }
 }
 
-/* Of several versions, the one that a call by name means. */
+/* Whether a call by name alone would call this version. */
 static bool is_default(struct registry *registry, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *called = registry_get(registry, toolrack_tool_name(tool));
@@ -91,7 +91,7 @@ static bool take_tool(void *user, struct toolrack_tool *tool) {
     return true;
 }
 
-/* Those that are left out go; by_name is of no use then. */
+/* Remove the candidates that are left out; by_name is not valid afterwards. */
 static void drop_left_out(struct candidates *candidates) {
     size_t kept = 0;
     for (size_t i = 0; i < candidates->count; i++) {
@@ -127,7 +127,7 @@ static int find_candidates(const struct choose *choose, struct candidates *ret,
     return 0;
 }
 
-/* The candidate of a name, and of a version where one is given; or NULL. */
+/* The candidate of a name, and of a version if one is given; or NULL. */
 static struct candidate *find(const struct candidates *candidates, const char *name, size_t length,
                               const char *version) {
     size_t low = 0;
@@ -196,7 +196,7 @@ static void take_health(void *user, const char *tool, const char *version,
 static int read_records(const struct choose *choose, struct candidates *candidates,
                         struct toolrack_error *err) {
     struct store *store = choose->options.store;
-    (void)choose->options.flush(choose->options.record, NULL); /* the log says what fails */
+    (void)choose->options.flush(choose->options.record, NULL); /* failures are logged */
     int code = store_statistics_read(store, take_statistics, candidates, err);
     if (code == 0) {
         code = store_feedback_count(store, take_opinions, candidates, err);
@@ -264,7 +264,8 @@ static bool offer(void *user, struct store_health *health) {
     return health_offer(health, *(const int64_t *)user);
 }
 
-/* A trial that cannot be kept is offered again: worse is not to recommend anything. */
+/* Store that the retry begins. If that fails, the tool gets another retry: that is better than to
+ * recommend nothing. */
 static void begin_trial(const struct choose *choose, const struct candidate *candidate,
                         int64_t now_ms) {
     struct toolrack_error err;

@@ -44,7 +44,7 @@ double recommend_wilson(uint64_t good, uint64_t all) {
     return bound > 0 ? bound : 0;
 }
 
-/* 1 for what is fast, 0 for what is slow. */
+/* 1 for a fast call, 0 for a slow one. */
 static double quickness(uint64_t ns) {
     if (ns <= RECOMMEND_FAST_NS) {
         return 1;
