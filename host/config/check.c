@@ -1,4 +1,4 @@
-/* Everything that is wrong with a configuration, for who wrote it. */
+/* Find all problems of a configuration, for its author. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 CLEANUP_DEFINE(struct config, config_destroy)
 
-/* A definition that is sound, as far as two of them can be compared. */
+/* The name and version of a valid definition, to find duplicates. */
 struct sound {
     const char *name;
     const char *version;
@@ -44,7 +44,7 @@ static int check_definitions(struct config *config, struct problems *problems, s
     if (known == NULL) {
         return error_oom(err);
     }
-    context.services = NULL; /* those of the app that will use the file are not known here */
+    context.services = NULL; /* the services of the app that will use the file are not known here */
     yyjson_arr_foreach (config_definitions(config), at, most, value) {
         char pointer[JSON_POINTER_MAX] = "/tools";
         struct definition definition;

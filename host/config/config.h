@@ -3,14 +3,14 @@
  *     {
  *         // folders to scan, in this order
  *         "folders": ["/opt/tools", {"path": "/srv/ours", "trust": "official"}],
- *         "deadline_ms": 30000,        // how long a call may take when nobody says
+ *         "deadline_ms": 30000,        // deadline of calls that have no other
  *         "duplicates": "reject",      // or "replace"
  *         "grants": ["wipe_disk"],     // dangerous tools that may run
  *         "plugins": {"currency": {"rates_file": "/srv/rates.xml"}},  // settings, by plugin id
  *
- *         "isolation": "process",      // or "none"; folders and policies may say otherwise
+ *         "isolation": "process",      // or "none"; folders and policies may override it
  *         "log": {"days": 30, "megabytes": 256},  // how much of the log of calls is kept
- *         "require_sandbox": false,    // true: rather no call than one without a layer
+ *         "require_sandbox": false,    // true: no call runs if a layer is missing
  *         "pin": "warn",               // "off", "enforce": when an approved tool's text changes
  *         "paths": {"workspace": "/srv/work"},  // what ${workspace} stands for
  *         "policies": {                // by plugin id
@@ -27,8 +27,8 @@
  *         "tools": [{"name": "weather", ...}]  // see definition.h
  *     }
  *
- * toolrack.schema.json is the description of the file, and what it is checked with (validate.h)
- * before anything is read. */
+ * toolrack.schema.json describes the file; the file is checked with it (validate.h) before anything
+ * is read. */
 #pragma once
 
 #include <stdbool.h>
@@ -44,11 +44,11 @@
 
 struct config;
 
-/* What a configuration is made of; all pointers but the path are borrowed as long as it. */
+/* All pointers but the path are borrowed as long as the configuration exists. */
 struct config_options {
     const char *path;      /* NULL: an empty configuration */
     bool optional;         /* a file that does not exist is an empty configuration too */
-    struct toolrack *host; /* what builtin functions are called with */
+    struct toolrack *host; /* passed to builtin functions */
     const struct builtin *builtins;
     size_t builtin_count;
     descriptor_schema_check *check_schema; /* as in struct descriptor_options */
@@ -60,15 +60,15 @@ struct config_options {
  * [one thread] */
 int config_create(const struct config_options *options, struct config **ret,
                   struct toolrack_error *err);
-/** NULL is ignored. Nothing that was given out is used any more. */
+/** NULL is ignored. Everything borrowed from it becomes invalid. */
 void config_destroy(struct config *config);
 
-/* What the members of the file say that are not about one plugin or tool. */
+/* The members of the file that are not about one plugin or tool. */
 struct config_settings {
     const struct scan_folder *folders; /* borrowed, as long as the configuration */
     size_t folder_count;
     uint32_t deadline_ms;     /* 0: not set */
-    bool replaces_duplicates; /* of two tools with one name and version the later one stays */
+    bool replaces_duplicates; /* of two tools with the same name and version the later one stays */
     bool require_sandbox;
     enum isolation isolation;
     enum pin_policy pin;
@@ -78,22 +78,22 @@ struct config_settings {
 /** Borrowed, as long as the configuration. [any-thread] */
 const struct config_settings *config_settings(const struct config *config);
 
-/** The index-th tool that the file grants; NULL behind the last. [any-thread] */
+/** The index-th tool that the file grants; NULL after the last. [any-thread] */
 const char *config_grant(const struct config *config, size_t index);
 /** Whether it grants a tool. [any-thread] */
 bool config_grants(const struct config *config, const char *tool);
 
-/** A plugin's setting at a path (that of json_at()): a string's text, or any other value's
- * JSON; it lives as long as the configuration. NULL where it is not set. [any-thread] */
+/** A plugin's setting at a path (that of json_at()): the string itself, or the JSON of any other
+ * value; valid as long as the configuration. NULL: not set. [any-thread] */
 const char *config_plugin_setting(struct config *config, const char *plugin_id, const char *path);
 /** All settings of a plugin, an object, or NULL. [any-thread] */
 yyjson_val *config_plugin_settings(const struct config *config, const char *plugin_id);
 
-/** What the administrator says of one plugin; 0, NULL and UNSTATED where nothing. */
+/** The administrator's settings for one plugin; 0, NULL and UNSTATED: not set. */
 struct config_policy {
     enum isolation isolation;
     enum pin_policy pin;
-    yyjson_val *allow; /* array of texts: "read", "read:PATH", "*" ... */
+    yyjson_val *allow; /* array of strings: "read", "read:PATH", "*" ... */
     uint32_t workers;
     uint32_t queue;
     uint32_t start_ms;
@@ -112,42 +112,42 @@ struct config_policy {
 };
 void config_policy(const struct config *config, const char *plugin_id, struct config_policy *ret);
 
-/** What a placeholder stands for ("workspace"), or NULL. "home" is the HOME of the environment
- * where the file does not say. */
+/** The value of a placeholder ("workspace"), or NULL. "home" is HOME of the environment, unless the
+ * file sets it. */
 const char *config_placeholder(const struct config *config, const char *name, size_t length);
 
 /* ------------------------------------------------------ services, definitions */
 
-/** Let definitions have a function of the app by its name, which is copied.
+/** Add a function of the app that definitions may name. The name is copied.
  * @return 0; TOOLRACK_E_INVALID; TOOLRACK_E_EXISTS; TOOLRACK_E_LIMIT_EXCEEDED;
  *         TOOLRACK_E_NO_MEMORY. [any-thread] */
 int config_add_service(struct config *config, const struct toolrack_service *service,
                        struct toolrack_error *err);
-/** Take the service added last out again. [the thread that added it] */
+/** Remove the service that was added last. [the thread that added it] */
 void config_drop_service(struct config *config);
 
-/* Who asks for definitions. */
+/* Callbacks for definitions. */
 struct config_taker {
     void *user;
-    /* A sound definition, borrowed. @return 0, or a code with err set: then the definition is a
-     * problem, except for TOOLRACK_E_NO_MEMORY, which ends it all. */
+    /* A valid definition, borrowed. @return 0, or a code with err set, which is reported as a
+     * problem of the definition; TOOLRACK_E_NO_MEMORY ends config_define(). */
     int (*take)(void *user, const struct definition *definition, struct toolrack_error *err);
-    /* A problem of a definition and its line; NULL: nobody wants to know. */
+    /* A problem of a definition and its line; may be NULL. */
     void (*tell)(void *user, const struct problem *problem, size_t line);
 };
 
-/** Give the definitions out, in the order of the file: all, or those alone that name a service.
- * What they point to lives as long as the configuration. One caller at a time does this, and no
- * setting is given out meanwhile.
+/** Call `taker` for the definitions, in the order of the file: all, or only those that name a
+ * service. What they point to is valid as long as the configuration. Callers wait for each other,
+ * and for readers of settings.
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int config_define(struct config *config, const char *service, const struct config_taker *taker,
                   struct toolrack_error *err);
-/** How many there are at most. [any-thread] */
+/** The number of definitions in the file, valid or not. [any-thread] */
 size_t config_definition_count(const struct config *config);
 
-/** All that is wrong with a file, sorted by place, in the arena; and how many of its definitions
- * are sound. Only the checks and the functions of the host are taken from the options.
- * @return 0; TOOLRACK_E_IO; TOOLRACK_E_INVALID for what is no file; TOOLRACK_E_NO_MEMORY.
+/** All problems of a file, sorted by place, in the arena; and how many of its definitions are
+ * valid. Only the checks and the functions of the host are used from the options.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_INVALID when the path is no file; TOOLRACK_E_NO_MEMORY.
  * [any-thread] */
 int config_check(const struct config_options *options, const char *path, struct arena *arena,
                  struct toolrack_finding **ret, size_t *ret_count, size_t *ret_tools,

@@ -1,5 +1,5 @@
-/* The definitions of a configuration, given out to who makes tools of them; and the services of the
- * app that they name. */
+/* Pass the definitions of a configuration to the code that turns them into tools; and keep the
+ * services of the app that they name. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -39,7 +39,7 @@ static bool names_service(yyjson_val *value, const char *service) {
            yyjson_equals_str(handler != NULL ? handler : yyjson_obj_get(value, "handler"), service);
 }
 
-/* What is wrong with one definition is no reason to go without the others. */
+/* A problem of one definition does not affect the others. */
 static int define_one(const struct definition_context *context, size_t index, yyjson_val *value,
                       const struct config_taker *taker, struct toolrack_error *err) {
     char pointer[JSON_POINTER_MAX] = "/tools";
@@ -62,7 +62,7 @@ static int define_one(const struct definition_context *context, size_t index, yy
         }
     }
     definition_finish(&definition);
-    return code == TOOLRACK_E_NO_MEMORY ? code : 0; /* of any other the problems tell */
+    return code == TOOLRACK_E_NO_MEMORY ? code : 0; /* any other failure is in the problems */
 }
 
 int config_define(struct config *config, const char *service, const struct config_taker *taker,

@@ -11,7 +11,7 @@
 #include "config/services.h"
 #include "config/validate.h"
 
-/* A definition while it is read. */
+/* A definition that is being read. */
 struct reader {
     const struct definition_context *context;
     struct definition *definition;
@@ -22,7 +22,7 @@ struct reader {
 
 /* ------------------------------------------------------------------ problems */
 
-/* Longest cause; what is longer is cut. */
+/* Longest cause; a longer one is cut. */
 #define CAUSE_MAX 1024
 
 /* `place` is that of the problem in the definition. */
@@ -66,14 +66,14 @@ static bool is_wrong(const struct reader *reader, const char *place, size_t coun
 
 /* ------------------------------------------------------------------- members */
 
-/* A member that is a string; NULL where it is absent, or not sound. */
+/* A member that is a string; NULL if it is missing or invalid. */
 static const char *string_in(yyjson_val *object, const char *key) {
     yyjson_val *value = yyjson_obj_get(object, key);
     const char *string = yyjson_get_str(value);
     return string != NULL && strlen(string) == yyjson_get_len(value) ? string : NULL;
 }
 
-/* A value as the text of JSON, in the arena. */
+/* A value as JSON, in the arena. */
 static const char *write_value(const struct reader *reader, yyjson_val *value) {
     yyjson_alc alc = arena_alc(reader->context->arena);
     const char *text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
@@ -83,7 +83,7 @@ static const char *write_value(const struct reader *reader, yyjson_val *value) {
     return text;
 }
 
-/* Words with commas between them, from a string or an array; NULL where there are none. */
+/* Words separated by commas, from a string or an array; NULL if there are none. */
 static const char *words_in(const struct reader *reader, yyjson_val *object, const char *key) {
     yyjson_val *value = yyjson_obj_get(object, key);
     if (!yyjson_is_arr(value) || yyjson_arr_size(value) == 0) {
@@ -156,7 +156,7 @@ static void read_mock(struct reader *reader, yyjson_val *value) {
             (struct run_service){.run = run_mock, .user = (void *)(uintptr_t)text};
 }
 
-/* The handler, which either of the two places may name. */
+/* The handler, from the definition or from its implementation. */
 static const char *handler_of(struct reader *reader, yyjson_val *value, const char *type) {
     const char *outer = reader->definition->handler;
     const char *inner = string_in(value, "handler");
@@ -283,7 +283,7 @@ static void read_implementation(struct reader *reader, yyjson_val *value) {
 
 /* --------------------------------------------------------------- descriptor */
 
-/* Which member a rule of plugins is about, by the start of the rule's id. */
+/* The member that a rule of plugins is about, found by the rule's id. */
 static const char *member_of(const struct finding *finding) {
     return strncmp(finding->rule, "schema-", strlen("schema-")) == 0 ? "/parameters"
            : strcmp(finding->rule, "tool-version") == 0              ? "/version"
@@ -321,7 +321,7 @@ static struct descriptor_options descriptor_options(const struct definition_cont
                                        .user = out_of_memory};
 }
 
-/* Stands in the descriptor where the service is called. */
+/* The function in the descriptor; the host calls the service instead. */
 static tr_status run_nothing(struct tr_call *call) {
     return tr_fail(call, TR_FAILED, NULL, "the tool has no function of its own");
 }
@@ -364,7 +364,8 @@ static int describe(const struct reader *reader, struct toolrack_error *err) {
     return 0;
 }
 
-/* A native tool makes its schema itself. What a worker could not be told is refused here. */
+/* The schema of a native tool is made from its C types. What cannot be sent to a worker is refused
+ * here. */
 static int describe_native(const struct reader *reader, struct toolrack_error *err) {
     struct definition *definition = reader->definition;
     struct toolrack_error reason;
@@ -420,7 +421,7 @@ int definition_read(const struct definition_context *context, yyjson_val *value,
         code = describe_native(&reader, err);
     } else if (!ret->is_native && ret->name != NULL && ret->description != NULL &&
                ret->parameters != NULL) {
-        code = describe(&reader, err); /* its findings too, whatever else is wrong */
+        code = describe(&reader, err); /* also when there are problems: its findings are added */
     }
     if (code == 0 && context->problems->failed) {
         code = error_oom(err);

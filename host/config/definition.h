@@ -7,15 +7,15 @@
  *         "parameters": {"type": "object", "properties": {"town": {"type": "string"}}},
  *         "implementation": {"type": "mock", "mock_response": {"sky": "clear"}},
  *
- *         "handler": "weather",            // all below is optional; see definition.c
+ *         "handler": "weather",            // everything below is optional; see definition.c
  *         "version": "1.0.0", "title": "Weather", "category": "travel", "tags": ["demo"],
  *         "permission": "safe", "priority": 60, "deadline_ms": 500,
  *         "purpose": "...", "scenarios": ["..."], "deprecated": "use forecast"
  *     }
  *
  * Implementations: "mock" answers with `mock_response`; "builtin" runs a function of the host and
- * "internal" one of the embedding app, both named by `handler`; "native" calls one of an installed
- * library, and has its types in place of `parameters`: see plugin/foreign.h. */
+ * "internal" one of the embedding app, both named by `handler`; "native" calls a function of an
+ * installed library, and states its C types instead of `parameters`: see plugin/foreign.h. */
 #pragma once
 
 #include <yyjson.h>
@@ -24,10 +24,10 @@
 #include "plugin/foreign.h"
 #include "run/run.h"
 
-/* Version of a tool whose definition states none. */
+/* Version of a tool whose definition has none. */
 #define DEFINITION_VERSION "1.0.0"
 
-/* Rules that others than definition.c have to know. */
+/* Rules that are used outside definition.c. */
 #define DEFINITION_RULE_SERVICE "definition-service" /* its handler may be registered later */
 #define DEFINITION_RULE_HANDLER "definition-handler"
 
@@ -41,20 +41,20 @@ struct builtin {
     tr_status (*run)(struct tr_call *call, void *host);
 };
 
-/* What reading a definition needs. */
+/* Everything that reading a definition needs. */
 struct definition_context {
     struct validator *validator;
-    struct arena *arena; /* for what the definition points to */
+    struct arena *arena; /* for everything that the definition points to */
     struct problems *problems;
-    const struct services *services; /* NULL: nobody can say which services there will be */
+    const struct services *services; /* NULL: the services are not known */
     const struct builtin *builtins;  /* static */
     size_t builtin_count;
-    struct toolrack *host;                 /* what they are called with; NULL while checking */
+    struct toolrack *host; /* passed to the builtin functions; NULL while checking */
     descriptor_schema_check *check_schema; /* as in struct descriptor_options */
     descriptor_values_check *check_values;
 };
 
-/* A sound one. Texts live as long as the arena; NULL where it says nothing. */
+/* A valid definition. Strings live as long as the arena; NULL: not given. */
 struct definition {
     const char *name;
     const char *description;
@@ -70,16 +70,16 @@ struct definition {
     uint32_t permission;    /* enum tr_permission */
     int32_t priority;
     bool priority_stated;
-    uint32_t deadline_ms;       /* 0 is the host's default */
-    struct run_service service; /* but for a native one: */
+    uint32_t deadline_ms;       /* 0: the host's default */
+    struct run_service service; /* except for a native tool, which has: */
     bool is_native;
     struct foreign foreign;
     struct descriptor *desc; /* owned */
 };
 
-/** Read and check one.
+/** Read and check a definition.
  *
- * @param pointer  where `value` stands in the file
+ * @param pointer  the place of `value` in the file
  * @param ret      to be released by definition_finish(), also on failure
  * @return 0; TOOLRACK_E_INVALID: the problems say why, and `err` is not set; TOOLRACK_E_NO_MEMORY.
  * [any-thread] */

@@ -1,4 +1,4 @@
-/* parts.h - the configuration as the files see it that read and check it. */
+/* parts.h - the struct of the configuration, for the files that read and check it. */
 #pragma once
 
 #include <pthread.h>
@@ -12,30 +12,30 @@ struct validator;
 
 struct config {
     struct config_options options;
-    yyjson_doc *doc; /* NULL without a file, like what follows */
+    yyjson_doc *doc; /* this and the next are NULL without a file */
     struct validator *validator;
-    struct buf text; /* of which it was made, to tell lines */
+    struct buf text; /* the text of the file, to find line numbers */
     yyjson_val *root;
     struct config_settings settings;
-    struct scan_folder *folders; /* of the settings */
+    struct scan_folder *folders; /* those of `settings` */
 
-    pthread_mutex_t lock; /* guards what follows, once the configuration is made */
+    pthread_mutex_t lock; /* guards what follows, once the configuration is complete */
     struct arena arena;
     struct services services;
 };
 
-/** An empty one. @return NULL without memory. */
+/** An empty configuration; NULL when out of memory. */
 struct config *config_new(const struct config_options *options);
 
 /** Read a file, of at most CONFIG_SIZE_MAX bytes, into the text. */
 int config_read_file(struct config *config, const char *path, struct toolrack_error *err);
 
-/** Parse and check the text, and take the settings over where nothing is wrong. What is wrong is
- * added to the problems and is no failure.
+/** Parse and check the text, and use the settings if there are no errors. Problems are added to the
+ * list and are no failure.
  * @return 0; TOOLRACK_E_NO_MEMORY. */
 int config_read_text(struct config *config, struct problems *problems, struct toolrack_error *err);
 
-/** What definition_read() needs. */
+/** The context for definition_read(). */
 struct definition_context config_context(struct config *config, struct problems *problems);
 
 /** The array of definitions, or NULL. */

@@ -9,7 +9,8 @@
 #define PLUGIN_PATH_MAX 256u
 
 /* A folder of the XDG Base Directory specification, with `tail` below it; NULL when the environment
- * names neither it nor a home. Relative values are to be ignored, says the specification. */
+ * has neither the variable nor HOME. The specification requires that relative values are
+ * ignored. */
 static const char *xdg_path(struct arena *arena, const char *variable, const char *below_home,
                             const char *tail) {
     const char *base = getenv(variable);
@@ -68,7 +69,8 @@ static void add_plugin_path(struct places *places, struct arena *arena) {
     }
 }
 
-/* Where the bundled plugins are: TOOLRACK_BUILTIN_DIR leads to those of a build tree. */
+/* The folder of the bundled plugins; the variable TOOLRACK_BUILTIN_DIR names that of a build
+ * tree. */
 static const char *builtin_dir(void) {
     const char *dir = getenv("TOOLRACK_BUILTIN_DIR");
     return dir != NULL && dir[0] == '/' ? dir : TOOLRACK_BUILTIN_DIR;
@@ -82,7 +84,7 @@ static size_t count_dirs(const char *const *dirs) {
     return count;
 }
 
-/* Nothing that somebody has put there after the installation. */
+/* Use only the bundled plugins, nothing that was added after the installation. */
 static int add_builtin_alone(struct arena *arena, struct places *places,
                              struct toolrack_error *err) {
     places->folders = arena_zalloc(arena, sizeof *places->folders);

@@ -49,7 +49,7 @@ int config_read_file(struct config *config, const char *path, struct toolrack_er
     }
 }
 
-/* Numbers that no type of C holds stay as they are written, for the answers of tools. */
+/* Numbers that fit into no C type are kept as written, for the answers of tools. */
 #define CONFIG_READ_FLAGS \
     (YYJSON_READ_ALLOW_COMMENTS | YYJSON_READ_ALLOW_TRAILING_COMMAS | YYJSON_READ_BIGNUM_AS_RAW)
 
@@ -78,8 +78,8 @@ static int parse(struct config *config, struct problems *problems, struct toolra
 
 /* ----------------------------------------------------------------- members */
 
-/* Which of the names a value is, counted from 1, for enumerations that begin with "not stated"; 0
- * where it is absent. */
+/* The index of a value among the names, counted from 1, for enumerations that begin with "not
+ * stated"; 0 if it is missing. */
 static unsigned which(yyjson_val *object, const char *key, const char *const *names) {
     yyjson_val *value = yyjson_obj_get(object, key);
     unsigned at = 0;
@@ -114,7 +114,7 @@ static uint32_t number_in(yyjson_val *object, const char *key) {
     return (uint32_t)yyjson_get_uint(yyjson_obj_get(object, key));
 }
 
-/* The root has been found sound. */
+/* Take the settings. The root was found valid. */
 static int take(struct config *config, struct toolrack_error *err) {
     yyjson_val *root = config->root;
     yyjson_val *folders = yyjson_obj_get(root, "folders");
@@ -155,7 +155,7 @@ int config_read_text(struct config *config, struct problems *problems, struct to
         return code;
     }
     config->root = yyjson_doc_get_root(config->doc);
-    /* Definitions are checked whatever is wrong beside them. */
+    /* Needed even when settings are invalid, since definitions are checked in any case. */
     config->settings.replaces_duplicates =
             yyjson_equals_str(yyjson_obj_get(config->root, "duplicates"), "replace");
     return problems->errors == 0 ? take(config, err) : 0;
@@ -173,7 +173,7 @@ struct config *config_new(const struct config_options *options) {
     return config;
 }
 
-/* The first problem as an error. */
+/* Return the first problem as an error. */
 static int refuse(const struct config *config, const struct problem *problem,
                   struct toolrack_error *err) {
     size_t line = 0;
@@ -267,7 +267,7 @@ size_t config_definition_count(const struct config *config) {
     return yyjson_arr_size(config_definitions(config));
 }
 
-/* Where the numbers of a policy go. */
+/* The numbers of a policy and their members. */
 static const struct {
     const char *key;
     size_t offset;

@@ -5,7 +5,7 @@
 #include "run/run.h"
 #include "toolrack/toolrack.h"
 
-/* Most of one host. */
+/* Most services of one host. */
 #define SERVICES_MAX 4096u
 
 struct service {
@@ -13,22 +13,22 @@ struct service {
     struct run_service run;
 };
 
-/* One thread at a time. */
+/* Used by one thread at a time. */
 struct services {
     struct service *items;
     size_t count;
 };
 
-/** Add one; its name is copied.
+/** Add a service; its name is copied.
  * @return 0; TOOLRACK_E_INVALID; TOOLRACK_E_EXISTS; TOOLRACK_E_LIMIT_EXCEEDED;
  *         TOOLRACK_E_NO_MEMORY. */
 int services_add(struct services *services, const struct toolrack_service *service,
                  struct toolrack_error *err);
-/** Take the last one out again. */
+/** Remove the last one. */
 void services_drop(struct services *services);
 void services_finish(struct services *services);
 
-/** The one of that name, or NULL. */
+/** The service with a name, or NULL. */
 const struct service *services_find(const struct services *services, const char *name);
 
 /** Append all names, with ", " between them. */

@@ -1,7 +1,7 @@
-/* The schema is walked beside the value, so that all problems of a file are found and each has the
- * place and the example of its own part of the schema. The keywords that lead to parts of a value
- * (properties, items, ...) are followed here; all others of a node are compiled by schema/ and
- * checked by it. What it compiled is kept: a file has many definitions. */
+/* The schema and the value are visited together, so that all problems of a file are found, each
+ * with the place and the example of its part of the schema. The keywords that apply to parts of a
+ * value (properties, items, ...) are followed here; all other keywords of a node are compiled and
+ * checked by schema/. Compiled nodes are kept: a file has many definitions. */
 #include "config/validate.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/name.h"
 #include "schema/schema.h"
 
-/* Nodes of the schema that say something of a value itself. There are some sixty. */
+/* Most nodes of the schema that constrain a value itself. There are about sixty. */
 #define NODES_MAX 256u
 
 /* Most members of an object whose keys are known (no object of the schema has so many), and of one
@@ -23,7 +23,7 @@
 
 struct node {
     yyjson_val *at;        /* in the document of the schema */
-    struct schema *schema; /* NULL: it says nothing of the value itself */
+    struct schema *schema; /* NULL: it does not constrain the value itself */
 };
 
 struct validator {
@@ -32,16 +32,16 @@ struct validator {
     size_t count;
 };
 
-/* A walk through one value. */
+/* The check of one value. */
 struct walk {
     struct validator *validator;
     struct problems *problems;
     const char *tool;
     bool is_definition;
-    size_t base; /* length of the pointer of the definition, which causes leave out */
+    size_t base; /* length of the definition's pointer, which causes omit */
     char pointer[JSON_POINTER_MAX];
-    const char *key;     /* of the last member on the way that has an example; NULL: an item */
-    yyjson_val *example; /* NULL: there was none */
+    const char *key;     /* of the last member on the path that has an example; NULL: an item */
+    yyjson_val *example; /* or NULL */
 };
 
 int validator_create(struct validator **ret, struct toolrack_error *err) {
@@ -70,7 +70,7 @@ void validator_destroy(struct validator *validator) {
 
 /* ------------------------------------------------------------------- nodes */
 
-/* Whether a keyword is followed by the walk, or says nothing of values. */
+/* Whether a keyword is followed here, or does not constrain values. */
 static bool is_followed(const char *keyword) {
     static const char *const followed[] = {
             "$schema", "title",        "description", "examples", "$defs",
@@ -87,7 +87,8 @@ static bool is_followed(const char *keyword) {
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* What a node says of the value itself, or all that it says. False: no memory. */
+/* Compile the keywords of a node about the value itself, or all its keywords (`whole`). False: no
+ * memory. */
 static bool compile(yyjson_val *at, bool whole, struct schema **ret) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *made = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_mut_obj(made);
@@ -111,8 +112,8 @@ static bool compile(yyjson_val *at, bool whole, struct schema **ret) {
     return doc != NULL && schema_compile(yyjson_doc_get_root(doc), NULL, ret, &err) == 0;
 }
 
-/* Whether a value is what a node says of it; `failure` tells why not. Without memory nothing is
- * found wrong, and the problems say so. */
+/* Whether a value matches a node; else `failure` says why. When out of memory the value matches,
+ * and the problems record that. */
 static bool fits(struct walk *walk, yyjson_val *at, bool whole, yyjson_val *value,
                  struct schema_failure *failure) {
     struct validator *validator = walk->validator;
@@ -135,7 +136,7 @@ static bool fits(struct walk *walk, yyjson_val *at, bool whole, yyjson_val *valu
     return failure->code == TOOLRACK_E_NO_MEMORY;
 }
 
-/* The node that a reference leads to; all of them are of the form "#/$defs/name". */
+/* The target of a reference; all references have the form "#/$defs/name". */
 static yyjson_val *follow(const struct walk *walk, yyjson_val *node) {
     const char *reference = yyjson_get_str(yyjson_obj_get(node, "$ref"));
     return reference != NULL ? yyjson_doc_ptr_get(walk->validator->doc, reference + 1) : node;
@@ -143,7 +144,7 @@ static yyjson_val *follow(const struct walk *walk, yyjson_val *node) {
 
 /* ---------------------------------------------------------------- problems */
 
-/* The place as a cause names it. */
+/* The place, as written in a cause. */
 static const char *place_of(const struct walk *walk) {
     const char *place = walk->pointer + walk->base;
     return place[0] != '\0' ? place : walk->is_definition ? "the definition" : "the file";
@@ -200,7 +201,7 @@ static void tell_missing(struct walk *walk, yyjson_val *node, const char *key) {
     add(walk, RULE(walk, "missing"), JSON_PLACE_VALUE, &cause, &fix);
 }
 
-/* The walk is at the key. */
+/* Report an unknown key. walk->pointer is the place of the key. */
 static void tell_unknown(struct walk *walk, yyjson_val *properties, const char *unknown) {
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
@@ -229,7 +230,7 @@ static void tell_twice(struct walk *walk, const char *key) {
 
 static void check(struct walk *walk, yyjson_val *node, const char *key, yyjson_val *value);
 
-/* A part of the value at the end of the pointer. */
+/* Check a part of the value; its place is walk->pointer. */
 static void check_part(struct walk *walk, yyjson_val *node, const char *key, yyjson_val *value) {
     const char *outer_key = walk->key;
     yyjson_val *outer_example = walk->example;
@@ -298,7 +299,7 @@ static void check(struct walk *walk, yyjson_val *node, const char *key, yyjson_v
     }
     node = follow(walk, node);
     if (!yyjson_is_obj(node)) {
-        return; /* true: anything */
+        return; /* `true`: any value is valid */
     }
     if (!fits(walk, node, false, value, &failure)) {
         const char *words = yyjson_get_str(yyjson_obj_get(node, "errorMessage"));

@@ -1,10 +1,10 @@
-/* validate.h - what is wrong with a configuration, by its own JSON Schema.
+/* validate.h - check a configuration with its JSON Schema.
  *
- * toolrack.schema.json is the one description of the file: editors use it as it is installed, and
- * the host checks with it before it reads anything. So whoever reads a value afterwards knows its
- * type and range. A value that does not fit becomes a problem; what stands beside it is checked all
- * the same. Two of the schema's keywords are for the words of problems: `examples` has what the fix
- * shows, `errorMessage` replaces the reason where a pattern would be all that could be said. */
+ * toolrack.schema.json is the only description of the file: it is installed for editors, and the
+ * host checks with it before it reads anything. So code that reads a value afterwards can rely on
+ * its type and range. A value that does not fit becomes a problem; its neighbours are still
+ * checked. Two keywords of the schema are used in problems: the fix shows `examples`, and
+ * `errorMessage` replaces the reason when that would only quote a pattern. */
 #pragma once
 
 #include <yyjson.h>
@@ -13,7 +13,7 @@
 
 struct validator;
 
-/** The JSON Schema of configurations, toolrack.schema.json, as it is installed. */
+/** The JSON Schema of configurations, toolrack.schema.json, as installed. */
 extern const char config_schema[];
 
 /** @return 0; TOOLRACK_E_NO_MEMORY. Release with validator_destroy(). [any-thread] */
@@ -21,12 +21,12 @@ int validator_create(struct validator **ret, struct toolrack_error *err);
 /** NULL is ignored. */
 void validator_destroy(struct validator *validator);
 
-/** Check the root of a file; but not the definitions in "tools", of which each is checked by
- * itself. That there was no memory is noted in the problems. [one thread at a time] */
+/** Check the root of a file, except the definitions in "tools", which are checked one by one. Out
+ * of memory is recorded in the problems. [one thread at a time] */
 void validator_check_file(struct validator *validator, yyjson_val *root, struct problems *problems);
 
-/** Check one definition, the value at `pointer` in the file. Causes name places within it.
- * @param tool  its name where that is sound, for the problems; or NULL
- * [one thread at a time] */
+/** Check one definition, the value at `pointer` in the file. Causes name places inside the
+ * definition.
+ * @param tool  its name for the problems, if it is valid; or NULL [one thread at a time] */
 void validator_check_definition(struct validator *validator, yyjson_val *definition,
                                 const char *pointer, const char *tool, struct problems *problems);
