@@ -27,6 +27,7 @@ void validator_check_file(struct validator *validator, yyjson_val *root, struct 
 
 /** Check one definition, the value at `pointer` in the file. Causes name places inside the
  * definition.
- * @param tool  its name for the problems, if it is valid; or NULL [one thread at a time] */
+ * @param tool  its name for the problems, if it is valid; or NULL
+ * [one thread at a time] */
 void validator_check_definition(struct validator *validator, yyjson_val *definition,
                                 const char *pointer, const char *tool, struct problems *problems);
