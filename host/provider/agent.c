@@ -65,7 +65,7 @@ static int feed(void *user, const char *bytes, size_t length, struct toolrack_er
     return toolrack_stream_feed(user, bytes, length, err);
 }
 
-/* What the provider says of an error: its message where it has one, else the start of its text. */
+/* Append the provider's error: its message if it has one, else the start of its text. */
 #define REASON_LENGTH_MAX 400u
 
 static void add_reason(struct buf *out, const struct buf *text) {
@@ -135,7 +135,7 @@ static int refused(const struct agent *agent, const struct http_response *respon
                                   response->status, end.data);
 }
 
-/* One try; with `*ret_wait_ms` not 0 there may be another after that time. */
+/* One try; if `*ret_wait_ms` is not 0, another try may follow after that time. */
 static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
                     struct toolrack_stream **ret, uint32_t *ret_wait_ms,
                     struct toolrack_error *err) {
@@ -168,7 +168,7 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         code = http_post(agent->http, &request, &sink, &response, err);
     }
     if ((code == TOOLRACK_E_IO || code == TOOLRACK_E_TIMEOUT) && stream != NULL) {
-        /* The connection may fail behind a message that is complete. */
+        /* The connection may fail after a complete message. */
         const char *message = NULL;
         struct toolrack_error unheard;
         if (toolrack_stream_end(stream, &message, NULL, &unheard) == 0) {
@@ -192,7 +192,7 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
     return code;
 }
 
-/* Ask until there is an answer. Another try is made only before text of an answer was shown. */
+/* Ask until there is an answer. After text of an answer was shown, there is no further try. */
 static int ask(struct agent *agent, const struct buf *body, struct toolrack_stream **ret,
                struct toolrack_error *err) {
     for (unsigned tries = 1;; tries++) {
@@ -308,7 +308,7 @@ static int write_beginning(struct agent *agent, struct toolrack_error *err) {
                     : transcript_write(agent->transcript, "beginning", text.data, text.length, err);
 }
 
-/* How it ended; a failure to write that is ignored. */
+/* Write how the conversation ended; a failure to write is ignored. */
 static void write_end(struct agent *agent, const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct toolrack_error unheard;

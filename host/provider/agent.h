@@ -1,5 +1,5 @@
-/* agent.h - the loop: ask the model, do what it calls, give it the results, until it calls nothing.
- */
+/* agent.h - the agent loop: ask the model, execute its calls, send it the results, until it calls
+ * no tool. */
 #pragma once
 
 #include <stdint.h>
@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "toolrack/agent.h"
 
-/** What the loop needs of the host; all is borrowed until agent_run() returns. The two functions
- * are toolrack_export() without options, and toolrack_answer(). */
+/** What the loop needs from the host; everything is borrowed until agent_run() returns. The two
+ * functions are toolrack_export() without options, and toolrack_answer(). */
 struct agent_options {
     struct toolrack *host;
     int (*definitions)(struct toolrack *host, enum toolrack_format format,
@@ -16,23 +16,23 @@ struct agent_options {
     int (*answer)(struct toolrack *host, enum toolrack_format format, const char *message,
                   size_t length, const struct toolrack_call_options *options,
                   struct toolrack_text **ret, struct toolrack_error *err);
-    const char *state_dir; /**< NULL: there is none, and no transcript where none is named */
+    const char *state_dir; /**< NULL: no state folder; then no transcript unless a file is named */
     const struct toolrack_agent_options *app;
 };
 
 struct agent_outcome {
-    unsigned steps;   /**< how often the model was asked */
+    unsigned steps;   /**< how many requests were sent to the model */
     size_t calls;     /**< how many tools it called */
     struct buf text;  /**< its last message */
-    char *transcript; /**< where that is; NULL where none is kept */
+    char *transcript; /**< path of the transcript; NULL: none */
 };
 
-/** Run a conversation to its end. On the calling thread, which waits for the network and the calls.
+/** Run a conversation to its end, on the calling thread; it waits for the network and the calls.
  * @param ret  set even on failure; release with agent_outcome_finish()
- * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and for a provider that stays busy;
- *         TOOLRACK_E_PERMISSION_DENIED for a key that is refused; TOOLRACK_E_CANCELLED;
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and when the provider stays busy;
+ *         TOOLRACK_E_PERMISSION_DENIED when the provider refuses the key; TOOLRACK_E_CANCELLED;
  *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID; TOOLRACK_E_EXECUTION_FAILED for
- *         what the provider says went wrong; TOOLRACK_E_NO_MEMORY. */
+ *         another error from the provider; TOOLRACK_E_NO_MEMORY. */
 int agent_run(const struct agent_options *options, struct agent_outcome *ret,
               struct toolrack_error *err);
 void agent_outcome_finish(struct agent_outcome *outcome);

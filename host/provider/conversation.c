@@ -9,7 +9,7 @@
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* What the member with the messages is called, and how a stream is asked for. */
+/* The name of the member with the messages, and how a stream is requested. */
 struct shape {
     const char *messages;
     const char *end;
@@ -19,7 +19,7 @@ static const struct shape shapes[TOOLRACK_FORMAT_COUNT] = {
         [TOOLRACK_FORMAT_OPENAI] = {"messages", ",\"stream\":true}"},
         [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {"input", ",\"stream\":true}"},
         [TOOLRACK_FORMAT_ANTHROPIC] = {"messages", ",\"stream\":true}"},
-        [TOOLRACK_FORMAT_GEMINI] = {"contents", "}"}, /* by its URL */
+        [TOOLRACK_FORMAT_GEMINI] = {"contents", "}"}, /* the URL requests the stream */
         [TOOLRACK_FORMAT_OLLAMA] = {"messages", ",\"stream\":true}"},
 };
 
@@ -123,7 +123,7 @@ static yyjson_val *first_of(yyjson_val *root, const char *pointer) {
     return found != NULL ? found : root;
 }
 
-/* Append what the root holds; false: it is not a message of this format. */
+/* Append the message in the root; false: it is not a message of this format. */
 static bool append_message(struct conversation *conversation, struct buf *texts, yyjson_val *root) {
     yyjson_val *message = NULL;
     switch (conversation->format) {
@@ -133,7 +133,7 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
     case TOOLRACK_FORMAT_ANTHROPIC:
         message = yyjson_obj_get(root, "content");
         if (yyjson_is_arr(message)) {
-            /* Anthropic takes back these two members of a message alone. */
+            /* Anthropic accepts only these two members of a message. */
             append(conversation, texts, ",{\"role\":\"assistant\",\"content\":", message, "}");
         }
         return yyjson_is_arr(message);
@@ -149,10 +149,10 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
     return true;
 }
 
-/* Numbers stay as they were written. */
+/* Numbers are kept as written. */
 #define READ_FLAGS YYJSON_READ_NUMBER_AS_RAW
 
-/* Keep what was appended, or nothing of it. */
+/* Keep everything that was appended, or nothing. */
 static int settle(struct conversation *conversation, const struct buf *texts, size_t count_before,
                   bool is_sound, const char *what, struct toolrack_error *err) {
     size_t length = conversation->messages.length;

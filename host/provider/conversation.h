@@ -1,7 +1,7 @@
-/* conversation.h - what was said so far, as the body of the next request.
+/* conversation.h - the messages so far, as the body of the next request.
  *
- * Messages are kept as texts of JSON and given back as they came: what a model
- * said holds signatures and the like that only its provider understands. */
+ * Messages are kept as JSON text and sent back unchanged: a model's messages contain signatures and
+ * other data that only its provider understands. */
 #pragma once
 
 #include <stddef.h>
@@ -9,38 +9,38 @@
 #include "base/buf.h"
 #include "toolrack/format.h"
 
-/* What Anthropic wants to be told: most tokens of one answer. */
+/* Most tokens of one answer; Anthropic requires this number. */
 #define CONVERSATION_ANSWER_TOKENS_MAX 8192u
 
 struct conversation {
     enum toolrack_format format;
     struct buf head;     /**< members before the messages, each with a comma after it */
     struct buf messages; /**< separated by commas */
-    size_t count;        /**< of them */
+    size_t count;        /**< number of messages */
 };
 
-/** Begin one; release with conversation_finish().
- * @param system  NULL: nothing is said about the model's part
+/** Begin a conversation; release with conversation_finish().
+ * @param system  NULL: no system prompt
  * @param tools   a JSON array of definitions in this format
- * @return 0; TOOLRACK_E_INVALID for a text that is no UTF-8; TOOLRACK_E_NO_MEMORY. On failure there
- *         is nothing to release. [any-thread] */
+ * @return 0; TOOLRACK_E_INVALID for a string that is not UTF-8; TOOLRACK_E_NO_MEMORY. On failure
+ *         there is nothing to release. [any-thread] */
 int conversation_init(struct conversation *ret, enum toolrack_format format, const char *model,
                       const char *system, const char *tools, const char *task,
                       struct toolrack_error *err);
 void conversation_finish(struct conversation *conversation);
 
-/** Append what the model said: its message, or the response that holds it.
- * @return 0; TOOLRACK_E_INVALID for what is no such message; TOOLRACK_E_NO_MEMORY. On failure
+/** Append the model's message, or the response that contains it.
+ * @return 0; TOOLRACK_E_INVALID when it is no such message; TOOLRACK_E_NO_MEMORY. On failure
  *         nothing changed. */
 int conversation_add_message(struct conversation *conversation, const char *message, size_t length,
                              struct toolrack_error *err);
 
-/** Append what toolrack_answer() gave.
+/** Append the results from toolrack_answer().
  * @return as above */
 int conversation_add_results(struct conversation *conversation, const char *results, size_t length,
                              struct toolrack_error *err);
 
-/** Append the body of the next request: what was said so far, to be answered as a stream.
+/** Append the body of the next request: all messages, with a request for a streamed answer.
  * @return 0; TOOLRACK_E_NO_MEMORY. */
 int conversation_body(const struct conversation *conversation, struct buf *out,
                       struct toolrack_error *err);

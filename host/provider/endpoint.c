@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "net/libcurl.h"
 
-/* What the URL consists of, and texts that curl allocated. */
+/* Release a URL handle, or a string that curl allocated. */
 static void url_cleanup(CURLU **url) {
     curl.url_cleanup(*url);
 }
@@ -18,8 +18,8 @@ static void curl_freep(char **text) {
 }
 
 struct paths {
-    const char *version; /* what people write at the end of a base, or leave out */
-    const char *other;   /* another one that is left as it is; or NULL */
+    const char *version; /* the version that a base may end with, or omit */
+    const char *other;   /* another version that is not changed; or NULL */
     const char *method;
 };
 
@@ -27,7 +27,7 @@ static const struct paths paths[TOOLRACK_FORMAT_COUNT] = {
         [TOOLRACK_FORMAT_OPENAI] = {"/v1", NULL, "/chat/completions"},
         [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {"/v1", NULL, "/responses"},
         [TOOLRACK_FORMAT_ANTHROPIC] = {"/v1", NULL, "/messages"},
-        [TOOLRACK_FORMAT_GEMINI] = {"/v1beta", "/v1", ""}, /* the model is in it */
+        [TOOLRACK_FORMAT_GEMINI] = {"/v1beta", "/v1", ""}, /* the method has the model */
         [TOOLRACK_FORMAT_OLLAMA] = {"/api", NULL, "/chat"},
 };
 
@@ -36,7 +36,7 @@ static bool ends_with(const struct buf *text, const char *end) {
     return text->length >= length && memcmp(text->data + text->length - length, end, length) == 0;
 }
 
-/* "/models/NAME:streamGenerateContent". Some names bring their collection: "tunedModels/mine". */
+/* "/models/NAME:streamGenerateContent". Some names include their collection: "tunedModels/mine". */
 static int gemini_method(const char *model, struct buf *out, struct toolrack_error *err) {
     const char *slash = strchr(model, '/');
     const char *name = slash != NULL ? slash + 1 : model;
@@ -75,7 +75,7 @@ static bool has_part(CURLU *url, CURLUPart part) {
     return curl.url_get(url, part, &text, 0) == CURLUE_OK;
 }
 
-/* A key in a URL would be in every log between here and there. */
+/* Refuse a URL with a key: every proxy and server could log it. */
 static int check(CURLU *url, const char *base, struct toolrack_error *err) {
     CLEANUP(curl_freep) char *scheme = NULL;
     if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) ||

@@ -1,9 +1,9 @@
-/* endpoint.h - where a provider takes a conversation. */
+/* endpoint.h - the URL of a provider's API. */
 #pragma once
 
 #include "toolrack/format.h"
 
-/* Those that some provider of models speaks. */
+/* The formats that model providers use; MCP is not one of them. */
 #define ENDPOINT_FORMATS "openai, openai-responses, anthropic, gemini or ollama"
 
 /** The URL to post a conversation to.
@@ -12,7 +12,7 @@
  *               begin with ("/v1"), or with the whole path
  * @param model  the model; part of the URL for some formats
  * @param ret    receives the URL, to be released by free()
- * @return 0; TOOLRACK_E_INVALID for what is no such base, and for a format that no provider of
- *         models speaks; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ * @return 0; TOOLRACK_E_INVALID for an invalid base, and for a format that no model provider uses;
+ *         TOOLRACK_E_NO_MEMORY. [any-thread] */
 int endpoint_url(enum toolrack_format format, const char *base, const char *model, char **ret,
                  struct toolrack_error *err);

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* The variables that may hold the key, and its header. The first variable that is set counts. */
+/* The variables that may hold the key, and its header. The first variable that is set is used. */
 struct source {
     const char *variables[2];
     const char *header;
@@ -31,7 +31,7 @@ static const char *find(const struct source *source, const char **ret_variable) 
     return NULL;
 }
 
-/* Visible ASCII: anything else could end the header, and begin another. */
+/* Visible ASCII: other characters could end the header and begin another. */
 static bool is_sound(const char *value) {
     size_t length = strnlen(value, KEY_LENGTH_MAX + 1);
     for (size_t i = 0; i < length; i++) {

@@ -8,10 +8,11 @@
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* Where a message has its calls, and each call its members. */
+/* The places of the calls in a message, and of the members in a call. */
 struct call_places {
-    const char *calls[2]; /* of the message alone, or of a response */
-    const char *kind;     /* pointer that a call has and its neighbours lack; NULL: all are calls */
+    const char *calls[2]; /* in a message alone, and in a response */
+    const char
+            *kind; /* a pointer that only calls have, not other items; NULL: all items are calls */
     const char *name;
     const char *arguments;
 };
@@ -33,11 +34,11 @@ static const struct call_places call_places[TOOLRACK_FORMAT_COUNT] = {
                                     "/function/arguments"},
 };
 
-/* Where an answer has its results: in each item of the array, or of the array `inner` in its one
- * item. */
+/* The places of the results in an answer: in each item of the array, or of the array `inner` in its
+ * only item. */
 struct result_places {
     const char *inner;     /* NULL: the items themselves */
-    const char *values[2]; /* in each: the first that is there */
+    const char *values[2]; /* in each item: the first that exists */
 };
 
 static const struct result_places result_places[TOOLRACK_FORMAT_COUNT] = {
@@ -50,7 +51,7 @@ static const struct result_places result_places[TOOLRACK_FORMAT_COUNT] = {
         [TOOLRACK_FORMAT_OLLAMA] = {NULL, {"/content"}},
 };
 
-/* One line, not too long: a text as it is, anything else as JSON. */
+/* Append a value on one line, cut at a limit: a string as text, anything else as JSON. */
 static void add_value(struct buf *out, yyjson_val *value) {
     CLEANUP(freep) char *json = yyjson_is_str(value) ? NULL : yyjson_val_write(value, 0, NULL);
     const char *text = yyjson_is_str(value) ? yyjson_get_str(value) : json;
@@ -61,7 +62,7 @@ static void add_value(struct buf *out, yyjson_val *value) {
     }
 }
 
-/* The calls one after the other: other items are looked at once. */
+/* Iterates over the calls; each item is visited once. */
 struct call_iter {
     const struct call_places *places;
     yyjson_arr_iter items;

@@ -1,6 +1,6 @@
-/* said.h - what a model calls and what it is told, for the person who watches.
+/* said.h - show a model's calls and their results to a person.
  *
- * Only for showing: what is called, and how, toolrack_answer() reads for itself. */
+ * Only for display: toolrack_answer() itself reads what is called. */
 #pragma once
 
 #include <stddef.h>
@@ -8,16 +8,16 @@
 #include "base/buf.h"
 #include "toolrack/format.h"
 
-/* Characters of arguments and of a result that are shown. */
+/* Most characters of arguments and of a result that are shown. */
 #define SAID_WIDTH_MAX 160u
 
 /** Call `line` with a line for each call in a model's message: "add {"a":2,"b":3}".
- * @return how many there are */
+ * @return their number */
 size_t said_calls(enum toolrack_format format, const char *message, size_t length,
                   void (*line)(void *user, const char *text), void *user);
 
 /** The same for each result: "add: 5". Their names are those of the calls in `message`.
- * @return how many there are */
+ * @return their number */
 size_t said_results(enum toolrack_format format, const char *message, size_t length,
                     const char *results, size_t results_length,
                     void (*line)(void *user, const char *text), void *user);

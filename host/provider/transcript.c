@@ -34,7 +34,7 @@ void transcript_id(char ret[TRANSCRIPT_ID_ROOM]) {
 
 /* -------------------------------------------------------------------- open */
 
-/* Where it is to be: the file that was named, or one in the state folder. */
+/* The path: the named file, or one in the state folder. */
 static int find_path(const char *file, const char *state_dir, const char *id, char **ret,
                      struct toolrack_error *err) {
     if (file != NULL) {
@@ -49,7 +49,7 @@ static int find_path(const char *file, const char *state_dir, const char *id, ch
         folder = NULL;
         return error_oom(err);
     }
-    int made = make_folders(folder); /* as private as the XDG specification wants state to be */
+    int made = make_folders(folder); /* with the permissions that the XDG specification requires */
     if (made < 0) {
         return error_set(
                 err, TOOLRACK_E_IO,
@@ -112,7 +112,7 @@ int transcript_write(struct transcript *transcript, const char *kind, const char
     size_t seconds = strcspn(clock_wall_text(now_ms / 1000, time_text), "Z");
     buf_printf(&line, "{\"kind\":\"%s\",\"time\":\"%.*s.%03dZ\",\"%s\":", kind, (int)seconds,
                time_text, (int)(now_ms % 1000), kind);
-    /* All on one line: a line end in JSON can only be white space between its parts. */
+    /* Write on one line: a line end in JSON is always white space between tokens. */
     for (size_t i = 0; i < length; i++) {
         buf_add_char(&line, value[i] == '\n' || value[i] == '\r' ? ' ' : value[i]);
     }
