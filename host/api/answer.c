@@ -1,9 +1,9 @@
-/* answer.c - a model's turn: the calls of its message, executed, and their results.
+/* answer.c - execute the calls of a model's message and write their results.
  *
- * The calls run side by side: they are submitted, but for one that runs on the thread that asked
- * for the turn, which would only wait otherwise. To hand a call to another thread takes longer than
- * many a tool, so those that were quick so far run here one after the other, for a while. A call
- * that fails, or is not even taken, is a result like any other: the model reads it. */
+ * The calls run in parallel: they are submitted, except one that runs on the caller's thread, which
+ * would only wait otherwise. Passing a call to another thread takes longer than many tools need, so
+ * tools that were quick so far run on the caller's thread one after the other, for a limited time.
+ * A call that fails, or cannot be submitted, gives a result with the error, for the model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,20 +15,21 @@
 #include "format/turn.h"
 #include "registry/text.h"
 
-/* A tool whose calls took no longer than this on average, of so many at least, is quick: another
- * thread would begin with it when it is over. */
+/* A tool with at least QUICK_CALLS_MIN calls, of QUICK_NS_MAX or less on average, is quick: another
+ * thread would start it only after it could have ended here. */
 #define QUICK_NS_MAX    50000u
 #define QUICK_CALLS_MIN 8u
-/* How long quick calls run here; what has not begun by then is submitted: one was not quick. */
+/* How long quick calls run here; calls that have not begun by then are submitted, since one was not
+ * quick. */
 #define HERE_NS_MAX     1000000u
 
 /* One call of the turn. */
 struct answer {
     struct turn *turn;
     const struct format_call *call;
-    const char *name;               /* what to call: in the message, or its arena */
-    bool quick;                     /* so far */
-    bool begun;                     /* or there is nothing to begin */
+    const char *name;               /* name of the tool to call: in the message, or its arena */
+    bool quick;                     /* the tool was quick so far */
+    bool begun;                     /* or need not begin */
     struct toolrack_result *result; /* NULL: it failed */
     struct toolrack_error err;
 };
@@ -40,7 +41,7 @@ struct turn {
     struct answer *answers; /* one for each call, in their order */
     pthread_mutex_t lock;
     pthread_cond_t over;
-    size_t running; /* submitted and not over */
+    size_t running; /* submitted and not ended */
 };
 
 static void turn_finish(struct turn *turn) {
@@ -55,7 +56,7 @@ static void turn_finish(struct turn *turn) {
 
 /* ------------------------------------------------------------------- names */
 
-/* A search for the tool that a format knows by another name. */
+/* A search for the tool that has another name in a format. */
 struct search {
     enum toolrack_format format;
     const char *wanted;
@@ -76,14 +77,13 @@ static bool is_not_it(void *user, struct toolrack_tool *tool) {
 static bool is_quick(const struct toolrack_tool *tool) {
     struct toolrack_tool_statistics known = TOOLRACK_TOOL_STATISTICS_INIT;
     toolrack_tool_statistics(tool, &known);
-    /* The longest is left out: it loaded the plugin. */
+    /* The longest call is left out: probably it loaded the plugin. */
     return call_is_free(tool) && known.calls >= QUICK_CALLS_MIN &&
            (known.total_ns - known.max_ns) / (known.calls - 1) <= QUICK_NS_MAX;
 }
 
-/* What to call: what the model wrote, or the tool for whose name, which would not do, that was
- * made.
- */
+/* Find the tool to call: by the name that the model wrote, or the tool for whose unacceptable name
+ * that name was made. */
 static void find_tool(struct turn *turn, struct answer *answer) {
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool = registry_get(turn->host->registry, answer->call->name);
@@ -145,8 +145,9 @@ static void wait_for_all(struct turn *turn) {
     (void)pthread_mutex_unlock(&turn->lock);
 }
 
-/* Submit what is not quick; the last of it runs here when nothing else does, after the others
- * began. In a conversation it is submitted too: toolrack_cancel_conversation() must find it. */
+/* Submit the calls that are not quick; the last one runs here, after the others were submitted, if
+ * no quick call runs here. In a conversation it is submitted too: toolrack_cancel_conversation()
+ * must find it. */
 static void begin_slow(struct turn *turn) {
     struct answer *last = NULL;
     bool any_quick = false;
@@ -214,7 +215,7 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
     }
     for (size_t i = 0; i < turn->message.count; i++) {
         struct answer *answer = &turn->answers[i];
-        /* Not cleared as a whole: the error inside is large. */
+        /* Members are set one by one: the error in the struct is large. */
         answer->turn = turn;
         answer->result = NULL;
         answer->call = &turn->message.calls[i];

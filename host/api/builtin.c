@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "toolrack/plugin.h"
 
-/* Its arguments: to see what a model sends. */
+/* Returns its arguments: shows what a model sends. */
 static tr_status run_echo(struct tr_call *call, void *host) {
     (void)host;
     return tr_reply_json(call, tr_arguments(call));
@@ -26,7 +26,7 @@ static tr_status run_current_time(struct tr_call *call, void *host) {
     return tr_put_end(call);
 }
 
-/* As toolrack_list_info(), of one category or with one tag where the arguments name it. */
+/* As toolrack_list_info(), filtered by category or tag if the arguments have them. */
 static tr_status run_list_tools(struct tr_call *call, void *host) {
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
     struct toolrack_text *tools = NULL;

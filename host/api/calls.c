@@ -7,7 +7,8 @@
 #include "registry/text.h"
 #include "schema/arguments.h"
 
-/* On the caller's own thread: nothing to hand over, no memory but the result's. */
+/* Run a call on the caller's own thread, without a queue, and without memory except the
+ * result's. */
 static int call_here(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
                      size_t length, const struct toolrack_call_options *options,
                      uint32_t deadline_ms, struct toolrack_result **ret,
@@ -53,12 +54,12 @@ static size_t length_of(const char *arguments) {
     return arguments != NULL ? strlen(arguments) : 0;
 }
 
-/* How often a file may be exchanged between being read and being copied before its call fails. */
+/* How often a file may be replaced between reading and copying before its call fails. */
 #define STALE_TRIES_MAX 8
 
-/* Nothing of a plugin's file is copied before it is called. If the file was exchanged until then,
- * what was read cannot be called any more, but what is there now can. With its copy made, it can be
- * called whatever happens to the file. Takes the reference on `tool`. */
+/* A plugin's file is copied at its first call. If the file was replaced before that, the tool that
+ * was read cannot be called any more, but the tool in the new file can. After the copy is made,
+ * changes of the file do not matter. Takes the reference on `tool`. */
 static struct toolrack_tool *get_again(struct toolrack *host, const char *name,
                                        struct toolrack_tool *tool,
                                        const struct toolrack_call_options *options) {
@@ -101,7 +102,7 @@ int toolrack_submit(struct toolrack *host, const char *name, const char *argumen
     if (tool == NULL) {
         return registry_not_found(host->registry, name, err);
     }
-    /* To the app a submitted job is a call. */
+    /* For the app a job is a struct toolrack_call. */
     return pool_submit(host->pool, tool, arguments, length_of(arguments), options,
                        call_deadline_ms(&host->calls, tool, options), done, user,
                        (struct job **)ret, err);

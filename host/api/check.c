@@ -11,10 +11,10 @@
 #include "config/config.h"
 
 struct toolrack_findings {
-    struct descriptor *desc; /* of a plugin, whose texts are its own; NULL: a configuration */
+    struct descriptor *desc; /* of a plugin; it owns its strings; NULL: a configuration */
     size_t tool_count;
     size_t count;
-    struct toolrack_finding *items; /* in the arena, like the texts of a configuration */
+    struct toolrack_finding *items; /* in the arena, like the strings of a configuration */
     struct arena arena;
 };
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
@@ -64,7 +64,7 @@ static bool ends_in_json(const char *file) {
     return length >= sizeof ending - 1 && strcmp(file + length - (sizeof ending - 1), ending) == 0;
 }
 
-/* Whether it begins with an object, an array or a comment, after blanks. */
+/* Whether the file begins with an object, an array or a comment, after white space. */
 static bool begins_as_json(int fd) {
     char head[64];
     ssize_t length = pread(fd, head, sizeof head - 1, 0);

@@ -57,7 +57,8 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
                          name);
     }
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
-    if (version == NULL) { /* that of a tool that is gone can be taken away as well */
+    if (version ==
+        NULL) { /* the default of a tool that does not exist any more can be removed too */
         struct search search = {.name = name};
         tool = registry_get(host->registry, name);
         int code = tool == NULL ? store_defaults_read(host->store, look, &search, err) : 0;
@@ -75,7 +76,7 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
         return code;
     }
     tool = registry_get(host->registry, selector.data);
-    /* The version as the tool itself writes it. */
+    /* The version as written by the tool. */
     return tool != NULL ? set(host, name, toolrack_tool_version(tool), err)
                         : registry_not_found(host->registry, selector.data, err);
 }
@@ -100,7 +101,7 @@ int defaults_open(struct toolrack *host, struct toolrack_error *err) {
     return code < 0 ? code : store_defaults_read(host->store, check_version, host, err);
 }
 
-/* Why a name does not mean the version that was set; NULL: it does. */
+/* Why a name does not mean its default version; NULL: it does. */
 static const char *trouble_with(struct toolrack *host, const char *name, const char *version) {
     CLEANUP(buf_finish) struct buf selector = BUF_INIT;
     buf_printf(&selector, "%s@%s", name, version);
@@ -128,7 +129,7 @@ static void check(void *user, const struct store_default *kept) {
 }
 
 void defaults_check(struct toolrack *host) {
-    struct toolrack_error unheard; /* that it cannot be read was logged */
+    struct toolrack_error unheard; /* the failure to read was logged at opening */
     if (!host->settings_unread) {
         (void)store_defaults_read(host->store, check, host, &unheard);
     }

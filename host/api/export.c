@@ -1,4 +1,4 @@
-/* Definitions for those who provide models. */
+/* Definitions of tools for model providers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "format/definitions.h"
 #include "format/report.h"
 
-/* What an estimate takes for a token. */
+/* Estimated bytes per token. */
 #define BYTES_PER_TOKEN 4u
 
 static struct format_tool describe(const struct toolrack_tool *tool) {
@@ -47,7 +47,7 @@ struct selection {
     const char *const *allow;       /* NULL: all */
     struct toolrack_tool **allowed; /* a reference on each */
     size_t allowed_count;
-    struct toolrack_tool **tools; /* likewise; in registry order */
+    struct toolrack_tool **tools; /* a reference on each; in registry order */
     size_t count;
     struct buf report;
     bool no_memory;
@@ -71,7 +71,7 @@ static int compare_registrations(const void *a, const void *b) {
     return x->reg->uid < y->reg->uid ? -1 : x->reg->uid > y->reg->uid;
 }
 
-/* Who asked for something that is not there is told, and gets the rest. */
+/* Report a requested tool that does not exist; the others are exported. */
 static void note_unknown(struct selection *selection, const char *name, const char *why) {
     const struct report report = {.out = &selection->report, .tool = name};
     format_report_add(&report, "unknown", NULL, "%s", why);

@@ -1,4 +1,4 @@
-/* host.h - the host object: what the files of the embedding API share.
+/* host.h - the host object, for the files of the embedding API.
  *
  *   open.c         open and close: configuration, store, registry, scan, in this order
  *   manage.c       enable, disable, priority, register, unregister, reload, release
@@ -13,7 +13,7 @@
  *   permissions.c  grants, pending calls and decisions, forwarded to permit
  *   records.c      call log, statistics and recommendations, forwarded to record and choose
  *   builtin.c      functions that definitions name
- *   values.c       errors and memory as the app sees them */
+ *   values.c       errors and memory for the app */
 #pragma once
 
 #include "base/log.h"
@@ -30,18 +30,18 @@
 #include "toolrack/toolrack.h"
 
 struct toolrack {
-    struct toolrack_options options; /* its pointers: only the callbacks and `user` are kept */
+    struct toolrack_options options; /* of its pointers, only the callbacks and `user` stay valid */
     struct log log;
     struct config *config;
-    struct store *store;         /* never NULL; in memory where there is no state folder */
-    struct store_writer *writer; /* of what calls leave behind */
-    bool settings_unread;        /* they could not be read when the host was opened */
+    struct store *store;         /* never NULL; in memory without a state folder */
+    struct store_writer *writer; /* writes the records of calls */
+    bool settings_unread;        /* the settings could not be read when the host was opened */
     struct registry *registry;
     struct call_host calls;
     struct pool *pool;
     struct image_host images;
 
-    struct arena arena; /* of the places */
+    struct arena arena; /* for the places */
     struct places places;
 
     struct permit *permit;
@@ -49,19 +49,19 @@ struct toolrack {
     struct record *record;
     struct choose *choose;
 
-    atomic_bool closed; /* only calls that were given up look at it: the app hears no more */
+    atomic_bool closed; /* read only by calls that were given up: the app gets no more events */
 };
 
-/** What an administrator has set, as the store keeps it: registry_options.settings. */
+/** Read the administrator's settings from the store; used as registry_options.settings. */
 int host_settings(void *user, registry_take_setting *take, struct registry_views *views,
                   struct toolrack_error *err);
 
-/** Tell the app of something; of a tool, or of a plugin. */
+/** Send an event to the app; one about a tool, or about a plugin. */
 void host_tell(const struct toolrack *host, const struct toolrack_event *event);
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);
 
-/** Tell the app of a plugin by its id, which may be NULL, and log it. */
+/** Send an event about a plugin by its id, which may be NULL, and log it. */
 void host_event(struct toolrack *host, enum toolrack_event_kind kind, const char *plugin_id,
                 const char *message);

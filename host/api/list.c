@@ -10,7 +10,7 @@
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 
 struct toolrack_tools {
-    struct toolrack_filter filter; /* while it is filled */
+    struct toolrack_filter filter; /* used only while the list is filled */
     size_t count;
     size_t room;
     bool failed;
@@ -21,7 +21,7 @@ static bool same_or_any(const char *wanted, const char *is) {
     return wanted == NULL || (is != NULL && strcasecmp(wanted, is) == 0);
 }
 
-/* Whether a text has a part, whatever the case of its ASCII letters. */
+/* Whether a text contains `wanted`, ignoring the case of ASCII letters; NULL: any text. */
 static bool contains_or_any(const char *wanted, const char *text) {
     return wanted == NULL || (text != NULL && strcasestr(text, wanted) != NULL);
 }

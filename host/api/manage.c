@@ -40,7 +40,7 @@ int host_settings(void *user, registry_take_setting *take, struct registry_views
     return code < 0 ? code : store_defaults_read(host->store, take_default, &reading, err);
 }
 
-/* A setting is kept before it takes effect, so that what was acknowledged survives. */
+/* A setting is stored before it takes effect, so that an acknowledged setting survives. */
 struct keeping {
     struct store *store;
     struct store_setting setting;
@@ -92,7 +92,7 @@ int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
 
 /* ---------------------------------------------------------------- register */
 
-/* All tools of a descriptor of the app must be sound. */
+/* All tools of the app's descriptor must be valid. */
 static int check_sound(const struct descriptor *desc, struct toolrack_error *err) {
     for (uint32_t i = 0; i < desc->finding_count; i++) {
         const struct finding *finding = &desc->findings[i];

@@ -174,7 +174,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                                                                 : 0;
 }
 
-/* What keeps its decisions and records in the store. */
+/* Create the objects that keep decisions and records in the store. */
 static int make_keepers(struct toolrack *host, const struct places *places,
                         struct toolrack_error *err) {
     host->permit = permit_create(
@@ -232,7 +232,7 @@ static int make_life(struct toolrack *host, struct toolrack_error *err) {
     return host->life != NULL ? 0 : error_oom(err);
 }
 
-/* A host whose store cannot be read serves without the settings in it, and says so. */
+/* A host whose store cannot be read runs without the settings, and logs that. */
 static int open_store(struct toolrack *host, const struct places *places,
                       struct toolrack_error *err) {
     struct toolrack_error reason = {0};
@@ -293,7 +293,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
         toolrack_close(host);
         return code;
     }
-    /* The caller's own memory: theirs again now. */
+    /* Borrowed from the caller only during this call. */
     host->options.config_file = NULL;
     host->options.state_dir = NULL;
     host->options.plugin_dirs = NULL;
@@ -304,7 +304,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     return 0;
 }
 
-/* What is left when nobody uses it any more. */
+/* Free the rest, when nothing uses it any more. */
 static void host_free(struct toolrack *host) {
     config_destroy(host->config);
     arena_finish(&host->arena);
@@ -322,7 +322,7 @@ void toolrack_close(struct toolrack *host) {
     registry_destroy(host->registry);
     life_end(host->life, quiet);
     store_writer_stop(host->writer);
-    record_stop(host->record); /* what it writes may be decisions */
+    record_stop(host->record); /* this may add decisions */
     if (host->permit != NULL) {
         permit_flush(host->permit);
     }
@@ -335,5 +335,5 @@ void toolrack_close(struct toolrack *host) {
         store_writer_destroy(host->writer);
         store_close(host->store);
         host_free(host);
-    } /* else a plugin that is still being loaded asks it for settings, and tells it things */
+    } /* else a plugin that is still being loaded uses the host for settings and events */
 }

@@ -1,4 +1,4 @@
-/* What the API forwards to the permit. */
+/* The functions that the API forwards to the permit. */
 #include "api/host.h"
 
 int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, const char *who,

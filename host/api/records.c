@@ -1,4 +1,4 @@
-/* What was called, and what follows from that: as the record and choose have it. */
+/* The functions that the API forwards to record and choose. */
 #include "toolrack/records.h"
 #include "api/host.h"
 

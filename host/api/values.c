@@ -1,5 +1,5 @@
-/* Errors and memory as an embedding program has them. They are made here and not in base/, of which
- * the command has a copy of its own: the library alone knows how large its errors are. */
+/* Errors and memory for an embedding program. They are here and not in base/, because the command
+ * has its own copy of base/: only the library knows the size of its errors. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -37,7 +37,7 @@ static void add_change(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *
     }
 }
 
-/* What a tool says otherwise than when it was approved. */
+/* Add what differs in a tool since it was approved. */
 static void add_changes(struct toolrack *host, const struct toolrack_tool *tool,
                         yyjson_mut_doc *doc, yyjson_mut_val *root) {
     struct permit_approved approved;
@@ -53,7 +53,7 @@ static void add_changes(struct toolrack *host, const struct toolrack_tool *tool,
     }
 }
 
-/* In what it is not compatible with the version before it. */
+/* Add how the tool is incompatible with its previous version. */
 static void add_succession(const struct registration *reg, yyjson_mut_doc *doc,
                            yyjson_mut_val *root) {
     const struct succession *succession = reg->succession;
