@@ -39,7 +39,7 @@ void ask_finish(struct ask *ask) {
 
 void ask_stop(const struct ask *ask) {
     if (ask->stop >= 0) {
-        (void)eventfd_write(ask->stop, 1); /* can only fail when it is readable already */
+        (void)eventfd_write(ask->stop, 1); /* fails only if it is readable already */
     }
 }
 
@@ -50,7 +50,7 @@ static void show(const struct ask *ask, const struct buf *text) {
     }
 }
 
-/* Milliseconds to wait for the next byte: -1 is without limit, 0 when the time is over. */
+/* Milliseconds to wait for the next byte: -1 is without limit, 0 after the deadline. */
 static int patience_ms(const struct ask *ask) {
     if (ask->deadline_ns == 0) {
         return -1;
@@ -63,7 +63,7 @@ static int patience_ms(const struct ask *ask) {
     return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
 }
 
-/* Wait until there is something to read; false: the question is over. */
+/* Wait for input; false: the question has ended. */
 static bool wait_for_input(const struct ask *ask) {
     for (;;) {
         struct pollfd fds[] = {{.fd = ask->in, .events = POLLIN},
@@ -82,8 +82,8 @@ static bool wait_for_input(const struct ask *ask) {
     }
 }
 
-/* Read a line, without its end. Byte by byte: what was typed ahead is for the next question. False:
- * the input has ended, the question is over, or the line is too long for any answer. */
+/* Read a line, without its end. Byte by byte, since input typed ahead is for the next question.
+ * False: end of input, the question has ended, or the line is too long. */
 static bool read_line(const struct ask *ask, struct buf *line) {
     buf_clear(line);
     while (line->length <= ASK_LINE_LENGTH_MAX) {
@@ -104,7 +104,7 @@ static bool read_line(const struct ask *ask, struct buf *line) {
     return false;
 }
 
-/* Show a prompt and read what is answered, without the white space around it. */
+/* Show a prompt and read the answer, without surrounding white space. */
 static bool prompt(const struct ask *ask, const struct buf *text, struct buf *line) {
     show(ask, text);
     if (!read_line(ask, line)) {
@@ -130,7 +130,7 @@ struct property {
     bool several; /* an array of choices */
 };
 
-/* The value of a choice, which is itself or, with a title, its `const`. */
+/* The value of a choice: the choice itself or, with a title, its `const`. */
 static yyjson_val *choice_value(yyjson_val *choice) {
     yyjson_val *value = yyjson_obj_get(choice, "const");
     return value != NULL ? value : choice;
@@ -175,7 +175,7 @@ static bool has_type(const struct property *property, const char *name) {
     return yyjson_equals_str(yyjson_obj_get(property->schema, "type"), name);
 }
 
-/* Whether one line can give its value. */
+/* Whether its value can be typed on one line. */
 static bool can_be_asked(const struct property *property) {
     return property->choices != NULL || has_type(property, "string") ||
            has_type(property, "boolean") || has_type(property, "integer") ||
@@ -223,7 +223,7 @@ static void add_choices(struct buf *text, const struct property *property) {
     }
 }
 
-/* What may be typed, in brackets behind the name. */
+/* Append what may be typed, in brackets after the name. */
 static void add_hint(struct buf *text, const struct property *property) {
     buf_add_text(text, " [");
     if (property->choices != NULL) {
@@ -262,9 +262,9 @@ static void add_prompt(struct buf *text, const struct property *property) {
 
 /* --------------------------------------------------------------------- values */
 
-/* A value that was typed, or what is wrong with it. */
+/* A typed value, or what is wrong with it. */
 struct typed {
-    yyjson_mut_val *value; /* NULL with no `wrong`: nothing was typed and nothing is needed */
+    yyjson_mut_val *value; /* NULL without `wrong`: nothing was typed and nothing is required */
     const char *wrong;
 };
 
@@ -321,7 +321,7 @@ static struct typed take_choice(yyjson_mut_doc *doc, const struct property *prop
     return (struct typed){.value = yyjson_val_mut_copy(doc, choice)};
 }
 
-/* Choices with commas between them. */
+/* Read choices separated by commas. */
 static struct typed take_choices(yyjson_mut_doc *doc, const struct property *property,
                                  const struct buf *line) {
     struct typed all = {.value = yyjson_mut_arr(doc)};
@@ -371,7 +371,7 @@ static struct typed take(yyjson_mut_doc *doc, const struct property *property,
 
 /* --------------------------------------------------------------------- the whole */
 
-/* Ask until the line is right. False: dismissed. */
+/* Ask until the line is valid. False: dismissed. */
 static bool ask_property(const struct ask *ask, const struct property *property,
                          yyjson_mut_doc *doc, yyjson_mut_val *answer) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
@@ -393,8 +393,8 @@ static bool ask_property(const struct ask *ask, const struct property *property,
     return false;
 }
 
-/* The last line: send it or not. An empty line is a yes to what was filled in, but consent alone
- * takes a word. */
+/* Ask whether to send the answer. An empty line means yes if something was filled in; if only
+ * consent is asked for, it means no. */
 static int ask_consent(const struct ask *ask, bool filled) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -406,7 +406,7 @@ static int ask_consent(const struct ask *ask, bool filled) {
     return yes ? TOOLRACK_ANSWER_ACCEPTED : TOOLRACK_ANSWER_DECLINED;
 }
 
-/* Whether each property that must be there can be asked for. */
+/* Whether each required property can be asked for. */
 static bool is_flat(yyjson_val *root) {
     size_t i, max;
     yyjson_val *name, *schema;
@@ -483,7 +483,7 @@ static void add_request(struct buf *text, const struct toolrack_approval_request
     buf_add_text(text, ": ");
     text_add_line(text, request->reason, strlen(request->reason));
     buf_add_text(text, "\n  ");
-    /* Unchanged: the white space in a string counts. */
+    /* Unchanged, since white space in a string matters. */
     text_add_escaped(text, request->arguments, shown);
     if (shown < length) {
         buf_printf(text, "\n  and %zu bytes more that are not shown", length - shown);

@@ -15,11 +15,11 @@
 #define ASK_LINE_LENGTH_MAX 4096u
 #define ASK_TRIES_MAX       10u
 
-/* Where the person is. Whoever holds one of these ends a question by ask_stop(). */
+/* The terminal of the person. ask_stop() ends a question. */
 struct ask {
     int in;               /* lines are read from here */
     int out;              /* and asked for here */
-    int stop;             /* an eventfd: readable once nobody waits for the answer */
+    int stop;             /* an eventfd: readable when the answer is not needed any more */
     uint64_t deadline_ns; /* of the monotonic clock: a question ends there too; 0: no deadline */
 };
 
@@ -36,12 +36,12 @@ void ask_stop(const struct ask *ask);
 
 /** Put one question.
  *
- * @param tool         who asks
+ * @param tool         the tool that asks
  * @param schema       a JSON object
  * @param ret_content  receives the answer when it was accepted, to be released with free()
- * @return enum toolrack_answer: accepted; declined in so many words; dismissed by the end of
- *         input, too many tries, ask_stop() or the deadline; nobody, when the schema asks for what
- *         one line cannot give. [call-thread] */
+ * @return enum toolrack_answer: accepted; declined explicitly; dismissed by the end of input, too
+ *         many tries, ask_stop() or the deadline; nobody, when the schema asks for a value that
+ *         cannot be typed on one line. [call-thread] */
 int ask_person(const struct ask *ask, const char *tool, const char *message, const char *schema,
                char **ret_content);
 

@@ -15,7 +15,7 @@
 #include "cli/ask.h"
 #include "cli/output.h"
 
-/* Bytes that are read at once. */
+/* Bytes read at once. */
 #define READ_ROOM 65536u
 
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
@@ -37,7 +37,7 @@ int cli_oom(struct cli *cli) {
     return error_oom(cli->own);
 }
 
-/* Make the command's own error say what the library's error says, unless the command has set it. */
+/* Copy the library's error to the command's own error, unless the command has set that. */
 static void take_error(struct cli *cli) {
     const struct toolrack_error *from = cli->err;
     if (cli->own->code != 0) {
@@ -167,7 +167,7 @@ static void say_not_found(struct cli *cli, const char *name) {
         (void)cli_error(cli, TOOLRACK_E_NOT_FOUND,
                         "Tool '<unnamed>' not found; 'toolrack list' shows what there is");
     } else if (was_refused(cli, bare)) {
-        /* said */
+        /* was_refused() has set the error */
     } else if (near != NULL) {
         (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found; did you mean '%s'?", bare,
                         near);

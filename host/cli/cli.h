@@ -1,8 +1,8 @@
-/* cli.h - what the verbs of the command share.
+/* cli.h - shared by the verbs of the command.
  *
- * A verb gets the command line taken apart and, when it wants one, an open
- * host. What it prints is collected and written at the end: by then it is known
- * whether it is the result or an error, and a closed pipe is noticed once. */
+ * A verb gets the parsed command line and, if it needs one, an open host. Its output is collected
+ * and written at the end: then it is known whether it is a result or an error, and a closed pipe is
+ * noticed once. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,8 +37,8 @@ struct cli {
     bool terminal;         /**< standard output is one */
     int signal;            /**< the signal that ends the process after all is written; or 0 */
 
-    /** The error for the functions of the library, which alone knows how large it is; NULL when
-     * there was no memory for it. */
+    /** The error for the functions of the library; only the library knows its size. NULL when out
+     * of memory. */
     struct toolrack_error *err;
     /** The error of the command, set by cli_error() and by the functions of options.h. It is a
      * struct of this command's base/ and never given to the library: cli.c and options.c alone
@@ -85,8 +85,8 @@ int verb_help(struct cli *cli);
  * open then, perhaps to /dev/null. `ret_signal` is the signal that is to end the process, or 0. */
 int cli_main(int argc, char **argv, int *ret_signal);
 
-/** Open the host as the command line says. With `event` it watches its folders and calls that for
- * each event, with `cli` as its user; else NULL.
+/** Open the host as the command line says. With `event`, it watches its folders and calls `event`
+ * with `cli` as user; NULL: no watch.
  * @return 0; or the code of the failure, which `err` of `cli` describes. */
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event));
 
@@ -116,12 +116,12 @@ int cli_error_object(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *objec
                      const char *type);
 
 /** The tool that `name` or `name@version` means.
- * @return a reference to be released with toolrack_tool_unref(); or NULL and an error that says
- *         what exists instead: the nearest name, the versions, or why it was refused. */
+ * @return a reference to be released with toolrack_tool_unref(); or NULL and an error with the
+ *         nearest name, the existing versions, or why the tool was refused. */
 struct toolrack_tool *cli_find(struct cli *cli, const char *name);
 
 /** Append what a file holds, until its end or until there are at least `max` bytes; a zero follows.
- * `name` is what an error calls the file. @return 0; or the code of the failure. */
+ * Errors call the file `name`. @return 0; or the code of the failure. */
 int cli_read(struct cli *cli, int fd, const char *name, size_t max, struct buf *text);
 
 /* Room for the name of a user, with its final zero. */

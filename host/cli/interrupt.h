@@ -1,8 +1,8 @@
-/* interrupt.h - Ctrl-C while a verb waits for what runs on another thread.
+/* interrupt.h - Ctrl-C while a verb waits for work on another thread.
  *
  * The first Ctrl-C wakes the waiting verb, which then cancels the work; the next Ctrl-C has its
- * usual effect. Where the signal is ignored, as in the background of a script, it stays ignored.
- * One wait at a time. */
+ * usual effect. If the signal is ignored, as in the background of a script, it stays ignored. One
+ * wait at a time. */
 #pragma once
 
 #include "cli/cli.h"
@@ -10,7 +10,7 @@
 /** Begin to listen for Ctrl-C. @return 0; TOOLRACK_E_IO: interrupt_end() is not to be called. */
 int interrupt_begin(struct cli *cli);
 
-/** Listen no more. When the work ended with the code Cancelled because of Ctrl-C, that signal ends
+/** Stop listening. If the work ended with the code Cancelled because of Ctrl-C, that signal ends
  * the command. */
 void interrupt_end(struct cli *cli, int code);
 

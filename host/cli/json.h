@@ -17,21 +17,22 @@ yyjson_mut_doc *json_new(void);
  * replaced. */
 void json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, const char *text);
 
-/** The members by which every verb shows a tool: id, uid, name and so on up to state and reason. */
+/** Add the members with which every verb shows a tool: id, uid, name and so on up to state and
+ * reason. */
 void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct toolrack_tool *tool);
 
 /** Append the document, whose root is `root`, and a newline to what is printed: on one line, or
  * for a person, on a terminal, indented. @return an exit code. */
 int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);
 
-/** The same with JSON that the host gave. */
+/** The same with JSON from the host. */
 int json_print_text(struct cli *cli, const struct toolrack_text *text);
 
-/** The same with what a verb did to a tool: {"name": NAME, KEY: VALUE}. */
+/** The same for a change that a verb made to a tool: {"name": NAME, KEY: VALUE}. */
 int json_print_done(struct cli *cli, const char *name, const char *key, bool value);
 
-/** Read JSON that the host gave.
- * @return to be released by yyjson_doc_free(); NULL when there is no memory. */
+/** Parse JSON from the host.
+ * @return to be released by yyjson_doc_free(); NULL when out of memory. */
 yyjson_doc *json_read(const struct toolrack_text *text);
 
 /** "safe", "confirm" or "dangerous". */

@@ -1,4 +1,4 @@
-/* main.c - the process around the command: its descriptors and signals. */
+/* main.c - the process of the command: its descriptors and signals. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,8 +8,8 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 
-/* Keep 0, 1 and 2 taken: a file opened later must not become standard output. The stand-in is open
- * the wrong way round, so that using it still fails. */
+/* Keep 0, 1 and 2 open: a file opened later must not become standard output. The replacement is
+ * opened in the wrong mode, so that using it still fails. */
 static bool open_standard(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;

@@ -1,4 +1,4 @@
-/* options.h - the command line, taken apart.
+/* options.h - parse the command line.
  *
  * Tables name the verbs and options; this file only reads them. Global options are accepted before
  * and after the verb, those of a verb after it. `--name value` and `--name=value` are the same;
@@ -13,7 +13,7 @@
 
 /* Longest wait that --timeout takes: one day. */
 #define OPTIONS_TIMEOUT_MS_MAX 86400000u
-/* Most of anything that an option such as --limit takes. */
+/* Largest count for an option such as --limit. */
 #define OPTIONS_COUNT_MAX      1000000000u
 /* Longest validity that --for takes: ten years. */
 #define OPTIONS_FOR_S_MAX      315360000u
@@ -24,7 +24,7 @@ struct texts {
     size_t count;
 };
 
-/** What the command line says. */
+/** The parsed command line. */
 struct options {
     const struct verb *verb; /**< NULL when no verb was given */
     struct texts words;      /**< the words after the verb that are not options */
@@ -87,7 +87,7 @@ enum option_kind {
 /** One option. A table of them ends with a name that is NULL. */
 struct option_spec {
     const char *name;  /**< without the two dashes */
-    const char *value; /**< what the help calls its value; NULL for a flag */
+    const char *value; /**< the name of its value in the help; NULL for a flag */
     const char *help;  /**< one line */
     enum option_kind kind;
     size_t offset; /**< of its member in struct options */
@@ -99,7 +99,7 @@ struct cli;
  * OPTIONS_FOR_S_MAX. */
 bool options_duration(const char *text, uint32_t *ret_s);
 
-/** One verb. The table of them ends with a name that is NULL; all of help comes from it. */
+/** One verb. The table of verbs ends with a name that is NULL; the help is made from it. */
 struct verb {
     const char *name;
     const char *arguments;             /**< as the usage line shows them; "" for none */
@@ -110,13 +110,13 @@ struct verb {
     unsigned words_max;
     bool host;                   /**< runs with an open host */
     int (*run)(struct cli *cli); /**< @return an exit code */
-    const char *alias;           /**< another name that is understood; or NULL */
+    const char *alias;           /**< another accepted name; or NULL */
 };
 
 /** Options that every verb takes. */
 extern const struct option_spec options_global[];
 
-/** Take a command line apart. Nothing is printed.
+/** Parse a command line. Nothing is printed.
  *
  * @param ret  set even on failure, as far as was read (so that --json is known); release with
  *             options_finish()

@@ -1,4 +1,4 @@
-/* output.h - to standard output and standard error. */
+/* output.h - write to standard output and standard error. */
 #pragma once
 
 #include <stdbool.h>

@@ -12,14 +12,14 @@
 static struct ask person = {.stop = -1};
 static uint32_t call_deadline_ms; /* 0: not known */
 
-/* Calls that run side by side ask at one terminal. */
+/* Calls that run in parallel ask at one terminal. */
 static pthread_mutex_t one_question = PTHREAD_MUTEX_INITIALIZER;
 
-/* The part of a call's time that is left to the tool when a question takes all the rest. */
+/* One part in so many of a call's time is reserved for the tool after a question. */
 #define ASK_RESERVE_PART 10u
 
-/* A question ends a little before the call does, where that is known: the tool can then still say
- * how it ended, and the call need not wait for the person. */
+/* A question ends a little before the call does, if that time is known: the tool can then still
+ * return a result, and the call need not wait for the person. */
 static void begin_patience(void) {
     if (call_deadline_ms != 0) {
         uint64_t most_ns = (uint64_t)call_deadline_ms * CLOCK_NS_PER_MS;

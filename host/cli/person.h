@@ -1,4 +1,4 @@
-/* person.h - the person at the terminal, whom several calls may want to ask.
+/* person.h - the person at the terminal; several calls may ask questions.
  *
  * Questions are asked one after the other, and only while a verb makes calls. */
 #pragma once

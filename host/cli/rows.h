@@ -1,5 +1,4 @@
-/* rows.h - JSON that the host gave, for people: an array as a table, an object as labelled lines.
- */
+/* rows.h - show JSON from the host to people: an array as a table, an object as labelled lines. */
 #pragma once
 
 #include <yyjson.h>
@@ -16,7 +15,7 @@ struct rows_view {
     const char *nothing; /**< the note in place of an empty table */
 };
 
-/** Print the array that the host gave: as it is with --json, else as the view has it.
+/** Print an array from the host: unchanged with --json, else as the view says.
  * @return an exit code. */
 int rows_print(struct cli *cli, const struct toolrack_text *text, const struct rows_view *view);
 
@@ -29,10 +28,11 @@ uint64_t rows_number(yyjson_val *object, const char *key);
 /** Room for a moment, such as "2026-01-31 18:00:00". */
 #define ROWS_TIME_ROOM 32u
 
-/** A moment in seconds since 1970 as people read it, in the time of this place. */
+/** Format a moment, in seconds since 1970, as local time. */
 const char *rows_time(int64_t seconds, char text[ROWS_TIME_ROOM]);
 
-/** Add a cell with a moment, of which a second has `per_s`; `otherwise` when it is null. */
+/** Add a cell with a moment, in units of which a second has `per_s`; `otherwise` when it is null.
+ */
 void rows_add_time(struct table *table, yyjson_val *time, int64_t per_s, const char *otherwise);
 
 /** Append the label of a line about one object, padded to the column of the texts. */

@@ -7,7 +7,7 @@
 
 #define TABLE_COLUMNS_MAX 8
 
-/* The last column is cut to the width there is, but never to less than this. */
+/* The last column is cut to the available width, but never to less than this. */
 #define TABLE_LAST_WIDTH_MIN 16
 
 struct table {
@@ -15,7 +15,7 @@ struct table {
     size_t width[TABLE_COLUMNS_MAX]; /**< of the widest cell, in characters */
     struct buf text;                 /**< all cells in order, each with its final zero */
     size_t cells;
-    size_t *uncut; /**< rows whose last cell is shown whole, rising */
+    size_t *uncut; /**< rows whose last cell is not cut, in rising order */
     size_t uncut_count;
 };
 
@@ -29,6 +29,6 @@ void table_add(struct table *table, const char *cell);
 /** Do not cut the last cell of the row that was added last: half of a reason does not help. */
 void table_keep_whole(struct table *table);
 
-/** Append the table to `out`, at most `width` characters wide where that can be reached by cutting
- * the last column; 0 is any width. A failure marks `out` failed. */
+/** Append the table to `out`, at most `width` characters wide, as far as cutting the last column
+ * achieves that; 0: any width. A failure marks `out` failed. */
 void table_print(struct table *table, size_t width, struct buf *out);

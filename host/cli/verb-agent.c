@@ -1,7 +1,7 @@
 /* agent: a model works on a task with the tools.
  *
- * The conversation runs on a thread of its own; this one waits for its end and for Ctrl-C, so that
- * a transfer, a wait, a question and a call are all interrupted the same way. */
+ * The conversation runs on a separate thread; the main thread waits for its end and for Ctrl-C, so
+ * that a transfer, a wait, a question and a call are all interrupted the same way. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,16 +16,16 @@
 #include "cli/person.h"
 #include "toolrack/agent.h"
 
-/* How long until calls are cancelled again: some may just have been starting at the Ctrl-C. */
+/* How long until calls are cancelled again: some may have been starting at the Ctrl-C. */
 #define CANCEL_AGAIN_MS 50u
 
 struct conversation_thread {
     struct cli *cli;
     const struct toolrack_agent_options *options;
-    struct toolrack_text *outcome; /* a JSON object; NULL: the conversation did not begin */
+    struct toolrack_text *outcome; /* a JSON object; NULL: the conversation did not start */
     int code;
-    bool in_line;  /* what was printed last does not end with a line end */
-    int unwritten; /* why standard output takes no more, a negative errno; or 0 */
+    bool in_line;  /* the last output did not end with a line end */
+    int unwritten; /* why standard output cannot be written, a negative errno; or 0 */
     atomic_bool done;
 };
 

@@ -1,4 +1,4 @@
-/* answer: a model's turn, from a file or a pipe. */
+/* answer: execute the calls of a model's message from a file or a pipe. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "cli/json.h"
 #include "toolrack/format.h"
 
-/* One byte more than toolrack_answer() takes, which then says so. */
+/* One byte more than toolrack_answer() accepts, so that it reports a message that is too long. */
 #define MESSAGE_MAX (64u * 1024 * 1024 + 1)
 
 static int read_message(struct cli *cli, struct buf *text) {

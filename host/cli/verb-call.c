@@ -13,8 +13,7 @@ CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
 
 /* --------------------------------------------------------------- arguments */
 
-/* The JSON of the call as the command line has it: given, or read from standard input; empty when
- * there are only --arg. */
+/* The JSON arguments: from the command line or from standard input; empty with --arg only. */
 static int given_json(struct cli *cli, struct buf *text) {
     const struct texts *words = &cli->options.words;
     if (words->count < 2) {
@@ -72,7 +71,7 @@ static int make_arguments(struct cli *cli, const struct toolrack_tool *tool, cha
 /* ------------------------------------------------------- the call, and Ctrl-C */
 
 struct outcome {
-    struct cli *cli; /* whose error says why there is no result */
+    struct cli *cli; /* its error says why there is no result */
     atomic_bool done;
     struct toolrack_result *result;
 };
@@ -126,7 +125,8 @@ static int run_call(struct cli *cli, const char *name, const char *arguments,
 
 /* ------------------------------------------------------------------ result */
 
-/* A result that is one string is a text, whether the tool replied with a text or returned one. */
+/* A result that is one string is printed as text, whether the tool replied with text or returned a
+ * string. */
 static bool add_string(struct buf *out, const char *json, size_t length) {
     if (length == 0 || json[0] != '"') {
         return false;
@@ -185,11 +185,11 @@ int verb_call(struct cli *cli) {
         options.ask = person_ask;
     }
     int code = run_call(cli, name, arguments, &options, &outcome);
-    person_finish(); /* a call that has ended asks no more questions, nor does a cancelled one */
+    person_finish(); /* neither an ended nor a cancelled call asks more questions */
     CLEANUP(toolrack_result_freep) struct toolrack_result *result = outcome.result;
     if (code < 0) {
         if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
-            /* The host cannot know how a person agrees here. */
+            /* The host does not know the option of this command. */
             (void)cli_error(cli, code, "%s; --yes agrees to the call",
                             toolrack_error_message(cli->err));
             cli_error_set_tool(cli, toolrack_error_tool(cli->err));

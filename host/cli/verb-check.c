@@ -90,7 +90,7 @@ static bool has_problems(const struct toolrack_findings *findings) {
     return false;
 }
 
-/* A file that cannot be read does not keep the other files from being checked. */
+/* If a file cannot be read, the other files are still checked. */
 static int check_file(struct cli *cli, const char *file, yyjson_mut_doc *doc,
                       yyjson_mut_val *root) {
     yyjson_mut_val *row = cli->options.json ? yyjson_mut_arr_add_obj(doc, root) : NULL;

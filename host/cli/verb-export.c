@@ -1,4 +1,4 @@
-/* export: the tools as a provider of models wants them. */
+/* export: the definitions of tools in a provider's format. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "cli/output.h"
 #include "cli/rows.h"
 
-/* What --allow says, as a list that ends with NULL; it borrows from `copy`, whose commas become
- * ends. */
+/* Split the value of --allow into a list that ends with NULL; it borrows from `copy`, whose commas
+ * become zeros. */
 static const char **split(char *copy) {
     size_t room = 2;
     for (const char *at = copy; *at != '\0'; at++) {

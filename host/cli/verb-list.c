@@ -29,7 +29,7 @@ static const char *last_part(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The name is what was refused; the reason takes the place of a description. */
+/* The name is that of the refused tool or file; the reason replaces the description. */
 static void add_refusal(struct table *table, const struct toolrack_refusal *refusal) {
     const char *file = refusal->file != NULL ? refusal->file : "the app";
     table_add(table, refusal->tool != NULL ? refusal->tool : last_part(file));
@@ -110,7 +110,7 @@ int verb_list(struct cli *cli) {
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
     CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
     int code = toolrack_list(cli->host, &filter, &tools, cli->err);
-    /* A refused tool has no tags, no category and nothing else that a filter looks at. */
+    /* A refused tool has no tags, category or other members for a filter. */
     bool is_filtered = options->tag != NULL || options->category != NULL ||
                        options->purpose != NULL || options->scenario != NULL;
     if (code == 0 && options->all && !is_filtered) {

@@ -15,7 +15,7 @@
 
 #define NS_PER_MS      1000000
 #define MS_PER_S       1000
-/* How often --follow looks, and how many calls it takes at once. */
+/* How often --follow reads the log, and how many calls it reads at once. */
 #define FOLLOW_MS      200
 #define FOLLOW_AT_ONCE 100000u
 
@@ -24,7 +24,7 @@ static const char *const headings[] = {"ID",       "TIME", "TOOL", "RESULT",
 
 /* ------------------------------------------------------------------ filter */
 
-/* A day, or a moment of it in local time; with a Z at its end in UTC. */
+/* Read a day, or a moment, in local time; with a Z at the end in UTC. */
 static bool read_time(const char *text, int64_t *ret_ms) {
     static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
                                         "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"};

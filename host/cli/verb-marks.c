@@ -1,4 +1,4 @@
-/* blacklist, whitelist: tools that are never recommended, and tools that come before all others. */
+/* blacklist, whitelist: tools that are never recommended, and tools that are recommended first. */
 #include <string.h>
 
 #include "cli/json.h"

@@ -1,4 +1,4 @@
-/* recommend, feedback: which tools do best, and what people think of them. */
+/* recommend, feedback: the tools with the best records, and opinions of people about tools. */
 #include <string.h>
 
 #include "cli/json.h"

@@ -1,4 +1,4 @@
-/* reload, rollback: plugin files that have changed, and going back from a change. */
+/* reload, rollback: load changed plugin files, and return to an earlier content. */
 #include <string.h>
 
 #include "base/text.h"

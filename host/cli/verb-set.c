@@ -1,4 +1,4 @@
-/* enable, disable, priority, default: what an administrator sets and the state folder keeps. */
+/* enable, disable, priority, default: settings of an administrator, stored in the state folder. */
 #include <limits.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ int verb_priority(struct cli *cli) {
 
 /* ----------------------------------------------------------------- default */
 
-/* Print what the default is now. After --reset the name may have no tool any more. */
+/* Print the current default. After --reset there may be no tool of that name any more. */
 static int print_default(struct cli *cli, const char *name, const struct toolrack_tool *tool) {
     const char *version = tool != NULL ? toolrack_tool_version(tool) : NULL;
     bool is_set = tool != NULL && toolrack_tool_is_set_default(tool);

@@ -56,8 +56,8 @@ static void add_versions(struct cli *cli, const struct toolrack_tool *tool) {
     rows_add_line(&cli->out, "versions", text.data);
 }
 
-/* What is known of all calls of this version, as toolrack_statistics() gives it; to be released.
- * NULL: no calls, or the statistics cannot be read. */
+/* The statistics of this version from toolrack_statistics(); to be released. NULL: no calls, or the
+ * statistics cannot be read. */
 static yyjson_doc *read_statistics(const struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(buf_finish) struct buf name = BUF_INIT;
@@ -95,7 +95,7 @@ static void add_schema(struct buf *out, const char *heading, const char *schema)
     buf_add_char(out, '\n');
 }
 
-/* Where its plugin runs and what it may do, as JSON of the host; NULL when the host cannot say. */
+/* Where its plugin runs and what it may do, as JSON from the host; NULL on failure. */
 static yyjson_doc *read_isolation(struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     return toolrack_describe_isolation(cli->host, toolrack_tool_name(tool), &text, NULL) == 0
@@ -103,7 +103,7 @@ static yyjson_doc *read_isolation(struct cli *cli, const struct toolrack_tool *t
                    : NULL;
 }
 
-/* Which generation of its plugin serves, and of what content. */
+/* Add the current generation of its plugin and its content. */
 static void add_json_content(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
                              const struct toolrack_tool *tool) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
@@ -249,7 +249,7 @@ static void add_json_versions(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_v
     }
 }
 
-/* All 0 when it was never called. */
+/* Add the statistics; all 0 when the tool was never called. */
 static void add_json_statistics(const struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root,
                                 const struct toolrack_tool *tool) {
     static const char *const keys[] = {"calls",  "failures", "mean_ns",

@@ -1,4 +1,4 @@
-/* statistics: how the tools did, over all runs. */
+/* statistics: counts and times of all calls of tools. */
 #include <string.h>
 
 #include "base/text.h"

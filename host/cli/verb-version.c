@@ -10,7 +10,7 @@ int verb_version(struct cli *cli) {
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", "toolrack");
     json_add_text(doc, root, "version", toolrack_version());
-    /* Of the plugins that this was built to understand. */
+    /* The plugin ABI that this build supports. */
     yyjson_mut_val *abi = yyjson_mut_obj_add_obj(doc, root, "plugin_abi");
     (void)yyjson_mut_obj_add_int(doc, abi, "major", TR_ABI_MAJOR);
     (void)yyjson_mut_obj_add_int(doc, abi, "minor", TR_ABI_MINOR);

@@ -1,6 +1,6 @@
 /* watch: a host that watches its folders until a signal ends it.
  *
- * Events come on threads of the host, so each line is written in one piece and at once. */
+ * Events arrive on threads of the host, so each line is written at once, with one write. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -99,7 +99,7 @@ int verb_watch(struct cli *cli) {
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGHUP);
-    /* Before there are other threads, so that no signal is lost. */
+    /* Before other threads exist, so that no signal is lost. */
     (void)pthread_sigmask(SIG_BLOCK, &signals, &before);
     int code = cli_open(cli, print_event);
     if (code == 0) {

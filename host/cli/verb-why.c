@@ -60,7 +60,7 @@ static bool same_line(const char *a, const char *b) {
     return length == strcspn(b, "\n") && memcmp(a, b, length) == 0;
 }
 
-/* Where the last lines begin that two texts share, counted from their ends. */
+/* Cut the lines that two texts share at their ends. */
 static void cut_shared_end(const char *a, size_t *a_length, const char *b, size_t *b_length) {
     while (*a_length > 0 && *b_length > 0) {
         size_t a_start = *a_length - 1;
@@ -80,7 +80,7 @@ static void cut_shared_end(const char *a, size_t *a_length, const char *b, size_
     }
 }
 
-/* Some lines of a text, each behind its sign. */
+/* Append lines of a text, each after a sign. */
 static void add_signed_lines(struct buf *out, char sign, const char *text, size_t length) {
     while (length > 0) {
         size_t line = strcspn(text, "\n");
@@ -107,8 +107,8 @@ static void add_difference(struct buf *out, const char *approved, const char *no
     add_signed_lines(out, '+', now, now_length);
 }
 
-/* A schema over several lines, so that a change in it is a line of its own; any other text as it
- * is. To be freed. */
+/* A schema on several lines, so that each change is on a separate line; any other text unchanged.
+ * To be freed. */
 static char *spread(const char *text) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
     char *pretty = yyjson_is_ctn(yyjson_doc_get_root(doc))
@@ -130,17 +130,17 @@ static void add_change(struct buf *out, const char *field, yyjson_val *change) {
         return;
     }
     buf_printf(out, "\n%s: changed since it was approved\n", field);
-    /* The same values, written in another way. */
+    /* Equal values that are written differently. */
     bool is_form = strcmp(before, after) == 0;
     add_difference(out, is_form ? approved : before, is_form ? now : after);
 }
 
 /* -------------------------------------------------------------------- whole */
 
-/* Digits of a content's hash that tell it from others, for people. */
+/* Digits of a content's hash that are shown to people. */
 #define HASH_SHOWN 16
 
-/* Which generation serves, and of what. */
+/* Append the current generation and its content. */
 static void add_content(struct buf *out, yyjson_val *root) {
     char text[64];
     const char *sha256 = member(root, "sha256");
@@ -177,7 +177,7 @@ static void for_each(struct buf *out, yyjson_val *list,
     }
 }
 
-/* The version that the name alone means, when somebody set it. */
+/* Append the default version, if one was set. */
 static void add_default(struct buf *out, yyjson_val *chosen) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     const char *set = member(chosen, "set");

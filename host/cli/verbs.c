@@ -1,4 +1,5 @@
-/* The verbs: what each is called, takes and does. Parsing, usage and help all read this table. */
+/* The table of verbs: name, arguments, options and function of each. Parsing, usage and help use
+ * it. */
 #include <stddef.h>
 
 #include "cli/cli.h"
