@@ -1,13 +1,13 @@
 /* calculator - arithmetic for models, on muparser.
  *
- * Each call has a parser of its own, so calls share nothing. Three things of
- * muparser's C interface shape this file:
+ * Each call has its own parser, so calls share nothing. Three properties of muparser's C interface
+ * determine this file:
  *
- *  - Its own functions and constants vary with the version, and its _pi has 12
- *    decimals; they are removed, and the tables below are all there is.
- *  - mupGetErrorMsg() and mupGetErrorToken() copy a text that contains parts of
- *    the expression into one static buffer of 2048 characters, without a check.
- *    Only the code and the position are read, and the words are our own.
+ *  - Its own functions and constants vary with the version, and its _pi has 12 decimals; they are
+ *    removed, and only the tables below are defined.
+ *  - mupGetErrorMsg() and mupGetErrorToken() copy a text that contains parts of the expression into
+ *    one static buffer of 2048 characters, without a check. So only the code and the position are
+ *    read, and the messages are written here.
  *  - Numbers are read with a decimal point in every locale, as long as nobody
  *    in the process asks muparser for another one; nothing here does. */
 #include <toolrack/plugin.h>
@@ -17,7 +17,7 @@
 
 #include <muParserDLL.h>
 
-/* Characters. muparser itself refuses more than 5000. */
+/* In characters. muparser refuses more than 5000. */
 #define EXPRESSION_MAX 4096
 
 #define PI 3.14159265358979323846
@@ -143,7 +143,7 @@ static const char *error_text(int code) {
     return texts[code];
 }
 
-/* The place of a character as people count, from 1. */
+/* The place of a character, counted in characters from 1. */
 static size_t place_of(const char *text, const char *character) {
     size_t place = 1;
     for (; text < character; text++) {
@@ -152,7 +152,8 @@ static size_t place_of(const char *text, const char *character) {
     return place;
 }
 
-/* Say what is wrong and where, and quote the text from there on, so that nobody has to count. */
+/* Fail the call with the error and its place, and quote the text from there on, so that nobody has
+ * to count. */
 static void fail_at(struct tr_call *call, const char *expression, int code, int position) {
     size_t length = strlen(expression);
     if (position < 0 || length == 0) {
@@ -183,7 +184,7 @@ static double evaluate(struct tr_call *call, muParserHandle_t parser, const char
         return 0;
     }
     if (values == NULL || count != 1) {
-        /* muparser takes 1,5 for two expressions; the last alone would be a wrong answer. */
+        /* muparser reads 1,5 as two expressions; returning only the last would be wrong. */
         (void)tr_fail(call, TR_INVALID_ARGUMENTS, "expression",
                       "has %d results; give one expression, with a point for decimals and no "
                       "comma in numbers",

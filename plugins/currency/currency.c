@@ -1,19 +1,19 @@
 /* currency - conversion between currencies by a table of rates.
  *
- * The table is filled by open() and constant until close(), so calls may run
- * side by side and results may point into it. Without a rates_file it is the
- * small built-in one, whose round figures are for trying things out.
+ * open() fills the table, which is constant until close(), so calls may run in parallel and results
+ * may point into it. Without a rates_file it is a small built-in table, whose round figures are for
+ * testing only.
  *
- * `rate` is rate(to) / rate(from) and `result` is amount * rate, both as IEEE
- * doubles without further rounding: rounding to cents would be wrong for yen
- * and for whoever calculates on. Between currencies other than the base the
- * quotient may end in digits such as ...9; they are noise of 1 in 10^16. */
+ * `rate` is rate(to) / rate(from) and `result` is amount * rate, both as IEEE doubles without
+ * further rounding: rounding to cents would be wrong for yen and for further calculation. Between
+ * currencies other than the base, the quotient may end in digits such as ...9, a rounding error of
+ * 1 in 10^16. */
 #include <toolrack/plugin.h>
 
 #include "ecb.h"
 #include "rates.h"
 
-/* Beyond this a double has no cents any more. */
+/* Beyond this a double cannot represent cents. */
 #define AMOUNT_MAX 1e15
 
 static struct rates table;
@@ -105,7 +105,7 @@ TR_TOOL(currency_convert,
      "GBP and JPY are always known; ask currency_rates for all and for the date.",
      .title = "Convert currency", .category = "finance", .tags = "currency,money,exchange,forex",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT,
-     /* The table may be one of today: only what holds on every day is stated as a result. */
+     /* The table may change every day: only results that do not depend on it are stated. */
      TR_EXAMPLES(
          TR_EXAMPLE(TR_SCHEMA({"amount": 100, "from_currency": "USD", "to_currency": "EUR"}), NULL),
          TR_EXAMPLE(TR_SCHEMA({"amount": 12.34, "from_currency": "EUR", "to_currency": "EUR"}),

@@ -4,8 +4,8 @@
  *       <Cube time="2025-01-31">
  *         <Cube currency="USD" rate="1.0393"/>
  *
- * so an element is known by its attributes. A file with several days (the history files have the
- * same shape) is refused rather than mixed up. */
+ * so an element is recognized by its attributes. A file with several days (the history files have
+ * the same format) is refused, since its rates would be mixed. */
 #include "ecb.h"
 
 #include <errno.h>
@@ -21,9 +21,9 @@
 
 struct reader {
     XML_Parser parser;
-    locale_t locale; /**< C: a decimal point, whatever the process's locale */
+    locale_t locale; /**< C: a decimal point in any locale of the process */
     struct rates *rates;
-    char *message; /**< ECB_MESSAGE_SIZE; "" while all is well */
+    char *message; /**< ECB_MESSAGE_SIZE; "" without an error */
 };
 
 __attribute__((format(printf, 2, 3))) static void fail(struct reader *reader, const char *format,
@@ -86,7 +86,7 @@ static void on_element(void *data, const XML_Char *name, const XML_Char **attrib
     }
 }
 
-/* The bank's file has none, and entities are all that one would be good for. */
+/* Refuse a doctype: the bank's file has none, and it could only define entities. */
 static void on_doctype(void *data, const XML_Char *name, const XML_Char *system_id,
                        const XML_Char *public_id, int has_internal_subset) {
     (void)name;
@@ -96,7 +96,7 @@ static void on_doctype(void *data, const XML_Char *name, const XML_Char *system_
     fail(data, "a document type declaration is not allowed");
 }
 
-/* The whole file, or NULL with the message set. Release with free(). */
+/* Read the whole file; NULL with the message set. Release with free(). */
 static char *read_file(struct reader *reader, const char *path, size_t *ret_size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {

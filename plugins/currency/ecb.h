@@ -1,7 +1,7 @@
 /* ecb.h - the exchange rates file of the European Central Bank (eurofxref-daily.xml).
  *
- * Only the XML is read. The bank publishes the same figures as CSV, but zipped and with a blank
- * in the header's names; the XML is what one download gives. */
+ * Only the XML is read. The bank publishes the same figures as CSV, but zipped and with spaces in
+ * the names of the header; the XML can be downloaded as it is. */
 #pragma once
 
 #include "rates.h"
@@ -13,5 +13,5 @@
 #define ECB_MESSAGE_SIZE 256
 
 /** Read a file into a table, which need not be initialised. On failure `message` says what is
- * wrong, without the path, and the table is not to be used. */
+ * wrong, without the path, and the table must not be used. */
 bool ecb_read(const char *path, struct rates *rates, char message[ECB_MESSAGE_SIZE]);

@@ -13,13 +13,13 @@
 
 /** How much of a currency one unit of the base currency is. */
 struct rate {
-    const char *currency; /**< in `codes` of its table: a table is not to be copied */
+    const char *currency; /**< in `codes` of its table, so a table must not be copied */
     double rate;
 };
 
 struct rates {
-    char date[RATES_DATE_SIZE]; /**< the day the rates are of; "" is not known */
-    const char *base;           /**< constant */
+    char date[RATES_DATE_SIZE]; /**< the day of the rates; "": unknown */
+    const char *base;           /**< a constant string */
     uint64_t count;
     struct rate rates[RATES_COUNT_MAX];
     char codes[RATES_COUNT_MAX][RATES_CODE_SIZE];
@@ -31,10 +31,10 @@ bool rates_is_code(const char *text);
 /** Whether the text looks like YYYY-MM-DD. */
 bool rates_is_date(const char *text);
 
-/** Make it empty, with a base currency (constant text), which is its first rate. */
+/** Initialise a table with a base currency (a constant string), which is its first rate. */
 void rates_init(struct rates *rates, const char *base);
 
-/** Add a rate. NULL, or what is wrong with it; the table is then as before. */
+/** Add a rate. Returns NULL, or what is wrong with it; then the table is not changed. */
 const char *rates_add(struct rates *rates, const char *currency, double rate);
 
 /** The rate of a currency, or NULL. Borrowed from the table. */

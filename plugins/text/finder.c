@@ -8,7 +8,7 @@ static bool fail_memory(struct finder *finder) {
     return false;
 }
 
-/* pcre2's own words, with the place: characters from 1. */
+/* Fail with pcre2's message and the place, in characters from 1. */
 static bool fail_pattern(struct finder *finder, const char *pattern, int code, size_t offset) {
     PCRE2_UCHAR message[256];
     if (pcre2_get_error_message(code, message, sizeof message) < 0) {
@@ -67,7 +67,7 @@ bool finder_init(struct finder *finder, struct tr_call *call, const char *text, 
     return true;
 }
 
-/* One character further, for places in the middle of none. */
+/* The start of the next character, also from the middle of one. */
 static size_t after_character(const struct finder *finder, size_t at) {
     do {
         at++;
@@ -75,8 +75,8 @@ static size_t after_character(const struct finder *finder, size_t at) {
     return at;
 }
 
-/* The match is at hand; where may the next one begin? After an empty match the same place is tried
- * once more for one that is not empty. */
+/* Take the match and set where the next one may begin. After an empty match, the same place is
+ * tried once more for a match that is not empty. */
 static bool accept(struct finder *finder) {
     const PCRE2_SIZE *range = pcre2_get_ovector_pointer(finder->match);
     if (range[0] > range[1]) { /* \K in a lookahead, which pcre2 allows in some settings */

@@ -1,8 +1,9 @@
-/* finder.h - every match of a regular expression in a text, one after the other, within bounds.
+/* finder.h - find all matches of a regular expression in a text, one after the other, within
+ * limits.
  *
- * A bad pattern can take exponential time. Each attempt at one place is bounded by
- * FINDER_STEPS_MAX and FINDER_HEAP_KIB_MAX, and after every FINDER_PLACES_MAX places the finder
- * asks whether anybody still waits for the result. */
+ * A bad pattern can take exponential time. Each attempt at one place is limited by FINDER_STEPS_MAX
+ * and FINDER_HEAP_KIB_MAX, and after every FINDER_PLACES_MAX places the finder checks whether the
+ * call was cancelled. */
 #pragma once
 
 #include <toolrack/plugin.h>
@@ -18,7 +19,7 @@
 struct finder {
     struct tr_call *call;
     pcre2_code *code;
-    pcre2_match_data *match; /**< after finder_next() gave true: the match */
+    pcre2_match_data *match; /**< the match, after finder_next() returned true */
     pcre2_match_context *context;
     const char *text; /**< borrowed */
     size_t length;
@@ -32,8 +33,8 @@ enum finder_flags {
     FINDER_LITERAL = 1 << 1 /**< the pattern is plain text */
 };
 
-/** Prepare to search `text`, which stays the caller's. On failure the call has been failed and
- * false comes back; `flags` is enum finder_flags. finder_finish() is allowed and needed either way.
+/** Prepare to search `text`, which is borrowed. On failure it fails the call and returns false.
+ * `flags` is enum finder_flags. finder_finish() must be called in any case.
  * [call-thread] */
 bool finder_init(struct finder *finder, struct tr_call *call, const char *text, const char *pattern,
                  unsigned flags);
@@ -41,5 +42,5 @@ bool finder_init(struct finder *finder, struct tr_call *call, const char *text, 
 /** Go to the next match. False when there is none, or when `failed` is set. [call-thread] */
 bool finder_next(struct finder *finder);
 
-/** Release all it holds. [call-thread] */
+/** Release everything that it holds. [call-thread] */
 void finder_finish(struct finder *finder);

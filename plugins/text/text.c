@@ -1,9 +1,8 @@
 /* text - searching, replacing, counting and cutting of text.
  *
- * All tools are typed; results are built in memory of the call. What a call
- * may take and give is bounded: a model that asks for every match of "a" in a
- * book gets the first ones and is told so, and a result beyond
- * RESULT_SIZE_MAX is an error with a way out. */
+ * All tools are typed; results are built in memory of the call. Time and results of a call are
+ * limited: a model that asks for every match of "a" in a book gets only the first ones, and a note
+ * about that; a result beyond RESULT_SIZE_MAX is an error that says what to do. */
 #include <toolrack/plugin.h>
 
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 /* Bytes that one call may copy into its result. */
 #define RESULT_SIZE_MAX ((size_t)8 << 20)
 
-/* These stand in the schemas below as well, which take numbers and no macros. */
+/* These numbers are repeated in the schemas below, which cannot contain macros. */
 #define MATCHES_MAX 1000
 
 static void fail_size(struct tr_call *call, const char *advice) {
@@ -62,7 +61,7 @@ TR_DEFINE_STRUCT(search, struct search, (TR_U64, count, "Matches in this result"
                  (TR_BOOL, truncated, "There are more, which max_matches cut off"),
                  (TR_ARRAY(TR_STRUCT(match)), matches, "The matches from the beginning"))
 
-/* Where we are in the text; it only moves forward, so counting stays linear. */
+/* A place in the text; it only moves forward, so counting takes linear time. */
 struct place {
     size_t offset;
     uint64_t line;
@@ -81,7 +80,7 @@ static void move(struct place *place, const char *text, size_t offset) {
     /* The loop counts a character at its first byte, so here `column` is the one at `offset`. */
 }
 
-/* Bytes that describing the match would copy. */
+/* Bytes that are copied to describe the match. */
 static size_t size_of_match(const struct finder *finder) {
     const PCRE2_SIZE *ranges = pcre2_get_ovector_pointer(finder->match);
     uint32_t count = pcre2_get_ovector_count(finder->match);
@@ -234,7 +233,7 @@ static void fail_replacement(struct output *output, int code) {
                   (const char *)message);
 }
 
-/* Add what the current match is replaced by, in pcre2's own replacement language. */
+/* Append the replacement of the current match, in pcre2's replacement syntax. */
 static bool add_replacement(struct output *output, struct finder *finder, const char *replacement,
                             bool literal) {
     uint32_t options = PCRE2_SUBSTITUTE_MATCHED | PCRE2_SUBSTITUTE_REPLACEMENT_ONLY |
@@ -259,7 +258,7 @@ static bool add_replacement(struct output *output, struct finder *finder, const 
             fail_replacement(output, code);
             return false;
         }
-        need = size; /* what it would have needed, with the final zero */
+        need = size; /* the size that is needed, with the final zero */
     }
     fail_replacement(output, PCRE2_ERROR_NOMEMORY);
     return false;
@@ -366,7 +365,7 @@ static uint64_t count_lines(const char *text) {
     return count + (*at != '\0');
 }
 
-/* Cut the text, which is ours, into lines in place; give those from `first`, `count` of them. */
+/* Cut a text, which is modified, into lines; return `count` lines from `first` on. */
 static void cut_lines(char *text, const char **lines, uint64_t first, uint64_t count) {
     uint64_t number = 0;
     for (char *at = text; number < first + count; number++) {

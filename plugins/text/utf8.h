@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The character that begins at `text`, which is not at the end; steps over it. */
+/** Read the character at `text`, which is not the end, and step over it. */
 uint32_t utf8_next(const char **text);
 
 /** Whether a byte begins a character. */
@@ -13,5 +13,5 @@ static inline bool utf8_begins(char byte) {
     return ((unsigned char)byte & 0xc0) != 0x80;
 }
 
-/** Whether it separates words: Unicode's White_Space property. */
+/** Whether a character separates words: Unicode's White_Space property. */
 bool utf8_is_space(uint32_t character);

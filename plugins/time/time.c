@@ -1,16 +1,15 @@
-/* time - what time it is, here and there.
+/* time - the current time in a zone, and times converted between zones.
  *
- * Names and shapes are those of the MCP reference server "time", so that
- * prompts written for it go on working; `date` is an addition. Times are
- * ISO 8601 with seconds and offset. A wall-clock time that a clock change skips is an
- * error; of one that comes twice the first is meant. */
+ * Names and formats are those of the MCP reference server "time", so that prompts written for it
+ * keep working; `date` is an addition. Times are ISO 8601 with seconds and offset. A wall-clock
+ * time that a clock change skips is an error; if it occurs twice, the first is used. */
 #include <toolrack/plugin.h>
 
 #include <string.h>
 
 #include "zone.h"
 
-/* 9999-12-31T23:59:59+14:00:00 and its zero; offsets with seconds are those of old local times. */
+/* 9999-12-31T23:59:59+14:00:00 and its zero; offsets with seconds occur in old local times. */
 #define DATETIME_SIZE 32
 
 struct moment {
@@ -88,7 +87,7 @@ static struct moment get_current_time(struct tr_call *call, const char *timezone
     return (struct moment){0};
 }
 
-/* Digits, at least one and at most `max`; steps over them. */
+/* Read at least one and at most `max` digits, and step over them. */
 static bool read_number(const char **text, int max, int *ret) {
     int value = 0;
     int count = 0;
@@ -118,8 +117,8 @@ static bool read_date(const char *text, struct zone_time *ret) {
            read_number(&text, 2, &ret->day) && *text == '\0';
 }
 
-/* The moment that is asked about; false fails the call. Without a date it is the day that it is
- * now in the source's zone. */
+/* Find the moment that is asked about. Without a date, the day is the current day in the source's
+ * zone. False: the call has been failed. */
 static bool find_source(struct tr_call *call, const char *zone, const char *time, const char *date,
                         struct zone_time *ret) {
     int hour;
@@ -155,7 +154,7 @@ static bool find_source(struct tr_call *call, const char *zone, const char *time
     }
 }
 
-/* At least one decimal, at most two: +9.0h, +5.5h, +5.75h. */
+/* With one or two decimals: +9.0h, +5.5h, +5.75h. */
 static const char *difference(struct tr_call *call, int seconds) {
     char text[32];
     int size = snprintf(text, sizeof text, "%+.2f", seconds / 3600.0);
@@ -163,7 +162,7 @@ static const char *difference(struct tr_call *call, int seconds) {
         size--;
     }
     (void)snprintf(text + size, sizeof text - (size_t)size, "h");
-    char *point = strpbrk(text, ","); /* a process may have set a locale */
+    char *point = strpbrk(text, ","); /* the process may have set a locale */
     if (point != NULL) {
         *point = '.';
     }

@@ -4,8 +4,8 @@
 
 #include <unicode/ucal.h>
 
-/* Abbreviations stand for several zones, and ICU takes the one that Java once took (BST is
- * Bangladesh). Only those that are IANA names themselves are known here. */
+/* An abbreviation may mean several zones, and ICU uses the one that Java once used (BST is
+ * Bangladesh). Only abbreviations that are IANA names are accepted here. */
 static bool is_ambiguous(const char *name) {
     static const char *const known[] = {"UTC", "GMT", "UCT", "EST", "MST", "HST", "WET",
                                         "CET", "MET", "EET", "PRC", "ROC", "ROK"};
@@ -20,8 +20,8 @@ static bool is_ambiguous(const char *name) {
     return true;
 }
 
-/* Copies the name into UTF-16 and asks ICU whether it is one of its own: custom zones such as
- * GMT+5 would be accepted in silence otherwise, and unknown names be taken for GMT. */
+/* Copy the name as UTF-16 and check that ICU has it as a system zone: otherwise custom zones such
+ * as GMT+5 would be accepted silently, and unknown names would mean GMT. */
 static bool is_known(const char *name, UChar *id) {
     size_t length = strlen(name);
     if (length == 0 || length >= ZONE_NAME_SIZE || is_ambiguous(name) ||
@@ -29,7 +29,8 @@ static bool is_known(const char *name, UChar *id) {
         return false;
     }
     for (size_t i = 0; i <= length; i++) {
-        id[i] = (UChar)(unsigned char)name[i]; /* other than ASCII is unknown all the same */
+        id[i] = (UChar)(unsigned char)
+                name[i]; /* names that are not ASCII are unknown in any case */
     }
     UChar canonical[128];
     UBool is_system = 0;
@@ -86,8 +87,8 @@ enum zone_result zone_at(const char *name, double moment, struct zone_time *ret)
     return result;
 }
 
-/* ICU rolls a time that does not exist over into one that does, so reading it back tells. A whole
- * day may be missing, where a zone changed sides of the date line. */
+/* ICU changes a time that does not exist into one that does, so the time is read back and compared.
+ * A whole day may be missing when a zone moved across the date line. */
 static bool same_time(const struct zone_time *a, const struct zone_time *b) {
     return a->year == b->year && a->month == b->month && a->day == b->day && a->hour == b->hour &&
            a->minute == b->minute;

@@ -1,4 +1,4 @@
-/* toolrack/plugin.h - everything a tool plugin needs.
+/* toolrack/plugin.h - everything that a tool plugin needs.
  *
  * A plugin is one shared object that exports one constant: `toolrack_plugin`,
  * the descriptor. The descriptor identifies the plugin and lists its tools; the
@@ -99,7 +99,7 @@ enum tr_kind {
     TR_KIND_BYTES = 13,  /**< base64 text in JSON (RFC 4648 section 4, with padding) */
     TR_KIND_JSON = 14,   /**< const char *, the text of any JSON value */
     TR_KIND_ARRAY = 15,  /**< of `item` */
-    TR_KIND_STRUCT = 16, /**< a JSON object with `fields` */
+    TR_KIND_STRUCT = 16, /**< a JSON object with the members `fields` */
     TR_KIND_ENUM = 17,   /**< an integer of `width` bytes; the JSON is the choice's name */
     TR_KIND_CALL = 18    /**< struct tr_call *; first parameter only, not in the schema */
 };
@@ -209,7 +209,7 @@ enum tr_tool_flags {
  * same result each time. */
 struct tr_example {
     const char *arguments; /**< the text of a JSON object */
-    const char *result;    /**< the text of a JSON value; NULL: the call must succeed, no more */
+    const char *result;    /**< the text of a JSON value; NULL: the call must only succeed */
 };
 
 /** One tool: a typed tool if `function` is set, a JSON tool if `run` is set. */
@@ -218,21 +218,21 @@ struct tr_tool {
     uint32_t flags;          /**< enum tr_tool_flags */
     const char *name;        /**< ^[A-Za-z_][A-Za-z0-9_-]{0,63}$ */
     const char *description; /**< for the model: what the tool does and when to use it */
-    const char *version;     /**< SemVer; NULL is the plugin's */
+    const char *version;     /**< SemVer; NULL means the plugin's version */
     const char *title;       /**< for people; or NULL */
     const char *category;    /**< one word or path such as "math"; or NULL */
     const char *tags;        /**< comma-separated; or NULL */
     uint32_t permission;     /**< enum tr_permission */
-    int32_t priority; /**< higher goes first; 0 is what the plugin's origin gives (TR_PRIORITY_...),
-                       * and more than that is cut to it */
-    uint32_t deadline_ms; /**< how long a call may take; 0 is the host's default */
+    int32_t priority;        /**< higher goes first; 0 means the default of the plugin's origin
+                                (TR_PRIORITY_...), which is also the maximum */
+    uint32_t deadline_ms;    /**< how long a call may take; 0 means the host's default */
 
     /* A typed tool: any C function. */
     uint32_t param_count;
     const struct tr_param *params; /**< `param_count` of them, `param_size` apart */
     uint32_t param_size;           /**< sizeof(struct tr_param) */
     uint32_t reserved;
-    const struct tr_type *result; /**< NULL is TR_KIND_NONE */
+    const struct tr_type *result; /**< NULL means TR_KIND_NONE */
     const char *result_description;
     void (*function)(void); /**< cast from its own type [call-thread] */
 
@@ -247,7 +247,7 @@ struct tr_tool {
     uint32_t example_size;             /**< sizeof(struct tr_example) */
 
     /* Since 1.2. */
-    const char *deprecated; /**< what to use instead, or how long it is kept; or NULL */
+    const char *deprecated; /**< what to use instead, or how long the tool is kept; or NULL */
     const char *purpose;    /**< one line: the purpose; or NULL */
     const char *scenarios;  /**< the scenarios it is for, comma-separated; or NULL */
 };
@@ -298,8 +298,8 @@ struct tr_plugin {
     /** Called once before the first call; may be NULL. On failure state the reason with
      * tr_host_fail(). May be called again after close(). [plugin] */
     tr_status (*open)(struct tr_host *host);
-    /** Called once after the last call, if open() succeeded. Ends what open() began, above all
-     * its threads. [plugin] */
+    /** Called once after the last call, if open() succeeded. Must end everything that open()
+     * started, above all its threads. [plugin] */
     void (*close)(void);
     /** An optional interface of the plugin by id ("toolrack.x/1"), or NULL. [plugin] */
     const void *(*get_extension)(const char *id);
@@ -334,8 +334,9 @@ enum tr_answer {
 
 /** Facts about the call itself, for tr_context(). */
 enum tr_context_key {
-    TR_CONTEXT_CALLER = 0,       /**< the caller's name */
-    TR_CONTEXT_CHANNEL = 1,      /**< the way of the call: "cli", "api", "mcp" ... */
+    TR_CONTEXT_CALLER = 0, /**< the caller's name */
+    TR_CONTEXT_CHANNEL =
+            1, /**< the interface that was used for the call: "cli", "api", "mcp" ... */
     TR_CONTEXT_CONVERSATION = 2, /**< NULL outside a conversation */
     TR_CONTEXT_TRACE = 3,
     TR_CONTEXT_TOOL = 4 /**< the tool's name, for a function that serves several */
@@ -385,7 +386,7 @@ struct tr_call_api {
                      const char **ret_content);
 };
 
-/** One call in progress. It ends when the tool returns, with all its data. [call-thread] */
+/** One call in progress. It and all its data are valid until the tool returns. [call-thread] */
 struct tr_call {
     const struct tr_call_api *api;
 };
@@ -431,7 +432,8 @@ static inline double tr_get_f64(struct tr_call *call, const char *path, double f
     return call->api->get_f64(call, path, &value) == TR_OK ? value : fallback;
 }
 
-/** Zero-terminated UTF-8; lives as long as the call. For a string with a zero inside: fallback. */
+/** Zero-terminated UTF-8; lives as long as the call. A string with a zero inside gives
+ * `fallback`. */
 static inline const char *tr_get_string(struct tr_call *call, const char *path,
                                         const char *fallback) {
     const char *value;
@@ -487,7 +489,7 @@ static inline tr_status tr_reply_resource_bytes(struct tr_call *call, const char
     return call->api->reply_resource(call, uri, mime_type, NULL, data, size);
 }
 
-/* The JSON reply piece by piece, without a JSON library; instead of tr_reply_json().
+/* Build the JSON reply piece by piece, without a JSON library; instead of tr_reply_json().
  *
  *     tr_put_object(call, NULL);
  *     tr_put_string(call, "city", "Cologne");
@@ -507,7 +509,7 @@ static inline tr_status tr_put_array(struct tr_call *call, const char *key) {
     return call->api->put_begin(call, key, TR_JSON_ARRAY);
 }
 
-/** End the object or array that was begun last. */
+/** End the innermost open object or array. */
 static inline tr_status tr_put_end(struct tr_call *call) {
     return call->api->put_end(call);
 }
@@ -636,8 +638,8 @@ static inline const char *tr_context(struct tr_call *call, int32_t key) {
     return call->api->context(call, key);
 }
 
-/** Memory for results, which ends with the call; aligned for any type, not cleared. NULL if the
- * limit is reached; the call then fails with LimitExceeded when the tool returns. */
+/** Memory for results, freed after the call; aligned for any type, not cleared. NULL if the limit
+ * is reached; the call then fails with LimitExceeded when the tool returns. */
 static inline void *tr_alloc(struct tr_call *call, uint64_t size) {
     return call->api->alloc(call, size);
 }
@@ -651,13 +653,13 @@ struct tr_host_api {
     const void *(*get_extension)(struct tr_host *host, const char *id);
 };
 
-/** The argument of open(); ends when open() returns, except for extensions that say otherwise. */
+/** The argument of open(); valid until open() returns, except where an extension says otherwise. */
 struct tr_host {
     const struct tr_host_api *api;
 };
 
-/** A setting of this plugin from the host's configuration, by path as above: a string as it is, any
- * other value as JSON. `fallback` if it is not set. Valid until open() returns. [plugin] */
+/** A setting of this plugin from the host's configuration, by path as above: a string unchanged,
+ * any other value as JSON. `fallback` if it is not set. Valid until open() returns. [plugin] */
 static inline const char *tr_host_config(struct tr_host *host, const char *path,
                                          const char *fallback) {
     const char *value;
@@ -817,7 +819,7 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
                                                        .description = TR_OPEN_(text_)};
 
 /** The plugin: its id (or a group of the id and options of struct tr_plugin), its version, and the
- * functions of its tools, at most 32. Once a plugin, after the tools. */
+ * functions of its tools, at most 32. Used once in a plugin, after the tools. */
 #define TR_PLUGIN(id_, version_, ...)                                                              \
     static const struct tr_tool *const tr_tools_[] = {                                             \
             TR_MAP_COMMA_(TR_TOOL_ADDRESS_, ~, __VA_ARGS__)};                                      \
