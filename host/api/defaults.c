@@ -57,8 +57,7 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
                          name);
     }
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
-    if (version ==
-        NULL) { /* the default of a tool that does not exist any more can be removed too */
+    if (version == NULL) { /* the default of a removed tool can be removed too */
         struct search search = {.name = name};
         tool = registry_get(host->registry, name);
         int code = tool == NULL ? store_defaults_read(host->store, look, &search, err) : 0;

@@ -11,8 +11,7 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 /* The places of the calls in a message, and of the members in a call. */
 struct call_places {
     const char *calls[2]; /* in a message alone, and in a response */
-    const char
-            *kind; /* a pointer that only calls have, not other items; NULL: all items are calls */
+    const char *kind;     /* a pointer that only calls have; NULL: all items are calls */
     const char *name;
     const char *arguments;
 };

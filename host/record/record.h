@@ -50,8 +50,7 @@ struct record_options {
     struct store_writer *writer;
     struct permit *permit; /* logs which tools are put on the blacklist */
     struct registry *registry;
-    bool keeps_lines;   /* false: statistics only, until the host is closed, since memory is bounded
-                         */
+    bool keeps_lines;   /* false: statistics only, in bounded memory, until the host is closed */
     uint32_t days;      /* how long lines are kept; 0: the default */
     uint32_t megabytes; /* of lines; 0: the default */
 };

@@ -29,8 +29,7 @@ struct store_statistics {
     const char *version;
     uint64_t calls;
     uint64_t failures;
-    uint64_t unlogged; /**< calls that were counted but not logged, because there were too many at
-                          once */
+    uint64_t unlogged; /**< calls that were counted but not logged: too many at once */
     uint64_t total_ns;
     uint64_t max_ns;
     uint64_t cpu_calls; /**< calls whose CPU time was measured */

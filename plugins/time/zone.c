@@ -29,8 +29,7 @@ static bool is_known(const char *name, UChar *id) {
         return false;
     }
     for (size_t i = 0; i <= length; i++) {
-        id[i] = (UChar)(unsigned char)
-                name[i]; /* names that are not ASCII are unknown in any case */
+        id[i] = (UChar)(unsigned char)name[i]; /* a name that is not ASCII is unknown anyway */
     }
     UChar canonical[128];
     UBool is_system = 0;

@@ -334,9 +334,8 @@ enum tr_answer {
 
 /** Facts about the call itself, for tr_context(). */
 enum tr_context_key {
-    TR_CONTEXT_CALLER = 0, /**< the caller's name */
-    TR_CONTEXT_CHANNEL =
-            1, /**< the interface that was used for the call: "cli", "api", "mcp" ... */
+    TR_CONTEXT_CALLER = 0,       /**< the caller's name */
+    TR_CONTEXT_CHANNEL = 1,      /**< how the call came in: "cli", "api", "mcp" ... */
     TR_CONTEXT_CONVERSATION = 2, /**< NULL outside a conversation */
     TR_CONTEXT_TRACE = 3,
     TR_CONTEXT_TOOL = 4 /**< the tool's name, for a function that serves several */
