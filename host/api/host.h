@@ -49,7 +49,7 @@ struct toolrack {
     struct record *record;
     struct choose *choose;
 
-    atomic_bool closed; /* read only by calls that were given up: the app gets no more events */
+    atomic_bool closed; /* set by close: calls that were given up send no more events */
 };
 
 /** Read the administrator's settings from the store; used as registry_options.settings. */

@@ -48,7 +48,7 @@ static void candidates_finish(struct candidates *candidates) {
     free(candidates->by_name);
 }
 
-/* ------------------------------------------------------------- who can be called */
+/* ------------------------------------------------------------- which can be called */
 
 static bool can_run(const struct toolrack_tool *tool) {
     switch (toolrack_tool_state(tool)) {

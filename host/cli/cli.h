@@ -41,8 +41,8 @@ struct cli {
      * of memory. */
     struct toolrack_error *err;
     /** The error of the command, set by cli_error() and by the functions of options.h. It is a
-     * struct of this command's base/ and never given to the library: cli.c and options.c alone
-     * use its members. */
+     * struct of this command's base/ and never given to the library: only cli.c and options.c use
+     * its members. */
     struct toolrack_error *own;
 };
 
@@ -85,8 +85,8 @@ int verb_help(struct cli *cli);
  * open then, perhaps to /dev/null. `ret_signal` is the signal that is to end the process, or 0. */
 int cli_main(int argc, char **argv, int *ret_signal);
 
-/** Open the host as the command line says. With `event`, it watches its folders and calls `event`
- * with `cli` as user; NULL: no watch.
+/** Open the host with the options of the command line. With `event`, it watches its folders and
+ * calls `event` with `cli` as user; NULL: no watch.
  * @return 0; or the code of the failure, which `err` of `cli` describes. */
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event));
 

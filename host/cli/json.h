@@ -1,4 +1,4 @@
-/* json.h - JSON as the verbs print it. */
+/* json.h - JSON output of the verbs. */
 #pragma once
 
 #include <yyjson.h>

@@ -18,8 +18,8 @@ static pthread_mutex_t one_question = PTHREAD_MUTEX_INITIALIZER;
 /* One part in so many of a call's time is reserved for the tool after a question. */
 #define ASK_RESERVE_PART 10u
 
-/* A question ends a little before the call does, if that time is known: the tool can then still
- * return a result, and the call need not wait for the person. */
+/* A question ends a little before the call does, if the end of the call is known: the tool can then
+ * still return a result, and the call need not wait for the person. */
 static void begin_patience(void) {
     if (call_deadline_ms != 0) {
         uint64_t most_ns = (uint64_t)call_deadline_ms * CLOCK_NS_PER_MS;

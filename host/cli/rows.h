@@ -31,8 +31,7 @@ uint64_t rows_number(yyjson_val *object, const char *key);
 /** Format a moment, in seconds since 1970, as local time. */
 const char *rows_time(int64_t seconds, char text[ROWS_TIME_ROOM]);
 
-/** Add a cell with a moment, in units of which a second has `per_s`; `otherwise` when it is null.
- */
+/** Add a cell with a moment; a second has `per_s` of its units. `otherwise` when it is null. */
 void rows_add_time(struct table *table, yyjson_val *time, int64_t per_s, const char *otherwise);
 
 /** Append the label of a line about one object, padded to the column of the texts. */

@@ -137,8 +137,8 @@ struct config_taker {
 };
 
 /** Call `taker` for the definitions, in the order of the file: all, or only those that name a
- * service. What they point to is valid as long as the configuration. Callers wait for each other,
- * and for readers of settings.
+ * service. What they point to is valid as long as the configuration. Takes the configuration's
+ * lock, as does config_plugin_setting().
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int config_define(struct config *config, const char *service, const struct config_taker *taker,
                   struct toolrack_error *err);

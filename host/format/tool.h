@@ -1,4 +1,4 @@
-/* tool.h - a tool as the formats see it. */
+/* tool.h - a tool, for the formats. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 /* Longest name that every format accepts. */
 #define FORMAT_NAME_MAX 64u
 
-/** A tool as the formats see it; all strings are borrowed. NULL: not given. */
+/** A tool, for the formats; all strings are borrowed. NULL: not given. */
 struct format_tool {
     const char *name; /**< any string: tools of others have names of all kinds */
     const char *title;

@@ -27,7 +27,7 @@
 #include "store/writer.h"
 #include "toolrack/records.h"
 
-/* Most rings; there is one for each CPU, rounded to a power of two. */
+/* Most rings; there is one for each CPU, rounded down to a power of two. */
 #define RECORD_RINGS_MAX         8u
 /* About 20,000 lines. Pages that were never written take no memory. */
 #define RECORD_RING_SIZE         (4u * 1024 * 1024)

@@ -2,8 +2,8 @@
  * why.
  *
  * Decisions are as frequent as calls. So the caller collects rows and writes them in batches. A
- * batch survives any end of the process, but not a power cut; the next durable write, or the next
- * removal of old rows, puts it on the disk. */
+ * batch survives any end of the process, but not a power cut; the next durable write, or SQLite's
+ * next checkpoint, puts it on the disk. */
 #pragma once
 
 #include <stddef.h>
