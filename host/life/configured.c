@@ -1,9 +1,10 @@
 /* The tools that the configuration defines become registrations.
  *
- * Each is a plugin of its own, of the tool's name and in the host's memory, so that settings,
- * permissions, pins and calls know no difference. They are registered before any folder is scanned:
- * of two tools with one name and version the one of the configuration comes first. They are read
- * when the host is opened; a change of the file takes effect when it is opened again. */
+ * Each is a plugin of its own, with the tool's name and in the host's memory, so that settings,
+ * permissions, pins and calls treat it like any plugin. They are registered before any folder is
+ * scanned: of two tools with the same name and version the one of the configuration comes first.
+ * They are read when the host is opened; a change of the file takes effect when it is opened again.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 #include "life/parts.h"
 #include "registry/registry.h"
 
-/* Plugins under construction, a reference each. */
+/* Plugins under construction; each item is a reference. */
 struct batch {
     struct life *life;
     struct plugin **items;
@@ -39,7 +40,7 @@ static void batch_finish(struct batch *batch) {
 
 /* ------------------------------------------------------------------- refused */
 
-/* What is listed in place of the name of a definition that has none. */
+/* Listed in place of the name of a definition without a name. */
 #define UNNAMED "<unnamed>"
 
 static void refuse(void *user, const struct problem *problem, size_t line) {
@@ -116,8 +117,8 @@ int life_open_definitions(struct life *life, struct toolrack_error *err) {
                    : registry_add(life->options.registry, batch.items, batch.count, err);
 }
 
-/* Tools whose definitions wait for the service are registered. What is wrong with others was told
- * when the host was opened. */
+/* Register the tools whose definitions wait for the service. Problems of other definitions were
+ * reported when the host was opened. */
 int life_add_service(struct life *life, const struct toolrack_service *service,
                      struct toolrack_error *err) {
     CLEANUP(batch_finish) struct batch batch = {0};

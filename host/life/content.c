@@ -26,7 +26,7 @@ static void see_rollback(void *user, const struct store_rollback *kept) {
 
 bool content_find_rollback(const struct life_options *options, const char *path,
                            struct content_rollback *ret) {
-    struct toolrack_error unheard; /* the host has said that its store cannot be used */
+    struct toolrack_error unheard; /* the host has reported that its store cannot be used */
     struct search search = {.path = path, .ret = ret};
     return store_rollback_read(options->store, see_rollback, &search, &unheard) == 0 &&
            search.found;

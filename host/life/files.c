@@ -9,12 +9,12 @@
 
 /* Invariants:
  *
- *  (1) Files are never forgotten, for generations, the watcher and callers hold on to them: a name
- *      that once was in a folder costs some hundred bytes as long as the host lives.
- *  (2) Each path is there once, in the list and in its slot.
- *  (3) At most one thread has taken a file, and gives it back itself. It holds no lock of the room
- *      while it waits for that: files come before all locks.
- *  (4) This lock is the last of the room: who holds it takes no other. */
+ *  (1) Files are never removed, since generations, the watcher and callers keep pointers to them:
+ *      each name that was ever in a folder costs some hundred bytes until the host is closed.
+ *  (2) Each path is once in the list and once in its slot.
+ *  (3) At most one thread has taken a file, and the same thread gives it back. A thread that waits
+ *      for a file holds no lock of the room: files come before all locks.
+ *  (4) This lock is the last of the room: its holder takes no other lock of the room. */
 
 void files_init(struct plugin_files *files) {
     *files = (struct plugin_files){.end = &files->first};
@@ -43,7 +43,7 @@ static void put(struct plugin_files *files, struct plugin_file *file) {
     *slot = file;
 }
 
-/* Room for one more. */
+/* Make room for one more file. */
 static bool reserve(struct plugin_files *files) {
     if (files->count < files->slot_count) {
         return true;
@@ -152,7 +152,7 @@ bool files_was_missed(struct plugin_files *files, const struct plugin_file *file
 
 /* --------------------------------------------------------------------- free */
 
-/* The notes on its generations went with their owner. */
+/* retire.c has released the notes on its generations. */
 static void file_free(struct plugin_file *file) {
     assert(file->retired == NULL);
     free(file->previous_path);

@@ -1,8 +1,8 @@
-/* files.h - the plugin files that a host knows, and what it knows of each.
+/* files.h - the plugin files that a host knows, and what it knows about each.
  *
- * A file is known from the moment it is seen in a folder. What is done to one of them (look,
- * copy, check, exchange) is done by one thread at a time, which has taken it; files do not wait
- * for each other. */
+ * A file is known from the moment it is seen in a folder. A thread takes a file before it looks at
+ * it, copies, checks or exchanges it: one thread at a time, the file's taker. Files do not wait for
+ * each other. */
 #pragma once
 
 #include <pthread.h>
@@ -17,10 +17,10 @@ struct retired;
 
 /* All files of a host. */
 struct plugin_files {
-    struct lock lock;       /* guards what follows, and what struct plugin_file says so of */
+    struct lock lock; /* guards the members below, and those of struct plugin_file that say so */
     pthread_cond_t changed; /* a file was given back, or queued */
     struct plugin_file *first;
-    struct plugin_file **end; /* where the next one goes; NULL while there is none */
+    struct plugin_file **end; /* where the next file is appended */
     struct plugin_file **slots;
     uint32_t slot_count; /* a power of two, or 0 */
     uint32_t count;
@@ -28,59 +28,58 @@ struct plugin_files {
 
 struct plugin_file {
     struct plugin_file *next;         /* in the order in which they became known */
-    struct plugin_file *hash_next;    /* with the same hash, as far as it is used */
+    struct plugin_file *hash_next;    /* the next file in the same slot */
     uint32_t hash;                    /* of the path */
     char *path;                       /* as a scan gives it; NULL: files_create_apart() */
-    const struct scan_folder *folder; /* of the places */
+    const struct scan_folder *folder; /* one of the places' folders */
 
     /* Guarded by the lock of the files. */
     bool taken;
     pthread_t taker;
-    bool queued;     /* to be looked at by the watcher */
+    bool queued;     /* the watcher is to look at it */
     uint64_t due_ns; /* not before this */
-    uint32_t tries;  /* how often it was found changing */
-    uint32_t round;  /* of looking through its folder, in which it was there */
+    uint32_t tries;  /* how many looks in a row found it changing */
+    uint32_t round;  /* the last rescan of its folder that found it */
 
-    /* Who has taken it. */
+    /* Used only by the file's taker. */
     bool exists;
     struct file_identity identity; /* when it was last looked at */
-    bool settled;                  /* a change since then would show in the identity */
-    bool is_refused; /* what is in it now does not serve, or not all that is known of it */
+    bool settled;                  /* a later change will show in the identity */
+    bool is_refused; /* its present content does not serve, or some of its tools were refused */
     uint32_t newest; /* number of the last generation that was made */
 
-    /* generation.c's, guarded by its lock. */
-    struct generation *serving; /* whose tools are registered, while anybody uses it; or NULL */
-    char *previous_path; /* the copy of the content that served before, kept for going back */
+    /* Used by generation.c, guarded by its lock. */
+    struct generation *serving; /* whose tools are registered; NULL: none, or its plugin is gone */
+    char *previous_path; /* the copy of the content that served before, kept for a rollback */
 
-    /* retire.c's, guarded by its lock. */
+    /* Used by retire.c, guarded by its lock. */
     struct retired *retired; /* the newest first */
 };
 
 void files_init(struct plugin_files *files);
-/** Release all. Nobody uses them any more. */
+/** Release all files. No other thread may use them. */
 void files_finish(struct plugin_files *files);
 
 /** The file at a path, or NULL. [any-thread] */
 struct plugin_file *files_find(struct plugin_files *files, const char *path);
-/** The same, made when it is not known; NULL when out of memory. [any-thread] */
+/** The file at a path; added if it is not known. NULL when out of memory. [any-thread] */
 struct plugin_file *files_add(struct plugin_files *files, const char *path,
                               const struct scan_folder *folder);
-/** What takes the place of a file for a generation that does not come of one: without a path, in no
- * list; NULL when out of memory. [any-thread] */
+/** A placeholder for a generation that has no file: it has no path and is in no list. NULL when out
+ * of memory. [any-thread] */
 struct plugin_file *files_create_apart(const struct scan_folder *folder);
 void files_destroy_apart(struct plugin_file *file); /* NULL is ignored */
-/** The one after it, or the first for NULL: in the order in which they became known. [any-thread]
- */
+/** The next file in the order in which they became known; the first for NULL. [any-thread] */
 struct plugin_file *files_next(struct plugin_files *files, const struct plugin_file *file);
 
-/** Take a file, waiting until `until_ns` of the monotonic clock at most (0: for as long as it
- * takes). False: not by then, or this very thread has it. [any-thread] */
+/** Take a file, waiting until `until_ns` of the monotonic clock at most (0: without limit). False:
+ * not by then, or this thread has it already. [any-thread] */
 bool files_take(struct plugin_files *files, struct plugin_file *file, uint64_t until_ns);
 void files_give(struct plugin_files *files, struct plugin_file *file);
 
-/** Note in which round of looking through its folder a file was there. [any-thread] */
+/** Note the number of the rescan that found a file in its folder. [any-thread] */
 void files_set_round(struct plugin_files *files, struct plugin_file *file, uint32_t round);
-/** Whether it is a file of that folder and was not there in that round. [any-thread] */
+/** Whether it is a file of that folder and that rescan did not find it. [any-thread] */
 bool files_was_missed(struct plugin_files *files, const struct plugin_file *file,
                       const struct scan_folder *folder, uint32_t round);
 

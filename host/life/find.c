@@ -59,7 +59,7 @@ static struct plugin_file *file_of_refused(struct life *life, const char *name) 
     return file;
 }
 
-/* The file at a path. A file of one of the folders that is not known yet becomes known. */
+/* The file at a path. A file of one of the folders is added if it is not known yet. */
 static struct plugin_file *file_of_path(struct life *life, const char *path) {
     const char *slash = strrchr(path, '/');
     struct plugin_file *known = files_find(&life->files, path);

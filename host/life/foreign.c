@@ -5,8 +5,8 @@
 
 CLEANUP_DEFINE(struct plugin_file, files_destroy_apart)
 
-/* A user who may write the configuration may let any plugin in: so a definition is trusted more
- * than a file in a folder. It still needs grants. */
+/* A user who may write the configuration can admit any plugin, so a definition is trusted more than
+ * a file in a folder. It still needs grants. */
 static const struct scan_folder definitions = {
         .trust = TRUST_OFFICIAL, .isolation = ISOLATION_UNSTATED, .pin = PIN_UNSTATED};
 

@@ -14,11 +14,12 @@
 /* Invariants:
  *
  *  (1) A generation is in the list from generation_create() to generation_destroy().
- *  (2) `plugin` is NULL once the last reference on the plugin is gone, or the host has ended; the
- *      generation of a file's `serving` has a plugin.
+ *  (2) `plugin` is NULL when the last reference to the plugin is gone, or the host has ended; the
+ *      `serving` generation of a file has a plugin.
  *  (3) `image_path` and `sha256` are set once. No two generations that run in this process have the
  *      same path.
- *  (4) Who holds this lock may take that of the files, and no other of the room. */
+ *  (4) A thread that holds this lock may take the lock of the files, and no other lock of the room.
+ */
 
 void generations_init(struct generations *all) {
     lock_init(&all->lock);
@@ -53,8 +54,8 @@ void generation_destroy(struct generation *generation) {
     free(generation);
 }
 
-/* Of a function of a library there is nothing to copy: the library is the system's, and which file
- * it is, only the worker finds out. What a quarantine is about is then the definition. */
+/* A function of a library has no file to copy: the library belongs to the system, and only the
+ * worker finds out which file it is. A quarantine then applies to the definition. */
 static bool set_foreign(struct generation *generation, struct plugin *plugin,
                         const struct generation_source *source) {
     size_t length = strlen(source->foreign_text);
@@ -114,7 +115,7 @@ int generation_create(struct generations *all, const struct generation_source *s
     if (all->first != NULL) {
         all->first->prev = generation;
     }
-    all->first = STEAL(generation); /* its plugin keeps it from now on */
+    all->first = STEAL(generation); /* its plugin owns it from now on */
     lock_release(&all->lock);
     *ret = plugin;
     return 0;
@@ -134,8 +135,8 @@ struct plugin *generation_hold(struct generation *generation) {
     return hold(generation);
 }
 
-/* Whether an image in this process has the path; workers are each a process of their own. Caller
- * holds the lock. */
+/* Whether an image in this process has the path; each worker is a process of its own. Caller holds
+ * the lock. */
 static bool is_path_taken(struct generations *all, const struct plugin *plugin, const char *path) {
     LOCK_ASSERT_HELD(&all->lock);
     if (plugin->isolated) {
@@ -295,7 +296,7 @@ struct generation *generations_detach(struct generations *all) {
     LOCK_SCOPE(&all->lock);
     struct generation *generation = all->first;
     while (generation != NULL && generation->plugin == NULL) {
-        generation = generation->next; /* released before; its workers are ending */
+        generation = generation->next; /* its plugin was released before; its workers are ending */
     }
     if (generation != NULL) {
         generation->plugin->services = NULL;

@@ -28,7 +28,7 @@ static void tell(const struct isolate *isolate, enum toolrack_event_kind kind,
     isolate->options->event(isolate->options->host, kind, plugin->desc->plugin->id, message);
 }
 
-/* ------------------------------------------------------------------ news of it */
+/* ------------------------------------------------------------------ events of it */
 
 static void when_started(void *user, void *crew_user, int pid, uint32_t layers) {
     const struct isolate *isolate = user;
@@ -49,7 +49,7 @@ static void when_started(void *user, void *crew_user, int pid, uint32_t layers) 
         tell(isolate, TOOLRACK_EVENT_LOADED, plugin, NULL);
     }
     if (plugin_state(plugin) !=
-        TOOLRACK_STATE_QUARANTINED) { /* by others, while this one started */
+        TOOLRACK_STATE_QUARANTINED) { /* by other workers, while this worker started */
         plugin_set_state(plugin, TOOLRACK_STATE_LOADED, "");
     }
 }
@@ -61,7 +61,7 @@ static void when_refused(void *user, void *crew_user, const char *reason) {
     if (plugin == NULL) {
         return;
     }
-    /* What a plugin may not do may be why it could not open, and it cannot say so itself. */
+    /* A capability that was not allowed may be the reason why the plugin could not open. */
     for (size_t i = 0; i < generation->policy.capability_count; i++) {
         const struct policy_capability *capability = &generation->policy.capabilities[i];
         const char *id = generation->desc->plugin->id;
@@ -101,7 +101,7 @@ static void keep_bundle(const struct isolate *isolate, const struct generation *
         bundle.arguments_hash =
                 crash_arguments_hash(death->arguments, death->arguments_length, hash);
     }
-    if (generation->image_path != NULL) { /* else only the worker knew which library it found */
+    if (generation->image_path != NULL) { /* else only the worker knew the library */
         CLEANUP(closep) int fd = open(generation->image_path, O_RDONLY | O_CLOEXEC);
         bundle.build_id_length = build_id_read(fd, bundle.build_id);
     }
@@ -117,7 +117,7 @@ static void keep_bundle(const struct isolate *isolate, const struct generation *
     }
 }
 
-/* A death is kept also when the last reference on the plugin is gone: the host may be closing. */
+/* A crash is stored also when the last reference to the plugin is gone: the host may be closing. */
 static void when_died(void *user, void *crew_user, const struct crew_death *death) {
     const struct isolate *isolate = user;
     if (!death->crashed) {

@@ -1,8 +1,8 @@
-/* isolate.h - a generation that runs in workers: its crew, and what happens to that.
+/* isolate.h - a generation that runs in workers: its crew, and what happens to the crew.
  *
- * One supervisor, started with the first crew, watches the workers of all; what it tells (started,
- * refused, crashed, too often) becomes the state of the plugin, a crash bundle in the store, a
- * quarantine, and an event of the app. */
+ * One supervisor, started with the first crew, watches the workers of all crews. What it reports
+ * (started, refused, crashed, crashed too often) becomes the state of the plugin, a crash bundle in
+ * the store, a quarantine, and an event for the app. */
 #pragma once
 
 #include "base/lock.h"
@@ -22,21 +22,21 @@ struct isolate {
     void (*gone)(struct retirement *retirement, struct generation *generation);
     struct retirement *retirement;
 
-    struct lock lock; /* held while the next one is made */
+    struct lock lock; /* held while the supervisor is made */
     struct supervisor *supervisor;
 };
 
-/** The members before the lock are the caller's to set. */
+/** The caller sets the members before the lock. */
 void isolate_init(struct isolate *isolate);
 void isolate_finish(struct isolate *isolate);
 
-/** Make plugin->crew. @return 0; as supervisor_create() and crew_create(). Caller holds
+/** Make plugin->crew. @return 0; the codes of supervisor_create() and crew_create(). Caller holds
  * plugin->lock. */
 int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolrack_error *err);
 
-/** Set the state of a plugin that an earlier process put in quarantine, before its first call. The
+/** Before its first call, set the state of a plugin that an earlier process put in quarantine. The
  * copy of the file shows whether it still has the content that crashed. [any-thread] */
 void isolate_recall(struct isolate *isolate, struct plugin *plugin);
 
-/** End all workers, and all generations that had some. No call is running. */
+/** End all workers, and all generations that had workers. No call is running. */
 void isolate_end(struct isolate *isolate);

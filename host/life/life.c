@@ -9,7 +9,7 @@
 #include "life/reload.h"
 #include "life/watcher.h"
 
-/* ------------------------------------------------------------ what a plugin asks for */
+/* ------------------------------------------------------------ services of plugins */
 
 static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) {
     struct life *life = user;
@@ -115,7 +115,7 @@ int life_watch(struct life *life, struct toolrack_error *err) {
 }
 
 bool life_refresh(struct life *life, struct plugin *plugin, uint64_t until_ns) {
-    struct toolrack_error unheard; /* the call says it */
+    struct toolrack_error unheard; /* the call reports it */
     return staging_copy(&life->staging, plugin, &unheard) < 0 &&
            reload_if_stale(life, plugin, until_ns);
 }

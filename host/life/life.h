@@ -4,9 +4,9 @@
  *                               \            \          \
  *                                `-- refused -'          `-- crashed too often: quarantined
  *
- * It is opened in three steps (what the configuration defines, the files of the folders, the watch)
- * and ended in three: nothing new begins; calls have ended and all generations end; it is released.
- */
+ * The room is opened in three steps (the tools of the configuration, the files of the folders, the
+ * watch) and closed in three: life_stop(): nothing new begins; life_end(): calls have ended, and
+ * all generations end; life_destroy(). */
 #pragma once
 
 #include <yyjson.h>
@@ -16,35 +16,35 @@
 struct life;
 struct plugin;
 
-/** Neither reads nor starts anything yet. NULL when out of memory. [any-thread] */
+/** Make the room; reads and starts nothing. NULL when out of memory. [any-thread] */
 struct life *life_create(const struct life_options *options);
-/** Register the tools that the configuration defines. What is wrong with one of them is logged and
- * refused. @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
+/** Register the tools that the configuration defines. A wrong definition is logged and refused.
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
 int life_open_definitions(struct life *life, struct toolrack_error *err);
-/** Scan the folders and register what is in them, but for what a rollback or an unclean end says
- * otherwise of. @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
+/** Scan the folders and register the plugins in them, except where a rollback or an unclean end
+ * requires otherwise. @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
 int life_open_files(struct life *life, struct toolrack_error *err);
 /** Watch the folders from now on. @return 0; TOOLRACK_E_LIMIT_EXCEEDED, TOOLRACK_E_IO,
  * TOOLRACK_E_NO_MEMORY. */
 int life_watch(struct life *life, struct toolrack_error *err);
 
-/** Nothing is tried out, and nothing noticed any more. NULL is ignored, as in the next ones. */
+/** End the trials and the watch. NULL is ignored, as in the next functions. */
 void life_stop(struct life *life);
-/** Whether no thread is in code of a plugin that was given up. [any-thread] */
+/** Whether no thread that was given up still runs code of a plugin. [any-thread] */
 bool life_is_quiet(const struct life *life);
-/** End all generations: no call runs, no plugin is registered. When it is not `quiet`, some plugins
- * are still used, in threads that were given up: then only the workers end. */
+/** End all generations: no call runs, no plugin is registered. If not `quiet`, threads that were
+ * given up still use some plugins: then only the workers end. */
 void life_end(struct life *life, bool quiet);
-/** Release it, quiet and ended. */
+/** Release the room, which is quiet and has ended. */
 void life_destroy(struct life *life);
 
-/** The plugin that is called so, or has a tool that is called so.
+/** The plugin with this name, or that has a tool with this name.
  * @return a reference; NULL with err set: NotFound. [any-thread] */
 struct plugin *life_find_plugin(struct life *life, const char *name, struct toolrack_error *err);
 
-/** Have a copy of a plugin's file before its first call. Where the file was exchanged since it was
- * read, what was read cannot be called any more: then the file is reloaded, if it is there until
- * `until_ns` (0: for as long as it takes).
+/** Make a copy of a plugin's file before its first call. If the file was exchanged after it was
+ * read, the content that was read cannot be called any more: then the file is reloaded, if it
+ * exists by `until_ns` (0: without limit).
  * @return whether it was reloaded: another plugin may be registered now. [any-thread] */
 bool life_refresh(struct life *life, struct plugin *plugin, uint64_t until_ns);
 
@@ -57,13 +57,13 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
 /** As toolrack_add_service(). [any-thread] */
 int life_add_service(struct life *life, const struct toolrack_service *service,
                      struct toolrack_error *err);
-/** Add how a plugin is isolated; and why it is as it is: the content that serves, the generations
- * before it, what is refused of its file, and its crashes.
+/** Add how a plugin is isolated; and the causes of its state: the content that serves, the
+ * generations before it, the refusals of its file, and its crashes.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_mut_val *root);
 int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
                   yyjson_mut_val *root, struct toolrack_error *err);
 
-/** Assert the invariants of its parts, which a build with NDEBUG does not. For tests, between
- * steps. [any-thread] */
+/** Assert the invariants of the parts; does nothing with NDEBUG. For tests, between steps.
+ * [any-thread] */
 void life_check(struct life *life);

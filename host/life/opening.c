@@ -1,4 +1,4 @@
-/* What opening a host does with the plugin files. */
+/* Opening a host: what happens with the plugin files. */
 #include "life/life.h"
 
 #include <stdio.h>
@@ -22,10 +22,11 @@ static void take_marker(void *user, const struct store_unclean *unclean) {
     CLEANUP(plugin_unrefp)
     struct plugin *plugin = file != NULL ? generations_serving(&life->generations, file) : NULL;
     if (plugin == NULL || plugin->isolated) {
-        return; /* a worker that dies ends nothing but itself */
+        return; /* a worker that crashes ends only itself */
     }
     if (plugin->identity.ctime_ns / (int64_t)CLOCK_NS_PER_S > unclean->since_s) {
-        /* The file was changed after the marker was left: what is there now has not been tried. */
+        /* The file was changed after the loading marker was set: its present content was not
+         * loaded. */
         (void)store_loading_clear(life->options.store, unclean->path, NULL);
         return;
     }
@@ -42,7 +43,7 @@ static void take_marker(void *user, const struct store_unclean *unclean) {
 
 /* ---------------------------------------------------------------- register */
 
-/* What the store says of files, read once for all of them. */
+/* What the store has about files, read once for all files. */
 struct opening {
     struct life *life;
     const struct scan *scan;
@@ -109,7 +110,7 @@ static int register_files(struct life *life, const struct scan *scan, struct too
     int64_t now_ns = clock_wall_ns();
     struct plugin **plugins = calloc(scan->file_count + 1, sizeof(struct plugin *));
     size_t count = 0;
-    struct toolrack_error unheard; /* the host has said that its store cannot be used */
+    struct toolrack_error unheard; /* the host has reported that its store cannot be used */
     struct opening opening = {
             .life = life, .scan = scan, .rolled_back = calloc(scan->file_count + 1, sizeof(bool))};
     int code = plugins == NULL || opening.rolled_back == NULL ? error_oom(err) : 0;

@@ -1,6 +1,8 @@
-/* options.h - what a plugin file's life takes from the host: what lies below, and whom it tells.
+/* options.h - what a plugin file's life gets from the host: the rooms below, and the event
+ * callback.
  *
- * Each part of the room has a pointer to these; they hold still as long as the room. */
+ * Each part of the room has a pointer to these options, which do not change while the room exists.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -17,19 +19,19 @@ struct permit;
 struct registry;
 struct store;
 
-/* All pointers are borrowed as long as the room; those that may be NULL say so. */
+/* All pointers are borrowed as long as the room exists; those that may be NULL say so. */
 struct life_options {
-    struct toolrack *host; /* what the callbacks are called with */
+    struct toolrack *host; /* passed to the callbacks */
     const struct log *log;
     struct config *config;
     const struct places *places;
     struct store *store;
-    struct permit *permit; /* whose log has decisions */
+    struct permit *permit; /* has the log of decisions */
     struct registry *registry;
     const struct call_host *calls; /* how the calls of a trial are made */
     const struct image_host *images;
-    const char *worker_program; /* copied; NULL: that of the environment, or the default one */
-    enum isolation isolation;   /* where nothing else is said */
+    const char *worker_program; /* copied; NULL: from the environment, or the default */
+    enum isolation isolation;   /* where nothing else is configured */
     bool require_sandbox;
     bool safe_mode;             /* no tools from the configuration */
     uint32_t watch_debounce_ms; /* 0: the default */

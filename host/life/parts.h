@@ -1,4 +1,4 @@
-/* parts.h - the room as those of its files see it that tie its parts together.
+/* parts.h - the room as a struct of its parts, for the files that connect them.
  *
  *     life        the room as a whole; watcher, report, opening: who asks for a reload
  *     reload      one file has changed; rescan: those of a folder; release, configured, foreign
@@ -7,19 +7,20 @@
  *     generation  a loaded plugin, and which one serves     content   rollbacks, history
  *     files       the table of plugin files                 policy    quarantine
  *
- * A part is used by those above it, and has pointers to those below it that it uses.
+ * A part is used by the parts above it, and has pointers to the parts below it that it uses.
  *
- * Locks, in the order in which they are taken; each is its part's own, and most are held alone:
+ * Locks, in the order in which they are taken; each belongs to its part, and most are held alone:
  *
- *  (1) a file is taken, before all locks, by one thread at a time;
+ *  (1) a file is taken by one thread at a time, before all locks;
  *  (2) generation.stage_lock, while its file is copied; then staging.use, for reading while a copy
- *      is made or found and no generation has it yet, for writing while unneeded ones are removed;
- *  (3) the locks of staging, isolate, trials (then that of a trial) and retirement: no lock of the
- *      room is taken by who holds one of them;
- *  (4) that of the generations, then that of the files.
+ *      is made or found and no generation has it yet, for writing while unneeded copies are
+ *      removed;
+ *  (3) the locks of staging, isolate, trials (then the lock of a trial) and retirement: a thread
+ *      that holds one of them takes no other lock of the room;
+ *  (4) the lock of the generations, then the lock of the files.
  *
- *  No lock is held while code of a plugin runs, or the app is told of something; but for (2), whose
- *  readers do not wait for each other. */
+ *  No lock is held while code of a plugin or a callback of the app runs, except (2), whose readers
+ *  do not wait for each other. */
 #pragma once
 
 #include <stdatomic.h>
@@ -45,7 +46,7 @@ struct life {
     struct isolate isolate;
     struct retirement retirement;
     struct trials trials;
-    atomic_uint rounds;      /* of looking through folders */
+    atomic_uint rounds;      /* rescans of folders, counted */
     struct watcher *watcher; /* NULL: the folders are not watched */
 };
 #define LIFE_MAGIC 0x6c696665u

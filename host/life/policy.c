@@ -18,13 +18,14 @@ const char *policy_capability_name(uint32_t kind) {
     }
 }
 
-/* What a policy is made with. */
+/* A policy under construction. */
 struct making {
     const struct policy_options *options;
     const struct config_policy *asked;
     struct arena *arena;
     struct policy *policy;
-    /* The arrays that the sandbox and the environment will point to, with room for all. */
+    /* The arrays that the sandbox and the environment will point to, large enough for all
+     * capabilities. */
     const char **read_paths;
     const char **write_paths;
     uint16_t *ports;
@@ -62,8 +63,8 @@ static bool is_allowed(const struct making *making, const struct tr_capability *
 
 #define SETTING_PREFIX "setting:"
 
-/* ${workspace}, ${home}: folders of the administrator. ${setting:rates_file}: what the plugin's own
- * setting says, which the administrator wrote as well. */
+/* ${workspace}, ${home}: folders that the administrator set. ${setting:rates_file}: the value of
+ * the plugin's own setting, also written by the administrator. */
 static const char *placeholder(const struct making *making, const char *name, size_t length) {
     const struct config *config = making->options->config;
     size_t prefix = strlen(SETTING_PREFIX);
@@ -92,7 +93,8 @@ static bool expand(const struct making *making, const char *text, struct buf *ou
     return true;
 }
 
-/* The real path, in the arena; NULL where there is none, which *ret_failed tells from no memory. */
+/* The real path, in the arena; NULL where there is none, or when out of memory: then *ret_failed is
+ * set. */
 static const char *real_path(const struct making *making, const char *text, bool *ret_failed) {
     CLEANUP(buf_finish) struct buf path = BUF_INIT;
     bool known = expand(making, text, &path);
@@ -100,8 +102,8 @@ static const char *real_path(const struct making *making, const char *text, bool
     if (path.failed || !known || path.length == 0 || path.data[0] != '/') {
         return NULL;
     }
-    /* Without links, or a user who may change a link would decide what is granted. A path that does
-     * not exist grants nothing. */
+    /* Symbolic links are resolved: otherwise a user who may change a link would decide what is
+     * granted. A path that does not exist grants nothing. */
     CLEANUP(freep) char *resolved = realpath(path.data, NULL);
     const char *found = resolved != NULL ? resolved : path.data;
     const char *kept = arena_copy(making->arena, found, strlen(found));
@@ -128,7 +130,7 @@ static int grant(struct making *making, const struct policy_capability *capabili
         bool reads = capability->declared->kind == TR_CAP_READ;
         size_t *count = reads ? &sandbox->read_path_count : &sandbox->write_path_count;
         if (capability->path == NULL) {
-            return 0; /* it is shown as what it is: allowed, and without a folder */
+            return 0; /* it is shown as allowed and without a folder */
         }
         if (*count == SANDBOX_PATHS_MAX) {
             return too_many(making, err);
@@ -137,7 +139,7 @@ static int grant(struct making *making, const struct policy_capability *capabili
         return 0;
     }
     case TR_CAP_NETWORK: {
-        /* "host:port" or "*". The kernel knows ports, not names: only the port is kept. */
+        /* "host:port" or "*". The kernel checks ports, not names: only the port is kept. */
         const char *colon = strrchr(value, ':');
         unsigned long port = colon != NULL ? strtoul(colon + 1, NULL, 10) : 0;
         sandbox->network = true;

@@ -1,19 +1,19 @@
 /* policy.h - what one plugin may do: what it declares and the administrator allows.
  *
- * Isolation and pins: what its policy says, else its folder, else the configuration, else the app.
- * Capabilities: those that the descriptor declares and the policy's "allow" names; of a builtin
- * plugin, whose files came with toolrack, those to read are allowed without being named. */
+ * Isolation and pins: stated by its policy, else its folder, else the configuration, else the app.
+ * Capabilities: those that the descriptor declares and the policy's "allow" names. A builtin
+ * plugin, whose files came with toolrack, may read what it declares without being named there. */
 #pragma once
 
 #include "config/config.h"
 #include "plugin/descriptor.h"
 #include "worker/crew.h"
 
-/* One declared capability and what became of it. */
+/* A declared capability, and whether it is allowed. */
 struct policy_capability {
     const struct tr_capability *declared;
     bool allowed;
-    const char *path; /* of READ and WRITE: the real one; NULL where a placeholder has none */
+    const char *path; /* for READ and WRITE: the real path; NULL where a placeholder has no value */
 };
 
 struct policy {
@@ -26,14 +26,14 @@ struct policy {
     size_t capability_count;
 };
 
-/** "read", "write", "network", "spawn" or "env"; "unknown" for another number. */
+/** "read", "write", "network", "spawn" or "env"; "unknown" for any other number. */
 const char *policy_capability_name(uint32_t kind);
 
 struct policy_options {
     const struct config *config; /* borrowed as long as the policy */
     const struct descriptor *desc;
     enum trust trust;
-    enum isolation isolation; /* as the folder says, likewise pin */
+    enum isolation isolation; /* this and `pin`: stated by the folder */
     enum pin_policy pin;
     enum isolation app_isolation;
 };

@@ -27,7 +27,7 @@ static void see_quarantine(void *user, const struct store_quarantine *kept) {
 
 bool quarantine_read(const struct life_options *options, const char *plugin_id,
                      struct quarantine *ret) {
-    struct toolrack_error unheard; /* the host has said that its store cannot be used */
+    struct toolrack_error unheard; /* the host has reported that its store cannot be used */
     struct search search = {.plugin_id = plugin_id, .ret = ret};
     return store_quarantine_read(options->store, see_quarantine, &search, &unheard) == 0 &&
            search.found;
@@ -52,7 +52,7 @@ int quarantine_add(const struct life_options *options, const char *plugin_id,
 
 /* ----------------------------------------------------- crashes of other processes */
 
-/* A command lives for one call: three of them within a minute are seen only together. */
+/* A command runs one call and ends: three crashes within a minute are only seen in the store. */
 struct recent {
     const char *plugin;
     char build_id[2 * BUILD_ID_MAX + 1];
@@ -87,7 +87,7 @@ static void note_crash(void *user, const struct store_crash *crash) {
 
 size_t quarantine_recent_crashes(const struct life_options *options, const struct plugin *plugin,
                                  uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]) {
-    struct toolrack_error unheard; /* what cannot be read does not count */
+    struct toolrack_error unheard; /* crashes that cannot be read do not count */
     struct recent recent = {.plugin = plugin->desc->plugin->id, .now_s = clock_wall_s()};
     recent.since_s = recent.now_s - (int64_t)(window_ms / 1000) - 1;
     if (plugin->path != NULL) { /* else only its id is known: set_foreign() in generation.c */

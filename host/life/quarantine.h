@@ -1,6 +1,7 @@
-/* quarantine.h - plugins that crashed too often, over restarts.
+/* quarantine.h - plugins that crashed too often; kept over restarts.
  *
- * The store has them. What a call needs to know is in the state of the plugin, and in its crew. */
+ * Quarantines are in the store. What a call needs to know is in the plugin's state and in its crew.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -11,25 +12,25 @@
 #include "worker/crew.h"
 
 struct quarantine {
-    uint8_t sha256[32]; /* of the content that crashed; zero: unknown, whatever it is */
+    uint8_t sha256[32]; /* of the content that crashed; zero: unknown, applies to any content */
     char reason[ERROR_MESSAGE_MAX];
 };
 
-/** What is kept of a plugin. False: it is not in quarantine, or the store cannot be read.
+/** Read the quarantine of a plugin. False: it is not in quarantine, or the store cannot be read.
  * [any-thread] */
 bool quarantine_read(const struct life_options *options, const char *plugin_id,
                      struct quarantine *ret);
-/** Whether it is about the content that a plugin has, which was copied. [any-thread] */
+/** Whether a quarantine applies to the content of a plugin, whose file was copied. [any-thread] */
 bool quarantine_is_of(const struct quarantine *quarantine, const struct plugin *plugin);
 
-/** Keep that a plugin is in quarantine. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY.
+/** Store that a plugin is in quarantine. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY.
  * [any-thread] */
 int quarantine_add(const struct life_options *options, const char *plugin_id,
                    const uint8_t sha256[32], const char *reason, unsigned crashes,
                    struct toolrack_error *err);
 
-/** How long ago a plugin crashed, the oldest first, as far as the store knows: within its window,
- * since it was last released, with the content that it has now.
- * @return how many; at most CREW_CRASHES_KEPT. [any-thread] */
+/** How long ago a plugin crashed, oldest first, according to the store: within its window, since it
+ * was last released, with its present content.
+ * @return the number of crashes; at most CREW_CRASHES_KEPT. [any-thread] */
 size_t quarantine_recent_crashes(const struct life_options *options, const struct plugin *plugin,
                                  uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]);

@@ -1,4 +1,4 @@
-/* Letting a plugin run again: one in quarantine, or one that was left out. */
+/* Let a plugin run again that is in quarantine or was left out. */
 #include "life/life.h"
 
 #include "base/cleanup.h"
@@ -36,7 +36,7 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
         return error_set(err, code, "%s", why.message);
     }
     bool was_kept = code == 0;
-    bool was_quarantined = false; /* perhaps the store could not keep it */
+    bool was_quarantined = false; /* in memory, even if the store could not keep it */
     struct plugin *held;
     for (size_t at = 0; (held = generations_hold(&life->generations, id, at)) != NULL; at++) {
         struct crew *crew = atomic_load(&held->crew);

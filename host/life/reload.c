@@ -16,14 +16,14 @@
 #include "registry/registry.h"
 #include "store/loading.h"
 
-/* One file on its way. Each step says what came of it, or RELOAD_UNDECIDED: then the next one
- * follows. */
+/* One file that is being reloaded. Each step returns the outcome, or RELOAD_UNDECIDED: then the
+ * next step follows. */
 struct reload {
     struct life *life;
     struct plugin_file *file;
     enum reload_how how;
     struct reload_row *row;
-    struct plugin *old; /* a reference on what serves, or NULL */
+    struct plugin *old; /* a reference to the plugin that serves, or NULL */
     struct content content;
     struct descriptor *desc;
     struct plugin *new;
@@ -65,7 +65,7 @@ struct toolrack_refusal *reload_refusals(const char *file, const struct descript
     return rows;
 }
 
-/* The id that a file is known by: what it says now, or what serves. */
+/* The plugin id of a file: from its present content, else of the plugin that serves. */
 static const char *id_of(const struct reload *reload) {
     return reload->desc != NULL && reload->desc->plugin != NULL ? reload->desc->plugin->id
            : reload->old != NULL                                ? reload->old->desc->plugin->id
@@ -74,7 +74,7 @@ static const char *id_of(const struct reload *reload) {
 
 /* ------------------------------------------------------------------ refused */
 
-/* The content that the file has now does not serve: report it, and keep what serves. */
+/* The present content of the file does not serve: report it. The plugin that serves stays. */
 static enum reload_outcome refuse_rows(struct reload *reload, const struct toolrack_refusal *rows,
                                        size_t count) {
     struct life *life = reload->life;
@@ -86,7 +86,7 @@ static enum reload_outcome refuse_rows(struct reload *reload, const struct toolr
         log_line(life->options.log, LOG_ERROR, "reload", "%s: %s", reload->file->path, err.message);
     }
     reload->file->is_refused = true;
-    struct toolrack_error words; /* cuts at a character, keeps it one line */
+    struct toolrack_error words; /* cuts between characters, makes it one line */
     (void)error_set(&words, TOOLRACK_E_REFUSED, "%s%s%s", first->reason,
                     first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "");
     memcpy(reload->row->reason, words.message, sizeof reload->row->reason);
@@ -111,7 +111,7 @@ static enum reload_outcome refuse(struct reload *reload, const char *rule, const
                        1);
 }
 
-/* The cause is not the file: no memory, no room on the disk. The file is tried again. */
+/* The cause is not the file, for example no memory or a full disk. The file is tried again. */
 static enum reload_outcome refuse_for_now(struct reload *reload, const struct toolrack_error *err) {
     return refuse(reload, "reload-failed", NULL, err->message,
                   "reload it when the cause is removed");
@@ -137,8 +137,8 @@ static void complete_others(struct life *life, const struct plugin_file *but) {
         struct plugin *plugin = generations_serving(&life->generations, file);
         struct toolrack_error err;
         if (plugin == NULL) {
-            /* No tool of it could be registered, so there is no generation to complete. A file that
-             * another thread has taken is being looked at anyway. */
+            /* None of its tools could be registered, so there is no generation to complete. A file
+             * that another thread has taken is skipped: that thread looks at it. */
             struct reload_row row;
             if (files_take(&life->files, file, 1)) {
                 (void)reload_file(life, file, RELOAD_OPENING, &row);
@@ -153,7 +153,7 @@ static void complete_others(struct life *life, const struct plugin_file *but) {
     toolrack_refusals_free(refusals);
 }
 
-/* From here on a call gets the new generation, if any; the old one ends with its last call. */
+/* From here on calls get the new generation, if any; the old one ends with its last call. */
 static int exchange_tools(struct reload *reload, const struct toolrack_refusal *rows, size_t count,
                           struct toolrack_error *err) {
     struct life *life = reload->life;
@@ -209,12 +209,12 @@ static enum reload_outcome exchange(struct reload *reload) {
     return RELOAD_RELOADED;
 }
 
-/* The file is gone, and its tools leave. */
+/* The file is gone: remove its tools. */
 static enum reload_outcome remove_tools(struct reload *reload) {
     struct plugin_file *file = reload->file;
     struct toolrack_error err;
     bool was_known = reload->old != NULL || file->is_refused;
-    /* A program that removes a file and writes it again has a moment for that. */
+    /* A program that removes a file and writes it again gets some time for that. */
     if (reload->how == RELOAD_AND_KEEP && was_known && file->tries < RELOAD_GONE_TRIES) {
         return RELOAD_CHANGING;
     }
@@ -229,8 +229,8 @@ static enum reload_outcome remove_tools(struct reload *reload) {
 
 /* -------------------------------------------------------------------------- try out */
 
-/* What takes the place of another must be seen to work; what is new is loaded at its first call,
- * like at the start of the host, unless it has examples. */
+/* A generation that replaces another is tried out first. A new one is loaded at its first call, as
+ * at the start of the host, unless it has examples. */
 static enum reload_outcome try_out(struct reload *reload) {
     struct toolrack_error err;
     struct trials *trials = &reload->life->trials;
@@ -248,7 +248,7 @@ static enum reload_outcome try_out(struct reload *reload) {
 
 /* ------------------------------------------------------------------ copy, read, make */
 
-/* The file has the content that serves: what was wrong with it meanwhile is over. */
+/* The file has the content that serves (again): remove its refusals. */
 static enum reload_outcome keep_serving(struct reload *reload) {
     struct plugin *old = reload->old;
     struct toolrack_error err;
@@ -294,8 +294,8 @@ static enum reload_outcome read_copy(struct reload *reload) {
     return outcome;
 }
 
-/* Images that stay are memory that nothing gives back: after some of them a file's next generation
- * runs where memory ends with a process. */
+/* The memory of resident images is never freed: after RESIDENT_GENERATIONS_MAX of them the file's
+ * next generation runs in workers. */
 static bool must_isolate(struct reload *reload) {
     unsigned images = retire_count_images(&reload->life->retirement, reload->file);
     if (images < RESIDENT_GENERATIONS_MAX) {
@@ -308,7 +308,7 @@ static bool must_isolate(struct reload *reload) {
     return true;
 }
 
-/* Make the next generation of a copy that is there to stay. */
+/* Make the next generation from the copy; no copy is removed meanwhile. */
 static enum reload_outcome make(struct reload *reload) {
     struct life *life = reload->life;
     struct plugin_file *file = reload->file;
@@ -317,7 +317,7 @@ static enum reload_outcome make(struct reload *reload) {
     struct toolrack_error err;
     file->exists = true;
     file->identity = staged->source;
-    /* A change within the time that a file system's clock stands still may not show. */
+    /* A change within one tick of the file system's clock may leave the identity as it is. */
     file->settled = clock_wall_ns() - staged->source.ctime_ns > SCAN_SETTLE_NS;
     set_hash(reload->row, staged->sha256);
     if (old != NULL && reload->how != RELOAD_FORCED && atomic_load(&old->staged) &&
@@ -346,7 +346,7 @@ static enum reload_outcome make(struct reload *reload) {
 static enum reload_outcome copy(struct reload *reload) {
     struct life *life = reload->life;
     struct toolrack_error err;
-    staging_enter(&life->staging); /* until the copy is known as that of a generation */
+    staging_enter(&life->staging); /* until a generation has the copy */
     int code = staging_take(&life->staging, reload->file, &reload->content, &err);
     enum reload_outcome outcome = code == 0 ? make(reload) : RELOAD_UNDECIDED;
     staging_leave(&life->staging);
@@ -368,7 +368,8 @@ static enum reload_outcome copy(struct reload *reload) {
 
 /* --------------------------------------------------------------------------- settle */
 
-/* Copy what serves, so that it can be called and gone back to when the file is another. */
+/* Copy the file that serves, so that it can be called, and rolled back to, after the file changes.
+ */
 static void keep_copy(struct reload *reload) {
     struct toolrack_error err;
     if (reload->old != NULL && staging_copy(&reload->life->staging, reload->old, &err) < 0) {
@@ -376,14 +377,15 @@ static void keep_copy(struct reload *reload) {
     }
 }
 
-/* Is it there, and may it be another than when it was last looked at? */
+/* Does the file exist, and may it have changed since it was last looked at? */
 static enum reload_outcome settle(struct reload *reload) {
     struct plugin_file *file = reload->file;
     struct plugin *old = reload->old;
     struct stat st;
     if (stat(file->path, &st) < 0) {
         int why = errno;
-        /* ENOENT means two things: the file is gone, or it is a link whose target is missing. */
+        /* ENOENT means two things: the file is gone, or it is a symbolic link whose target does not
+         * exist. */
         if ((why == ENOENT || why == ENOTDIR) && lstat(file->path, &st) < 0 &&
             (errno == ENOENT || errno == ENOTDIR)) {
             return remove_tools(reload);
@@ -480,7 +482,7 @@ bool reload_if_stale(struct life *life, const struct plugin *plugin, uint64_t un
     enum reload_outcome outcome = RELOAD_RELOADED;
     CLEANUP(plugin_unrefp)
     struct plugin *serving = generations_serving(&life->generations, file);
-    if (serving == NULL || serving == plugin) { /* else somebody has reloaded it already */
+    if (serving == NULL || serving == plugin) { /* else another thread has reloaded it already */
         struct reload_row row;
         outcome = reload_settled(life, file, RELOAD_AND_KEEP, until_ns, &row);
         reload_row_finish(&row);

@@ -1,4 +1,4 @@
-/* A reload or a rollback that somebody asks for, and what came of it. */
+/* A reload or a rollback that was requested, and its report. */
 #include "life/life.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void add_text(struct report *report, yyjson_mut_val *row, const char *key
     document_add_text(report->doc, row, key, text != NULL && text[0] != '\0' ? text : NULL);
 }
 
-/* A file that is being written is waited for. */
+/* Waits for a file that is being written. */
 static enum reload_outcome look_at(struct life *life, struct plugin_file *file, enum reload_how how,
                                    struct reload_row *row) {
     enum reload_outcome outcome = reload_settled(life, file, how, 0, row);
@@ -60,7 +60,7 @@ static void report_file(struct report *report, struct plugin_file *file, enum re
     if (files_take(&life->files, file, 0)) {
         outcome = look_at(life, file, how, &row);
         files_give(&life->files, file);
-    } else { /* the app may ask from within an event of the very file */
+    } else { /* the app may call from within an event about this file */
         (void)snprintf(row.reason, sizeof row.reason, "it is being reloaded by this thread");
     }
     if (outcome == RELOAD_ABSENT && how != RELOAD_FORCED) {
@@ -131,8 +131,8 @@ int life_reload(struct life *life, const char *name, struct toolrack_text **ret_
 
 /* ------------------------------------------------------------------- rollback */
 
-/* Reload the file with the content before. When that fails, what serves goes on, and the store says
- * the same as before. */
+/* Reload the file with the content before the present one. On failure the plugin that serves stays,
+ * and the store is unchanged. */
 static int roll_back(struct life *life, struct plugin_file *file, struct toolrack_error *err) {
     CLEANUP(plugin_unrefp)
     struct plugin *serving = generations_serving(&life->generations, file);

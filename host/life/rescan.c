@@ -47,7 +47,7 @@ int rescan_folder(struct life *life, const struct scan_folder *asked,
             visit(user, file);
         }
     }
-    /* Those known that are not there any more. */
+    /* Known files that do not exist any more. */
     for (file = files_next(&life->files, NULL); file != NULL;
          file = files_next(&life->files, file)) {
         if (files_was_missed(&life->files, file, asked, round)) {

@@ -1,4 +1,4 @@
-/* rescan.h - which plugin files a folder has now, and had. */
+/* rescan.h - the plugin files that a folder has now, and those it had. */
 #pragma once
 
 #include "files/scan.h"
@@ -7,12 +7,12 @@
 struct life;
 struct plugin_file;
 
-/** Whether a folder leads to the same place as one before it, which then has its files. */
+/** Whether a folder is the same directory as a folder before it, which then has its files. */
 bool rescan_is_repeated(const struct life *life, const struct scan_folder *folder);
 
-/** List the plugin files that are in a folder now, and those known that were; none of a repeated
- * one.
- * @return 0; TOOLRACK_E_IO when the folder cannot be read: then those known were visited;
+/** Visit the plugin files that are in a folder now, and the known ones that were. For a repeated
+ * folder nothing is visited.
+ * @return 0; TOOLRACK_E_IO when the folder cannot be read: then the known files were visited;
  *         TOOLRACK_E_NO_MEMORY. [any-thread] */
 int rescan_folder(struct life *life, const struct scan_folder *folder,
                   void (*visit)(void *user, struct plugin_file *file), void *user,

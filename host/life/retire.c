@@ -13,11 +13,10 @@
 
 /* Invariants:
  *
- *  (1) A generation whose plugin is NULL may be in the list of ends, once, or be being unloaded;
- *      no other generation is.
+ *  (1) Only a generation whose plugin is NULL may be in the list of ends (once) or be unloaded now.
  *  (2) No lock is held while code of a plugin runs: close() and the destructors of an image.
- *  (3) Only the thread that has taken a file drops notes on its generations: those on generations
- *      that are gone, but for the newest note. */
+ *  (3) Only the file's taker drops notes on its generations: those on generations that are gone,
+ *      except the newest note. */
 
 void retire_init(struct retirement *retirement) {
     retirement->end = &retirement->first;
@@ -38,7 +37,7 @@ const char *retired_state_name(enum retired_state state) {
 
 /* -------------------------------------------------------------------- notes */
 
-/* Caller holds the lock, as in what follows. */
+/* Caller holds the lock, as in the functions below. */
 static struct retired *find_note(const struct plugin_file *file, uint32_t generation) {
     struct retired *note = file->retired;
     while (note != NULL && note->generation != generation) {
@@ -61,7 +60,7 @@ void retire_note(struct retirement *retirement, struct plugin *plugin) {
     LOCK_SCOPE(&retirement->lock);
     struct plugin_file *file = generation_of(plugin)->file;
     (void)add_note(file, plugin->generation);
-    /* Drop the notes on generations that are gone, but for the newest: (3). */
+    /* Drop the notes on generations that are gone, except the newest: (3). */
     struct retired **at = &file->retired;
     bool is_newest = true;
     while (*at != NULL) {
@@ -141,7 +140,7 @@ static void *retire_main(void *argument) {
             retirement->end = retirement->first != NULL ? retirement->end : &retirement->first;
             lock_release(&retirement->lock);
             end_one(retirement, generation, is_told);
-        } else { /* all have ended: remove the copies that nothing needs any more */
+        } else { /* all have ended: remove the copies that are not needed any more */
             retirement->collects = false;
             lock_release(&retirement->lock);
             staging_collect(retirement->staging, retirement->files);
@@ -152,7 +151,7 @@ static void *retire_main(void *argument) {
     return NULL;
 }
 
-/* Whether there is a thread that does it. Caller holds the lock. */
+/* Whether the thread runs; it is started if needed. Caller holds the lock. */
 static bool have_thread(struct retirement *retirement) {
     if (!retirement->started && !retirement->stopping) {
         retirement->started = thread_start(&retirement->thread, retire_main, retirement) == 0;
@@ -164,7 +163,7 @@ void retire_release(struct retirement *retirement, struct plugin *plugin, struct
     struct generation *generation = generation_of(plugin);
     struct crew *crew = generation_part(generation);
     if (crew != NULL) {
-        crew_unref(crew); /* its workers end in their own time */
+        crew_unref(crew); /* its workers end by themselves */
         return;
     }
     lock_take(&retirement->lock);
@@ -234,14 +233,15 @@ void retire_end_all(struct retirement *retirement) {
     }
 }
 
-/* -------------------------------------------------------------------- verdicts */
+/* -------------------------------------------------------------------- states */
 
 unsigned retire_count_images(struct retirement *retirement, struct plugin_file *file) {
     unsigned count = 0;
     lock_take(&retirement->lock);
     for (struct retired *note = file->retired; note != NULL; note = note->next) {
         if (note->state == RETIRED_PENDING && note->unload != NULL) {
-            /* Look again. By (3) the note stays, and no other thread touches its `unload`. */
+            /* Check again. By (3) the note is not dropped, and no other thread uses its `unload`.
+             */
             lock_release(&retirement->lock);
             unload_recheck(note->unload);
             lock_take(&retirement->lock);
@@ -256,7 +256,7 @@ unsigned retire_count_images(struct retirement *retirement, struct plugin_file *
 enum retired_state retire_wait(struct retirement *retirement, struct plugin_file *file,
                                uint32_t generation, uint64_t until_ns, char *ret_cause) {
     struct timespec until = clock_timespec(until_ns);
-    enum retired_state state = RETIRED_GONE; /* of one whose note is not kept any more */
+    enum retired_state state = RETIRED_GONE; /* also when the note was dropped */
     ret_cause[0] = '\0';
     lock_take(&retirement->lock);
     const struct retired *note;
@@ -297,7 +297,7 @@ void retire_check(struct retirement *retirement) {
          (file = files_next(retirement->files, file)) != NULL;) {
         lock_take(&retirement->lock);
         for (const struct retired *note = file->retired; note != NULL; note = note->next) {
-            assert(find_note(file, note->generation) == note); /* one of each generation */
+            assert(find_note(file, note->generation) == note); /* one note per generation */
             assert(note->state == RETIRED_PENDING || note->unload == NULL ||
                    note->state != RETIRED_DRAINING);
         }

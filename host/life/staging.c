@@ -63,7 +63,7 @@ static int open_stage(struct staging *staging, struct toolrack_error *err) {
     return code;
 }
 
-/* -------------------------------------------------------------- of what was read */
+/* -------------------------------------------------------------- the file that was read */
 
 int staging_set_copy(struct staging *staging, struct plugin *plugin, const struct staged *staged,
                      struct toolrack_error *err) {
@@ -80,7 +80,7 @@ int staging_set_copy(struct staging *staging, struct plugin *plugin, const struc
     return code;
 }
 
-/* The copy must have what was read when the folder was scanned: only that was agreed to. */
+/* The copy must have the descriptor that was read in the scan: only that one was checked. */
 static int copy_as_scanned(struct staging *staging, struct plugin *plugin,
                            struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
@@ -122,7 +122,7 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
     return code;
 }
 
-/* --------------------------------------------------------------- of what is there */
+/* --------------------------------------------------------------- the file as it is now */
 
 int staging_take(struct staging *staging, const struct plugin_file *file, struct content *ret,
                  struct toolrack_error *err) {
@@ -166,7 +166,7 @@ int staging_find_previous(struct staging *staging, const struct plugin_file *fil
     if (code < 0) {
         return code;
     }
-    /* Those that are not older than the one that is used come first. */
+    /* Skip the contents that are not older than the one in use. */
     size_t at = 0;
     while (at < history.count && memcmp(history.sha256[at], used_sha256, STAGE_HASH_SIZE) != 0) {
         at++;
@@ -191,7 +191,8 @@ int staging_find_previous(struct staging *staging, const struct plugin_file *fil
 
 /* ------------------------------------------------------------------------ unused */
 
-/* No thread makes or looks for a copy meanwhile: a copy that it found might not be listed yet. */
+/* No thread makes or looks for a copy meanwhile: a copy that was just found might not be in the
+ * list of generations_list_copies() yet. */
 void staging_collect(struct staging *staging, struct plugin_files *files) {
     struct arena arena;
     size_t count = 0;

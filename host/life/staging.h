@@ -1,6 +1,6 @@
 /* staging.h - the copies of plugin files that are loaded, never the author's own files.
  *
- * The stage is opened at its first use: a host that only lists tools opens no stage. */
+ * The stage is opened at its first use: a host that only lists tools does not open it. */
 #pragma once
 
 #include "base/lock.h"
@@ -15,52 +15,54 @@ struct plugin_files;
 struct staging {
     const struct life_options *options;
     struct generations *generations;
-    pthread_rwlock_t use; /* read: copies are made or found, until a generation has them; write:
-                           * those that none has are removed */
-    struct lock lock;     /* held while the next one is made */
+    pthread_rwlock_t use; /* read: while copies are made or found, until a generation has them;
+                             write: while unneeded copies are removed */
+    struct lock lock;     /* held while the stage is opened */
     struct stage *stage;
 };
 
-/** The members before the locks are the caller's to set. */
+/** The caller sets the members before the locks. */
 void staging_init(struct staging *staging);
-/** No copy is needed any more, and none can be made. */
+/** Close the stage: no copy is needed any more, and none can be made. */
 void staging_close(struct staging *staging);
 void staging_finish(struct staging *staging);
 
-/** From here until staging_leave() the copies that are made or found stay. What is called in
- * between says so. */
+/** Until staging_leave() no copy that was made or found is removed. Functions that must be called
+ * in between say so. */
 void staging_enter(struct staging *staging);
 void staging_leave(struct staging *staging);
 
 struct content {
-    struct staged staged; /* the copy to use; `source` is what the file is */
-    bool is_earlier;      /* by a rollback: the file itself has another one */
+    struct staged staged; /* the copy to use; `source` is the identity of the file */
+    bool is_earlier;      /* because of a rollback: the file itself has another content */
 };
 
-/** Copy the content of a file that is to be used. Caller is between enter and leave.
- * @return 0; STAGE_CHANGING; TOOLRACK_E_NOT_FOUND when the file is not there;
- *         TOOLRACK_E_REFUSED, TOOLRACK_E_LIMIT_EXCEEDED, TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY.
- * [the file's taker] */
+/** Copy a file; if a rollback is in force, find the copy to use in its place. Caller is between
+ * enter and leave.
+ * @return 0; STAGE_CHANGING; TOOLRACK_E_NOT_FOUND when the file does not exist; TOOLRACK_E_REFUSED,
+ *         TOOLRACK_E_LIMIT_EXCEEDED, TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY. [the file's taker] */
 int staging_take(struct staging *staging, const struct plugin_file *file, struct content *ret,
                  struct toolrack_error *err);
 
-/** Load this copy for a plugin that no other thread has yet. Where another image of it may be in
- * this process, another copy is made. Caller is between enter and leave.
+/** Set the copy to load for a plugin that no other thread has yet. If this process may have another
+ * image of that copy, another copy is made. Caller is between enter and leave.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 int staging_set_copy(struct staging *staging, struct plugin *plugin, const struct staged *staged,
                      struct toolrack_error *err);
 
-/** Copy the file of a plugin unless that is done, and look whether it still is what was scanned.
- * @return 0; TOOLRACK_E_REFUSED when it is not, or cannot be used; TOOLRACK_E_IO;
+/** Copy the file of a plugin unless that is done, and check that it still is the file that was
+ * scanned.
+ * @return 0; TOOLRACK_E_REFUSED when it is another, or cannot be used; TOOLRACK_E_IO;
  * TOOLRACK_E_NO_MEMORY. [any-thread, that is not between enter and leave] */
 int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack_error *err);
 
-/** Find the last content of a file, before the one that is used now, whose copy is kept.
- * @return 0; TOOLRACK_E_NOT_FOUND, with what to do; TOOLRACK_E_NO_MEMORY. [the file's taker] */
+/** Find the newest content of a file before the one that is used now whose copy is kept.
+ * @return 0; TOOLRACK_E_NOT_FOUND, with a fix in the message; TOOLRACK_E_NO_MEMORY. [the file's
+ *         taker] */
 int staging_find_previous(struct staging *staging, const struct plugin_file *file,
                           const uint8_t used_sha256[STAGE_HASH_SIZE],
                           const uint8_t file_sha256[STAGE_HASH_SIZE], struct staged *ret,
                           struct toolrack_error *err);
 
-/** Remove the copies that no generation has and no rollback may need. [any-thread] */
+/** Remove the copies that no generation has and no rollback needs. [any-thread] */
 void staging_collect(struct staging *staging, struct plugin_files *files);

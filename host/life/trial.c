@@ -19,25 +19,25 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 /* Invariants:
  *
  *  (1) Two threads have a trial: the one that waits for its outcome, and the one that runs it. The
- *      last of them to leave releases it.
+ *      last of the two releases it.
  *  (2) A trial is in the list as long as a thread waits for it.
- *  (3) The lock of the list comes before that of a trial. No lock is held while code of a
+ *  (3) The lock of the list comes before the lock of a trial. No lock is held while code of a
  *      plugin runs. */
 struct trial {
     atomic_uint refs;
     struct trials *all;
     struct plugin *plugin; /* a reference */
-    struct trial *next;    /* of those under way */
+    struct trial *next;    /* in the list of running trials */
     struct trial *prev;
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t changed;
-    uint64_t until_ns; /* of the present step: then it is asked to end */
+    uint64_t until_ns; /* deadline of the present step: then it is asked to end */
     bool over;
     bool given_up;           /* no thread waits for the outcome any more */
     bool stopped;            /* the host is closing */
-    struct call *call;       /* that runs, or NULL */
-    struct crew_call *start; /* of the worker, while it is waited for, or NULL */
+    struct call *call;       /* the call that runs, or NULL */
+    struct crew_call *start; /* of the worker, while the trial waits for it; or NULL */
     char doing[ERROR_FIELD_MAX];
     int code;
     struct toolrack_error error;
@@ -64,13 +64,13 @@ void trials_finish(struct trials *all) {
 
 /* ----------------------------------------------------------------- examples */
 
-/* Steps of comparing one result with what its example says. */
+/* Steps of comparing one result with that of its example. */
 #define COMPARE_STEPS_MAX 1000000
 
-/* How much later than its deadline a call is asked to end that should have ended by itself. */
+/* A call that did not end at its deadline is asked to end this much later. */
 #define TRIAL_SLACK_MS 100u
 
-/* Longest part of a result in a message. */
+/* Most bytes of a result in a message. */
 #define RESULT_SHOWN_MAX 120
 
 static bool is_tried(const struct toolrack_tool *tool) {
@@ -101,7 +101,7 @@ static bool same_value(const char *wanted, const char *is, size_t length) {
            json_equal(yyjson_doc_get_root(a), yyjson_doc_get_root(b), &budget);
 }
 
-/* What the trial does from now on, in words, and until when. False: it is not wanted any more. */
+/* Set the present step of the trial, in words, and its deadline. False: the trial is to end. */
 static bool begin(struct trial *trial, struct call *call, uint64_t until_ns, const char *words) {
     (void)pthread_mutex_lock(&trial->lock);
     bool goes_on = !trial->given_up && !trial->stopped;
@@ -117,8 +117,8 @@ static int cancelled(struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_CANCELLED, "the host is closing");
 }
 
-/* The call ends by its deadline if it runs in a worker; it is asked to a little later. False: the
- * trial is not wanted any more. */
+/* A call in a worker ends by its deadline; every call is asked to end a little later. False: the
+ * trial is to end. */
 static bool call_example(struct trial *trial, struct toolrack_tool *tool, size_t index,
                          uint64_t until_ns, struct toolrack_result **ret, int *ret_code,
                          struct toolrack_error *err) {
@@ -250,7 +250,7 @@ static void *trial_main(void *argument) {
     struct toolrack_error err = {0};
     int code = load(trial, &err);
     if (code == 0) {
-        /* A process that dies while it tries a plugin leaves the plugin out at its next start. */
+        /* If the process dies during the trial, the next start leaves the plugin out. */
         struct store *store = all->options->store;
         uint64_t marker = 0;
         bool marked =
@@ -279,12 +279,12 @@ static void *trial_main(void *argument) {
 
 static int wait_for(struct trial *trial, bool *ret_lost, struct toolrack_error *err) {
     (void)pthread_mutex_lock(&trial->lock);
-    /* While the trial has time: a step that begins has a time of its own. */
+    /* Wait until the deadline of the present step; each step sets its own. */
     while (!trial->over && !trial->stopped && clock_now_ns() < trial->until_ns) {
         struct timespec until = clock_timespec(trial->until_ns);
         (void)pthread_cond_timedwait(&trial->changed, &trial->lock, &until);
     }
-    /* Then ask the start or the call that runs to end, and give it a little time for that. */
+    /* Then ask the start or the call that runs to end, and wait a little for that. */
     if (!trial->over && trial->call != NULL) {
         atomic_store(&trial->call->cancelled, true);
         call_interrupt(trial->call);
@@ -302,7 +302,8 @@ static int wait_for(struct trial *trial, bool *ret_lost, struct toolrack_error *
     if (trial->over && code < 0 && err != NULL) {
         *err = trial->error;
     } else if (!trial->over) {
-        /* No thread waits for the trial any more; its own keeps the plugin until it returns. */
+        /* No thread waits for the trial any more; the trial's thread keeps the plugin until it
+         * returns. */
         trial->given_up = true;
         atomic_fetch_add(&trial->all->lost, 1);
         code = trial->stopped ? cancelled(err)
@@ -345,7 +346,7 @@ int trial_run(struct trials *all, struct plugin *plugin, struct toolrack_error *
     if (thread_start(&thread, trial_main, trial) == 0) {
         bool lost = false;
         code = wait_for(trial, &lost, err);
-        /* The thread of a trial that is over only gives up its references. */
+        /* The thread of a trial that is over only releases its references. */
         (void)(lost ? pthread_detach(thread) : pthread_join(thread, NULL));
     } else {
         trial_unref(trial);

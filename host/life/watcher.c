@@ -18,16 +18,16 @@
 
 /* Invariants:
  *
- *  (1) A file is queued by `queued`; who takes it out has taken the file. One that changes while it
- *      is being looked at is queued again and looked at once more.
- *  (2) threads[0..thread_count) are to be joined; `idle` of them wait.
- *  (3) The lock of the files guards all of struct watcher but the watch thread's own members. No
+ *  (1) A file is in the queue if `queued` is set; the thread that takes it out has taken the file.
+ *      A file that changes while a thread looks at it is queued again.
+ *  (2) threads[0..thread_count) are to be joined; `idle` of them are waiting.
+ *  (3) The lock of the files guards all of struct watcher except the watch thread's own members. No
  *      thread waits for a plugin while it holds that lock. */
 struct watcher {
     struct life *life;
-    struct watch *watch;                /* the watch thread's */
-    const struct scan_folder **folders; /* by the watch's number; likewise */
-    int wake;                           /* an eventfd, readable when all is to end */
+    struct watch *watch;                /* of the watch thread */
+    const struct scan_folder **folders; /* by the watch's number; of the watch thread too */
+    int wake;                           /* an eventfd, readable when the threads are to end */
     pthread_t watch_thread;
     bool watching; /* the thread was started */
     bool stopping;
@@ -65,7 +65,7 @@ static void queue_now(void *user, struct plugin_file *file) {
     lock_release(&watcher->life->files.lock);
 }
 
-/* The file that is due first and not taken; *ret_due_ns is when the next one is. */
+/* The file that is due first and not taken; *ret_due_ns is when the next file is due. */
 static struct plugin_file *next_file(const struct watcher *watcher, uint64_t now_ns,
                                      uint64_t *ret_due_ns) {
     *ret_due_ns = UINT64_MAX;
@@ -104,7 +104,7 @@ static void *look_main(void *argument) {
         file->taken = true;
         file->taker = pthread_self();
         if (next_file(watcher, now_ns, &due_ns) != NULL) {
-            have_thread(watcher); /* several may be queued before one thread wakes */
+            have_thread(watcher); /* several files may be queued before one thread wakes */
         }
         lock_release(&files->lock);
         struct reload_row row;
@@ -143,7 +143,7 @@ static void take_change(struct watcher *watcher, const struct watch_change *chan
         return;
     }
     if (rescan_is_repeated(watcher->life, folder)) {
-        return; /* the watch tells of it under the folder's first name as well */
+        return; /* the watch reports it under the folder's first name too */
     }
     struct plugin_file *file = files_add(&watcher->life->files, change->path, folder);
     if (file != NULL) {
@@ -161,7 +161,7 @@ static bool is_stopping(struct watcher *watcher) {
     return stopping;
 }
 
-/* Milliseconds until a moment, rounded up, as poll() takes them. */
+/* Milliseconds until a time, rounded up, for poll(). */
 static int poll_ms(uint64_t until_ns) {
     uint64_t now_ns = clock_now_ns();
     if (until_ns == WATCH_NEVER) {
@@ -199,7 +199,7 @@ int watcher_start(struct life *life, struct toolrack_error *err) {
     }
     watcher->life = life;
     watcher->wake = -1;
-    life->watcher = watcher; /* stopped when the host is closed, which a failure leads to */
+    life->watcher = watcher; /* stopped when the host is closed; a failure closes it */
     int code = watch_create(&watcher->watch, err);
     if (code < 0) {
         return code;

@@ -1,4 +1,4 @@
-/* Explains a plugin's state: the half of `toolrack why` and `show` that is not the tool's. */
+/* Explains a plugin's state: the part of `toolrack why` and `show` that is about the plugin. */
 #include "life/life.h"
 
 #include <sodium.h>
@@ -84,7 +84,7 @@ void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_
     if (crew != NULL) {
         crew_status(crew, &status);
     }
-    /* A worker that has started knows exactly what is in force. */
+    /* A worker that has started has reported the layers that are in force. */
     yyjson_mut_val *sandbox = yyjson_mut_obj_add_obj(doc, root, "sandbox");
     uint32_t wanted = sandbox_wanted(&policy->sandbox);
     uint32_t available = status.started ? status.layers : sandbox_available(&policy->sandbox);
@@ -115,7 +115,7 @@ static void add_crash(void *user, const struct store_crash *crash) {
     yyjson_doc_free(bundle);
 }
 
-/* What is wrong with the file, whatever serves. */
+/* The refusals of the file, whatever serves. */
 static int add_refused(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
                        yyjson_mut_val *root, struct toolrack_error *err) {
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "refused");
@@ -140,7 +140,8 @@ static int add_refused(struct life *life, const struct plugin *plugin, yyjson_mu
 
 int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
                   yyjson_mut_val *root, struct toolrack_error *err) {
-    /* The content that serves: that of its copy, or of the file while that is what was read. */
+    /* The content that serves: that of its copy, or of the file if it is still the file that was
+     * read. */
     uint8_t sha256[STAGE_HASH_SIZE];
     char digits[2 * STAGE_HASH_SIZE + 1];
     bool known = atomic_load(&plugin->staged);
