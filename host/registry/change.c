@@ -78,6 +78,6 @@ struct toolrack_tool *change_find_same(struct toolrack_tool *const *tools, size_
 
 struct snapshot *change_take_snapshot(struct change *change) {
     struct snapshot *next = snapshot_create(change->tools, change->count);
-    change->count = 0; /* the snapshot took the references over, even when it failed */
+    change->count = 0; /* snapshot_create() took the references over, even if it failed */
     return next;
 }

@@ -1,16 +1,16 @@
-/* document.h - JSON that the embedding API gives as text. */
+/* document.h - JSON that the embedding API returns as text. */
 #pragma once
 
 #include <yyjson.h>
 
 #include "toolrack/toolrack.h"
 
-/** A document whose root is an empty object, or array. That something was added is not checked: who
- * has no memory for a part has none for the text of the whole, and document_end() says so. */
+/** A document whose root is an empty object, or array. Callers need not check what they add: when
+ * memory runs out, document_end() reports it. */
 yyjson_mut_doc *document_begin(yyjson_mut_val **ret_root);
 yyjson_mut_doc *document_begin_list(yyjson_mut_val **ret_root);
 
-/** Add a text, copied, or null for NULL. */
+/** Add a copy of a string, or null for NULL. */
 void document_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
                        const char *text);
 

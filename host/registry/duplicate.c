@@ -17,8 +17,8 @@ struct words {
 
 static void describe(const struct change *change, const struct toolrack_tool *first,
                      const struct toolrack_tool *second, struct words *ret) {
-    /* A name like the second's that nobody has: weather_v2, weather_alt, weather_v3 ... Where all
-     * are taken the words stand for any. */
+    /* A name like the second's that is free: weather_v2, weather_alt, weather_v3 ... If all are
+     * taken, the fix says "another name". */
     const char *name = toolrack_tool_name(second);
     char other[NAME_LENGTH_MAX + 1] = "another name";
     for (int i = 2; i < FREE_NAME_TRIES_MAX; i++) {
@@ -57,7 +57,8 @@ static void refuse(const struct change *change, const struct toolrack_tool *firs
                   log);
 }
 
-/* All is said before anything is dropped: the search for a free name looks at every tool. */
+/* All refusals are described before a tool is dropped: the search for a free name looks at every
+ * tool. */
 void duplicates_resolve(struct change *change, bool replaces, struct toolrack_refusals *refusals,
                         const struct log *log) {
     size_t first_at = 0;

@@ -8,7 +8,7 @@
 #include "base/semver.h"
 #include "registry/selector.h"
 
-/* Of versions downwards the first that is in the range and enabled, or else the first in it. */
+/* The first version, downwards, that is in the range and enabled; else the first in the range. */
 static struct toolrack_tool *find_in_range(struct toolrack_tool *const *versions, uint32_t count,
                                            const char *text) {
     struct semver_range range;
@@ -54,7 +54,7 @@ const char *find_nearest(const struct snapshot *snapshot, const char *name) {
     return nearest.name;
 }
 
-/* A name that is registered, in none of the versions that were asked for. */
+/* The name is registered, but in no version that the selector asks for. */
 static int find_no_version(const struct snapshot *snapshot, const struct name_slot *slot,
                            const char *version, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf versions = BUF_INIT;

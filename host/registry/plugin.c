@@ -55,7 +55,7 @@ void plugin_unref(struct plugin *plugin) {
     struct image *image = atomic_load(&plugin->image);
     if (plugin->services != NULL) {
         plugin->services->release(plugin->services_user, plugin, image);
-    } else if (image != NULL) { /* most plugins of a list were never loaded */
+    } else if (image != NULL) { /* most plugins were never loaded */
         (void)image_unload(image);
     }
     descriptor_unref(plugin->desc);
@@ -102,10 +102,10 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
     int code = bring_up(plugin, &failure);
     *ret_first = code == 0 ? !plugin->isolated : code != TOOLRACK_E_NO_MEMORY;
     if (code == TOOLRACK_E_NO_MEMORY) {
-        return error_oom(err); /* says nothing of the plugin: the next call tries again */
+        return error_oom(err); /* not the plugin's fault: the next call tries again */
     }
     if (code < 0) {
-        /* To the caller of a tool it is the tool that cannot run. */
+        /* For the caller of a tool, the tool cannot run. */
         if (code != TOOLRACK_E_IO) {
             plugin_set_state(plugin, TOOLRACK_STATE_FAILED, failure.message);
             atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
@@ -136,7 +136,7 @@ static bool is_worth_waiting(const struct plugin *plugin, const atomic_bool *can
            !atomic_load(cancelled);
 }
 
-/* A mark rather than a mutex that is held: a call that is given up never unlocks anything. */
+/* The turn is a member, not a held mutex: a call that is given up never unlocks anything. */
 enum plugin_turn plugin_take_turn(struct plugin *plugin, const void *call, uint64_t deadline_ns,
                                   const atomic_bool *cancelled) {
     struct timespec until = clock_timespec(deadline_ns);
@@ -156,7 +156,7 @@ enum plugin_turn plugin_take_turn(struct plugin *plugin, const void *call, uint6
         plugin->turn = call;
         plugin->turn_thread = pthread_self();
     } else if (plugin->turn == NULL) {
-        (void)pthread_cond_signal(&plugin->turn_changed); /* it may have been meant for another */
+        (void)pthread_cond_signal(&plugin->turn_changed); /* it may have been for another thread */
     }
     (void)pthread_mutex_unlock(&plugin->turn_lock);
     return turn;

@@ -1,12 +1,12 @@
-/* rcu.h - reading what a writer replaces: liburcu, the flavour in which any thread may read without
- * being registered first ("bulletproof").
+/* rcu.h - reading data that a writer replaces: liburcu's "bulletproof" flavour, in which any thread
+ * may read without being registered first.
  *
  * A reader brackets its use of the pointer and never waits; a writer publishes another object and
- * waits for the readers of the old one before it frees it. Measured beside plain reference counts
- * on the snapshot: a shared count makes two readers slower together than one alone.
+ * waits for the readers of the old one before it frees it. A plain reference count on the snapshot
+ * was measured too: with a shared count two readers together are slower than one alone.
  *
- * ThreadSanitizer cannot see the ordering that the kernel's membarrier gives; the annotations tell
- * it what rcu_synchronize() means: all that a reader did comes before what follows. */
+ * ThreadSanitizer cannot see the ordering that the kernel's membarrier gives; the annotations state
+ * that everything a reader did happens before rcu_synchronize() returns. */
 #pragma once
 
 #include "base/sanitizer.h"
@@ -17,10 +17,10 @@
 #endif
 #endif
 
-/* Entering and leaving a reader inline: 10 of the 45 ns that a lookup takes otherwise. The macro's
- * name is liburcu's; its header says of these functions that they are short enough to be used by
- * code under any licence. ThreadSanitizer does not understand them, and UBSan finds fault with the
- * alignment of liburcu's own variables: both get the library's. */
+/* Entering and leaving a reader inline saves 10 of the 45 ns that a lookup takes otherwise. The
+ * macro's name is liburcu's; its header says of these functions that they are short enough to be
+ * used by code under any licence. ThreadSanitizer does not understand them, and UBSan reports the
+ * alignment of liburcu's own variables: sanitized builds use the library's functions. */
 #if !SANITIZER_THREAD && !SANITIZER_ADDRESS && !defined(RCU_UNDEFINED)
 #define _LGPL_SOURCE
 #endif

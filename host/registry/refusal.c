@@ -5,7 +5,7 @@
 
 struct refusal {
     struct toolrack_refusal row;
-    char *strings; /* what `row` points into: one block */
+    char *strings; /* the strings of `row`, in one block */
 };
 
 #define REFUSALS_FIRST_ROOM 16u

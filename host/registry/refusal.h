@@ -1,4 +1,4 @@
-/* refusal.h - what was not registered, and why: rows that own their strings. */
+/* refusal.h - what was not registered, and the reason: rows that own their strings. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,20 +9,21 @@
 
 struct refusal;
 
-/* In the order in which they came. One thread at a time. */
+/* In order of arrival. One thread at a time. */
 struct toolrack_refusals {
     struct refusal *items;
     size_t count;
     size_t room;
 };
 
-/** Append a row; its strings are copied. False: out of memory, the list is as it was. */
+/** Append a row; its strings are copied. False: out of memory, and the list is unchanged. */
 bool refusals_add(struct toolrack_refusals *list, const struct toolrack_refusal *row);
-/** The same; that there was no memory for it is logged. */
+/** The same; out of memory is logged. */
 void refusals_note(struct toolrack_refusals *list, const struct toolrack_refusal *row,
                    const struct log *log);
 
-/** Take out the rows of a file, of one rule and about one tool where these are not NULL. */
+/** Remove the rows of a file; only those of `rule` and those about `tool` where these are not NULL.
+ */
 void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
                      const char *tool);
 

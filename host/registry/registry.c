@@ -13,22 +13,22 @@
 #include "registry/refusal.h"
 #include "registry/succession.h"
 
-/* Invariants; registry_check() looks at (3) and (5), and at those of the snapshot:
+/* Invariants; registry_check() checks (3) and (5), and those of the snapshot:
  *
  *  (1) `current` is never NULL and is replaced only by publish(), under `writer`.
  *  (2) A snapshot is destroyed only after rcu_synchronize(): no reader holds it then. And only
- *      with `writer` free again, for that may end a plugin, and with it code of the plugin runs.
+ *      after `writer` was released, since it may end a plugin, whose code then runs.
  *  (3) No two tools of a snapshot have the same name and version.
- *  (4) Each view shows what is set and decided about its registration. The registry keeps none of
- *      that itself: options.settings and options.registering say it once, before the registration
- *      is seen, and each later change goes through registry_set() or registry_review().
+ *  (4) Each view has the settings and decisions about its registration. The registry does not store
+ *      them: options.settings and options.registering supply them once, before the registration is
+ *      published, and each later change goes through registry_set() or registry_review().
  *  (5) uids grow: of two registrations the one with the smaller uid came first. */
 struct registry {
     uint32_t magic; /* REGISTRY_MAGIC */
     _Atomic(struct snapshot *) current;
     struct registry_options options;
 
-    struct lock writer; /* guards what follows */
+    struct lock writer; /* guards the members below */
     uint64_t uid_last;
     struct toolrack_refusals refusals;
 };
@@ -73,13 +73,13 @@ static struct snapshot *read_current(struct registry *registry) {
 
 /* ---------------------------------------------------------------- changes */
 
-/* Takes `writer`, until end(). */
+/* Take `writer`, until end(). */
 static void begin(struct registry *registry) {
     OBJECT_CHECK(registry, REGISTRY_MAGIC);
     lock_take(&registry->writer);
 }
 
-/* Tell of a change that was made, and release what it replaced. Returns `code`. */
+/* Release `writer`, report the change, and release what it replaced. Returns `code`. */
 static int end(struct registry *registry, struct change *change, int code) {
     lock_release(&registry->writer);
     for (size_t i = 0; code == 0 && registry->options.event != NULL && i < change->notice_count;
@@ -112,7 +112,7 @@ static void publish_snapshot(struct registry *registry, struct snapshot *next,
     registry_check(registry);
 }
 
-/* Make the change's tools the registry. */
+/* Publish the change's tools as the present snapshot. */
 static int publish(struct registry *registry, struct change *change, struct toolrack_error *err) {
     struct snapshot *next = change_take_snapshot(change);
     if (next == NULL) {
@@ -134,9 +134,9 @@ static bool is_set_alike(const struct toolrack_tool *a, const struct toolrack_to
            a->is_set_default == b->is_set_default;
 }
 
-/* Decide anew about a name, or all tools (NULL), and apply a setting unless it is NULL. What is
- * decided about stands together in by_name. The next snapshot is made first, so that nothing that
- * was made to survive can fail any more, and is published where it shows anything otherwise. */
+/* Repeat the decision about a name, or all tools (NULL), and apply a setting unless it is NULL. The
+ * tools of a name are adjacent in by_name. The next snapshot is made first, so that nothing can
+ * fail after a decision was stored; it is published only if a view differs. */
 static int review(struct registry *registry, const char *name, size_t length,
                   const struct registry_setting *setting, registry_decide *decide, void *user,
                   struct change *change, struct toolrack_error *err) {
@@ -213,7 +213,7 @@ static void take_setting(struct registry_views *views, const struct registry_set
     setting_apply(setting, views->tools, views->count);
 }
 
-/* Show in views that nobody sees yet what is set. They are sorted by name. */
+/* Apply the settings to views that are not published yet. The views are sorted by name. */
 static int read_settings(struct registry *registry, struct toolrack_tool *const *tools,
                          size_t count, struct toolrack_error *err) {
     LOCK_ASSERT_HELD(&registry->writer);
@@ -223,8 +223,8 @@ static int read_settings(struct registry *registry, struct toolrack_tool *const 
                                      : options->settings(options->user, take_setting, &views, err);
 }
 
-/* Show in the tools that a change has from `first` on, which are new, what is set and decided; then
- * sort all of its tools. */
+/* Apply the settings and decisions to the new tools of a change, from `first` on; then sort all of
+ * its tools. */
 static int decide_about_new(struct registry *registry, struct change *change, size_t first,
                             struct toolrack_error *err) {
     const struct registry_options *options = &registry->options;
@@ -243,8 +243,8 @@ static int decide_about_new(struct registry *registry, struct change *change, si
     return code;
 }
 
-/* Compare what is new in a change, which is sorted, with the version before it: one that is there
- * as well, or was until now. */
+/* Compare the new tools of a sorted change with the version before each: one of this change, or of
+ * the present snapshot. */
 static void compare_versions(struct registry *registry, const struct change *change) {
     const struct snapshot *old = read_current(registry);
     for (size_t i = 0; i < change->count; i++) {
@@ -300,7 +300,7 @@ struct toolrack_tool *registry_preview(struct registry *registry, struct plugin 
     return tool;
 }
 
-/* Begin a change of so many tools and notices at most. */
+/* Begin a change of at most `tools` tools and `notices` notices. */
 static int change_begin_checked(struct registry *registry, struct change *change, size_t tools,
                                 size_t notices, struct toolrack_error *err) {
     if (tools > REGISTRY_TOOLS_MAX) {
@@ -368,7 +368,7 @@ int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t 
 
 /* ------------------------------------------------------------------- swap */
 
-/* Notes what came, what left and what was exchanged. Returns how many left. */
+/* Note the tools that were added, removed and exchanged. Returns how many were removed. */
 static size_t note_swapped(const struct snapshot *old, const struct plugin *old_plugin,
                            struct change *change) {
     size_t removed = 0;
@@ -438,7 +438,7 @@ int registry_swap(struct registry *registry, const struct registry_swap *asked, 
     struct change change = {0};
     size_t removed = 0;
     begin(registry);
-    /* The change may refuse tools: when it fails, what was refused before is so again. */
+    /* The change may refuse tools: when it fails, the earlier refusals are restored. */
     struct toolrack_refusals *before = refusals_copy(&registry->refusals);
     int code = before != NULL ? swap(registry, asked, &removed, &change, err) : error_oom(err);
     if (code < 0 && before != NULL) {
@@ -520,7 +520,7 @@ int registry_complete(struct registry *registry, struct plugin *plugin,
 
 /* ----------------------------------------------------------------- remove */
 
-/* Take out what matches: by selector, or by uid when that is NULL. */
+/* Remove what matches: by selector, or by uid if `selector` is NULL. */
 static int remove_matching(struct registry *registry, uint64_t uid, const struct selector *selector,
                            struct toolrack_error *err) {
     struct change change = {0};

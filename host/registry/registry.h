@@ -1,7 +1,7 @@
-/* registry.h - what tools exist.
+/* registry.h - which tools exist.
  *
- * Writers build a new snapshot and publish it by one pointer; readers follow the
- * pointer, take a reference on what they need and never wait. */
+ * Writers build a new snapshot and publish it by one pointer; readers follow the pointer, take
+ * references to what they need and never wait. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,39 +14,40 @@
 
 struct registry;
 
-/* Most tools registered at once, versions counted. */
+/* Most tools registered at once; each version counts. */
 #define REGISTRY_TOOLS_MAX 65536u
 
-/* What happens when a name and version is registered twice. */
+/* What happens when the same name and version are registered twice. */
 enum registry_duplicates {
     REGISTRY_REJECT, /* the second is refused, with a free name suggested */
-    REGISTRY_REPLACE /* the second takes the place of the first, with a warning */
+    REGISTRY_REPLACE /* the second replaces the first, with a warning */
 };
 
-/* Sets what was decided about tools: registration_set_changed() and, of the views, which nobody
- * sees yet and which are granted by nobody, tool_set_grant(). A new decision is made to survive
- * first. Under the lock of the writers: it must not call back. A negative result ends the change.
+/* Applies the decisions about tools: calls registration_set_changed(), and tool_set_grant() for the
+ * views, which are not published yet and have no grant. A new decision is stored first. Called
+ * under the lock of the writers: it must not call the registry. A negative result ends the change.
  */
 typedef int registry_decide(void *user, struct toolrack_tool *const *tools, size_t count,
                             struct toolrack_error *err);
 
-/* Views that a setting may be about. */
+/* Views that a setting may apply to. */
 struct registry_views;
 
-/* Makes them show a setting, which is borrowed. */
+/* Applies a setting, which is borrowed, to views. */
 typedef void registry_take_setting(struct registry_views *views,
                                    const struct registry_setting *setting);
 
 struct registry_options {
     enum registry_duplicates duplicates;
     const struct log *log;
-    /* After a change took effect, once for each tool; on the writer's thread, no lock held. */
+    /* Called after a change took effect, once for each tool; on the writer's thread, no lock held.
+     */
     void (*event)(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
-    /* Visit all that is set: what is about all versions of a name before what is about one. Under
-     * the lock of the writers. A negative result ends the change. May be NULL. */
+    /* Visit all settings: those for all versions of a name before those for one version. Called
+     * under the lock of the writers. A negative result ends the change. May be NULL. */
     int (*settings)(void *user, registry_take_setting *take, struct registry_views *views,
                     struct toolrack_error *err);
-    /* For all new registrations of a change at once, before anybody can call them; may be NULL. */
+    /* Called once for all new registrations of a change, before they can be called; may be NULL. */
     registry_decide *registering;
     void *user;
 };
@@ -56,24 +57,26 @@ struct registry *registry_create(const struct registry_options *options);
 /** Release it; NULL is ignored. No other thread may use it. */
 void registry_destroy(struct registry *registry);
 
-/** Make a setting survive, by `decide`, and change the tools concerned. It may be about tools that
- * are not registered.
- * @param decide  is called once, when all that needs memory is done
- * @return 0; TOOLRACK_E_NO_MEMORY or the code of `decide`: then all is as it was. [any-thread] */
+/** Store a setting, by `decide`, and change the tools it applies to. It may apply to tools that are
+ * not registered.
+ * @param decide  is called once, when all memory has been allocated
+ * @return 0; TOOLRACK_E_NO_MEMORY or the code of `decide`: then nothing has changed. [any-thread]
+ */
 int registry_set(struct registry *registry, const struct registry_setting *setting,
                  registry_decide *decide, void *user, struct toolrack_error *err);
 
-/** Decide anew about all versions of a name, registered or not, or with NULL about all tools.
+/** Repeat the decision about all versions of a name, registered or not, or with NULL about all
+ * tools.
  * @return as above. [any-thread] */
 int registry_review(struct registry *registry, const char *name, registry_decide *decide,
                     void *user, struct toolrack_error *err);
 
-/** The view of a registration in the present snapshot, with a reference; NULL when it is in none.
+/** The view of a registration in the present snapshot, with a reference; NULL when it has none.
  * [any-thread] */
 struct toolrack_tool *registry_view(struct registry *registry, const struct registration *reg);
 
-/** Register the tools of plugins, in their order, as one change. Those that cannot be are noted as
- * refused.
+/** Register the tools of plugins, in their order, as one change. Tools that cannot be registered
+ * are noted as refused.
  *
  * @param plugins  borrowed; a registration takes its own reference
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
@@ -82,58 +85,58 @@ int registry_add(struct registry *registry, struct plugin *const *plugins, size_
 
 /** Register all tools of one plugin or none.
  * @param ret_uids  one for each of its tools; may be NULL
- * @return as above, and TOOLRACK_E_EXISTS for a name and version taken. [any-thread] */
+ * @return as above, and TOOLRACK_E_EXISTS if a name and version are taken. [any-thread] */
 int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t *ret_uids,
                      struct toolrack_error *err);
 
-/* What becomes of the tools of one file. */
+/* An exchange of the tools of one file. */
 struct registry_swap {
-    struct plugin *old; /* whose tools leave; NULL: nobody's */
-    struct plugin *new; /* whose tools come, which had none before; NULL: nobody's */
-    const char *file;   /* whose refusals are replaced */
+    struct plugin *old; /* its tools are removed; may be NULL */
+    struct plugin *new; /* its tools are added; it had none before; may be NULL */
+    const char *file;   /* its refusals are replaced */
     const struct toolrack_refusal *refusals; /* by these, and by what the swap refuses */
     size_t refusal_count;
 };
 
 /** Exchange the tools of one generation for those of another, as one change: a reader sees all of
- * the old or all of the new. A tool that is in both is registered anew, with another number, and is
- * told as TOOLRACK_EVENT_CHANGED. Tools that cannot be registered are noted as refused.
+ * the old or all of the new. A tool that is in both gets a new registration, with another number,
+ * and is reported as TOOLRACK_EVENT_CHANGED. Tools that cannot be registered are noted as refused.
  *
  * @param ret_removed  how many names and versions are free now; may be NULL
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int registry_swap(struct registry *registry, const struct registry_swap *swap, size_t *ret_removed,
                   struct toolrack_error *err);
 
-/** Register those tools of a plugin that were refused because their name and version was taken, as
- * far as it is free now. Nothing happens to a plugin that was exchanged meanwhile.
+/** Register those tools of a plugin that were refused because their name and version were taken and
+ * are free now. Nothing happens for a plugin that was exchanged meanwhile.
  * @return as above. [any-thread] */
 int registry_complete(struct registry *registry, struct plugin *plugin, struct toolrack_error *err);
 
-/** A tool of a plugin as it would be registered, but in no snapshot: for trying it out. Where what
- * is set cannot be read, the tool is disabled.
+/** A tool of a plugin as it would be registered, but in no snapshot: for a trial. If the settings
+ * cannot be read, the tool is disabled.
  * @return a reference; NULL when out of memory. [any-thread] */
 struct toolrack_tool *registry_preview(struct registry *registry, struct plugin *plugin,
                                        uint32_t index);
 
-/** Take out one registration, or all that a selector names.
+/** Remove one registration, or all that a selector names.
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_error *err);
 int registry_remove_name(struct registry *registry, const char *selector,
                          struct toolrack_error *err);
 
-/** Find "name", "name@version" or "name@range", as toolrack_get() says; a reference, or NULL.
+/** Find "name", "name@version" or "name@range", as for toolrack_get(); a reference, or NULL.
  * [any-thread] */
 struct toolrack_tool *registry_get(struct registry *registry, const char *selector);
 
 /** The registered name nearest to `name`, or NULL; to be freed. [any-thread] */
 char *registry_suggest(struct registry *registry, const char *name);
 
-/** Whether a selector names no range: what is set for one version must not come to be about
- * another. @return 0; TOOLRACK_E_INVALID. [any-thread] */
+/** Check that a selector names no range: a setting for one version must not later apply to another.
+ * @return 0; TOOLRACK_E_INVALID. [any-thread] */
 int registry_check_exact(const char *selector, struct toolrack_error *err);
 
-/** Set the error for a selector that registry_get() does not know: NotFound, with the nearest name
- * or the versions there are. It names the tool. Returns its code. [any-thread] */
+/** Set the error for a selector that registry_get() does not find: NotFound, with the nearest name
+ * or the existing versions. The error names the tool. Returns its code. [any-thread] */
 int registry_not_found(struct registry *registry, const char *selector, struct toolrack_error *err);
 
 /** Call `visit` for each tool of the present snapshot in registry order, inside an RCU reader,
@@ -145,15 +148,14 @@ void registry_visit(struct registry *registry, bool (*visit)(void *user, struct 
 void registry_look(struct registry *registry, void (*look)(void *user, const struct snapshot *),
                    void *user);
 
-/** The definitions of the present snapshot in one format, made by `define` unless they are known; a
+/** The definitions of the present snapshot in one format, made by `define` at the first call; a
  * reference, or NULL when out of memory. [any-thread] */
 struct toolrack_text *registry_definitions(struct registry *registry, enum toolrack_format format,
                                            snapshot_define *define);
 
-/** Note what was refused; all texts are copied. Out of memory loses the row, not the registry.
- * [any-thread] */
+/** Add a refusal; all strings are copied. Without memory only the row is lost. [any-thread] */
 void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal);
-/** Take such rows out: those of one rule about one tool of a file. [any-thread] */
+/** Remove the refusals of one rule about one tool of a file. [any-thread] */
 void registry_forgive(struct registry *registry, const char *file, const char *rule,
                       const char *tool);
 /** A copy of all refusals, to be released by toolrack_refusals_free(). NULL: out of memory. */

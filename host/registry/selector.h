@@ -1,5 +1,5 @@
-/* selector.h - "name", "name@version" or "name@range": what a command, a setting or a decision is
- * about. */
+/* selector.h - "name", "name@version" or "name@range": what a command, a setting or a decision
+ * applies to. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct selector {
     const char *version; /* or range; NULL when none is given */
 };
 
-/** Split a selector; what is in it is not checked. All is borrowed from `text`. Inline, for each
+/** Split a selector; its parts are not checked. They are borrowed from `text`. Inline, since each
  * call begins with it. [any-thread] */
 static inline struct selector selector_parse(const char *text) {
     const char *at = strchr(text, '@');
@@ -22,7 +22,7 @@ static inline struct selector selector_parse(const char *text) {
                              .version = at != NULL ? at + 1 : NULL};
 }
 
-/** Whether a selector is about a name, whatever the version. [any-thread] */
+/** Whether a selector has a name, with any version. [any-thread] */
 bool selector_has_name(const struct selector *selector, const char *name, size_t length);
 
 /** Whether it names a range of versions: neither one version nor all of them. [any-thread] */

@@ -11,10 +11,10 @@
  *
  *  (1) tools[] is in registry order: priority downwards, then name, then version downwards.
  *  (2) by_name[] holds the same tools by name, then version downwards, so that the versions of one
- *      name stand together; each slot points at such a run.
- *  (3) slot.call is of its run the first that is enabled, or when none is, of all: the set default,
- *      else a release, else a pre-release.
- *  (4) The snapshot owns one reference on each of its tools. */
+ *      name are adjacent; each slot points to such a group.
+ *  (3) slot.call is chosen among the enabled tools of its group, or among all if none is enabled:
+ *      the set default, else the first release, else the first pre-release.
+ *  (4) The snapshot owns one reference to each of its tools. */
 
 int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool *b) {
     const struct descriptor_tool *x = a->reg->spec;
@@ -32,7 +32,7 @@ static int compare_registry_order(const void *a, const void *b) {
     return tool_compare_names(x, y);
 }
 
-/* How much better than others a tool is to be called by its name alone. */
+/* The rank of a tool for calls by its name alone; the highest is chosen. */
 static unsigned rank_of(const struct toolrack_tool *tool) {
     return (tool->enabled ? 4u : 0u) + (tool->is_set_default ? 2u : 0u) +
            (semver_is_prerelease(tool->reg->spec->version) ? 0u : 1u);
@@ -123,7 +123,7 @@ const struct name_slot *snapshot_find(const struct snapshot *snapshot, const cha
     uint32_t hash = name_hash(name, length);
     for (uint32_t at = hash & snapshot->mask;; at = (at + 1) & snapshot->mask) {
         const struct name_slot *slot = &snapshot->slots[at];
-        if (slot->length == 0) { /* first: no name is empty, but one that is asked for may be */
+        if (slot->length == 0) { /* checked first: a requested name may be empty */
             return NULL;
         }
         if (slot->hash == hash && slot->length == length && memcmp(slot->name, name, length) == 0) {
@@ -170,7 +170,7 @@ struct toolrack_text *snapshot_definitions(struct snapshot *snapshot, enum toolr
     if (made == NULL) {
         return NULL;
     }
-    /* Two may make it at once; the first one's stays. */
+    /* Two threads may make it at once; the first one's is kept. */
     if (atomic_compare_exchange_strong(&snapshot->definitions[format], &known, made)) {
         return text_ref(made);
     }

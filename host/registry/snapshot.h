@@ -1,7 +1,7 @@
 /* snapshot.h - one immutable state of the registry.
  *
- * All that readers follow is made before the snapshot is published and never
- * changes after, but for the texts about all its tools, which the first who asks makes. */
+ * Everything that readers use is made before the snapshot is published and never changes
+ * afterwards, except the definitions of its tools, which are made at the first request. */
 #pragma once
 
 #include <stdatomic.h>
@@ -14,24 +14,24 @@
 /* All versions of one name. */
 struct name_slot {
     uint32_t hash;
-    uint32_t length;            /* of the name; 0 is an empty slot */
+    uint32_t length;            /* of the name; 0: the slot is empty */
     const char *name;           /* borrowed from a registration of the group */
-    struct toolrack_tool *call; /* what a call by this name alone means */
+    struct toolrack_tool *call; /* what a call by the name alone runs */
     uint32_t first;             /* into by_name */
     uint32_t count;
 };
 
 struct snapshot {
     size_t count;
-    struct toolrack_tool **tools;   /* registry order; a reference on each */
-    struct toolrack_tool **by_name; /* by name, versions downwards; borrowed from the above */
+    struct toolrack_tool **tools;   /* registry order; a reference to each */
+    struct toolrack_tool **by_name; /* by name, versions downwards; borrowed from `tools` */
     struct name_slot *slots;        /* open addressing, at most half full */
     uint32_t mask;
     _Atomic(struct toolrack_text *) definitions[TOOLRACK_FORMAT_COUNT]; /* by format */
 };
 
-/** Make a snapshot of `count` tools that are sorted by tool_compare_names() and of which no two
- * have the same name and version. Takes over the references on the tools, also on failure.
+/** Make a snapshot of `count` tools, which are sorted by tool_compare_names(); no two have the same
+ * name and version. Takes over the references to the tools, also on failure.
  * @return NULL when out of memory. [writer] */
 struct snapshot *snapshot_create(struct toolrack_tool **tools, size_t count);
 /** Release it and its references; NULL is ignored. No reader may hold it. [writer] */
@@ -44,10 +44,10 @@ const struct name_slot *snapshot_find(const struct snapshot *snapshot, const cha
 /** Check the invariants, in a debug build. */
 void snapshot_check(const struct snapshot *snapshot);
 
-/** Order by name, then version downwards. 0 is the same tool. */
+/** Order by name, then version downwards. 0: the same name and version. */
 int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool *b);
 
-/** Whether a call by its name alone means this tool, and it is enabled: of each name one tool is
+/** Whether a call by its name alone runs this tool, and it is enabled: one tool of each name is
  * shown to those who call by name. [any-thread, inside an RCU reader] */
 bool snapshot_is_default(const struct snapshot *snapshot, const struct toolrack_tool *tool);
 

@@ -14,7 +14,7 @@ static bool same_name(const struct registration *a, const struct registration *b
     return a->name_hash == b->name_hash && strcmp(a->spec->tool->name, b->spec->tool->name) == 0;
 }
 
-/* The same version made anew, and it takes and gives what it did. */
+/* The same version registered again, with the same schemas. */
 static bool says_the_same(const struct registration *a, const struct registration *b) {
     return semver_compare(a->spec->version, b->spec->version) == 0 &&
            same_text(a->spec->schema, b->spec->schema) &&
@@ -30,7 +30,7 @@ const struct registration *succession_find(struct toolrack_tool *const *tools, s
             semver_is_prerelease(version) || says_the_same(other, reg)) {
             continue;
         }
-        /* Versions of one line stand together: what comes later is of lower ones. */
+        /* Versions of one line are adjacent: all later ones are lower. */
         return semver_same_line(version, reg->spec->version) ? other : NULL;
     }
     return NULL;
@@ -44,7 +44,7 @@ const struct registration *succession_later(const struct registration *a,
     return semver_compare(a->spec->version, b->spec->version) >= 0 ? a : b;
 }
 
-/* Most differences in one line of the log; 'why' tells them all. */
+/* Most differences in one line of the log; 'why' shows all. */
 #define DIFFERENCES_LOGGED 3u
 
 static void tell(const struct registration *reg, const struct succession *succession,

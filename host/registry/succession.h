@@ -1,8 +1,8 @@
 /* succession.h - how a version of a tool differs from the one before it.
  *
- * A step within one line of versions (1.2.0 to 1.3.0) promises that whoever called the older one
- * may call the newer. Whether the schemas keep that promise is looked at when the newer one is
- * registered; that they do not is told and kept, and stops nothing. */
+ * Within one line of versions (1.2.0 to 1.3.0), a newer version promises that callers of the older
+ * one can call it unchanged. When the newer one is registered, the schemas are checked for that. A
+ * difference is logged and kept; it refuses nothing. */
 #pragma once
 
 #include "base/log.h"
@@ -15,17 +15,17 @@ struct succession {
     struct compatibility differences;
 };
 
-/** The version that a registration succeeds, among tools that begin with those of its name,
- * versions downwards: the highest release that it promises to be compatible with and that does not
- * say just the same; or NULL. [writer] */
+/** The version that a registration succeeds, or NULL: the highest release that it promises to be
+ * compatible with and that is not the same version with the same schemas. `tools` begins with those
+ * of its name, versions downwards. [writer] */
 const struct registration *succession_find(struct toolrack_tool *const *tools, size_t count,
                                            const struct registration *reg);
 
-/** The later one of two, either of which may be NULL. */
+/** The later of two versions; either may be NULL. */
 const struct registration *succession_later(const struct registration *a,
                                             const struct registration *b);
 
-/** Compare a registration that nobody has seen yet with the one that it succeeds (NULL: none); say
- * in the log and keep in it how they differ. [writer] */
+/** Compare a registration that is not published yet with the one that it succeeds (NULL: none); log
+ * the differences and keep them in it. [writer] */
 void succession_note(struct registration *reg, const struct registration *older,
                      const struct log *log);

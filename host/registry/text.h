@@ -1,4 +1,4 @@
-/* text.h - an immutable text that several hold. */
+/* text.h - an immutable text, reference-counted. */
 #pragma once
 
 #include <stdatomic.h>
@@ -13,6 +13,7 @@ struct toolrack_text {
     char data[]; /* zero-terminated */
 };
 
-/** A copy of what `buf` holds, as one reference; NULL when out of memory or `buf` has failed. */
+/** A copy of the content of `buf`, with one reference; NULL when out of memory or `buf` has failed.
+ */
 struct toolrack_text *text_create(const struct buf *buf);
 struct toolrack_text *text_ref(struct toolrack_text *text);

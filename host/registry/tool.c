@@ -12,7 +12,7 @@
 /* ------------------------------------------------------------------- life */
 
 struct registration *registration_create(struct plugin *plugin, uint32_t index, uint64_t uid) {
-    /* calloc knows nothing of the alignment that the statistics ask for. */
+    /* calloc() does not give the alignment that the statistics need. */
     struct registration *reg = aligned_alloc(_Alignof(struct registration), sizeof *reg);
     if (reg == NULL) {
         return NULL;
@@ -51,7 +51,7 @@ void registration_unref(struct registration *reg) {
     free(reg);
 }
 
-/* `asks` is what calls look at: it is set first, and taken back last. */
+/* Calls only look at `asks`: it is set first and cleared last. */
 void registration_set_changed(struct registration *reg, unsigned changed, bool held) {
     bool asks = held || reg->spec->tool->permission != TR_SAFE;
     if (asks) {
@@ -82,7 +82,7 @@ struct toolrack_tool *tool_create(struct registration *reg) {
         atomic_fetch_add_explicit(&reg->refs, 1, memory_order_relaxed);
         tool->reg = reg;
         tool->enabled = (said->flags & TR_DISABLED) == 0;
-        /* Cut to what its trust gives, unless an administrator stated it. */
+        /* Limited by its trust, unless an administrator stated it. */
         int32_t most = trust_priority(reg->plugin->trust);
         bool is_free = said->priority != 0 && said->priority <= most;
         tool->priority = is_free || reg->plugin->priority_stated ? said->priority : most;
@@ -122,7 +122,7 @@ void toolrack_tool_unref(struct toolrack_tool *tool) {
 
 /* ---------------------------------------------------------------- prepare */
 
-/* Compile a schema text with memory that ends here. */
+/* Compile a schema; temporary memory is released on return. */
 static int compile_text(const char *text, size_t length, const struct schema_options *options,
                         struct schema **ret, struct toolrack_error *err) {
     yyjson_read_err why;
@@ -159,13 +159,13 @@ bool tool_check_schema(void *user, const char *schema, size_t length, bool is_re
  * costly examples must not keep the host from starting. */
 #define EXAMPLE_STEPS_MAX 100000
 
-/* Returns false when there is no memory to tell. */
+/* False: out of memory. */
 static bool check_value(const struct schema *schema, struct descriptor_value *value) {
     yyjson_read_err why;
     yyjson_doc *doc =
             yyjson_read_opts((char *)(uintptr_t)value->json, strlen(value->json), 0, NULL, &why);
     if (doc == NULL) {
-        /* The reader has found it to be JSON. */
+        /* The descriptor reader has checked that it is JSON: memory ran out. */
         return false;
     }
     struct schema_failure failure = {.code = 0};
@@ -184,9 +184,9 @@ void tool_check_values(void *user, const char *schema, size_t length, bool is_re
     struct toolrack_error err;
     struct schema_options options = SCHEMA_OPTIONS_TOOL;
     options.root_object = !is_result;
-    options.check_defaults = false; /* tool_check_schema() did */
+    options.check_defaults = false; /* tool_check_schema() checked them */
     options.steps_max = EXAMPLE_STEPS_MAX;
-    /* It was compiled once before: only memory can be wanting. */
+    /* It was compiled before: only memory can be missing. */
     bool known = compile_text(schema, length, &options, &compiled, &err) == 0;
     for (size_t i = 0; known && i < count; i++) {
         known = check_value(compiled, &values[i]);
@@ -220,15 +220,15 @@ static int prepare_locked(struct registration *reg, const struct prepared **ret,
     const struct descriptor_tool *spec = reg->spec;
     struct toolrack_error reason;
     struct schema_options options = SCHEMA_OPTIONS_TOOL;
-    options.check_defaults = false; /* the reader did */
+    options.check_defaults = false; /* the descriptor reader checked them */
     code = compile_text(spec->schema, strlen(spec->schema), &options, &prepared->schema, &reason);
-    /* What a typed tool returns has the right shape by its making. */
+    /* The result of a typed tool always has the right form. */
     if (code == 0 && !spec->typed && spec->result_schema != NULL) {
         options.root_object = false;
         code = compile_text(spec->result_schema, strlen(spec->result_schema), &options,
                             &prepared->result_schema, &reason);
     }
-    /* Of an isolated plugin the worker has the function, and the signature with it. */
+    /* For an isolated plugin, function and signature are in the worker. */
     if (code == 0 && image != NULL && spec->typed) {
         code = signature_create(spec->tool, &prepared->signature, &reason);
         if (code == 0) {
@@ -340,7 +340,7 @@ size_t toolrack_tool_example_count(const struct toolrack_tool *tool) {
     return tool->reg->spec->tool->example_count;
 }
 
-/* In a descriptor examples stand side by side, whatever size the plugin gave them. */
+/* The examples of a descriptor are adjacent and have the host's struct size. */
 const char *toolrack_tool_example_arguments(const struct toolrack_tool *tool, size_t index) {
     const struct tr_tool *said = tool->reg->spec->tool;
     return index < said->example_count ? said->examples[index].arguments : NULL;

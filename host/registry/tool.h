@@ -1,9 +1,8 @@
 /* tool.h - a registration, and the tool as it looks in one snapshot.
  *
- * A registration is one version of one tool, from the moment it was registered;
- * what callers hold is a `struct toolrack_tool`, an immutable view of it with
- * the enabled flag and the priority of one snapshot. Changing either makes another view
- * of the same registration. */
+ * A registration is one version of one tool of one plugin. Callers hold a `struct toolrack_tool`:
+ * an immutable view of the registration, with the enabled flag and the priority of one snapshot. A
+ * change of either makes another view of the same registration. */
 #pragma once
 
 #include <stdatomic.h>
@@ -16,50 +15,50 @@
 /* What a call needs, made once at the first call. Immutable. */
 struct prepared {
     struct schema *schema;
-    struct schema *result_schema; /* of a JSON tool that states one; else NULL */
+    struct schema *result_schema; /* of a JSON tool that has one; else NULL */
     struct signature *signature;  /* of a typed tool in this process; else NULL */
     size_t slot_count;            /* typed: values that come from the arguments */
     void (*function)(void);
     tr_status (*run)(struct tr_call *call);
 };
 
-/* What a tool says otherwise than when it was approved. */
+/* What has changed in a tool since it was approved. */
 enum registration_change { REGISTRATION_DESCRIPTION = 1, REGISTRATION_SCHEMA = 2 };
 
 struct succession;
-struct subject; /* host/record's; here a name */
+struct subject; /* of host/record; opaque here */
 
 struct registration {
     atomic_uint refs;
-    atomic_bool asks;      /* whether each call must be permitted: it is not safe, or held */
-    atomic_bool held;      /* it does not run until what changed is approved */
+    atomic_bool asks;      /* each call must be permitted: the tool is not safe, or is held */
+    atomic_bool held;      /* it does not run until the change is approved */
     atomic_uint changed;   /* enum registration_change, together */
-    atomic_bool announced; /* the first event of it has been told */
-    atomic_bool warned;    /* it is deprecated, and its first call has said so */
+    atomic_bool announced; /* its first event has been reported */
+    atomic_bool warned;    /* it is deprecated, and its first call has logged that */
     uint64_t uid;
     uint32_t name_hash;
     uint32_t name_length;
     struct plugin *plugin;              /* a reference */
     const struct descriptor_tool *spec; /* of plugin->desc */
     _Atomic(struct prepared *) prepared;
-    struct succession *succession; /* owned; NULL: it fits the version before it. Set before it is
-                                    * published, and never changed after */
-    _Atomic(struct subject *) subject; /* what the record knows it by, and owns; NULL: not called */
+    struct succession *succession; /* owned; NULL: compatible with the version before it. Set before
+                                      it is published; not changed afterwards */
+    _Atomic(struct subject *) subject; /* data of the record, which owns it; NULL: not called yet */
 
-    /* Statistics; written by every call, so away from what every call only reads. */
+    /* Statistics. Every call writes them, so they have a cache line of their own. */
     _Alignas(64) atomic_uint_fast64_t calls;
     atomic_uint_fast64_t failures;
     atomic_uint_fast64_t total_ns;
     atomic_uint_fast64_t max_ns;
 };
 
-/* Room for the name of who granted a tool, with its final zero; more is cut. */
+/* Bytes of the name of who granted a tool, with the terminating zero; a longer name is cut. */
 #define TOOL_WHO_SIZE 128u
 
 struct toolrack_tool {
     atomic_uint refs;
     bool enabled;
-    bool is_set_default; /* of its name, by an administrator */
+    bool is_set_default; /* an administrator set it as the default of its name */
     int32_t priority;
     struct registration *reg; /* a reference */
     int64_t granted_until_s;  /* since 1970: its calls are granted before then; 0: never, as for a
@@ -72,36 +71,37 @@ struct registration *registration_create(struct plugin *plugin, uint32_t index, 
 void registration_unref(struct registration *reg);
 CLEANUP_DEFINE(struct registration, registration_unref)
 
-/** A view of it as its plugin wants it, which nobody granted; takes a reference on it. NULL when
- * out of memory. [writer] */
+/** A view of it with the values from its descriptor and no grant; takes a reference to it. NULL
+ * when out of memory. [writer] */
 struct toolrack_tool *tool_create(struct registration *reg);
-/** Another view, which looks the same. NULL when out of memory. [writer] */
+/** A copy of a view. NULL when out of memory. [writer] */
 struct toolrack_tool *tool_copy(const struct toolrack_tool *tool);
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 
-/** Set until when a view is granted and by whom, while nobody else has it. Nothing happens to a
+/** Set until when a view is granted and by whom, while no other thread has it. Nothing happens to a
  * safe tool, which needs no grant. [writer] */
 void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who);
 
-/** Whether it is called so. [any-thread] */
+/** Whether it has this name. [any-thread] */
 static inline bool tool_has_name(const struct toolrack_tool *tool, const char *name,
                                  size_t length) {
     const struct registration *reg = tool->reg;
     return reg->name_length == length && memcmp(reg->spec->tool->name, name, length) == 0;
 }
 
-/** What a call needs, when registration_prepare() has made it; else NULL. [any-thread] */
+/** What registration_prepare() has made, or NULL. [any-thread] */
 static inline const struct prepared *registration_prepared(struct registration *reg) {
     return atomic_load_explicit(&reg->prepared, memory_order_acquire);
 }
 
 /** Load the plugin and compile the schema and the signature, unless that is done.
- * @param ret_loaded  set to true when the plugin was loaded, or failed to, just now
+ * @param ret_loaded  set to true if this call loaded the plugin, or failed to
  * @return 0; TOOLRACK_E_EXECUTION_FAILED; TOOLRACK_E_NO_MEMORY. [call-thread] */
 int registration_prepare(struct registration *reg, const struct prepared **ret, bool *ret_loaded,
                          struct toolrack_error *err);
 
-/** Note what is not as it was approved, and whether that keeps it from running. [any-thread] */
+/** Set what has changed since it was approved, and whether that keeps it from running. [any-thread]
+ */
 void registration_set_changed(struct registration *reg, unsigned changed, bool held);
 
 /** What changed, in words such as "its description changed". */
@@ -126,14 +126,14 @@ static inline void registration_record(struct registration *reg, bool failed, ui
     }
 }
 
-/** "listed", "loaded" and so on. */
+/** "listed", "loaded" etc. */
 const char *tool_state_name(enum toolrack_tool_state state);
 
-/** Whether a text is a schema that a tool may have; for the reader of descriptors. `user` is a bool
- * that is set when there was no memory to tell, or NULL. [any-thread] */
+/** Whether a string is a schema that a tool may have; for the descriptor reader. `user` is a bool
+ * that is set when memory ran out, or NULL. [any-thread] */
 descriptor_schema_check tool_check_schema;
 /** Likewise, whether the values of its examples fit it. [any-thread] */
 descriptor_values_check tool_check_values;
-/** How descriptors are read: with both checks. `no_memory` is set when a tool was refused because
- * there was none for that. [any-thread] */
+/** The options to read a descriptor with both checks. `no_memory` is set when a tool was refused
+ * because memory ran out. [any-thread] */
 struct descriptor_options tool_descriptor_options(bool *no_memory);
