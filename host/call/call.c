@@ -7,12 +7,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-/* Most values that a typed tool takes from its arguments without more memory. */
+/* Most values of a typed tool's arguments that need no allocation. */
 #define SLOTS_ON_STACK 32
 
 static const struct run_host run_host;
 
-/* Of an app that knows fewer options, or more. */
+/* The app's struct may have fewer options, or more. */
 static inline void take_options(struct toolrack_call_options *ret,
                                 const struct toolrack_call_options *options) {
     if (options != NULL && options->size >= sizeof *ret) {
@@ -83,13 +83,14 @@ int call_permit(const struct call_host *host, struct toolrack_tool *tool,
     return code;
 }
 
-/* ------------------------------------------------- what the tool says meanwhile */
+/* ------------------------------------------------- callbacks of the tool */
 
 static struct call *call_of(const struct run *run) {
     return (struct call *)(uintptr_t)run;
 }
 
-/* Bracket the use of what belongs to the host or the caller. False: nobody waits any more. */
+/* Enter and leave the gate, for the use of data of the host or the caller. False: the call was
+ * given up. */
 static bool gate_enter(struct call *call) {
     if (call->gate == NULL) {
         return true;
@@ -131,7 +132,7 @@ static bool is_cancelled(const struct run *run) {
     return atomic_load_explicit(&call_of(run)->cancelled, memory_order_relaxed);
 }
 
-/* enum tr_answer; the content by toolrack_alloc(), which is malloc(). */
+/* Returns enum tr_answer; the content is allocated by toolrack_alloc(), which is malloc(). */
 static int ask_app(struct call *call, const char *message, const char *schema, char **ret_content) {
     if (call->options.ask == NULL) {
         return TR_ANSWER_NOBODY;
@@ -241,8 +242,8 @@ int call_late(const struct call *call, const char *why, struct toolrack_error *e
                      toolrack_tool_name(call->tool), why);
 }
 
-/* What the tool's own word makes of a failure. A tool that listens ends by itself at its deadline,
- * perhaps before its caller looks: that is a Timeout all the same, unless somebody cancelled it. */
+/* The code of a failure. A tool that checks its deadline may end with Cancelled just before its
+ * caller sees the deadline: that is a Timeout, unless the call was cancelled. */
 static int judge(const struct call *call, int code, struct toolrack_error *err) {
     bool is_late = code == TOOLRACK_E_CANCELLED && call->run.deadline_ns != 0 &&
                    clock_now_ns() >= call->run.deadline_ns &&
@@ -250,7 +251,7 @@ static int judge(const struct call *call, int code, struct toolrack_error *err) 
     return is_late ? call_late(call, "", err) : code;
 }
 
-/* Check what a tool gave against the schema that it states of its result. */
+/* Check a tool's result against its result schema. */
 static int check_result(const struct schema *schema, bool is_structured, yyjson_val *result,
                         struct toolrack_error *err) {
     struct schema_failure failure;
@@ -316,8 +317,8 @@ static int run_typed(struct call *call, const struct prepared *prepared, struct 
     if (code < 0) {
         return code;
     }
-    /* The result may lie in the plugin's own memory, which its next call may use again: it is
-     * written before the plugin is left. */
+    /* The result may be in the plugin's own memory, which its next call may reuse: it is written
+     * before leave_plugin(). */
     code = may_take(call, CALL_RUNS) ? judge(call,
                                              run_typed_tool(&call->run, prepared->signature,
                                                             prepared->function, &frame, out, err),
@@ -402,12 +403,12 @@ static int run_isolated(struct call *call, const struct prepared *prepared, stru
     note_crew_call(call, NULL);
     call->cost = (struct call_cost){.cpu_ns = reply.cpu_ns, .memory = reply.memory};
     if (code == TOOLRACK_E_REFUSED || code == TOOLRACK_E_IO) {
-        /* To the caller of a tool it is the tool that cannot run. */
+        /* For the caller of a tool, the tool cannot run. */
         code = err->code = TOOLRACK_E_EXECUTION_FAILED;
     }
     code = judge(call, code, err);
     if (code == 0 && prepared->result_schema != NULL) {
-        /* The schema is about the JSON reply, alone or beside other blocks. */
+        /* The schema applies to the JSON reply, alone or next to other blocks. */
         code = check_result(prepared->result_schema, reply.is_structured,
                             reply.is_content ? yyjson_obj_get(reply.json, "structuredContent")
                                              : reply.json,
@@ -430,7 +431,7 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
                          "plugin '%s' is stuck: it is being loaded and did not return in time",
                          plugin->desc->plugin->id);
     }
-    /* To make a crew is soon done and runs nothing of the plugin's. */
+    /* Making a crew is quick and runs no code of the plugin. */
     if (!may_take(call, plugin->isolated ? CALL_PREPARES : CALL_LOADS)) {
         return given_up(err);
     }
@@ -441,7 +442,7 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
                           code == 0 ? TOOLRACK_EVENT_LOADED : TOOLRACK_EVENT_FAILED, plugin,
                           code == 0 ? NULL : err->message);
     }
-    /* Once for a registration. What is only tried out has no number, and nobody asked for it. */
+    /* Warn once per registration. A tool on trial has no number: no warning. */
     struct registration *reg = call->tool->reg;
     const char *instead = reg->spec->tool->deprecated;
     if (code == 0 && instead != NULL && reg->uid != 0 && !atomic_exchange(&reg->warned, true)) {
@@ -472,14 +473,14 @@ static int run(struct call *call, const char *arguments, size_t length,
 
 /* ----------------------------------------------------------------- measure */
 
-/* To ask for a thread's CPU time is a system call: nothing to a call that was handed from thread to
- * thread, much to one on its caller's own. Of those one in so many is measured. */
+/* Reading a thread's CPU time is a system call: little for a call that was handed from thread to
+ * thread, much for a call on its caller's thread. Of the latter, one in CPU_EACH is measured. */
 #define CPU_EACH 256u
 
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err) {
     static _Thread_local unsigned turn;
-    bool is_here = !call_is_isolated(call->tool); /* a worker says itself what a call took */
+    bool is_here = !call_is_isolated(call->tool); /* a worker reports itself what a call used */
     bool measures = is_here && (call->gate != NULL || turn++ % CPU_EACH == 0);
     uint64_t cpu_from_ns = measures ? clock_cpu_ns() : 0;
     int code = run(call, arguments, length, ret, err);

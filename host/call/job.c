@@ -22,7 +22,7 @@ static const char *move_string(char **at, const char *string) {
     return start;
 }
 
-/* The options' strings must outlive a caller who gave up. */
+/* The options' strings must outlive a caller that gave the job up. */
 static bool own_options(struct job *job) {
     struct toolrack_call_options *options = &job->call.options;
     char *at = malloc(size_of(options->caller) + size_of(options->channel) +
@@ -39,7 +39,7 @@ static bool own_options(struct job *job) {
     return true;
 }
 
-/* Its time begins. */
+/* Start the time of the job. */
 static void start_clock(struct job *job) {
     job->call.started_ns = clock_now_ns();
     if (job->deadline_ms != 0) {
@@ -48,7 +48,7 @@ static void start_clock(struct job *job) {
     }
 }
 
-/* READY, LOADING or RUNNING, unless it was given up or cancelled meanwhile. */
+/* Go to READY, LOADING, RUNNING or AWAY, unless the job was given up or cancelled meanwhile. */
 static bool take_step(void *user, enum call_step step) {
     static const enum job_state states[] = {[CALL_LOADS] = JOB_LOADING,
                                             [CALL_PREPARES] = JOB_READY,
@@ -163,7 +163,7 @@ static bool is_in_plugin(const struct job *job) {
     return job->state == JOB_LOADING || job->state == JOB_RUNNING;
 }
 
-/* What a call was doing that did not end in time. */
+/* What a call was doing when its deadline passed. */
 static const char *state_words(const struct job *job) {
     switch (job->state) {
     case JOB_QUEUED:
@@ -190,8 +190,8 @@ static void set_given_up(struct job *job, bool was_cancelled) {
     job->gate.closed = true;
 }
 
-/* After gate.lock was released: the thread that spins may destroy the job as soon as it sees this,
- * but for the reference of the caller. */
+/* Called after gate.lock was released: when the spinning thread sees this, only the caller's
+ * reference keeps the job. */
 static void show_over(struct job *job) {
     atomic_store_explicit(&job->over, 1, memory_order_release);
 }
@@ -239,7 +239,8 @@ enum job_end job_give_up(struct job *job) {
     enum job_end end = JOB_GOES_ON;
     lock_take(&job->gate.lock);
     bool was_cancelled = atomic_load(&job->call.cancelled);
-    /* Of a submitted one the time may have begun anew since the watch found it to be over. */
+    /* The time of a submitted job may have started again since the watch found that it had passed.
+     */
     bool is_due = job->done == NULL || was_cancelled ||
                   (job->call.run.deadline_ns != 0 && clock_now_ns() >= job->call.run.deadline_ns);
     if (is_due && !job_is_over(job) && job->state != JOB_AWAY && job->state != JOB_ASKING) {

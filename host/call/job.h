@@ -1,4 +1,5 @@
-/* job.h - one call that runs on a thread of the pool: its states, and who makes each transition.
+/* job.h - one call that runs on a thread of the pool: its states, and which thread makes each
+ * transition.
  *
  *     QUEUED --> READY --> LOADING --> READY --> RUNNING --> DONE       the thread
  *        \         \         \           \          \
@@ -8,16 +9,16 @@
  *                      \--> DONE        the thread: the job may not run
  *                       `-> GIVEN_UP    the thread: the job was cancelled meanwhile
  *
- * ASKING comes first for a submitted call that is not free (call.h): somebody is asked whether it
- * may run, who may be a person. That takes as long as it takes: nobody gives the job up, its time
- * begins anew with the answer, and meanwhile another thread takes the place of this one. A call
- * that is waited for has been through that on the thread that waits.
+ * ASKING comes first for a submitted call that is not free (call.h): the host, perhaps a person, is
+ * asked whether it may run. There is no time limit: the job is not given up, its time starts again
+ * from zero with the answer, and meanwhile another thread takes the place of this one. For a call
+ * in pool_call() the waiting thread has asked before.
  *
- * AWAY, in place of RUNNING, is with a worker, which ends in time by itself: nobody gives it up.
- * READY parses and checks, and may wait for a plugin that runs one call at a time; LOADING, which
- * only a plugin needs that is not loaded yet, and RUNNING are inside the plugin: in its open() and
- * in the tool. Whoever makes the last transition (DONE or GIVEN_UP) delivers the outcome, so it is
- * delivered exactly once. All transitions are made under the job's gate. */
+ * AWAY, in place of RUNNING: a worker runs the call and ends by the deadline by itself: the job is
+ * not given up. READY parses and checks, and may wait for a plugin that runs one call at a time;
+ * LOADING (only if the plugin is not loaded yet) and RUNNING are inside the plugin: in its open()
+ * and in the tool. The thread that makes the last transition (DONE or GIVEN_UP) delivers the
+ * outcome, so it is delivered exactly once. All transitions are made under the job's gate. */
 #pragma once
 
 #include "call/call.h"
@@ -25,7 +26,7 @@
 struct pool;
 struct pool_thread;
 
-/* How long a cancelled call that runs may take to end by itself; then it is given up. */
+/* How long a cancelled call that runs may take to end by itself before it is given up. */
 #define JOB_CANCEL_GRACE_MS 1000u
 
 enum job_state {
@@ -47,27 +48,28 @@ struct job {
     struct call call;
     struct call_gate gate;
     enum job_state state;   /* guarded by gate.lock, like the outcome */
-    bool is_lost;           /* was given up while in its plugin; likewise */
-    pthread_cond_t changed; /* the state is one of the last two */
-    atomic_uint over; /* a hint for the thread that spins, set after the gate is free again: look */
+    bool is_lost;           /* it was given up inside its plugin; guarded likewise */
+    pthread_cond_t changed; /* signalled when the state becomes one of the last two */
+    atomic_uint over; /* a hint for the thread that spins to look at the state; set after gate.lock
+                         was released */
 
-    toolrack_done *done; /* NULL: somebody waits in pool_call() */
+    toolrack_done *done; /* NULL: a thread waits in pool_call() */
     void *user;
     bool asks;      /* it must be permitted before it runs */
-    unsigned depth; /* of calls that tools made, around this one */
+    unsigned depth; /* of nested calls of tools */
 
     int code;
     struct toolrack_result *result;
     struct toolrack_error error;
 
-    struct job *queue_next; /* this and what follows is guarded by the pool's lock */
+    struct job *queue_next; /* this and the next five: guarded by the pool's lock */
     struct job *live_next;
     struct job *live_prev;
     bool live;
-    uint64_t watch_ns;          /* when the watch gives it up; 0 is never */
-    struct pool_thread *thread; /* that runs it */
+    uint64_t watch_ns;          /* when the watch gives it up; 0: never */
+    struct pool_thread *thread; /* the thread that runs it */
 
-    uint32_t deadline_ms; /* of its deadline from its beginning; 0 is none */
+    uint32_t deadline_ms; /* from its start to its deadline; 0: none */
     char *arguments;
     size_t length;
     char *strings; /* copies of the options' strings */
@@ -75,7 +77,7 @@ struct job {
 };
 #define JOB_MAGIC 0x6a6f6221u
 
-/** A job that is QUEUED, and in no queue yet.
+/** Make a job that is QUEUED, and in no queue yet.
  * @param arguments  copied, like the strings of the options
  * @return a reference; NULL when out of memory. [any-thread] */
 struct job *job_create(struct pool *pool, const struct call_host *host, struct toolrack_tool *tool,
@@ -96,37 +98,37 @@ static inline bool job_has_room(const struct job *job) {
     return plugin->pool_running < plugin->calls_max;
 }
 
-/** QUEUED to READY, or to ASKING. False: it was given up before. [call-thread] */
+/** From QUEUED to READY or ASKING. False: it was given up before. [call-thread] */
 bool job_begin(struct job *job, enum job_state next);
 
-/* What a transition has done to a job. */
+/* The effect of a transition. */
 enum job_end {
-    JOB_GOES_ON, /* nothing; or, when somebody was asked: it is QUEUED again */
-    JOB_ENDED,   /* made it end: its outcome is set, and to deliver it is the caller's */
+    JOB_GOES_ON, /* none; after job_answer(): it is QUEUED again */
+    JOB_ENDED,   /* it has ended: its outcome is set, and the caller delivers it */
     JOB_WAS_OVER,
-    JOB_LOST /* it was given up inside its plugin, where its thread is on its own from then on */
+    JOB_LOST /* it was given up inside its plugin; its thread no longer belongs to the pool */
 };
 
-/** From ASKING, to what the answer and a cancellation make of it: JOB_GOES_ON or JOB_ENDED.
- * @param code  whether it may run; negative: no, and `error` says why. [call-thread] */
+/** Leave ASKING, after the answer or a cancellation: JOB_GOES_ON or JOB_ENDED.
+ * @param code  negative: it may not run, with `error`. [call-thread] */
 enum job_end job_answer(struct job *job, int code, const struct toolrack_error *error);
 
-/** To DONE, unless it was given up: JOB_ENDED, JOB_WAS_OVER or JOB_LOST. Takes the result over.
- * @param code  negative: it failed, and `error` says how. [call-thread] */
+/** Go to DONE, unless it was given up: JOB_ENDED, JOB_WAS_OVER or JOB_LOST. Takes the result over.
+ * @param code  negative: it failed, with `error`. [call-thread] */
 enum job_end job_finish(struct job *job, int code, struct toolrack_result *result,
                         const struct toolrack_error *error);
 
-/** To GIVEN_UP, if it is time for that: JOB_ENDED, JOB_LOST (which ends it too), or JOB_GOES_ON.
- * Caller holds the pool's lock. [any-thread] */
+/** Go to GIVEN_UP if it is time: JOB_ENDED, JOB_LOST (it has ended too), or JOB_GOES_ON. Caller
+ * holds the pool's lock. [any-thread] */
 enum job_end job_give_up(struct job *job);
 
-/** After job_give_up() has ended it, without the pool's lock: whoever waits for the turn of its
- * plugin looks again. On return nothing that the caller gave it is in use any more. */
+/** Called after job_give_up() has ended it, without the pool's lock: wakes the calls that wait for
+ * the turn of its plugin. On return nothing that its caller passed is used any more. */
 void job_left_behind(struct job *job, bool is_lost);
 
 /** Ask a job to end, unless it is over. Caller holds the pool's lock.
- * @return when it is to be given up if it does not end by itself: at once if it has not begun;
- *         UINT64_MAX: it is over. [any-thread] */
+ * @return when to give it up if it does not end by itself: now, if it has not begun; UINT64_MAX: it
+ *         is over. [any-thread] */
 uint64_t job_interrupt(struct job *job);
 
 /** Wait until it is over, or until its deadline. Returns whether it is over. [call-thread] */

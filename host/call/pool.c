@@ -14,21 +14,21 @@
  *
  *  (1) `live` holds the submitted jobs whose outcome was not delivered yet, each with a reference.
  *  (2) `threads` holds the threads that are to be joined; a thread that is given up inside a plugin
- *      leaves it, is detached, counts in `lost` until it returns, and then ends.
+ *      is removed from it and detached, counts in `lost` until it returns, and then ends.
  *  (3) Locks are taken in the order pool->lock, then job->gate.lock; callbacks of the app are
  *      called with no lock held.
  *  (4) A plugin's stuck count is the number of its LOADING and RUNNING jobs that became GIVEN_UP
  *      and whose function has not returned.
- *  (5) One idle thread at most spins, with `spinning` set; it looks at the queue under the lock
- *      after that and before it sleeps, so that one job needs no signal.
- *  (6) For each job that can run, a thread is told that is idle or about to look at the queue. A
- *      thread that delivers an outcome is neither: the app may take its time with it. */
+ *  (5) At most one idle thread spins, with `spinning` set; before it sleeps it looks at the queue
+ *      once more under the lock, so that one job needs no signal.
+ *  (6) For each job that can run, a thread is signalled that is idle or about to look at the queue.
+ *      A thread that delivers an outcome is neither: the app's callback may take long. */
 
 /* Longest spin: about what it takes to wake a thread. Twice that, with more tries, took 2 us from
  * every call while the scheduler kept both threads on one CPU. */
 #define SPIN_NS_MAX 10000u
 
-/* A moment of the monotonic clock that has passed; 0 is none. */
+/* A time of the monotonic clock that has passed; 0: none. */
 #define WATCH_NOW 1u
 
 struct pool_thread {
@@ -46,28 +46,29 @@ struct pool {
     struct spin outcome_spin; /* of a caller for the end of its job */
     atomic_uint offered;      /* a hint for the thread that spins: look at the queue */
 
-    struct lock lock;     /* guards what follows */
+    struct lock lock;     /* guards the members below */
     pthread_cond_t work;  /* a job was queued, or closing */
     pthread_cond_t watch; /* live changed, or closing */
     pthread_cond_t quiet; /* a thread became idle */
     struct queue queue;
-    uint32_t asking; /* jobs that ask, or wait for that */
+    uint32_t asking; /* jobs that are ASKING or are queued for it */
     struct job *live;
     struct pool_thread *threads;
-    uint32_t thread_count; /* in threads */
-    uint32_t idle;         /* of those */
-    uint32_t nesting; /* threads of the pool that wait: for a call that a tool made, for a person */
-    uint32_t lost;    /* threads given up that are still inside a plugin */
-    uint32_t returning; /* threads given up that have returned and still use the pool */
-    bool spinning;      /* a thread looks for a job */
-    bool stopping;      /* no job is taken any more */
-    bool closing;       /* its threads end */
-    bool watching;      /* the watch thread exists */
+    uint32_t thread_count; /* threads in `threads` */
+    uint32_t idle;         /* of those, the idle ones */
+    uint32_t nesting;      /* threads of the pool that wait for a call that a tool made, or for
+                              permission */
+    uint32_t lost;         /* threads given up that are still inside a plugin */
+    uint32_t returning;    /* threads given up that have returned and still use the pool */
+    bool spinning;         /* a thread looks for a job */
+    bool stopping;         /* no job is taken any more */
+    bool closing;          /* the threads end */
+    bool watching;         /* the watch thread exists */
     pthread_t watch_thread;
 };
 #define POOL_MAGIC 0x706f6f6cu
 
-/* What this thread, being one of a pool, runs. A tool in it may call another tool. */
+/* The job that this thread of a pool runs. Its tool may call another tool. */
 static _Thread_local struct job *running;
 
 /* Caller holds pool->lock. */
@@ -115,7 +116,7 @@ static bool start_thread(struct pool *pool) {
     return true;
 }
 
-/* Start a thread when more jobs wait than threads. Caller holds pool->lock. */
+/* Start a thread when there are more runnable jobs than idle threads. Caller holds pool->lock. */
 static void start_needed_thread(struct pool *pool) {
     LOCK_ASSERT_HELD(&pool->lock);
     if (!pool->closing && pool->queue.runnable > pool->idle &&
@@ -145,8 +146,8 @@ static void tell_plugin(struct job *job, enum toolrack_event_kind kind, const ch
     }
 }
 
-/* Hand the outcome of a submitted job to its callback; a thread that waits in pool_call() takes it
- * itself. Called once, by the thread that ended the job. */
+/* Pass the outcome of a submitted job to its callback; a thread in pool_call() takes it itself.
+ * Called once, by the thread that ended the job. */
 static void deliver(struct job *job) {
     struct pool *pool = job->pool;
     if (job->done == NULL) {
@@ -174,13 +175,13 @@ static void deliver(struct job *job) {
     }
 }
 
-/* End a job whose time is over. False: it goes on, or has ended. */
+/* Give up a job whose time is over. False: it goes on, or has ended. */
 static bool give_up(struct job *job) {
     struct pool *pool = job->pool;
     lock_take(&pool->lock);
     enum job_end end = job_give_up(job);
     if (end == JOB_LOST) {
-        /* The thread inside the plugin is on its own now; another may take its place. */
+        /* The thread inside the plugin leaves the pool; another may take its place. */
         atomic_fetch_add(&job->tool->reg->plugin->stuck, 1);
         queue_leave(&pool->queue, job);
         remove_thread(pool, job->thread);
@@ -205,7 +206,7 @@ static bool give_up(struct job *job) {
 /* ------------------------------------------------------------ running jobs */
 
 /* Put a job, with its reference, into the queue. Returns whether the thread that spins will see it,
- * once it is told. Caller holds pool->lock. */
+ * after `offered` is set. Caller holds pool->lock. */
 static bool put(struct pool *pool, struct job *job) {
     queue_put(&pool->queue, job);
     if (job->done != NULL) {
@@ -225,7 +226,7 @@ static void tell_spinning(struct pool *pool, bool is_seen) {
     }
 }
 
-/* Ask whether a job may run. Its reference is released, or goes on with it. */
+/* Ask whether a job may run. The reference is released, or queued again with the job. */
 static void ask_about(struct pool *pool, struct job *job) {
     struct toolrack_error error = {0};
     bool begins = job_begin(job, JOB_ASKING);
@@ -252,8 +253,8 @@ static void ask_about(struct pool *pool, struct job *job) {
     }
 }
 
-/* A tool returned whose call was given up. After the pool was closed its memory, the plugin's and
- * the job's are left as they are: nothing of the host may be touched any more. */
+/* A tool whose call was given up has returned. After the pool was closed, the memory of pool,
+ * plugin and job is not freed: nothing of the host may be used any more. */
 static void come_back(struct pool *pool, struct job *job) {
     lock_take(&pool->lock);
     bool closing = pool->closing;
@@ -275,8 +276,8 @@ static void come_back(struct pool *pool, struct job *job) {
     lock_release(&pool->lock);
 }
 
-/* Run a job, or ask about it; its reference is released, or goes on with it. False: this thread was
- * given up and is to end. */
+/* Run a job, or ask about it; the reference is released, or queued again with the job. False: this
+ * thread was given up and is to end. */
 static bool run_job(struct pool *pool, struct job *job) {
     if (job->asks) {
         ask_about(pool, job);
@@ -298,7 +299,7 @@ static bool run_job(struct pool *pool, struct job *job) {
     lock_take(&pool->lock);
     queue_leave(&pool->queue, job);
     if (job->done != NULL && pool->queue.runnable > 0) {
-        /* Its plugin may hold another thread now: not this one, which has to deliver first. */
+        /* Another job of its plugin may run now, on another thread: this one delivers first. */
         start_needed_thread(pool);
         (void)pthread_cond_signal(&pool->work);
     }
@@ -315,7 +316,7 @@ static bool run_job(struct pool *pool, struct job *job) {
 static struct job *take(struct pool *pool) {
     struct job *job = queue_take(&pool->queue);
     if (job != NULL && job->asks) {
-        pool->nesting++; /* this thread will wait: another may take its place */
+        pool->nesting++; /* this thread will wait; another may take its place */
         start_needed_thread(pool);
     }
     return job;
@@ -364,7 +365,7 @@ static void *thread_main(void *argument) {
 
 /* ---------------------------------------------------------------- the watch */
 
-/* The next job to give up by now, with a reference; or when to look again (0: when told). Caller
+/* The next job to give up now, with a reference; or when to look again (0: when signalled). Caller
  * holds pool->lock. */
 static struct job *expired(struct pool *pool, uint64_t *ret_next_ns) {
     uint64_t now = clock_now_ns();
@@ -410,7 +411,7 @@ static void *watch_main(void *argument) {
 
 /* ------------------------------------------------------------------ enqueue */
 
-/* Queue a job, with a reference of the queue's own. */
+/* Queue a job; the queue takes its own reference. */
 static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *err) {
     static const char no_thread[] = "the host cannot start a thread; the process may have too many";
     int code = TOOLRACK_E_LIMIT_EXCEEDED;
@@ -509,7 +510,7 @@ bool pool_destroy(struct pool *pool) {
     OBJECT_CHECK(pool, POOL_MAGIC);
     assert(running == NULL || running->pool != pool);
 
-    /* Callbacks that submit again are refused, or this would never end. */
+    /* Callbacks that submit again are refused; otherwise this would never end. */
     lock_take(&pool->lock);
     pool->stopping = true;
     lock_release(&pool->lock);
@@ -523,7 +524,7 @@ bool pool_destroy(struct pool *pool) {
         (void)lock_wait_until(&pool->lock, &pool->quiet, &until);
     }
 
-    /* The watch gives up what has not ended. */
+    /* The watch gives up the jobs that have not ended. */
     for (struct job *job = pool->live; job != NULL; job = job->live_next) {
         job->watch_ns = WATCH_NOW;
     }
@@ -552,7 +553,7 @@ bool pool_destroy(struct pool *pool) {
     bool abandoned = pool->lost > 0;
     lock_release(&pool->lock);
     if (abandoned) {
-        return false; /* the threads still inside plugins will look at it when they return */
+        return false; /* the threads still inside plugins will use it when they return */
     }
     OBJECT_WIPE(pool, POOL_MAGIC);
     (void)pthread_cond_destroy(&pool->work);
@@ -565,8 +566,8 @@ bool pool_destroy(struct pool *pool) {
 
 /* -------------------------------------------------------------------- calls */
 
-/* A thread that waits for the call of its own tool does nothing else: another may take its place,
- * or the tools called could find no thread to run on. */
+/* While a thread waits for a call that its tool made, another may take its place: otherwise the
+ * called tools might find no thread to run on. */
 static void nest(struct pool *pool, int by) {
     lock_take(&pool->lock);
     pool->nesting += (uint32_t)by;
@@ -606,7 +607,7 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
             (void)spin_while(&pool->outcome_spin, &job->over, 0);
         }
         if (!job_wait(job)) {
-            (void)give_up(job); /* unless it has come to its end meanwhile */
+            (void)give_up(job); /* unless it has ended meanwhile */
         }
         code = job->code;
         if (code < 0) {
@@ -621,7 +622,7 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
     return code;
 }
 
-/* For a caller that does not want to know. */
+/* For a submitted call without callback. */
 static void drop_outcome(void *user, struct toolrack_result *result,
                          const struct toolrack_error *err) {
     (void)user;

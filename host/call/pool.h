@@ -1,11 +1,10 @@
 /* pool.h - threads that run calls with a deadline, and calls that were submitted.
  *
- * A call that must end on time cannot run on its caller's thread: nothing can
- * take a thread out of a function that does not return. So it runs on a thread of the pool,
- * and at the deadline that thread is given up: the caller gets Timeout, the
- * plugin is marked stuck, another thread takes the place. When the function returns
- * after all, the mark is taken off and the thread ends.
- * job.h draws the states of such a call. */
+ * A call that must end on time cannot run on its caller's thread: nothing can stop a function that
+ * does not return. So the call runs on a thread of the pool, and at the deadline that thread is
+ * given up: the caller gets Timeout, the plugin becomes stuck, and another thread takes the place.
+ * When the function returns after all, the plugin is not stuck any more and the thread ends. job.h
+ * draws the states of such a call. */
 #pragma once
 
 #include "call/call.h"
@@ -15,32 +14,32 @@ struct job;
 
 /* How long pool_destroy() waits for running calls after it cancelled them. */
 #define POOL_CLOSE_GRACE_MS 1000u
-/* Threads that run calls, at most, where the app does not say. */
+/* Most threads that run calls, if the app does not set it. */
 #define POOL_THREADS_MAX    64u
 
-/* Most submitted calls about which somebody is being asked, or will be. */
+/* Most submitted calls that wait for permission at once. */
 #define POOL_ASKING_MAX 64u
 
-/* How deep tools may call each other. */
+/* Most nested calls of tools by tools. */
 #define POOL_DEPTH_MAX 16u
 
-/** NULL when out of memory. `host` is borrowed for the pool's life. */
+/** NULL when out of memory. `host` is borrowed as long as the pool exists. */
 struct pool *pool_create(const struct call_host *host, uint32_t threads_max);
 
-/** Cancel all, wait up to POOL_CLOSE_GRACE_MS, give up the rest; NULL is ignored. Who is being
- * asked is waited for, however long that takes. What a given-up call uses is left to it for the
- * rest of the process.
- * @return whether no call is left that may still look at the pool and its host */
+/** Cancel all calls, wait up to POOL_CLOSE_GRACE_MS, give up the rest; NULL is ignored. A running
+ * permission question is waited for without limit. What the remaining given-up calls use is never
+ * freed.
+ * @return whether no remaining call may still use the pool and its host */
 bool pool_destroy(struct pool *pool);
 
-/** Run a call on the pool and wait for its outcome, until its deadline at the latest. It may run:
- * that was settled before.
+/** Run a call on the pool and wait for its outcome, until its deadline at the latest. The caller
+ * has checked that it may run.
  * @param arguments  copied */
 int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
               const struct toolrack_call_options *options, uint32_t deadline_ms,
               struct toolrack_result **ret, struct toolrack_error *err);
 
-/** Run a call on the pool, if it may run; `done` gets its outcome, on a thread of the pool; it may
+/** Run a call on the pool, if it may run; `done` gets its outcome, on a thread of the pool, and may
  * be NULL.
  * @param ret  receives a reference, to be released with job_unref(); may be NULL */
 int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
@@ -50,9 +49,9 @@ int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *argum
 /** Cancel all submitted jobs that belong to a conversation. */
 void pool_cancel_conversation(struct pool *pool, const char *conversation);
 
-/** Cancel one, unless it has ended. It is given up when it does not end by itself within
+/** Cancel a job, unless it has ended. It is given up if it does not end by itself within
  * JOB_CANCEL_GRACE_MS. [any-thread] */
 void pool_cancel(struct job *job);
 
-/** Release what pool_submit() gave. [any-thread] */
+/** Release a job of pool_submit(). [any-thread] */
 void job_unref(struct job *job);

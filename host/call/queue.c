@@ -62,7 +62,7 @@ void queue_leave(struct queue *queue, const struct job *job) {
 }
 
 #ifndef NDEBUG
-/* How many jobs of a plugin stand in a line, from one of them on. */
+/* How many jobs of a plugin are in a line, from one of them on. */
 static uint32_t count_of(const struct job *job, const struct plugin *plugin) {
     uint32_t count = 0;
     for (; job != NULL; job = job->queue_next) {
@@ -97,7 +97,7 @@ void queue_check(const struct queue *queue) {
         assert(!job->asks);
         assert(plugin->pool_queued == queued);
         count++;
-        if (count_of(job, plugin) == queued) { /* the first of its plugin */
+        if (count_of(job, plugin) == queued) { /* the first job of its plugin */
             runnable += runnable_of(plugin);
         }
         last = job;

@@ -1,7 +1,7 @@
 /* queue.h - the jobs that wait for a thread of the pool, and which of them is next.
  *
- * A plugin that is slow may not hold all threads: of each, no more jobs run than it can serve at
- * once, and the jobs of others pass by those that wait. The owner's lock guards it all. */
+ * A slow plugin must not hold all threads: no more jobs of one plugin run than it can serve at
+ * once, and jobs of other plugins overtake those that wait. The owner's lock guards the queue. */
 #pragma once
 
 #include "call/job.h"
@@ -17,9 +17,10 @@ struct queue_line {
  *  (1) The two lines hold the QUEUED jobs, each with a reference: `asking` those that may not run
  *      yet, `ready` all others. A job that was given up stays until it is taken out.
  *  (2) `count` is the number of jobs in both; a plugin's pool_queued is the number of its jobs in
- *      `ready`, its pool_running that of its jobs that were taken from there and hold a thread.
- *  (3) `runnable` is the number of jobs that queue_take() would give out one after the other:
- *      threads may be idle while jobs wait for a plugin that is busy. To ask needs no plugin. */
+ *      `ready`, its pool_running the number of its jobs that were taken from there and hold a
+ *      thread.
+ *  (3) `runnable` is the number of jobs that queue_take() would return in a row: threads may be
+ *      idle while jobs wait for a busy plugin. Asking needs no plugin. */
 struct queue {
     struct queue_line asking;
     struct queue_line ready;
@@ -30,10 +31,10 @@ struct queue {
 /** Put a job at the end, with its reference. Caller holds the owner's lock, as below. */
 void queue_put(struct queue *queue, struct job *job);
 
-/** Take out the next job that a thread may run, or ask about: job->asks. NULL: there is none. */
+/** Take out the next job that a thread may run, or (job->asks) ask about. NULL: there is none. */
 struct job *queue_take(struct queue *queue);
 
-/** A job that was taken out to be run holds its thread no more. */
+/** A job that was taken out to run does not hold its thread any more. */
 void queue_leave(struct queue *queue, const struct job *job);
 
 /** Check the invariants, in a debug build. */
