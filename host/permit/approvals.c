@@ -1,4 +1,4 @@
-/* Calls that nobody at hand could confirm, and wait for somebody's answer. */
+/* Calls that no person could confirm at once and that wait for an answer. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -14,7 +14,7 @@ struct listing {
     yyjson_mut_val *list;
 };
 
-/* The arguments as the value that they are. */
+/* Add the arguments as a JSON value, not as a string. */
 static void add_arguments(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *arguments) {
     yyjson_doc *read = yyjson_read(arguments, strlen(arguments), YYJSON_READ_NUMBER_AS_RAW);
     yyjson_mut_val *value = yyjson_val_mut_copy(doc, yyjson_doc_get_root(read));
@@ -66,11 +66,11 @@ static bool take_answer(int approval, enum store_answer *ret) {
     }
 }
 
-/* A call that waits, as far as it is needed. */
+/* The needed members of a call that waits. */
 struct waiting {
     const char *id;
     struct arena arena;
-    const char *tool; /* NULL: there is none with that id */
+    const char *tool; /* NULL: no call with that id waits */
     const char *version;
     const char *conversation;
 };
@@ -79,7 +79,7 @@ static void waiting_finish(struct waiting *waiting) {
     arena_finish(&waiting->arena);
 }
 
-/* NULL as well when out of memory: then it is not known what waits. */
+/* NULL also when out of memory: then the call counts as unknown. */
 static const char *keep_text(struct waiting *waiting, const char *text) {
     return text != NULL ? arena_copy(&waiting->arena, text, strlen(text)) : NULL;
 }
@@ -93,7 +93,7 @@ static void find_waiting(void *user, const struct store_pending *pending) {
     }
 }
 
-/* That version of the tool, or NULL. */
+/* The version of the tool that the call waits for, or NULL. */
 static struct toolrack_tool *get_version(struct permit *permit, const struct waiting *waiting) {
     CLEANUP(buf_finish) struct buf selector = BUF_INIT;
     if (waiting->tool == NULL || waiting->version == NULL) {
@@ -118,7 +118,7 @@ static int resolve(struct permit *permit, struct waiting *waiting, enum store_an
     int code = store_pending_resolve(permit->options.store, waiting->id, answer, who,
                                      clock_wall_s(), err);
     if (code == 0 && is_lasting(answer) && tool != NULL) {
-        /* What holds for more than the one call is an approval of the tool as it is now. */
+        /* An answer for more than this call is an approval of the tool as it is now. */
         code = consent_approve(permit, tool,
                                answer == STORE_ANSWER_ALLOW_ALWAYS ? NULL : waiting->conversation,
                                who, err);

@@ -1,4 +1,4 @@
-/* One call that is not free, from the flags of its tool to the person who is asked:
+/* One call that is not free, from the flags of its tool to the question to a person:
  *
  *     changed since it was approved, and held  ->  refused
  *     dangerous      a grant                   ->  runs,  else refused
@@ -7,12 +7,12 @@
  *
  * Invariants:
  *
- *  (1) Held and granted are in the registry's snapshot: neither costs a read of the store. Only a
- *      tool that a person must agree to asks the store, and only without a grant.
- *  (2) Where the store cannot be read, a call that needs a decision from it is refused and nobody
- *      is asked: the store may have a no.
- *  (3) No lock is held while anybody is asked.
- *  (4) Each outcome is a decision, with who and why. */
+ *  (1) Whether a tool is held or granted is in the registry's snapshot and needs no read of the
+ *      store. Only a tool that needs a person's consent and has no grant reads the store.
+ *  (2) If the store cannot be read, a call that needs a decision from it is refused and no person
+ *      is asked: the store may have a refusal.
+ *  (3) No lock is held while a person is asked.
+ *  (4) Each outcome is logged as a decision, with who and why. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +26,12 @@
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* A call that is being decided. */
+/* A call while its permission is decided. */
 struct deciding {
     struct permit *permit;
     struct toolrack_tool *tool;
     const struct toolrack_call_options *options;
-    char *arguments; /* in one form, whatever white space the caller used; owned */
+    char *arguments; /* without the caller's white space; owned */
     char who[TOOL_WHO_SIZE];
 };
 
@@ -65,7 +65,7 @@ static int refuse(const struct deciding *deciding, const char *rule,
     return err->code;
 }
 
-/* The store has the decision that this call needs, and cannot be read. */
+/* This call needs a decision from the store, which cannot be read. */
 static int refuse_unread(const struct deciding *deciding, const struct toolrack_error *why,
                          struct toolrack_error *err) {
     if (why->code == TOOLRACK_E_NO_MEMORY) {
@@ -85,8 +85,7 @@ bool permit_refuses(const struct toolrack_tool *tool) {
             tool->granted_until_s <= clock_wall_s());
 }
 
-/* Whether a grant holds; then `who` is set. The view of the call may be as old as the call: what
- * counts is the present one. */
+/* Whether a grant holds; then `who` is set. The call's view may be old: the present view counts. */
 static bool is_granted(struct deciding *deciding) {
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *view =
@@ -99,7 +98,7 @@ static bool is_granted(struct deciding *deciding) {
     return granted;
 }
 
-/* What could not be read before is read again. */
+/* Decisions that could not be read before are read again. */
 static int find_grant(struct deciding *deciding, bool *ret_granted, struct toolrack_error *err) {
     struct toolrack_error why;
     *ret_granted = is_granted(deciding);
@@ -129,7 +128,7 @@ static int decide_dangerous(struct deciding *deciding, struct toolrack_error *er
 
 /* --------------------------------------------------------------- approvals */
 
-/* An app writes "" where it has none. */
+/* An app may write "" for no conversation. */
 static const char *conversation_of(const struct deciding *deciding) {
     const char *conversation = deciding->options->conversation;
     return conversation != NULL && conversation[0] != '\0' ? conversation : NULL;
@@ -141,7 +140,7 @@ static int allow_and_keep(const struct deciding *deciding, bool always, const ch
     if (!always && conversation == NULL) {
         return allow(deciding, who, "this once: there is no conversation to allow it for");
     }
-    /* The person has allowed this call in any case: that it cannot be kept is only said. */
+    /* The person has allowed this call in any case: a failure to store that is only logged. */
     if (consent_approve(deciding->permit, deciding->tool, conversation, who, &err) < 0) {
         log_line(deciding->permit->options.log, LOG_ERROR, "permission",
                  "the approval of '%s' holds for this call only: %s",
@@ -159,8 +158,8 @@ static int deny(const struct deciding *deciding, const char *who, struct toolrac
 
 /* --------------------------------------------------------------- arguments */
 
-/* Read and written again: the same call has the same text, and it can be shown. Numbers stay as
- * they are written: the person must see what the tool gets. */
+/* Parse and write the arguments, so that equal calls have equal text, which can be shown. Numbers
+ * stay as written: the person must see what the tool gets. */
 static int read_arguments(struct deciding *deciding, const char *text, size_t length,
                           struct toolrack_error *err) {
     if (length > TOOLRACK_ARGUMENTS_MAX) {
@@ -205,7 +204,7 @@ static int wait_for_answer(const struct deciding *deciding, const char *id,
     return refuse(deciding, "confirm", err);
 }
 
-/* Keep the call, unless it waits already under the id given. */
+/* Store the call as waiting, unless it waits already under the given id. */
 static int ask_later(const struct deciding *deciding, const char *id, const char *reason,
                      struct toolrack_error *err) {
     char new_id[STORE_PENDING_ID_SIZE];
@@ -279,7 +278,8 @@ static int ask(struct deciding *deciding, struct toolrack_error *err) {
     const struct store_pending call = pending_of(deciding);
     struct store_taken taken = {.answer = STORE_ANSWER_NONE};
     struct toolrack_error why;
-    /* What became of an earlier attempt at this call; one with longer arguments was not kept. */
+    /* The answer to an earlier attempt at this call; a call with longer arguments was not stored.
+     */
     int code = strlen(call.arguments) > STORE_ARGUMENTS_SIZE_MAX
                        ? TOOLRACK_E_NOT_FOUND
                        : store_pending_take(options->store, &call, call.created_s, &taken, &why);
@@ -346,7 +346,7 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
         return refuse(&deciding, "pin", err);
     }
     switch (toolrack_tool_permission(tool)) {
-    case TOOLRACK_PERMISSION_SAFE: return 0; /* it was held a moment ago */
+    case TOOLRACK_PERMISSION_SAFE: return 0; /* it was held before */
     case TOOLRACK_PERMISSION_CONFIRM:
         code = decide_confirm(&deciding, arguments, length, err);
         free(deciding.arguments);

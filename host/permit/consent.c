@@ -1,17 +1,17 @@
 /* Invariants:
  *
- *  (1) The store is the one source of what was decided. What a call needs of it (a grant and its
- *      end, whether the tool is held) is in the registry's snapshot, and is set nowhere but by
- *      standing_read(), under the registry's lock of writers.
- *  (2) A decision is written to the store under that lock too, before its effect is read from
- *      there. So two decisions, or a decision and a registration, take effect in the order in
- *      which the store has them.
- *  (3) What the store cannot say permits nothing: a view begins without a grant, and `unread`
- *      makes the next call that needs a decision read again.
- *  (4) The order of locks is the permit's, the registry's, the store's. The app is called with
- *      none held.
- *  (5) The registry is used as long as permit_stop() was not called: calls that were given up, and
- *      ask a person, outlive it. */
+ *  (1) The store is the only source of decisions. What a call needs (a grant and its end, whether
+ *      the tool is held) is in the registry's snapshot, and only standing_read() sets it, under the
+ *      registry's lock of writers.
+ *  (2) A decision is written to the store under that lock too, before its effect is read from the
+ *      store. So two decisions, or a decision and a registration, take effect in the order in which
+ *      they are stored.
+ *  (3) If the store cannot be read, nothing is permitted: a view begins without a grant, and
+ *      `unread` makes the next call that needs a decision read again.
+ *  (4) Locks are taken in the order permit, registry, store. No lock is held while a callback of
+ *      the app runs.
+ *  (5) The registry is not used after permit_stop(): calls that were given up while they ask a
+ *      person outlive the registry. */
 #include "permit/consent.h"
 
 #include <stdio.h>
@@ -92,7 +92,7 @@ static int review(struct permit *permit, const char *name, registry_decide *deci
 
 int permit_refresh(struct permit *permit, struct toolrack_error *err) {
     OBJECT_CHECK(permit, PERMIT_MAGIC);
-    /* First: it is set again where a tool is registered meanwhile and cannot be read. */
+    /* Cleared first: a tool that is registered meanwhile and cannot be read sets it again. */
     atomic_store(&permit->unread, false);
     return review(permit, NULL, read_standing, permit, err);
 }
@@ -146,17 +146,18 @@ int permit_find_change(struct permit *permit, const struct registration *reg, st
 
 /* -------------------------------------------------------------------- keep */
 
-/* A decision on its way to the store. */
+/* A decision to be stored. */
 struct keeping {
     struct permit *permit;
     const struct store_pin *pins;
     size_t pin_count;
     const struct store_grant *grant;
     const struct store_approval *approval;
-    const char *withdrawn; /* a selector: nothing is added, this is taken away */
+    const char *withdrawn; /* a selector: nothing is added, the selected decisions are removed */
 };
 
-/* What was written is decided, even if what it means cannot be read: then nothing is granted. */
+/* A decision that was written is valid even if its effect cannot be read: then nothing is granted.
+ */
 static int keep_and_read(void *user, struct toolrack_tool *const *tools, size_t count,
                          struct toolrack_error *err) {
     const struct keeping *keeping = user;

@@ -1,4 +1,4 @@
-/* consent.h - keeping and withdrawing what people decide. */
+/* consent.h - storing and withdrawing people's decisions. */
 #pragma once
 
 #include <stdatomic.h>
@@ -16,28 +16,28 @@ struct permit {
     struct permit_options options;
     struct lock lock; /* held while a decision is made and takes effect; guards `stopped` */
     bool stopped;
-    atomic_bool unread; /* what the store keeps could not be read for some tool */
+    atomic_bool unread; /* the store could not be read for some tool */
     struct decisions decisions;
 };
 
-/** Keep that tools are approved as they are now: all or nothing, durable on return. They are
- * pinned, and what was held runs again.
+/** Store that tools are approved as they are now: all or none, stored on return. The tools are
+ * pinned, and those that were held run again.
  *
- * @param tools     what is pinned: versions of one name, at least one
+ * @param tools     to be pinned: versions of one name, at least one
  * @param grant     NULL: none
  * @param approval  NULL: none
- * @return 0; the store's; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ * @return 0; a code of the store; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int consent_keep(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
                  const struct store_grant *grant, const struct store_approval *approval,
                  const char *who, struct toolrack_error *err);
 
-/** Keep that this version of a tool may run from now on: in a conversation, or with NULL always.
- * It is pinned as it is now.
+/** Store that this version of a tool may run from now on: in a conversation, or with NULL always.
+ * The tool is pinned as it is now.
  * @return as consent_keep(). [any-thread] */
 int consent_approve(struct permit *permit, struct toolrack_tool *tool, const char *conversation,
                     const char *who, struct toolrack_error *err);
 
-/** Withdraw what a selector of a name selects.
- * @return 0; TOOLRACK_E_NOT_FOUND; the store's; TOOLRACK_E_NO_MEMORY. [any-thread] */
+/** Withdraw the grants and approvals that a selector of a name selects.
+ * @return 0; TOOLRACK_E_NOT_FOUND; a code of the store; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int consent_withdraw(struct permit *permit, const char *selector, const char *name,
                      struct toolrack_error *err);

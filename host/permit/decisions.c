@@ -2,9 +2,9 @@
  *
  *  (1) rows[0..count) are in the order in which the decisions were made; count is at most
  *      DECISIONS_ROWS_MAX. Their strings are in the arena.
- *  (2) Whoever takes rows out holds write_lock until they are in the store: so the store has them
- *      in that order too.
- *  (3) No lock is held while the app's log is called but write_lock, which no caller of
+ *  (2) The thread that takes rows out holds write_lock until they are in the store, so that the
+ *      store has them in that order too.
+ *  (3) While the app's log callback runs, no lock is held except write_lock, which no caller of
  *      decisions_note() waits for. */
 #include "permit/decisions.h"
 
@@ -74,7 +74,7 @@ void decisions_finish(struct decisions *decisions) {
 
 /* -------------------------------------------------------------------- note */
 
-/* A part of the line where there is something to say. */
+/* Add a part of the line, unless `text` is NULL. */
 static void add_part(struct buf *line, const char *before, const char *text) {
     if (text != NULL) {
         buf_printf(line, "%s%s", before, text);
@@ -98,7 +98,7 @@ static void log_decision(const struct decisions *decisions, const struct store_d
              line.failed ? "a decision, and no memory to say which" : line.data);
 }
 
-/* A copy with strings of its own. False: out of memory. Caller holds the lock. */
+/* Add a deep copy. False: out of memory. Caller holds the lock. */
 static bool add_row(struct decisions *decisions, const struct store_decision *decision) {
     LOCK_ASSERT_HELD(&decisions->lock);
     struct decision_rows *rows = &decisions->rows;

@@ -1,8 +1,8 @@
-/* decisions.h - the log of permission decisions, off the path of calls.
+/* decisions.h - the log of permission decisions; calls do not wait for the store.
  *
- * A decision is a line of the log at once, and a row of the store a little later: rows are
- * collected in memory and written in batches by the host's writer. An unclean end loses those of
- * the last DECISIONS_DELAY_MS; a clean one loses none. */
+ * A decision is logged at once and stored a little later: rows are collected in memory, and the
+ * host's writer stores them in batches. An unclean end loses the rows of the last
+ * DECISIONS_DELAY_MS; a clean end loses none. */
 #pragma once
 
 #include <stddef.h>
@@ -14,45 +14,45 @@
 #include "store/writer.h"
 #include "toolrack/toolrack.h"
 
-/* How long a row may wait for others to be written with. */
+/* How long a row may wait for other rows of its batch. */
 #define DECISIONS_DELAY_MS   1000u
-/* So many are written without waiting; so many wait at most: those that come faster than the disk
- * takes them are counted as lost, and that is said. */
+/* A batch of this size is written without delay; at most ROWS_MAX rows wait. Rows beyond that (the
+ * disk is too slow) are counted as lost, and the loss is logged. */
 #define DECISIONS_BATCH      256u
 #define DECISIONS_ROWS_MAX   4096u
-/* Room that is made for the first of a batch; it doubles. */
+/* Rows allocated first; doubled when needed. */
 #define DECISIONS_ROWS_FIRST 16u
 
 struct decision_rows {
     struct store_decision *items; /* owned; the strings are in the arena */
     size_t count;
     size_t room;
-    size_t lost; /* not among them */
+    size_t lost; /* rows that were not kept */
     struct arena strings;
 };
 
 struct decisions {
-    const struct log *log; /* borrowed, as the store */
+    const struct log *log; /* borrowed, like the store */
     struct store *store;
     struct store_writer_source source;
-    struct lock write_lock; /* held by who writes a batch: they are written in their order */
-    struct lock lock;       /* guards what follows; the order is write_lock, then lock */
+    struct lock write_lock; /* held while a batch is written: keeps their order */
+    struct lock lock;       /* guards the members below; taken after write_lock */
     struct decision_rows rows;
 };
 
-/** `writer` is borrowed until decisions_finish(), before which it is stopped. */
+/** `writer` is borrowed until decisions_finish(); it must be stopped before that. */
 void decisions_init(struct decisions *decisions, const struct log *log, struct store *store,
                     struct store_writer *writer);
-/** Write what waits, and release it all. */
+/** Write the waiting rows and release everything. */
 void decisions_finish(struct decisions *decisions);
 
-/** Write what waits now. [any-thread] */
+/** Write the waiting rows now. [any-thread] */
 void decisions_flush(struct decisions *decisions);
 
 /** As permit_note(). [any-thread] */
 void decisions_note(struct decisions *decisions, const struct store_decision *decision);
 
-/** Read the log as JSON, after what waits was written.
- * @return 0 with a reference; the store's; TOOLRACK_E_NO_MEMORY. [any-thread] */
+/** Read the log as JSON, after the waiting rows were written.
+ * @return 0 with a reference; a code of the store; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int decisions_read(struct decisions *decisions, const struct toolrack_decisions_filter *filter,
                    struct toolrack_text **ret, struct toolrack_error *err);

@@ -1,4 +1,4 @@
-/* grant, revoke, and what is granted and approved. */
+/* grant, revoke, and lists of grants and approvals. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -9,21 +9,21 @@
 #include "registry/document.h"
 #include "registry/selector.h"
 
-/* Longest validity: a hundred years, beyond which it is meant for ever. */
+/* Longest validity: a hundred years; a longer one is refused, 0 means for ever. */
 #define GRANT_SECONDS_MAX (UINT64_C(100) * 366 * 86400)
 
 static const char *who_or_api(const char *who) {
     return who != NULL && who[0] != '\0' ? who : "api";
 }
 
-/* "name" or "name@version", with the version as the tool itself writes it. */
+/* "name" or "name@version", with the version as the tool writes it. */
 struct selected {
     struct arena arena;
     const char *name;
     const char *selector;
-    struct toolrack_tool **items; /* those selected; a reference on each */
+    struct toolrack_tool **items; /* the selected tools; a reference to each */
     size_t count;
-    const struct registration *only; /* while they are found; NULL: all versions */
+    const struct registration *only; /* used during the search; NULL: all versions */
 };
 
 static void selected_finish(struct selected *selected) {
@@ -46,7 +46,7 @@ static void take_versions(void *user, const struct snapshot *snapshot) {
     }
 }
 
-/* What a selector stands for among the tools registered. */
+/* Find the registered tools that a selector selects. */
 static int select_tools(struct permit *permit, const char *selector, struct selected *ret,
                         struct toolrack_error *err) {
     struct registry *registry = permit->options.registry;

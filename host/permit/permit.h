@@ -1,15 +1,15 @@
-/* permit.h - may this call run, and who said so?
+/* permit.h - may this call run, and who decided that?
  *
- * What people decided is kept by the store; a decision is about one plugin's tool as it looked
- * then. So each comes with a pin, and holds only for a plugin that has one: nobody inherits a
- * permission by taking a name.
+ * The store keeps people's decisions. A decision applies to one plugin's tool as it was then: it is
+ * stored with a pin, and holds only for the plugin that has the pin. Another plugin does not get a
+ * permission by using the same name.
  *
- *   check.c      one call: pin, permission, and who is asked
- *   grants.c     grant, revoke, and what is granted and approved
+ *   check.c      one call: pin, permission, and whether a person is asked
+ *   grants.c     grant, revoke, and lists of grants and approvals
  *   approvals.c  calls that wait for an answer
- *   consent.c    keeping and withdrawing what was decided
- *   standing.c   what that means for tools that are registered
- *   decisions.c  the log of all that */
+ *   consent.c    storing and withdrawing decisions
+ *   standing.c   the effect of decisions on registered tools
+ *   decisions.c  the log of decisions */
 #pragma once
 
 #include <stdbool.h>
@@ -23,80 +23,80 @@
 #include "store/writer.h"
 #include "toolrack/toolrack.h"
 
-/* How long a call that nobody at hand could confirm waits for an answer. */
+/* How long a call waits for an answer when no person could be asked at once. */
 #define PENDING_EXPIRY_S 3600
 
 struct permit;
-struct toolrack; /* api's; here a name */
+struct toolrack; /* of api; opaque here */
 
-/* All is borrowed until permit_destroy(). */
+/* All pointers are borrowed until permit_destroy(). */
 struct permit_options {
     const struct log *log;
     struct store *store;
-    struct store_writer *writer; /* of the log of decisions */
+    struct store_writer *writer; /* for the log of decisions */
     struct registry *registry;
-    const struct config *config; /* what it grants */
+    const struct config *config; /* for the grants in it */
     struct toolrack *host;       /* given to the callbacks */
-    /* Tell the app. [any-thread] */
+    /* Send an event to the app. [any-thread] */
     void (*event)(struct toolrack *host, const struct toolrack_event *event);
-    /* Ask a person, which may take any time; NULL: nobody can be asked. No lock is held. [as
+    /* Ask a person, which may take any time; NULL: no person can be asked. No lock is held. [as
      * permit_check()] */
     int (*approve)(struct toolrack *host, const struct toolrack_approval_request *request);
 };
 
 /** NULL when out of memory. */
 struct permit *permit_create(const struct permit_options *options);
-/** Decide nothing more: the registry may end. A person who is still asked allows one call at most;
- * NULL is ignored. [any-thread] */
+/** Store no more decisions, so that the registry can be destroyed. An answer that still comes
+ * allows that one call only. NULL is ignored. [any-thread] */
 void permit_stop(struct permit *permit);
-/** Write the decisions that wait for the writer. [any-thread] */
+/** Write the waiting decisions to the store. [any-thread] */
 void permit_flush(struct permit *permit);
-/** Flush and release it; NULL is ignored. Nobody uses it any more, and the writer is stopped. */
+/** Flush and release it; NULL is ignored. No other thread may use it, and the writer is stopped. */
 void permit_destroy(struct permit *permit);
 
-/** Read anew what the store says of all tools that are registered.
- * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. On failure nothing is granted but by the
- * configuration, and calls that need a decision read again. [any-thread] */
+/** Read the decisions about all registered tools from the store again.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. On failure only the grants of the configuration
+ *         hold, and calls that need a decision read again. [any-thread] */
 int permit_refresh(struct permit *permit, struct toolrack_error *err);
 
 /* --------------------------------------------------------------------- calls */
 
-/** Whether a call may run of a tool that is not free. It may ask a person and take any time.
+/** Whether a call of a tool that is not free may run. May ask a person and take any time.
  * @param options  never NULL, of the full size
  * @return 0, or the code of the refusal with err set. [call-thread] */
 int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  const struct toolrack_call_options *options, const char *arguments, size_t length,
                  struct toolrack_error *err);
 
-/** Whether no call of it may run, whoever agrees: it is held, or dangerous without a grant.
+/** Whether no consent can let a call of it run: it is held, or dangerous without a grant.
  * [any-thread] */
 bool permit_refuses(const struct toolrack_tool *tool);
 
 /* ---------------------------------------------------------------------- pins */
 
 /** Compare new tools with what was approved, hold them where their policy says so, and set their
- * grants. Where the store cannot be read they are registered without. For
+ * grants. If the store cannot be read, they are registered without grants. For
  * registry_options.registering.
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int permit_registering(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
                        struct toolrack_error *err);
 
-/** Tell log and app where a tool that was registered is not what was approved. [any-thread] */
+/** Log, and send an event, if a registered tool is not as it was approved. [any-thread] */
 void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool);
 
-/** Find how a tool differs from what was approved.
- * @return 0: it does; TOOLRACK_E_NOT_FOUND without a message: it does not, or was never approved;
- *         the store's; TOOLRACK_E_NO_MEMORY. [any-thread] */
+/** Find how a tool differs from its approved state.
+ * @return 0: it does; TOOLRACK_E_NOT_FOUND without a message: it does not, or was never approved; a
+ *         code of the store; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int permit_find_change(struct permit *permit, const struct registration *reg, struct arena *arena,
                        struct permit_approved *ret, struct toolrack_error *err);
 
 /* ----------------------------------------------------------------- decisions */
 
-/** Log a decision, which is kept in the store a moment later. Its time is not read but made;
- * strings are copied. [any-thread] */
+/** Log a decision, which is stored a little later. Its time member is ignored: the present time is
+ * used. Strings are copied. [any-thread] */
 void permit_note(struct permit *permit, const struct store_decision *decision);
 
-/* As the functions of toolrack.h that are called so. [any-thread] */
+/* As the functions of toolrack.h with these names. [any-thread] */
 int permit_grant(struct permit *permit, const char *name, uint64_t seconds, const char *who,
                  struct toolrack_error *err);
 int permit_revoke(struct permit *permit, const char *name, const char *who,

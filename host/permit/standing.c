@@ -1,11 +1,12 @@
 /* Invariants:
  *
  *  (1) Rows are made at the first pin or grant: most hosts have many tools and no decision. They
- * are sorted by name and plugin, so that the rows of a pin or a grant stand together. (2) A grant
- * counts only for a tool that any version is pinned of, of the same plugin; so pins are read first.
- * The grants of the configuration count without a pin. (3) A tool is compared with one pin: that of
- * its version, else one that it equals, else the latest. (4) Nothing of a registration is changed
- * before both tables were read. */
+ *      are sorted by name and plugin, so that the rows of a pin or a grant are adjacent.
+ *  (2) A grant counts only for a tool of which the same plugin has any version pinned; so pins are
+ *      read first. The grants of the configuration count without a pin.
+ *  (3) A tool is compared with one pin: that of its version, else one that it equals, else the
+ *      latest.
+ *  (4) No registration is changed before both tables were read. */
 #include "permit/standing.h"
 
 #include <assert.h>
@@ -22,7 +23,7 @@
 
 static_assert(STORE_SHA256_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");
 
-/* With the final zero: so that no two triples run together to the same bytes. */
+/* With the terminating zero, so that no two different triples give the same bytes. */
 static void add_string(crypto_hash_sha256_state *hash, const char *string) {
     (void)crypto_hash_sha256_update(hash, (const unsigned char *)string, strlen(string) + 1);
 }
@@ -42,7 +43,7 @@ void pin_make(const struct registration *reg, struct store_pin *ret) {
     (void)crypto_hash_sha256_final(&hash, ret->sha256);
 }
 
-/* A registration and the pin with which it is compared, of those seen so far. */
+/* A registration, and the pin of those seen so far with which it is compared. */
 struct comparison {
     const struct registration *reg;
     struct store_pin now; /* made at the first pin */
@@ -53,7 +54,8 @@ struct comparison {
     unsigned changed; /* enum registration_change, together */
 };
 
-/* Look at one more pin of the tool. Returns whether it is compared with this one from now on. */
+/* Look at one more pin of the tool. Returns whether the tool is compared with this pin from now on.
+ */
 static bool compare(struct comparison *comparison, const struct store_pin *pin) {
     bool is_exact = strcmp(pin->version, comparison->reg->spec->version) == 0;
     if (!comparison->is_pinned) {
@@ -76,7 +78,7 @@ static bool compare(struct comparison *comparison, const struct store_pin *pin) 
     unsigned changed =
             (strcmp(pin->description, now->description) != 0 ? REGISTRATION_DESCRIPTION : 0u) |
             (strcmp(pin->schema, now->schema) != 0 ? REGISTRATION_SCHEMA : 0u);
-    /* A hash without the texts it was made of: whatever it was, it is not this. */
+    /* The hash differs, but the pin's texts do not show how: report both as changed. */
     comparison->changed = is_equal       ? 0
                           : changed != 0 ? changed
                                          : REGISTRATION_DESCRIPTION | REGISTRATION_SCHEMA;
@@ -125,8 +127,8 @@ static bool make_rows(struct reading *reading) {
     return !reading->failed;
 }
 
-/* The first row of a name, and of a plugin where one is given; where there is none, the row that
- * would follow. */
+/* The first row of a name, and of a plugin if one is given; if there is none, the row that would
+ * follow. */
 static size_t find_first(const struct reading *reading, const char *name, size_t length,
                          const char *plugin) {
     size_t low = 0;
@@ -161,7 +163,7 @@ static void take_pin(void *user, const struct store_pin *pin) {
     }
 }
 
-/* Of several grants the one that holds longest. */
+/* The grant that holds longest counts. */
 static void take_grant(void *user, const struct store_grant *grant) {
     struct reading *reading = user;
     const struct selector of = selector_parse(grant->selector);
@@ -184,7 +186,7 @@ static void take_grant(void *user, const struct store_grant *grant) {
 int standing_read(struct store *store, const struct config *config,
                   struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err) {
     struct reading reading = {.tools = tools, .count = count};
-    /* Of one plugin, or one name, no more than its pins are read. */
+    /* If all tools are of one plugin, or of one name, only its pins are read. */
     const char *plugin = count > 0 ? toolrack_tool_plugin(tools[0]) : NULL;
     const char *name = count > 0 ? toolrack_tool_name(tools[0]) : NULL;
     for (size_t i = 0; i < count; i++) {
