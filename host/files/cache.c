@@ -3,9 +3,9 @@
  * Invariants of struct cache:
  *
  *  (1) It is one block of memory, in which the pack and so all its descriptors lie.
- *  (2) It lives as long as `refs` is above 0: the loader holds one reference, and each
- *      descriptor that has references itself holds one.
- *  (3) After cache_load() nothing of it changes but the counts of references. */
+ *  (2) It exists while `refs` is above 0: the caller of cache_load() holds one reference, and each
+ *      descriptor that has references holds one.
+ *  (3) After cache_load() only its reference counts change. */
 #include "files/cache.h"
 
 #include <assert.h>
@@ -31,7 +31,7 @@ static const char cache_magic[8] = {'T', 'R', 'C', 'A', 'C', 'H', 'E', '\n'};
 
 struct header {
     char magic[8];
-    unsigned char build[BUILD_ID_MAX]; /* stands for the shape of all structs, too */
+    unsigned char build[BUILD_ID_MAX]; /* identifies the layout of all structs too */
     uint64_t options_tag;
     uint64_t records_size;
     uint64_t checksum; /* of this header with 0 here, and of all that follows */
@@ -47,7 +47,7 @@ struct cache {
 };
 #define CACHE_MAGIC 0x68636163u
 
-/* False when this build cannot be told from another one. */
+/* False when this build has no build id. */
 static bool header_fill(struct header *header, uint32_t options_tag) {
     memset(header, 0, sizeof *header);
     memcpy(header->magic, cache_magic, sizeof header->magic);
@@ -58,14 +58,14 @@ static bool header_fill(struct header *header, uint32_t options_tag) {
 #define CHECKSUM_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 #define CHECKSUM_TURN   29
 
-/* Can be undone, whatever the word: so a change of any one word always changes the sum. */
+/* Invertible for each word: so a change of any one word always changes the sum. */
 static inline uint64_t checksum_step(uint64_t sum, uint64_t word) {
     sum ^= word;
     return (sum << CHECKSUM_TURN | sum >> (64 - CHECKSUM_TURN)) * CHECKSUM_FACTOR;
 }
 
-/* Four sums side by side, since each step has to wait for the one before. `header->checksum` is not
- * part of it. */
+/* Four sums in parallel, since each step depends on the one before. `header->checksum` is not
+ * included. */
 static uint64_t checksum(const struct header *header, const char *bytes, size_t size) {
     struct header plain = *header;
     plain.checksum = 0;
@@ -115,7 +115,7 @@ static void release_descriptor(struct descriptor *desc) {
     cache_unref(pack_owner(desc));
 }
 
-/* The cache in an open file; NULL with the reason why it is of no use. */
+/* The cache in an open file; NULL with the reason why it is unusable. */
 static struct cache *load_from(int fd, uint32_t options_tag, const char **ret_why) {
     struct stat st;
     if (fstat(fd, &st) < 0) {
@@ -128,7 +128,7 @@ static struct cache *load_from(int fd, uint32_t options_tag, const char **ret_wh
     if (!S_ISREG(st.st_mode)) {
         *ret_why = "it is not a regular file";
     } else if (st.st_uid != geteuid() && st.st_uid != 0) {
-        /* One that came with the system is as good as our own. */
+        /* A file of root is accepted like the user's own. */
         *ret_why = "it belongs to another user";
     } else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         *ret_why = "others may write to it";
@@ -144,7 +144,7 @@ static struct cache *load_from(int fd, uint32_t options_tag, const char **ret_wh
     if (*ret_why != NULL) {
         return NULL;
     }
-    /* Pages taken all at once cost half of what pages touched one by one do. */
+    /* Populating all pages at once costs half as much as page faults one by one. */
     size_t size = sizeof(struct cache) + pack_size;
     struct cache *cache = mmap(NULL, size, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -220,8 +220,8 @@ void cache_unref(struct cache *cache) {
 
 /* ----------------------------------------------------------------- writing */
 
-/* By way of a new file beside `path`, mode 0600, of a name nobody else has. 0 or a negative errno
- * value. */
+/* Write a new file next to `path`, mode 0600, with a unique name, and rename it. 0 or a negative
+ * errno value. */
 static int write_file(const char *path, const struct header *header, const struct buf *pack) {
     char name[PATH_MAX];
     CLEANUP(closep) int fd = -1;

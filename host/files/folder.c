@@ -57,10 +57,10 @@ static bool add_name(struct folder *folder, const char *prefix, const char *name
     return true;
 }
 
-/* Names of plugins are often alike at their beginning, so what is looked at first is the eight
- * bytes after that. */
+/* Names of plugins often begin alike, so the eight bytes after the common beginning are compared
+ * first. */
 struct sort_name {
-    uint64_t key; /* those bytes, as a number of the same order */
+    uint64_t key; /* those bytes, as a number with the same order */
     const char *name;
 };
 
@@ -73,7 +73,7 @@ static uint64_t sort_key(const char *text) {
     return key;
 }
 
-/* Put names in the order of one byte of their keys; those alike in it stay as they are. */
+/* Sort names by one byte of their keys; the sort is stable. */
 static void sort_by_byte(const struct sort_name *from, struct sort_name *to, size_t count,
                          unsigned shift) {
     size_t places[256] = {0};
@@ -97,8 +97,8 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-/* Byte by byte from the last to the first, and only where there is a difference: a comparison that
- * nobody can foresee costs more than moving a name a few times. */
+/* Byte by byte from the last to the first, only for bytes that differ: an unpredictable comparison
+ * costs more than moving a name a few times. */
 static bool sort_names(const char **names, size_t count) {
     if (count < 2) {
         return true;
@@ -109,7 +109,7 @@ static bool sort_names(const char **names, size_t count) {
     }
     struct sort_name *sorted = room;
     struct sort_name *other = room + count;
-    size_t start = strlen(names[0]); /* what all names begin with */
+    size_t start = strlen(names[0]); /* length of the common beginning */
     for (size_t i = 1; i < count; i++) {
         size_t same = 0;
         while (same < start && names[i][same] == names[0][same]) {
@@ -130,7 +130,7 @@ static bool sort_names(const char **names, size_t count) {
             other = swap;
         }
     }
-    /* Names whose keys are alike differ after them. */
+    /* Names with equal keys differ after them. */
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
         while (end < count && sorted[end].key == sorted[i].key) {
@@ -155,7 +155,7 @@ int folder_list(struct folder *folder, const char *path, size_t count_max, struc
         return ENOMEM;
     }
     folder->prefix_length = strlen(prefix);
-    /* All names are kept until the end, since the last one read may be the first in order. */
+    /* All names are kept until the end: the last one read may be the first in order. */
     int why = 0;
     for (;;) {
         errno = 0;

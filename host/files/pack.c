@@ -1,18 +1,18 @@
-/* One walk serves both directions. When a pack is written, pack_xxx() sees a copy of each record
- * and puts places where its pointers are; when a pack is opened, it sees the record in the pack and
- * puts pointers where the places are. So the two cannot disagree.
+/* One walk serves both directions. When a pack is written, pack_xxx() gets a copy of each record
+ * and replaces its pointers by places; when a pack is opened, it gets the record in the pack and
+ * replaces the places by pointers. So the two directions cannot differ.
  *
  * Invariants of a pack, on which the safety of pack_open() rests:
  *
- *  (1) Records lie in the order of the walk: a run of records side by side, then, record by
- *      record and pointer by pointer, what each leads to. So the place of every run is known
- *      before its pointer is looked at, no byte belongs to two records, and a walk takes no more
- *      steps than there are bytes.
- *  (2) In place of a pointer to records there is RUN_HERE, or 0 for NULL.
- *  (3) In place of a pointer to a string there is 1 + its place among the strings, or 0 for NULL.
- *      The last byte of the strings is zero, so each place in them begins a string that ends in
- *      them. Strings are never written to and may be shared.
- *  (4) In place of a pointer to a function there is 0. */
+ *  (1) Records lie in the order of the walk: a run of adjacent records, then, record by record and
+ *      pointer by pointer, the runs that they point to. So the place of every run is known before
+ *      its pointer is read, no byte belongs to two records, and a walk takes no more steps than
+ *      there are bytes.
+ *  (2) A pointer to records is replaced by RUN_HERE, or 0 for NULL.
+ *  (3) A pointer to a string is replaced by 1 + its place among the strings, or 0 for NULL. The
+ *      last byte of the strings is zero, so a string at any place ends inside them. Strings are
+ *      never written to and may be shared.
+ *  (4) A pointer to a function is replaced by 0. */
 #include "files/pack.h"
 
 #include <assert.h>
@@ -28,29 +28,29 @@
 
 #define RUN_HERE ((void *)(uintptr_t)1)
 
-/* Many strings are found again and again: versions, licences, names and ids of rules. Of two that
- * fall together, the newer one is remembered. */
+/* Many strings occur often: versions, licences, names and ids of rules. Of two strings with the
+ * same slot the newer one is remembered. */
 #define SEEN_STRINGS 1024u
 
-/* A struct that grows must not take a pointer into the pack unseen. */
+/* Fails to compile when a struct has a new last member, which pack_xxx() might not handle. */
 #define LAST_MEMBER(type, member)                                                       \
     static_assert(sizeof(type) - offsetof(type, member) - sizeof(((type *)0)->member) < \
                           alignof(type),                                                \
                   "there is a member behind this one: pack a pointer below, then name it here")
 
-/* A descriptor of a pack ends with what leads back to the memory that it lies in. */
+/* A descriptor of a pack, followed by a pointer to its owner. */
 struct packed_descriptor {
     struct descriptor descriptor;
     struct cache *owner;
 };
 
 struct pack {
-    bool failed;    /* it is no pack; or there is no memory, or no room below `limit` */
-    bool no_memory; /* then `failed`, too */
+    bool failed;    /* it is no pack; or out of memory, or no room below `limit` */
+    bool no_memory; /* then `failed` too */
     size_t at;      /* where the next run begins */
     unsigned depth; /* of types */
 
-    /* While it is opened; `records` NULL: it is being written. */
+    /* For opening; `records` NULL: the pack is being written. */
     char *records;
     char *strings;
     size_t records_size;
@@ -58,15 +58,14 @@ struct pack {
     void (*release)(struct descriptor *desc);
     struct cache *owner;
 
-    /* While it is written. */
-    struct buf *written;        /* records; of one that is being visited, its room */
-    struct buf written_strings; /* to follow them */
+    /* For writing. */
+    struct buf *written;        /* records; for the one being visited, its room */
+    struct buf written_strings; /* appended after the records */
     size_t limit;               /* of both together */
     uintptr_t *seen;            /* places of strings; 0: none */
 };
 
-/* The walk is the price of every start. With each function known where it is used, the compiler
- * makes straight code of it. */
+/* The walk is part of every start. With constant visit functions the compiler inlines it. */
 #define STRAIGHT static inline __attribute__((always_inline))
 
 static const char *write_string(struct pack *pack, const char *string) {
@@ -101,13 +100,13 @@ STRAIGHT const char *string(struct pack *pack, const char *string) {
     return pack->strings + (place - 1);
 }
 
-/* One that every reader relies on. */
+/* A string that must not be NULL. */
 STRAIGHT const char *needed_string(struct pack *pack, const char *needed) {
     pack->failed |= needed == NULL;
     return string(pack, needed);
 }
 
-/* `count` records side by side, and what they lead to. */
+/* `count` adjacent records, and what they point to. */
 STRAIGHT void *run(struct pack *pack, const void *from, uint64_t count, uint64_t count_max,
                    size_t record_size, void (*visit)(struct pack *pack, void *record)) {
     if (count == 0 || pack->failed) {
@@ -150,7 +149,7 @@ STRAIGHT void *one(struct pack *pack, const void *from, size_t record_size,
     return run(pack, from, from != NULL, 1, record_size, visit);
 }
 
-/* A bool that holds anything but 0 and 1 may not even be looked at. */
+/* Reading a bool that holds anything but 0 and 1 is undefined behaviour. */
 static void check_bool(struct pack *pack, const bool *value) {
     unsigned char byte;
     memcpy(&byte, value, 1);
@@ -290,7 +289,7 @@ LAST_MEMBER(struct descriptor, release);
 static void pack_descriptor(struct pack *pack, void *record) {
     struct packed_descriptor *packed = record;
     struct descriptor *desc = &packed->descriptor;
-    /* The holder of a tool relies on its plugin. */
+    /* Users of a tool need its plugin. */
     pack->failed |= desc->plugin == NULL && desc->tool_count > 0;
     desc->plugin = one(pack, desc->plugin, sizeof *desc->plugin, pack_plugin);
     desc->tools = run(pack, desc->tools, desc->tool_count, DESCRIPTOR_TOOLS_MAX,
@@ -306,9 +305,9 @@ static void pack_descriptor(struct pack *pack, void *record) {
     atomic_init(&desc->refs, 0);
 }
 
-/* A descriptor that fails leaves the pack as if it had not been begun; without memory all fails. */
+/* After a descriptor that fails, the pack is as before it; out of memory fails the whole pack. */
 static struct descriptor *write_descriptor(struct pack *pack, const struct descriptor *desc) {
-    struct packed_descriptor packed; /* not copied whole: its references change at any time */
+    struct packed_descriptor packed; /* not copied whole: its reference count may change */
     memset(&packed, 0, sizeof packed);
     packed.descriptor.plugin = desc->plugin;
     packed.descriptor.tools = desc->tools;
@@ -367,7 +366,7 @@ static void pack_index(struct pack *pack, void *record) {
 size_t pack_write(const struct cache_index *index, struct buf *bytes) {
     uintptr_t seen[SEEN_STRINGS] = {0};
     struct pack pack = {.written = bytes, .limit = PACK_SIZE_MAX, .seen = seen};
-    buf_add_char(&pack.written_strings, '\0'); /* so that (3) holds when there is no other */
+    buf_add_char(&pack.written_strings, '\0'); /* so that (3) holds without other strings */
     (void)one(&pack, index, sizeof *index, pack_index);
     size_t records_size = bytes->length;
     buf_add(bytes, pack.written_strings.data, pack.written_strings.length);
@@ -391,7 +390,7 @@ const struct cache_index *pack_open(char *bytes, size_t size, size_t records_siz
             .owner = owner,
     };
     const struct cache_index *index = one(&pack, bytes, sizeof *index, pack_index);
-    /* Bytes to which nothing leads were not written by pack_write(). */
+    /* pack_write() writes no bytes to which nothing points. */
     return pack.failed || pack.at != records_size ? NULL : index;
 }
 

@@ -1,8 +1,8 @@
-/* pack.h - what the cache knows, as bytes that need no parsing.
+/* pack.h - the content of the cache, as bytes that need no parsing.
  *
- * A pack is the records of the structs below and of all that they lead to, in the host's own
- * sizes, in the order in which a walk meets them; then their strings. To use a pack is to walk over
- * it once and to set the pointers. */
+ * A pack is the records of the structs below and of everything that they point to, in the host's
+ * struct sizes, in the order of a walk; then their strings. Opening a pack means to walk over it
+ * once and set the pointers. */
 #pragma once
 
 #include <stdint.h>
@@ -12,15 +12,15 @@
 #include "plugin/descriptor.h"
 #include "plugin/identity.h"
 
-/** What is known of one file. All it leads to is borrowed from its maker. */
+/** What is known about one file. All pointers are borrowed from its maker. */
 struct cache_file {
     const char *name; /* in its folder */
     struct file_identity identity;
-    struct descriptor *descriptor; /* NULL: too large for the cache, to be read each time */
+    struct descriptor *descriptor; /* NULL: too large for the cache, read at each scan */
 };
 
 struct cache_folder {
-    const char *path;               /* as it was given to the scan */
+    const char *path;               /* as passed to the scan */
     const struct cache_file *files; /* by name in byte order */
     uint64_t file_count;
 };
@@ -28,33 +28,33 @@ struct cache_folder {
 struct cache;
 
 struct cache_index {
-    const struct cache_folder *folders; /* the ones used last come first */
+    const struct cache_folder *folders; /* most recently used first */
     uint64_t folder_count;
 };
 
 /* Most folders in a cache file. */
 #define CACHE_FOLDERS_MAX 64u
 
-/* A descriptor that takes more than this in a pack is left out, and so is each one for which the
- * pack as a whole has no more room. */
+/* A descriptor that needs more than this in a pack is left out, like each one for which the whole
+ * pack has no room. */
 #define PACK_DESCRIPTOR_SIZE_MAX (64u * 1024u * 1024u)
 #define PACK_SIZE_MAX            (256u * 1024u * 1024u)
 
-/** Append the pack of `index` to an empty buffer. Functions are left out.
- * @return the size of its records, the rest being strings; 0 when out of memory or above
- *         PACK_SIZE_MAX: the buffer then holds nothing of use. [any-thread] */
+/** Append the pack of `index` to an empty buffer. Function pointers are left out.
+ * @return the size of its records; the rest is strings. 0 when out of memory or above
+ *         PACK_SIZE_MAX: the content of the buffer is then unusable. [any-thread] */
 size_t pack_write(const struct cache_index *index, struct buf *bytes);
 
-/** Make a pack usable where it lies.
+/** Open a pack in place.
  *
- * Any bytes may be handed in. In what is accepted every pointer leads to sound memory of the pack,
- * every string ends inside it, and every string and record that the host relies on is there.
+ * Any bytes may be passed. In an accepted pack every pointer leads to valid memory of the pack,
+ * every string ends inside it, and every string and record that the host needs exists.
  *
- * @param bytes         aligned for any type; written to, and useless when NULL is returned
+ * @param bytes         aligned for any type; written to; unusable when NULL is returned
  * @param records_size  as pack_write() gave it
- * @param release       becomes that of each descriptor, which starts without references
+ * @param release       set in each descriptor, which starts without references
  * @param owner         for pack_owner()
- * @return the index, a part of the pack; NULL when it is not a pack. [any-thread] */
+ * @return the index, a part of the pack; NULL when the bytes are no pack. [any-thread] */
 const struct cache_index *pack_open(char *bytes, size_t size, size_t records_size,
                                     void (*release)(struct descriptor *desc), struct cache *owner);
 

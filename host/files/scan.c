@@ -1,19 +1,19 @@
-/* A scan goes over the files three times: first it lists the folders and asks
- * stat() about every name, then it looks the files up in the cache, then it reads
- * those that were not there. So each pass works on few things, and those stay near.
+/* A scan makes three passes over the files: the first lists the folders and calls stat() for every
+ * name, the second looks the files up in the cache, the third reads those that the cache does not
+ * have. Each pass uses little data, which stays in the CPU's caches.
  *
- * In the second pass a finger moves along the cache's list of the same folder.
- * Both lists are in byte order, so it only moves on. The third pass is spread over
- * the CPUs when there is much to read: no file depends on another.
+ * The second pass walks along the cache's list of the same folder: both lists are in byte order, so
+ * one walk is enough. The third pass uses several threads when there is much to read: no file
+ * depends on another.
  *
  * Invariants of struct scanner:
  *
- *  (1) files[0..file_count) have a path each; those with a descriptor are complete,
- *      the others are in state ROW_FOUND or ROW_KNOWN. After the third pass there are none.
+ *  (1) files[0..file_count) have a path each; those with a descriptor are complete, the others are
+ *      in state ROW_FOUND or ROW_KNOWN. After the third pass all are complete.
  *  (2) states[i] is the state of files[i].
- *  (3) listed[0..listed_count) are the folders that were opened; no two are the
- *      same folder; their rows follow each other in `files`.
- *  (4) `changed` is set once the cache says less, or more, than it could. */
+ *  (3) listed[0..listed_count) are the folders that were opened; no two are the same folder; their
+ *      rows are consecutive in `files`.
+ *  (4) `changed` is set when the cache has too few or too many entries. */
 #include "files/scan.h"
 
 #include <errno.h>
@@ -32,11 +32,11 @@
 #include "files/cache.h"
 #include "files/folder.h"
 
-/* How often a file is read that changes meanwhile. The second time is for one that was replaced
- * by rename at that moment, as it should be. */
+/* How often a file that changes meanwhile is read. The second time is for a file that was just
+ * replaced by rename, as it should be. */
 #define SCAN_READS_MAX 2
 
-/* Threads that read, at most, and how many files make one more of them worth its start. */
+/* Most threads that read, and the number of files for which one more thread is started. */
 #define SCAN_THREADS_MAX      8u
 #define SCAN_FILES_PER_THREAD 64u
 
@@ -44,9 +44,9 @@
 #define OPTIONS_TAG_SCHEMAS_CHECKED 1u
 
 enum row_state {
-    ROW_FOUND,   /* a regular file, to be looked up and else read */
-    ROW_KNOWN,   /* to be read, though it is as the cache knows it: too large to be kept there */
-    ROW_REFUSED, /* the descriptor says why the file was not read */
+    ROW_FOUND,   /* a regular file, to be looked up in the cache, else read */
+    ROW_KNOWN,   /* matches the cache, but is to be read: too large to be kept there */
+    ROW_REFUSED, /* not read; its descriptor has the reason */
     ROW_READ,    /* read, but too young for the cache */
     ROW_KEPT,    /* read or from the cache, and to be kept there */
 };
@@ -58,14 +58,15 @@ struct listed_folder {
     size_t prefix_length; /* of folder and slash in the paths of its rows */
     size_t first;         /* of its rows */
     size_t count;
-    size_t cached; /* files that the cache has of it */
-    size_t kept;   /* rows that are ROW_KEPT in the end */
+    size_t cached; /* its files that the cache has */
+    size_t kept;   /* rows that are ROW_KEPT at the end */
     bool complete; /* listed to its end */
 };
 
 struct scanner {
     const struct scan_options *options;
-    int64_t settled_ns; /* a file whose ctime is not before this may change unseen */
+    int64_t settled_ns; /* a file whose ctime is not before this may change without a visible
+                           difference */
     struct scan *scan;  /* the result so far */
     uint8_t *states;    /* enum row_state */
     size_t room;        /* of scan->files and of states */
@@ -74,12 +75,12 @@ struct scanner {
     size_t unread;       /* rows that the cache does not have */
     struct cache *cache; /* NULL when there is none */
     bool changed;
-    struct arena scratch; /* what is not part of the result */
+    struct arena scratch; /* for data that is not part of the result */
 };
 
 /* ---------------------------------------------------- descriptors of no file */
 
-/* What stands in the row of a file that was not read. */
+/* The descriptor of a file that was not read. */
 struct refusal {
     struct descriptor descriptor;
     struct arena arena;
@@ -142,15 +143,16 @@ static int refuse_for(struct scan_file *row, int why) {
     }
 }
 
-/* No such file is two things: a link that leads nowhere, or no link either. */
+/* Whether the file itself does not exist: ENOENT may also mean a symbolic link whose target does
+ * not exist. */
 static bool is_gone(int dir, const char *name, int why) {
     struct stat st;
     return why == ENOENT && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-/* Read an open file, which is as `row->identity` has it, or changes.
- * @return the state of the row; ROW_FOUND when the file is another now, as the row says then;
- * TOOLRACK_E_NO_MEMORY. */
+/* Read an open file, which has the identity `row->identity` unless it changes meanwhile.
+ * @return the state of the row; ROW_FOUND when the file was replaced: the row then has the new
+ * identity; TOOLRACK_E_NO_MEMORY. */
 static int read_open_file(const struct scanner *scanner, int fd, struct scan_file *row) {
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     struct toolrack_error err = {0};
@@ -178,7 +180,7 @@ static int read_open_file(const struct scanner *scanner, int fd, struct scan_fil
 /* Read a file that was a regular one. @return the state of the row, or TOOLRACK_E_NO_MEMORY. */
 static int read_file(const struct scanner *scanner, struct scan_file *row) {
     for (int reads = 0; reads < SCAN_READS_MAX; reads++) {
-        /* Opening must not wait for the other end of a pipe that took the file's place. */
+        /* open() must not wait for the other end of a pipe that replaced the file. */
         CLEANUP(closep) int fd = open(row->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         int why = errno;
         if (fd < 0 && is_gone(AT_FDCWD, row->path, why)) {
@@ -194,7 +196,7 @@ static int read_file(const struct scanner *scanner, struct scan_file *row) {
 
 /* ----------------------------------------------------- first pass: list, stat */
 
-/* Room for so many rows more. The arena keeps the old array as well; doubling bounds that. */
+/* Make room for `more` rows. The arena keeps the old array too; doubling limits the waste. */
 static bool reserve_rows(struct scanner *scanner, size_t more) {
     struct scan *scan = scanner->scan;
     if (scanner->room - scan->file_count >= more) {
@@ -296,7 +298,7 @@ static int list_folder(struct scanner *scanner, const struct scan_folder *asked,
     for (size_t i = 0; i < scanner->listed_count; i++) {
         const struct listed_folder *listed = &scanner->listed[i];
         if (listed->device == folder.device && listed->inode == folder.inode) {
-            return 0; /* under another name */
+            return 0; /* listed before under another name */
         }
     }
     why = folder_list(&folder, asked->path, FOLDER_FILES_MAX, &scanner->scan->arena);
@@ -359,11 +361,11 @@ static void look_up_rows(struct scanner *scanner, struct listed_folder *listed) 
 
 /* ------------------------------------------------ third pass: read the others */
 
-/* What the threads that read share. Each row is touched by the one that drew its number. */
+/* Shared by the threads that read. A row is used only by the thread that took its number. */
 struct reading {
     struct scanner *scanner;
     atomic_size_t next;
-    atomic_bool news; /* for the cache */
+    atomic_bool news; /* the cache is to be written */
     atomic_bool failed;
 };
 
@@ -389,7 +391,7 @@ static void *read_rows(void *argument) {
     return NULL;
 }
 
-/* On this thread and as many others as it is worth; fewer when they cannot be started. */
+/* Read on this thread and on as many others as are useful; fewer if they cannot be started. */
 static int read_all(struct scanner *scanner, struct toolrack_error *err) {
     struct reading reading = {.scanner = scanner};
     pthread_t others[SCAN_THREADS_MAX];
@@ -481,7 +483,7 @@ int scan_run(const struct scan_options *options, struct scan **ret, struct toolr
     if (scanner.scan == NULL || scanner.listed == NULL) {
         return error_oom(err);
     }
-    /* A folder that is cut may have been read with an error, too. */
+    /* A folder with too many files may also have a read error. */
     scanner.scan->troubles = arena_alloc(&scanner.scan->arena,
                                          2 * options->folder_count * sizeof(struct scan_trouble));
     if (scanner.scan->troubles == NULL) {
@@ -509,8 +511,8 @@ int scan_run(const struct scan_options *options, struct scan **ret, struct toolr
         for (size_t k = listed->first; k < listed->first + listed->count; k++) {
             listed->kept += scanner.states[k] == ROW_KEPT;
         }
-        /* Each row that is kept is in the cache, or `changed` is set: so a difference means that a
-         * file of the cache is gone. */
+        /* Each ROW_KEPT row is in the cache, or `changed` is set: so a difference means that a
+         * cached file is gone. */
         scanner.changed |= listed->complete && listed->kept != listed->cached;
     }
     if (options->cache_path != NULL && scanner.changed) {

@@ -1,17 +1,17 @@
-/* What holds of the folder while a stage has it open:
+/* Invariants of the folder while a stage has it open:
  *
- *  (1) It and all above it belong to root or to us, and nobody else may exchange an entry on the
- *      way to it: so `path` leads to it as long as the stage is open.
- *  (2) We hold a lock on its file `lock`: a shared one, or for the time of cleaning up an
- *      exclusive one. The locks belong to open files (F_OFD_SETLK), not to processes, so two stages
- *      of one process exclude each other like any others; and, other than flock(), such a lock is
- *      not lost when making it exclusive fails.
- *  (3) A copy appears under its final name complete, and its bytes never change. Names are never
- *      used twice while an older copy of that name is there.
- *  (4) Whoever finds a copy holds the shared lock, so it stays until that stage is closed, unless
- *      its own stage_collect() removes it.
- *  (5) Names that begin with TEMPORARY_PREFIX are copies under way while there is a lock of
- *      another, and leftovers of a crash else. */
+ *  (1) It and all folders above it belong to root or to the user, and no other user may exchange an
+ *      entry on the way to it: so `path` is its path as long as the stage is open.
+ *  (2) The stage holds a lock on its file `lock`: a shared lock, or an exclusive lock while it
+ *      removes copies. The locks belong to open files (F_OFD_SETLK), not to processes, so two
+ *      stages of one process exclude each other like any others; and, unlike with flock(), the lock
+ *      is not lost when making it exclusive fails.
+ *  (3) A copy appears under its final name complete, and its bytes never change. A name is not used
+ *      again while an older copy with that name exists.
+ *  (4) A copy is found under the shared lock, so it exists until that stage is closed, unless the
+ *      stage's own stage_collect() removes it.
+ *  (5) Names that begin with TEMPORARY_PREFIX are unfinished copies while another stage has a lock,
+ *      and otherwise leftovers of a crash. */
 #include "files/stage.h"
 
 #include <assert.h>
@@ -39,13 +39,13 @@ static_assert(STAGE_HASH_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes
 #define LOCK_NAME        "lock"
 #define TEMPORARY_PREFIX ".tmp-"
 
-/* Digits of the hash in a name: enough that nobody can make two files of one name. */
+/* Digits of the hash in a name: enough to prevent two contents with the same name. */
 #define NAME_DIGITS        32u
 #define NUMBER_DIGITS      18u
 #define STAGED_NAME_ROOM   (NAME_DIGITS + NUMBER_DIGITS + STAGE_NAME_MAX + 8)
 #define TEMPORARY_NAME_MAX 64u
 
-/* How many temporary names are tried: another pid namespace may have made ours. */
+/* How many temporary names are tried: a process of another pid namespace may use the same names. */
 #define TEMPORARY_TRIES_MAX 100u
 
 #define CHUNK_SIZE (64u * 1024)
@@ -66,11 +66,11 @@ static int cannot_open(const char *path, struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_IO, "cannot open the folder %s: %s", path, strerror(errno));
 }
 
-/* One step of the way: open `name` in the folder `at`, or "/" where `at` is -1, and check (1) of
- * it. `so_far` is its path. */
+/* One step of the path: open `name` in the folder `at`, or "/" if `at` is -1, and check (1) for it.
+ * `so_far` is its path. */
 static int step_into(int at, const char *name, const char *so_far, bool is_last, int *ret,
                      struct toolrack_error *err) {
-    int how = is_last ? O_RDONLY : O_PATH; /* folders above may be closed to readers */
+    int how = is_last ? O_RDONLY : O_PATH; /* folders above may not be readable */
     CLEANUP(closep) int fd = openat(at, name, how | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -82,7 +82,8 @@ static int step_into(int at, const char *name, const char *so_far, bool is_last,
                          "choose a folder that is owned by you or root, as all above it",
                          so_far, st.st_uid);
     }
-    /* In a sticky folder nobody removes what belongs to another; the stage itself has no need. */
+    /* In a sticky folder users cannot remove the entries of other users; the stage itself must not
+     * be writable even so. */
     bool sticky = !is_last && (st.st_mode & S_ISVTX) != 0;
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky) {
         return error_set(err, TOOLRACK_E_REFUSED,
@@ -129,11 +130,11 @@ static bool set_lock(int fd, short type) {
     return fcntl(fd, F_OFD_SETLK, &whole) == 0;
 }
 
-/* Have the shared lock at last. What an exclusive one is held for is short, so to look now and
- * then is as good as to wait, and ends. */
+/* Take the shared lock. An exclusive lock is held only briefly, so polling is good enough, and has
+ * a time limit. */
 static int share_lock(const struct stage *stage, struct toolrack_error *err) {
     for (unsigned waited_ms = 0; !set_lock(stage->lock, F_RDLCK); waited_ms++) {
-        if (errno != EAGAIN && errno != EACCES) { /* they say that another has it */
+        if (errno != EAGAIN && errno != EACCES) { /* another stage has the lock */
             return error_set(err, TOOLRACK_E_IO, "cannot lock %s/" LOCK_NAME ": %s", stage->path,
                              strerror(errno));
         }
@@ -153,8 +154,8 @@ static int share_lock(const struct stage *stage, struct toolrack_error *err) {
 
 struct entry {
     const char *name;
-    uint64_t number;  /* of the copy: newer ones have higher numbers */
-    const char *base; /* in `name`: of the file it was copied from */
+    uint64_t number;  /* of the copy: newer copies have higher numbers */
+    const char *base; /* in `name`: the name of the original file */
 };
 
 struct entries {
@@ -167,7 +168,7 @@ static void entries_finish(struct entries *entries) {
     arena_finish(&entries->arena);
 }
 
-/* Whether a name is one of ours; fills all but `name`. */
+/* Whether a name is the name of a copy; fills all members but `name`. */
 static bool parse_name(const char *name, struct entry *ret) {
     if (strspn(name, "0123456789abcdef") != NAME_DIGITS ||
         strncmp(name + NAME_DIGITS, "-g", 2) != 0) {
@@ -202,8 +203,8 @@ static DIR *open_listing(const struct stage *stage) {
     return dir;
 }
 
-/* The copies that are there. To be finished in any case. False when out of memory, or when the
- * folder cannot be read. */
+/* List the existing copies. entries_finish() must be called in any case. False when out of memory,
+ * or when the folder cannot be read. */
 static bool list_entries(const struct stage *stage, struct entries *ret) {
     *ret = (struct entries){0};
     arena_init(&ret->arena, NULL, 0);
@@ -242,7 +243,7 @@ static bool list_entries(const struct stage *stage, struct entries *ret) {
     return listed;
 }
 
-/* Remove the entries whose names begin so; all but "." and ".." with "". */
+/* Remove the entries whose names begin with `prefix`; all but "." and ".." with "". */
 static void remove_entries(const struct stage *stage, const char *prefix) {
     DIR *dir = open_listing(stage);
     const struct dirent *one;
@@ -310,7 +311,7 @@ static int open_existing(const char *dir, struct stage **ret, struct toolrack_er
         return error_set(err, TOOLRACK_E_IO, "cannot make %s/" LOCK_NAME ": %s", stage->path,
                          strerror(errno));
     }
-    if (set_lock(stage->lock, F_WRLCK)) { /* alone: remove what a crash left */
+    if (set_lock(stage->lock, F_WRLCK)) { /* no other stage: remove leftovers of a crash */
         remove_entries(stage, TEMPORARY_PREFIX);
     }
     code = share_lock(stage, err);
@@ -372,11 +373,11 @@ const char *stage_path(const struct stage *stage) {
 enum pass {
     PASS_DONE,
     PASS_OTHER_SIZE, /* fewer or more bytes than there should be */
-    PASS_NOT_READ,   /* see errno, as for the next */
+    PASS_NOT_READ,   /* see errno; likewise for the next */
     PASS_NOT_WRITTEN
 };
 
-/* Hash the bytes of a file from its beginning, and write them to `to` unless that is -1. */
+/* Hash a file from its beginning, and write its bytes to `to` unless that is -1. */
 static enum pass pass_over(int from, int to, uint64_t size, uint8_t ret_hash[STAGE_HASH_SIZE]) {
     unsigned char chunk[CHUNK_SIZE];
     crypto_hash_sha256_state state;
@@ -426,8 +427,9 @@ static bool put_path(const struct stage *stage, const char *name, struct staged 
     return length > 0 && length < (int)sizeof ret->path;
 }
 
-/* Whether the copy of this name has that content; `ret` is filled then. One that has two names is
- * just being given its final one, and its ctime, which belongs to its identity, is not final. */
+/* Whether the copy with this name has that content; then `ret` is filled. A copy with two names is
+ * just getting its final name, and its ctime, part of its identity, is not final: it is not taken.
+ */
 static bool take_copy(const struct stage *stage, const char *name,
                       const uint8_t sha256[STAGE_HASH_SIZE], struct staged *ret) {
     CLEANUP(closep)
@@ -467,15 +469,15 @@ int stage_find(struct stage *stage, const uint8_t sha256[STAGE_HASH_SIZE], const
 
 /* ----------------------------------------------------------------- copying */
 
-/* A file while it is copied. */
+/* A file that is being copied. */
 struct copying {
-    struct stage *stage; /* NULL: it is only hashed */
+    struct stage *stage; /* NULL: the file is only hashed */
     const char *source_path;
-    const char *base; /* the name that the copy bears */
+    const char *base; /* the original name in the copy's name */
     int from;
     struct file_identity source;
     int to;
-    char name[TEMPORARY_NAME_MAX]; /* of `to` as long as it is unfinished, else "" */
+    char name[TEMPORARY_NAME_MAX]; /* of `to` until it is finished, then "" */
 };
 
 static void copying_finish(struct copying *copying) {
@@ -499,7 +501,7 @@ static int open_source(struct copying *copying, const struct file_identity *expe
                        struct toolrack_error *err) {
     const char *path = copying->source_path;
     struct stat st;
-    /* Opening must not wait for the other end of a pipe. */
+    /* open() must not wait for the other end of a pipe. */
     copying->from = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (copying->from < 0 || fstat(copying->from, &st) < 0) {
         return error_set(err, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
@@ -561,7 +563,7 @@ static int copy_bytes(struct copying *copying, uint8_t ret_hash[STAGE_HASH_SIZE]
     case PASS_OTHER_SIZE: return changing(copying, err);
     case PASS_DONE: break;
     }
-    struct stat st; /* is the file still what it was when it was opened? */
+    struct stat st; /* has the file changed since it was opened? */
     if (fstat(copying->from, &st) < 0) {
         return changing(copying, err);
     }
@@ -569,7 +571,7 @@ static int copy_bytes(struct copying *copying, uint8_t ret_hash[STAGE_HASH_SIZE]
     return identity_same(&now, &copying->source) ? 0 : changing(copying, err);
 }
 
-/* Give the copy its final name. By link, which fails where that name is taken. */
+/* Give the copy its final name, by link(), which fails if that name is taken. */
 static int publish(struct copying *copying, struct staged *ret, struct toolrack_error *err) {
     const struct stage *stage = copying->stage;
     char digits[NAME_DIGITS + 1];
@@ -578,7 +580,7 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
     if (!list_entries(stage, &entries)) {
         return error_oom(err);
     }
-    /* Above all that are there, so that order by number is order by age. */
+    /* Higher than all existing numbers, so that the order by number is the order by age. */
     uint64_t number = entries.count == 0 ? 1 : entries.items[0].number + 1;
     int code;
     if (fchmod(copying->to, 0500) < 0) {
@@ -599,7 +601,7 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
         return cannot_write(copying, err);
     }
     copying->name[0] = '\0';
-    ret->identity = identity_of(&st); /* now: both calls above change its ctime */
+    ret->identity = identity_of(&st); /* only now: both calls above change its ctime */
     return 0;
 }
 
@@ -680,7 +682,8 @@ int stage_hash(const char *source_path, const struct file_identity *expected,
 
 /* -------------------------------------------------------------- collecting */
 
-/* Whether items[at] is the newest of its content, and that one of the last of its name. */
+/* Whether items[at] is the newest copy of its content, and its content one of the last of its name.
+ */
 static bool is_kept(const struct entries *entries, size_t at) {
     const struct entry *entry = &entries->items[at];
     const char *contents[STAGE_CONTENTS_KEPT];
@@ -725,7 +728,7 @@ size_t stage_collect(struct stage *stage, const char *const *in_use, size_t coun
         }
         removed += !keep && unlinkat(stage->dir, name, 0) == 0;
     }
-    (void)set_lock(stage->lock, F_RDLCK); /* from exclusive to shared: nobody can be in the way */
+    (void)set_lock(stage->lock, F_RDLCK); /* from exclusive to shared: cannot fail */
     return removed;
 }
 

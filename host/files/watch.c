@@ -1,10 +1,10 @@
-/* Events only note that something happened, and when. What it was is looked up when the file or
- * folder is due: so no order of events and no lost event can make us tell something false.
+/* Events only record that something happened, and when. The state of the file or folder is read
+ * when it is due: so neither the order of events nor a lost event can cause a wrong report.
  *
  * Invariants:
  *
  *  (1) pending[] has no two entries of the same folder and name.
- *  (2) folders[i].watch is that of its step in `ways`, or WAY_NO_WATCH. */
+ *  (2) folders[i].watch is the watch of its step in `ways`, or WAY_NO_WATCH. */
 #include "files/watch.h"
 
 #include <dirent.h>
@@ -29,20 +29,20 @@
 #include "files/wait.h"
 #include "files/way.h"
 
-/* One read of events, and how many of them one watch_read() makes: who sends more wakes us
- * again. */
+/* Size of one read of events, and most reads of one watch_read(): more events make the descriptor
+ * readable again. */
 #define EVENTS_SIZE 65536u
 #define READS_MAX   64u
 
 struct watched_folder {
     char *path;     /* as it was added */
     char *absolute; /* the same from the root */
-    char *real;     /* without links; NULL: it is not there */
+    char *real;     /* without links; NULL: it does not exist */
     int watch;      /* of inotify, or WAY_NO_WATCH */
     uint64_t device;
     uint64_t inode;
     const char *trouble; /* static text, or NULL */
-    bool lost_events;    /* to be told, whatever is found */
+    bool lost_events;    /* report a rescan in any case */
     struct wait wait;
 };
 
@@ -62,13 +62,13 @@ struct watch {
     struct pending *pending;
     size_t pending_count;
     size_t pending_room;
-    struct arena told; /* paths of the last changes */
+    struct arena told; /* paths of the last reported changes */
 };
 #define WATCH_MAGIC 0x68637477u
 
 /* ------------------------------------------------------------- files that are links */
 
-/* Follow a file if it is a link, or no longer. */
+/* Watch the way to a file's target if the file is a link; otherwise forget that way. */
 static void look_at_file(struct watch *watch, uint32_t index, const char *name) {
     const struct watched_folder *folder = &watch->folders[index];
     const struct way_owner owner = {.folder = index, .file = name};
@@ -84,7 +84,7 @@ static void look_at_file(struct watch *watch, uint32_t index, const char *name) 
     }
 }
 
-/* Follow the files of a folder that are links. */
+/* Call look_at_file() for all files of a folder. */
 static void look_at_files(struct watch *watch, uint32_t index) {
     uint32_t round = watch->ways.round;
     const char *real = watch->folders[index].real;
@@ -106,7 +106,7 @@ static void look_at_files(struct watch *watch, uint32_t index) {
 static const char *trouble_of(int why) {
     switch (why) {
     case 0:
-    case ENOENT: return NULL; /* it may come */
+    case ENOENT: return NULL; /* it may be created later */
     case ENOTDIR: return "it is not a folder: name the folder that the plugin files are in";
     case EACCES:
         return "permission denied: let the user that runs the host read the folder (chmod a+rx)";
@@ -116,8 +116,8 @@ static const char *trouble_of(int why) {
     }
 }
 
-/* Find a folder, wherever it is now. 0 or an errno value.
- * ret_other: whether it is another than it was, or cannot be watched for another reason. */
+/* Find a folder, wherever it is now. 0 or an errno value. ret_other: whether it is another folder
+ * than before, or cannot be watched for another reason. */
 static int find_folder(struct watch *watch, uint32_t index, bool *ret_other) {
     struct watched_folder *folder = &watch->folders[index];
     struct way way;
@@ -142,7 +142,7 @@ static int find_folder(struct watch *watch, uint32_t index, bool *ret_other) {
 
 /* -------------------------------------------------------------------- events */
 
-/* The entry of a file; NULL when there is no room, or no memory. */
+/* The entry of a file, added if needed; NULL when there is no room, or out of memory. */
 static struct pending *get_pending(struct watch *watch, uint32_t folder, const char *name) {
     uint32_t hash = name_hash(name, strlen(name));
     for (size_t i = 0; i < watch->pending_count; i++) {
@@ -177,8 +177,8 @@ static void scan_later(const struct watch *watch, struct watched_folder *folder,
     wait_ended(&folder->wait, &watch->times, now_ns);
 }
 
-/* Whether a file that was just made is still to be filled: a link is complete as it is, and so is
- * a second name or a file that was given its name late. */
+/* Whether a file that was just made is still empty: a link is complete, and so is a second name, or
+ * a file that got its name after it was written. */
 static bool is_empty(const struct watched_folder *folder, const char *name) {
     char path[PATH_MAX];
     struct stat st;
@@ -187,7 +187,7 @@ static bool is_empty(const struct watched_folder *folder, const char *name) {
            st.st_size == 0 && st.st_nlink == 1;
 }
 
-/* Something happened to a file of a folder, or to what it leads to. */
+/* An event at a file of a folder, or at the target of a link. */
 static void take_file_event(struct watch *watch, uint32_t index, const char *name, uint32_t events,
                             uint64_t now_ns) {
     struct watched_folder *folder = &watch->folders[index];
@@ -244,7 +244,7 @@ static void take_own_event(struct watch *watch, const struct inotify_event *even
     if ((event->mask & IN_IGNORED) == 0) {
         return;
     }
-    /* The kernel took the watch away, with what it was on. */
+    /* The kernel removed the watch, with the watched folder. */
     for (uint32_t i = 0; i < watch->folder_count; i++) {
         if (watch->folders[i].watch == event->wd) {
             watch->folders[i].watch = WAY_NO_WATCH;
@@ -259,7 +259,7 @@ static void take_events(struct watch *watch, uint64_t now_ns) {
     for (unsigned i = 0; i < READS_MAX; i++) {
         ssize_t got = read(watch->ways.fd, bytes, sizeof bytes);
         if (got <= 0) {
-            return; /* no more, for now */
+            return; /* no more events for now */
         }
         for (const char *at = bytes; at < bytes + got;) {
             const struct inotify_event *event = (const void *)at;
@@ -279,11 +279,11 @@ static void take_events(struct watch *watch, uint64_t now_ns) {
 
 /* -------------------------------------------------------------------- telling */
 
-/* Tell of a file that is due. False when out of memory: it is told later. */
+/* Report a file that is due. False when out of memory: it is reported later. */
 static bool tell_file(struct watch *watch, struct pending *one, uint64_t now_ns,
                       struct watch_change *ret) {
     const struct watched_folder *folder = &watch->folders[one->folder];
-    size_t length = strlen(folder->path); /* put together as a scan does it */
+    size_t length = strlen(folder->path); /* the same path as a scan makes */
     bool has_slash = length > 0 && folder->path[length - 1] == '/';
     char *path = arena_printf(&watch->told, has_slash ? "%s%s" : "%s/%s", folder->path, one->name);
     const char *absolute = arena_printf(&watch->told, "%s/%s", folder->absolute, one->name);
@@ -294,7 +294,7 @@ static bool tell_file(struct watch *watch, struct pending *one, uint64_t now_ns,
         return false;
     }
     struct stat st;
-    look_at_file(watch, one->folder, one->name); /* first: what comes after it will be seen */
+    look_at_file(watch, one->folder, one->name); /* first: later events will be seen */
     bool there = lstat(absolute, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
     *ret = (struct watch_change){
             .kind = there ? WATCH_CHANGED : WATCH_GONE, .folder = one->folder, .path = path};
@@ -414,7 +414,7 @@ void watch_destroy(struct watch *watch) {
     free(watch);
 }
 
-/* From the root, for the host may change its working folder. */
+/* Absolute, since the host may change its working folder. */
 static char *make_absolute(const char *path) {
     if (path[0] == '/') {
         return strdup(path);
@@ -424,7 +424,7 @@ static char *make_absolute(const char *path) {
     return here != NULL && asprintf(&absolute, "%s/%s", here, path) >= 0 ? absolute : NULL;
 }
 
-/* A place for one folder more, not counted yet. */
+/* Memory for one more folder, not counted yet. */
 static struct watched_folder *reserve_folder(struct watch *watch, const char *path) {
     struct watched_folder *grown =
             realloc(watch->folders, (watch->folder_count + 1) * sizeof *grown);

@@ -6,15 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* IN_ATTRIB also tells of permissions, without which a folder cannot be watched. */
+/* IN_ATTRIB also reports changes of permissions, without which a folder cannot be watched. */
 #define WAY_EVENTS    (WAY_EXCHANGE_EVENTS | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB)
 #define FOLDER_EVENTS (WAY_EVENTS | IN_MODIFY | IN_CLOSE_WRITE)
 
-/* As the kernel has it. */
+/* The kernel's limit. */
 #define LINKS_MAX 40u
 
-/* More events on a path. Files that have lost their name, but are still written to, do not count
- * under it any more. -1 with errno. */
+/* Watch more events on a path. Events of files that were removed but are still open are excluded.
+ * -1 with errno. */
 static int add_watch(const struct ways *ways, const char *path, uint32_t events) {
     return inotify_add_watch(ways->fd, path[0] == '\0' ? "/" : path,
                              events | IN_MASK_ADD | IN_EXCL_UNLINK | IN_ONLYDIR);
@@ -48,7 +48,7 @@ static bool add_step(struct ways *ways, int watch, struct way_owner owner, const
     return true;
 }
 
-/* Forget one step, in whose place comes the last one. */
+/* Forget one step; the last step takes its place. */
 static void forget_step(struct ways *ways, size_t at) {
     struct step step = ways->steps[at];
     ways->steps[at] = ways->steps[--ways->step_count];
@@ -59,11 +59,11 @@ static void forget_step(struct ways *ways, size_t at) {
         used = ways->steps[i].watch == step.watch;
     }
     if (!used) {
-        (void)inotify_rm_watch(ways->fd, step.watch); /* it may be gone by itself */
+        (void)inotify_rm_watch(ways->fd, step.watch); /* the kernel may have removed it */
     }
 }
 
-/* Forget the steps of an owner but those of the present round. */
+/* Forget the steps of an owner, except those of the present round. */
 static void forget_older(struct ways *ways, struct way_owner owner) {
     for (size_t i = ways->step_count; i-- > 0;) {
         const struct step *step = &ways->steps[i];
@@ -75,14 +75,15 @@ static void forget_older(struct ways *ways, struct way_owner owner) {
     }
 }
 
-/* Walk one name, of `length`, at the beginning of the rest. 0 or an errno value. */
+/* Walk one name, the first `length` bytes of the rest. 0 or an errno value. */
 static int walk_name(struct ways *ways, struct way *way, struct way_owner owner, size_t length) {
     char next[PATH_MAX];
     int next_length = snprintf(next, sizeof next, "%s/%.*s", way->at, (int)length, way->rest);
     if (next_length < 0 || next_length >= (int)sizeof next) {
         return ENAMETOOLONG;
     }
-    /* A folder that may be passed but not read cannot be watched: its names are not seen. */
+    /* A folder that may be searched but not read cannot be watched: changes of its names are not
+     * seen. */
     int watch = add_watch(ways, way->at, WAY_EVENTS);
     if (watch >= 0 && !add_step(ways, watch, owner, way->rest, length)) {
         return ENOMEM;
@@ -99,7 +100,7 @@ static int walk_name(struct ways *ways, struct way *way, struct way_owner owner,
         memcpy(way->at, next, (size_t)next_length + 1);
         return 0;
     }
-    /* What the link says goes in front of the rest. */
+    /* The target of the link is put before the rest. */
     char target[PATH_MAX];
     char joined[PATH_MAX];
     ssize_t target_length = readlink(next, target, sizeof target - 1);
