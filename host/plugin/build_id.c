@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "plugin/elf.h"
 
-/* Most bytes of notes looked through; the id is among the first. */
+/* Most bytes of notes that are searched; the id is among the first. */
 #define NOTES_SIZE_MAX 65536u
 
 struct search {
@@ -21,7 +21,7 @@ static size_t round_up(size_t size) {
     return (size + 3) & ~(size_t)3;
 }
 
-/* Notes are small structs and bytes, each padded to four. */
+/* Notes are small structs followed by bytes, each padded to a multiple of four. */
 static bool find_in_notes(const char *at, size_t left, struct search *search) {
     while (left >= sizeof(ElfW(Nhdr))) {
         ElfW(Nhdr) note;
@@ -75,7 +75,7 @@ size_t build_id_get(unsigned char ret[BUILD_ID_MAX]) {
 
 /* ---------------------------------------------------------------- of a file */
 
-/* elf_init() has checked the header and its table; the notes it does not look at. */
+/* elf_init() has checked the header and its table, but not the notes. */
 static void find_in_file(struct elf *elf, struct search *search) {
     ElfW(Ehdr) header;
     memcpy(&header, elf_bytes(elf, 0, sizeof header), sizeof header);

@@ -1,14 +1,13 @@
 /* The JSON Schema of a typed tool, made from its types.
  *
- * The text is the same for the same types, compact, and its properties stand in
- * the order of the parameters: whoever binds arguments counts on it. Everything
- * was checked before, so nothing here can be wrong; only memory can end, which
- * the buffer remembers. */
+ * The text is the same for the same types, compact, and its properties are in the order of the
+ * parameters: the binding of arguments relies on that. Everything was checked before, so only
+ * memory can run out, which sets `failed` of the buffer. */
 #include <string.h>
 
 #include "plugin/reader.h"
 
-/* A JSON text without the white space between its tokens. */
+/* Append a JSON text without the white space between its tokens. */
 static void add_compact(struct buf *to, const char *json) {
     bool quoted = false;
     for (; *json != '\0'; json++) {
@@ -19,7 +18,7 @@ static void add_compact(struct buf *to, const char *json) {
         if (*json == '"') {
             quoted = !quoted;
         } else if (quoted && *json == '\\') {
-            buf_add_char(to, *++json); /* text was parsed: something follows */
+            buf_add_char(to, *++json); /* the text was parsed: a character follows */
         }
     }
 }
@@ -28,7 +27,7 @@ static void add_string(struct buf *to, const char *text) {
     buf_add_json_string(to, text, strlen(text));
 }
 
-/* Keywords follow each other; `first` knows whether a comma is due. */
+/* Append a key, after a comma unless it is the `first`. */
 static void add_key(struct buf *to, bool *first, const char *key) {
     if (!*first) {
         buf_add_char(to, ',');
@@ -78,7 +77,7 @@ static const char *type_name(uint32_t kind) {
 
 /* ------------------------------------------------------------- choices */
 
-/* Whether null is in a list of JSON values that were checked against their type. */
+/* Whether a list of JSON values contains null. The values were checked against their type. */
 static bool lists_null(const char *choices_json) {
     unsigned depth = 0;
     bool quoted = false;
@@ -109,7 +108,7 @@ static void add_enum(struct buf *to, bool *first, const struct tr_type *type,
     if (choices_json != NULL) {
         add_compact(to, choices_json);
         if (with_null && !to->failed && !lists_null(choices_json)) {
-            to->length--; /* the bracket */
+            to->length--; /* remove the bracket */
             buf_add_text(to, ",null]");
         }
         return;
@@ -123,9 +122,9 @@ static void add_enum(struct buf *to, bool *first, const struct tr_type *type,
 
 /* -------------------------------------------------------------- bounds */
 
-/* The range of the C type where nothing narrower is stated. That of int64_t is left unsaid, and so
- * is the end of uint64_t: few readers of JSON keep such numbers exact, and models need not see
- * them. */
+/* The range of the C type where no narrower bound is stated. The range of int64_t and the maximum
+ * of uint64_t are left out: few JSON parsers keep such numbers exact, and models need not see them.
+ */
 static void add_implied(struct buf *to, bool *first, uint32_t kind, bool low) {
     long double min;
     long double max;
@@ -177,7 +176,8 @@ static void add_schema(struct buf *to, const struct tr_type *type, const struct 
         add_string_key(to, &first, "format", options->format);
         break;
     case TR_KIND_BYTES:
-        /* Lengths are those of the bytes, not of this text: whoever decodes them checks them. */
+        /* The length bounds apply to the bytes, not to this text: they are checked when it is
+         * decoded. */
         add_key(to, &first, "contentEncoding");
         buf_add_text(to, "\"base64\"");
         break;
@@ -221,7 +221,7 @@ static void add_required(struct buf *to, bool *first, const struct tr_param *par
     }
 }
 
-/* The keywords of an object with these members and no other. */
+/* Append the keywords of an object with only these members. */
 static void add_members(struct buf *to, bool *first, const struct tr_param *params,
                         uint32_t count) {
     add_key(to, first, "properties");

@@ -1,5 +1,5 @@
-/* descriptor-data.h - what a descriptor is made of, what it may not exceed, and what a reading of
- * it is given. descriptor.h reads one. */
+/* descriptor-data.h - the structs of a descriptor, its limits, and the options to read it.
+ * descriptor.h reads one. */
 #pragma once
 
 #include <stdatomic.h>
@@ -8,51 +8,51 @@
 #include "plugin/finding.h"
 #include "toolrack/plugin.h"
 
-/* One sound tool of a descriptor. */
+/* One tool of a descriptor, without errors. */
 struct descriptor_tool {
-    const struct tr_tool *tool; /* version and so on as stated; `function` and `run` are the real
-                                 * pointers only in a descriptor from memory, else NULL */
-    const char *version;        /* the tool's, or else the plugin's */
+    const struct tr_tool *tool; /* its members as stated; `function` and `run` are valid only in a
+                                   descriptor from memory, else NULL */
+    const char *version;        /* of the tool, else of the plugin */
     const char *schema;         /* JSON Schema of the arguments: stated, or derived when typed */
-    const char *result_schema;  /* of the result; NULL when nothing is said about it */
-    uint32_t index;             /* place in the plugin's own table */
+    const char *result_schema;  /* of the result; NULL: none */
+    uint32_t index;             /* index in the plugin's own table */
     bool typed;
 };
 
 struct descriptor {
     atomic_uint refs;
     const struct tr_plugin *plugin;      /* its `tools` is NULL: use the next member */
-    const struct descriptor_tool *tools; /* those without an error, in the plugin's order */
+    const struct descriptor_tool *tools; /* the tools without errors, in the plugin's order */
     uint32_t tool_count;
-    const struct finding *findings; /* also of the tools left out */
+    const struct finding *findings; /* also those of tools that were left out */
     uint32_t finding_count;
-    const char *const *needed; /* libraries that the file names (DT_NEEDED), for the curious; none
-                                * in a descriptor from memory or from a cache */
+    const char *const *needed; /* libraries that the file needs (DT_NEEDED), for information; none
+                                  in a descriptor from memory or from a cache */
     uint32_t needed_count;
-    bool has_thread_locals;      /* whose destructors, while registered, keep the image mapped */
-    const char *resident_reason; /* why an image of the file cannot be unloaded, as far as the file
-                                  * shows: "NODELETE" or "GNU_UNIQUE symbol NAME"; else NULL */
-    void (*release)(struct descriptor *desc); /* frees it with the memory all this lives in */
+    bool has_thread_locals; /* registered destructors of thread-local data keep the image mapped */
+    const char *resident_reason; /* why an image of the file cannot be unloaded, if the file shows
+                                    it: "NODELETE" or "GNU_UNIQUE symbol NAME"; else NULL */
+    void (*release)(struct descriptor *desc); /* frees it, with all its memory */
 };
 
-/* Whether a text is a usable JSON Schema for a tool's arguments (or result): given by the caller,
- * because the schema module is none of this module's business. Returns true, or false with one
- * line of reason in `reason` (of `room` bytes). A scan asks on several threads at once. */
+/* Whether a string is a usable JSON Schema for a tool's arguments (or result): a callback, because
+ * this room does not include the schema room. Returns true, or false with one line in `reason` (of
+ * `room` bytes). A scan calls it on several threads at once. */
 typedef bool descriptor_schema_check(void *user, const char *schema, size_t length, bool is_result,
                                      char *reason, size_t room);
 
-/* Longest reason why a value does not fit, with its final zero; more is cut. */
+/* Longest reason why a value does not fit, with the terminating zero; the rest is cut. */
 #define DESCRIPTOR_REASON_MAX 768u
 
-/* A JSON text on its way through the next check. */
+/* A JSON text for the next check. */
 struct descriptor_value {
     const char *json;
-    bool fits;                          /* true before */
-    char reason[DESCRIPTOR_REASON_MAX]; /* one line, where it does not fit */
+    bool fits;                          /* the caller sets it to true */
+    char reason[DESCRIPTOR_REASON_MAX]; /* one line, if it does not fit */
 };
 
-/* Which of `count` values fit a schema that the check above has accepted: those of the examples of
- * one tool. Likewise given by the caller, and asked on several threads at once. */
+/* Check which of `count` values fit a schema that the check above has accepted. The values are from
+ * the examples of one tool. Likewise a callback, and called on several threads at once. */
 typedef void descriptor_values_check(void *user, const char *schema, size_t length, bool is_result,
                                      struct descriptor_value *values, size_t count);
 
@@ -71,6 +71,6 @@ struct descriptor_options {
 #define DESCRIPTOR_EXAMPLES_MAX     16u
 #define DESCRIPTOR_CAPABILITIES_MAX 256u
 #define DESCRIPTOR_TYPE_DEPTH_MAX   16u
-#define DESCRIPTOR_TEXT_MAX         (1024u * 1024u)       /* longest single text, a schema mostly */
+#define DESCRIPTOR_TEXT_MAX         (1024u * 1024u)       /* longest string, usually a schema */
 #define DESCRIPTOR_RECORD_SIZE_MAX  65536u                /* largest stated size of any struct */
 #define DESCRIPTOR_MEMORY_MAX       (64u * 1024u * 1024u) /* of one descriptor, in all */

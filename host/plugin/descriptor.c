@@ -1,10 +1,10 @@
-/* A descriptor: the plugin's own record, its tools, and what was found.
+/* A descriptor: the plugin's own record, its tools, and the findings.
  *
- *  (1) A descriptor with `plugin` NULL has no tools and at least one finding of
- *      severity error; with `plugin` set, none of its errors is about the file.
- *  (2) All of it lies in one arena, which goes with the last reference.
- *  (3) Nothing changes after descriptor_read() or descriptor_copy() returned,
- *      but the count of references. */
+ *  (1) A descriptor with `plugin` NULL has no tools and at least one finding of severity error;
+ *      with `plugin` set, none of its errors is about the file.
+ *  (2) All of it is in one arena, which is freed with the last reference.
+ *  (3) After descriptor_read() or descriptor_copy() has returned, only the reference count changes.
+ */
 #include "plugin/descriptor.h"
 
 #include <elf.h>
@@ -22,11 +22,11 @@
 
 #define PLUGIN_SYMBOL "toolrack_plugin"
 
-/* Memory that a descriptor has from the start: enough for a plugin with one tool. */
+/* First memory of a descriptor's arena: enough for a plugin with one tool. */
 #define DESCRIPTOR_ROOM 1024u
 
 struct descriptor_memory {
-    struct descriptor desc; /* first: a pointer to it is one to this */
+    struct descriptor desc; /* must be first: a pointer to it is cast to this struct */
     struct arena arena;
     struct findings findings;
     _Alignas(max_align_t) char room[DESCRIPTOR_ROOM];
@@ -96,7 +96,7 @@ void descriptor_unref(struct descriptor *desc) {
 
 /* ---------------------------------------------------- the plugin's record */
 
-/* The part that says how the rest is to be read comes first. */
+/* First read the head, which states how to read the rest. */
 static bool read_plugin_record(struct reader *reader, const struct elf_symbol *symbol,
                                struct tr_plugin *to, struct record *ret) {
     struct tr_plugin head = {0};
@@ -187,7 +187,7 @@ static void read_capabilities(struct reader *reader, const struct record *record
 
 /* ------------------------------------------------------------- the tools */
 
-/* Is the tool, whose name has the last of `hashes`, there already? */
+/* Whether the tool, whose name has the last of `hashes`, is in `tools` already. */
 static bool is_duplicate(struct reader *reader, const struct descriptor_tool *tools,
                          const uint32_t *hashes, uint32_t count,
                          const struct descriptor_tool *tool) {
@@ -203,7 +203,8 @@ static bool is_duplicate(struct reader *reader, const struct descriptor_tool *to
     return false;
 }
 
-/* The tool at one place of the table; a bad one is left out, a bad place ends the reading. */
+/* The tool at one place of the table; an invalid tool is left out, an invalid table ends the
+ * reading. */
 static bool read_slot(struct reader *reader, uint64_t slot, uint32_t index,
                       const struct tr_plugin *plugin, struct descriptor_tool *ret) {
     uint64_t word;
@@ -296,7 +297,7 @@ static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
         return;
     }
     if (reader->failure != 0 || reader->findings->errors > 0) {
-        return; /* the file is refused: its tools matter to nobody */
+        return; /* the file is refused: its tools are not needed */
     }
     struct descriptor_tool *tools = reader_alloc(reader, plugin->tool_count * sizeof *tools);
     uint32_t count = tools == NULL ? 0 : read_tools(reader, table, plugin, tools);
@@ -309,7 +310,7 @@ static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
     }
 }
 
-/* Hand the descriptor over, or say why there is none. */
+/* Return the descriptor, or the error. */
 static int finish(struct descriptor_memory *memory, int failure, int error_number,
                   struct descriptor **ret, struct toolrack_error *err) {
     findings_close(&memory->findings);
@@ -374,7 +375,7 @@ static int read_elf(struct descriptor_memory *memory, struct elf *elf,
     if (code < 0) {
         return code;
     }
-    /* What the file says about its own unloading, which elf_remark_exports() found. */
+    /* What the file shows about unloading it, found by elf_remark_exports(). */
     struct descriptor *desc = &memory->desc;
     desc->has_thread_locals = elf->thread_locals;
     if ((elf->dynamic.flags_1 & DF_1_NODELETE) != 0) {

@@ -9,14 +9,14 @@ static int bad_dynamic(struct elf *elf, const char *what) {
     return TOOLRACK_E_REFUSED;
 }
 
-/* What a failed read means: of the file, or of the machine it is read on. */
+/* The code of a failed read: caused by the file, or by the machine (memory, I/O). */
 static int unreadable(const struct elf *elf) {
     return elf->failure != 0 ? elf->failure : TOOLRACK_E_REFUSED;
 }
 
 /* ------------------------------------------------------------ entries */
 
-/* Numbers that are not addresses and matter only here. */
+/* Entries that are not addresses and are needed only here. */
 struct odd_entries {
     uint64_t symbol_size, rela_entry, relr_entry;
     bool rel;
@@ -47,7 +47,7 @@ static void take_entry(struct elf_dynamic *dynamic, struct odd_entries *odd, con
     }
 }
 
-/* What the loader and elf_record() rely on; then remarks on what the file asks for. */
+/* Check what the loader and elf_record() rely on; then add remarks on flags of the file. */
 static int check_entries(struct elf *elf, const struct odd_entries *odd) {
     const struct elf_dynamic *dynamic = &elf->dynamic;
     if (dynamic->strings == 0 || !elf_inside(elf, dynamic->strings, dynamic->strings_size)) {
@@ -183,8 +183,8 @@ static bool read_gnu_hash(struct elf *elf, struct gnu_hash *ret) {
     return ret->bucket_count > 0 && elf_inside(elf, ret->buckets, UINT64_C(4) * ret->bucket_count);
 }
 
-/* A chain is a run of ascending indexes whose last hash has bit 0 set: it cannot run in circles,
- * and it ends where the segment does. */
+/* A chain is a run of ascending indexes whose last hash has bit 0 set: it cannot be a cycle, and it
+ * ends with its segment at the latest. */
 static bool find_by_gnu_hash(struct elf *elf, const char *name, Elf64_Sym *ret) {
     struct gnu_hash table;
     uint32_t hash = 5381;
@@ -211,7 +211,7 @@ static bool find_by_gnu_hash(struct elf *elf, const char *name, Elf64_Sym *ret) 
     }
 }
 
-/* These chains may run in circles, so as many steps as there are symbols must do. */
+/* These chains may be cycles, so the number of steps is limited to the number of symbols. */
 static bool find_by_sysv_hash(struct elf *elf, const char *name, Elf64_Sym *ret) {
     uint32_t head[2]; /* buckets, symbols */
     uint64_t words = elf->dynamic.hash + sizeof head;
@@ -275,7 +275,7 @@ int elf_find_symbol(struct elf *elf, const char *name, struct elf_symbol *ret) {
     return 0;
 }
 
-/* The hash table has no count: the symbols end where the highest chain does. */
+/* The hash table has no count: the symbols end with the highest chain. */
 static uint32_t count_gnu_hashed(struct elf *elf, uint32_t count_max) {
     struct gnu_hash table;
     uint32_t last = 0;
@@ -317,11 +317,11 @@ uint32_t elf_count_symbols(struct elf *elf, uint32_t count_max) {
 struct exports {
     const char *expected;
     uint32_t others;
-    char name[FINDING_SHOWN_MAX + 1]; /* of the first of the others */
+    char name[FINDING_SHOWN_MAX + 1]; /* of the first other export */
 };
 
 static void look_at_export(struct elf *elf, const Elf64_Sym *symbol, struct exports *exports) {
-    /* Older linkers export these of every file; nobody asked for them. */
+    /* Older linkers export these symbols of every file. */
     static const char *const linkers_own[] = {"_init", "_fini", "_edata", "_end", "__bss_start"};
     unsigned binding = ELF64_ST_BIND(symbol->st_info);
     if (symbol->st_shndx == SHN_UNDEF || binding == STB_LOCAL ||
@@ -349,7 +349,7 @@ static void look_at_export(struct elf *elf, const Elf64_Sym *symbol, struct expo
     }
 }
 
-/* All from `first` to the end of the highest chain, which is the end of the symbols. */
+/* Look at all symbols from `first` to the end of the highest chain, which is the last symbol. */
 static void look_at_gnu_hashed(struct elf *elf, struct exports *exports) {
     struct gnu_hash table;
     if (!read_gnu_hash(elf, &table)) {

@@ -1,14 +1,14 @@
 /* elf-dynamic.h - the dynamic section of a shared object: where its tables are, and its symbols.
  *
- * Only what the loader itself uses is looked at, so a file without section headers reads like any
- * other. */
+ * Only data that the loader uses is read, so a file without section headers is read like any other.
+ */
 #pragma once
 
 #include "plugin/elf.h"
 
 #define ELF_NEEDED_MAX  256u  /* libraries listed */
 #define ELF_NAME_MAX    4096u /* longest library name */
-#define ELF_EXPORTS_MAX 1024u /* symbols looked at for the remarks on them */
+#define ELF_EXPORTS_MAX 1024u /* most symbols examined for remarks */
 
 /** A symbol that this file defines. */
 struct elf_symbol {
@@ -16,7 +16,7 @@ struct elf_symbol {
     uint64_t size; /* 0: not stated */
 };
 
-/** Read the dynamic section, after elf_init(). What breaks a rule is found.
+/** Read the dynamic section, after elf_init(). Adds findings for broken rules.
  * @return 0, TOOLRACK_E_REFUSED, TOOLRACK_E_IO (see error_number), TOOLRACK_E_NO_MEMORY. */
 int elf_read_dynamic(struct elf *elf);
 
@@ -24,13 +24,13 @@ int elf_read_dynamic(struct elf *elf);
  * as above when there is none or it cannot be data. */
 int elf_find_symbol(struct elf *elf, const char *name, struct elf_symbol *ret);
 
-/** How many symbols the loader's table has, as far as its hash table tells; 0 when there is none,
- * it cannot be read, or there are more than `count_max`. */
+/** The number of symbols of the loader's table, from its hash table; 0 when there is no hash table,
+ * it cannot be read, or there are more than `count_max` symbols. */
 uint32_t elf_count_symbols(struct elf *elf, uint32_t count_max);
 
-/** Remark on what else the file exports. */
+/** Add remarks about other exported symbols. */
 void elf_remark_exports(struct elf *elf, const char *expected);
 
 /** Name of a library that the file needs, `index` below dynamic.needed_count; NULL when its string
- * is nowhere. Lives until elf_finish(). */
+ * cannot be read. Valid until elf_finish(). */
 const char *elf_needed(struct elf *elf, uint32_t index);

@@ -1,14 +1,13 @@
-/* Relocations: what the loader would write where.
+/* Relocations: the values that the loader would write, and where.
  *
- * A descriptor is rebuilt record by record, never the whole file: of a library
- * with a million relocations a plugin's table touches a few dozen. So the table
- * is put in order once, as places sorted by offset, and searched per record.
+ * A descriptor is rebuilt record by record, never the whole file: in a library with a million
+ * relocations a plugin's table needs a few dozen. So the table is sorted once, as indexes by
+ * offset, and searched for each record.
  *
- *  (1) order[] names every relocation that does something, by ascending offset,
- *      and at one offset in the table's order: the last one wins, as in the
- *      loader.
- *  (2) packed[] ascends and does not overlap, so that at most one run speaks of
- *      a word. Linkers write it so; a file with another order is refused. */
+ *  (1) order[] has the index of every relocation with an effect, by ascending offset; for equal
+ *      offsets in the table's order: the last one wins, as in the loader.
+ *  (2) packed[] is ascending and does not overlap, so that at most one run covers a word. Linkers
+ *      write it so; a file with another order is refused. */
 #include "plugin/elf-reloc.h"
 
 #include <elf.h>
@@ -17,16 +16,16 @@
 
 #define WORD_SIZE sizeof(uint64_t)
 
-/* A bitmap's lowest bit marks it as one; the others stand for the words that follow. */
+/* The lowest bit marks a bitmap; the others represent the words that follow. */
 #define BITMAP_WORDS 63u
 
-/* What the types of both machines do, as far as data is concerned. */
+/* The effects of the relocation types of both machines on data. */
 enum effect {
     EFFECT_NONE,
     EFFECT_RELATIVE, /* base + addend */
     EFFECT_SYMBOL,   /* symbol + addend */
-    EFFECT_COMPUTED, /* what a resolver in the file returns */
-    EFFECT_OTHER     /* nothing that belongs into a descriptor */
+    EFFECT_COMPUTED, /* the value that a resolver in the file returns */
+    EFFECT_OTHER     /* not allowed in a descriptor */
 };
 
 static enum effect effect_of(const struct elf *elf, uint32_t type) {
@@ -158,7 +157,7 @@ static int order_packed(struct elf *elf) {
         } else if (last == NULL) {
             return bad_packed(elf, "begin without an address");
         } else {
-            /* At most ELF_RELOCATIONS_MAX times: no overflow. */
+            /* Runs at most ELF_RELOCATIONS_MAX times: no overflow. */
             last->end += BITMAP_WORDS * WORD_SIZE;
         }
     }
@@ -188,7 +187,7 @@ static uint32_t first_from(const struct elf *elf, const unsigned char *table, ui
 }
 
 static bool packed_has(struct elf *elf, uint64_t address) {
-    /* The run that may speak of this word: the last one that begins at or below it. */
+    /* The run that may cover this word: the last one that begins at or below it. */
     uint32_t low = 0;
     uint32_t high = elf->packed_count;
     while (low < high) {
@@ -218,7 +217,7 @@ static bool packed_has(struct elf *elf, uint64_t address) {
     return ((bits >> (word % BITMAP_WORDS + 1)) & 1) != 0;
 }
 
-/* The value of a symbol for a pointer: an address here, or something elsewhere. */
+/* The value of a symbol for a pointer: an address of this file, or of another. */
 static enum elf_status resolve(struct elf *elf, uint64_t index, uint64_t *ret_address,
                                bool *ret_elsewhere) {
     const void *found =
@@ -263,7 +262,8 @@ static enum elf_status relocate(struct elf *elf, const Elf64_Rela *rela, unsigne
     return ELF_OK;
 }
 
-/* Those of DT_RELA that touch the record, also from just before it. */
+/* Apply the relocations of DT_RELA that overlap the record, including those that begin just before
+ * it. */
 static enum elf_status relocate_all(struct elf *elf, uint64_t address, unsigned char *record,
                                     size_t size, struct elf_marks *marks) {
     const unsigned char *table = elf_at(elf, elf->dynamic.rela, elf->dynamic.rela_size);
@@ -296,7 +296,7 @@ enum elf_status elf_record(struct elf *elf, uint64_t address, void *to, size_t s
     }
     memcpy(to, bytes, size);
     *ret = (struct elf_marks){0};
-    /* The loader does the packed ones first. Their value stands in the file already. */
+    /* The loader applies the packed relocations first. Their values are already in the file. */
     for (size_t at = 0; elf->packed_count > 0 && at < size; at += WORD_SIZE) {
         ret->pointers |= (uint64_t)packed_has(elf, address + at) << (at / WORD_SIZE);
     }

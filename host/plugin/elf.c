@@ -1,11 +1,11 @@
-/* The bytes of the file and the segments they make up.
+/* The bytes of the file and its segments.
  *
- *  (1) bytes[a..b) may be looked at only after elf_bytes() gave it out: of a
- *      large file the rest is memory that was never filled.
- *  (2) Every segment lies within the file, they ascend and do not overlap; all
- *      ends are below ELF_EXTENT_MAX, so sums of two such numbers are safe.
- *  (3) What elf_bytes() gave out stays as it was read, whatever happens to the
- *      file: a check holds for the later use. */
+ *  (1) bytes[a..b) may be used only after elf_bytes() has returned it: in a large file the rest was
+ *      never read.
+ *  (2) Every segment is within the file; the segments are ascending and do not overlap; all ends
+ *      are below ELF_EXTENT_MAX, so sums of two such numbers are safe.
+ *  (3) Bytes that elf_bytes() has returned do not change, whatever happens to the file: a check
+ *      stays valid for later use. */
 #include "plugin/elf.h"
 
 #include <elf.h>
@@ -25,7 +25,7 @@
 #error "plugins of this machine cannot be read: say here and in elf-reloc.c how"
 #endif
 
-/* The loader wants segments aligned to pages at least; the smallest page there is: */
+/* The loader requires segments aligned to pages at least; the smallest page size: */
 #define PAGE_SIZE_MIN 4096u
 
 /* ------------------------------------------------------------- the bytes */
@@ -92,7 +92,7 @@ const void *elf_bytes(struct elf *elf, uint64_t offset, uint64_t length) {
     return elf->bytes + offset;
 }
 
-/* Is it a file, and not too large? Then make room for its bytes; of a small file, read them. */
+/* Check that it is a regular file and not too large; allocate its bytes, and read a small file. */
 static int open_file(struct elf *elf) {
     struct stat status;
     if (fstat(elf->fd, &status) < 0) {
@@ -121,7 +121,7 @@ static int open_file(struct elf *elf) {
     if (elf->size <= ELF_WHOLE_MAX) {
         return read_range(elf, 0, elf->size) ? 0 : TOOLRACK_E_REFUSED;
     }
-    /* Memory of this size comes from the system a page at a time, as chunks are read into it. */
+    /* The system provides memory of this size page by page, when chunks are read into it. */
     uint64_t chunks = (elf->size + ELF_CHUNK_SIZE - 1) / ELF_CHUNK_SIZE;
     elf->loaded = calloc((chunks + 63) / 64, sizeof *elf->loaded);
     return elf->loaded == NULL ? fail(elf, TOOLRACK_E_NO_MEMORY) : 0;
@@ -135,7 +135,7 @@ static int bad_header(struct elf *elf, const char *what, uint64_t value) {
     return TOOLRACK_E_REFUSED;
 }
 
-/* NULL when it has no name here. */
+/* NULL for other machines. */
 static const char *machine_name(uint16_t machine) {
     switch (machine) {
     case EM_X86_64: return "x86-64";
@@ -149,7 +149,7 @@ static const char *machine_name(uint16_t machine) {
     }
 }
 
-/* What kind of file is it? The first sixteen bytes say. */
+/* Check the kind of file by its first sixteen bytes. */
 static int check_ident(struct elf *elf) {
     size_t length = elf->size < EI_NIDENT ? (size_t)elf->size : EI_NIDENT;
     const unsigned char *ident = elf_bytes(elf, 0, length);
@@ -304,7 +304,7 @@ static int read_headers(struct elf *elf) {
                      "the plugin is built for %s (ELF machine %u), this host runs on %s",
                      name != NULL ? name : "another machine", elf->machine,
                      machine_name(MACHINE_HERE));
-        /* The two that can be read are read on, so that all that is wrong is said at once. */
+        /* For the two machines that can be read, reading goes on, to report all errors at once. */
         if (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64) {
             return TOOLRACK_E_REFUSED;
         }
@@ -324,8 +324,8 @@ static int read_headers(struct elf *elf) {
     if (code < 0) {
         return code;
     }
-    /* The section headers are not used, but being last in most files they show best whether a copy
-     * is complete. Files without them say so. */
+    /* The section headers are not used, but are at the end of most files and so show whether a copy
+     * is complete. Files without section headers state that. */
     uint64_t size = (uint64_t)header.e_shnum * header.e_shentsize;
     if (header.e_shoff != 0 && size != 0 &&
         (header.e_shoff > elf->size || size > elf->size - header.e_shoff)) {
@@ -374,7 +374,7 @@ static const struct elf_segment *segment_of(const struct elf *elf, uint64_t addr
     return NULL;
 }
 
-/* How many bytes of the file follow an address in its segment, the first of them at ret_offset. */
+/* How many bytes of the file begin at an address in its segment; the first is at ret_offset. */
 static uint64_t span_at(const struct elf *elf, uint64_t address, uint64_t *ret_offset) {
     const struct elf_segment *segment = segment_of(elf, address);
     if (segment == NULL || address - segment->address >= segment->file_size) {
@@ -407,7 +407,7 @@ enum elf_status elf_text(struct elf *elf, uint64_t address, size_t length_max, c
         return ELF_OUTSIDE;
     }
     uint64_t room = span <= length_max ? span : (uint64_t)length_max + 1;
-    /* A piece at a time: of a large file a short text should cost one chunk. */
+    /* Piece by piece: a short string of a large file should read only one chunk. */
     for (uint64_t done = 0; done < room;) {
         uint64_t piece = ELF_CHUNK_SIZE - (offset + done) % ELF_CHUNK_SIZE;
         piece = piece < room - done ? piece : room - done;

@@ -1,8 +1,8 @@
-/* elf.h - the data of a shared object, as the loader would see it, without the loader.
+/* elf.h - the data of a shared object as the loader would see it, read without the loader.
  *
- * A small file is read at once, of a large one only the pieces asked for; it is
- * never mapped, so that whoever shortens it meanwhile does no harm. Addresses
- * are the file's own (load base 0). Nothing here trusts a number of the file. */
+ * A small file is read whole, a large file in the pieces that are needed; a file is never mapped,
+ * so shortening it meanwhile does no harm. Addresses are those of the file (load base 0). Every
+ * number from the file is checked. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,19 +11,19 @@
 
 #include "plugin/finding.h"
 
-/* Files up to this size, as most plugins are, are read without allocating anything. */
+/* Files up to this size, like most plugins, are read without allocation. */
 #define ELF_SMALL_MAX  (16u * 1024u)
 /* Files up to this size are read whole. */
 #define ELF_WHOLE_MAX  (64u * 1024u)
-/* What is read at once of a larger one. */
+/* Larger files are read in chunks of this size. */
 #define ELF_CHUNK_SIZE (64u * 1024u)
 
 #define ELF_HEADERS_MAX     64u                 /* program headers */
 #define ELF_DYNAMIC_MAX     1024u               /* entries of the dynamic section */
 #define ELF_RELOCATIONS_MAX 4194304u            /* entries of either relocation table */
-#define ELF_EXTENT_MAX      (UINT64_C(1) << 40) /* addresses of a file end below */
+#define ELF_EXTENT_MAX      (UINT64_C(1) << 40) /* all addresses of a file are below this */
 
-/* Relocations up to this number are put in order without allocating. */
+/* Up to this number, relocations are sorted without allocation. */
 #define ELF_ORDER_SMALL 256u
 
 /* One PT_LOAD: `file_size` bytes at `offset` become `memory_size` at `address`. */
@@ -35,15 +35,14 @@ struct elf_segment {
     bool executable;
 };
 
-/* A run of packed relative relocations: the first word, then bitmaps of those after it. */
+/* A run of packed relative relocations: the first word, then bitmaps of the words after it. */
 struct elf_packed {
     uint64_t address; /* of the first word, which is relocated */
-    uint64_t end;     /* first address after what the bitmaps speak of */
+    uint64_t end;     /* first address after the words of the bitmaps */
     uint64_t bitmaps; /* address of the first bitmap in the table */
 };
 
-/* What the dynamic section says, once elf_read_dynamic() has read it; addresses and sizes in bytes.
- */
+/* The dynamic section, after elf_read_dynamic(); addresses and sizes in bytes. */
 struct elf_dynamic {
     uint64_t address;
     uint64_t count; /* entries before DT_NULL */
@@ -57,26 +56,26 @@ struct elf_dynamic {
 };
 
 struct elf {
-    struct findings *findings; /* borrowed: what is wrong goes there */
+    struct findings *findings; /* borrowed: errors are added to it */
     int fd;                    /* borrowed */
     uint64_t size;
-    unsigned char *bytes; /* `size` bytes, of which only the chunks in `loaded` were read */
+    unsigned char *bytes; /* `size` bytes; only the chunks in `loaded` were read */
     uint64_t *loaded;     /* a bit for each chunk; NULL: all were read */
-    int failure;          /* of the reading itself: 0, TOOLRACK_E_IO or TOOLRACK_E_NO_MEMORY */
+    int failure;          /* of reading: 0, TOOLRACK_E_IO or TOOLRACK_E_NO_MEMORY */
     int error_number;     /* errno of TOOLRACK_E_IO */
-    bool shortened;       /* the file ended before the size it had */
+    bool shortened;       /* the file was shortened while it was read */
     uint16_t machine;
     bool thread_locals; /* it has a segment of thread-local data */
     char unique_name[FINDING_SHOWN_MAX +
-                     1]; /* first GNU_UNIQUE symbol, once elf_remark_exports() ran */
+                     1]; /* first GNU_UNIQUE symbol, after elf_remark_exports() */
     struct elf_dynamic dynamic;
     uint32_t segment_count;
-    uint32_t *order; /* places in the table at `rela`, by offset; NULL: not made yet */
+    uint32_t *order; /* indexes of the table at `rela`, by offset; NULL: not made yet */
     uint32_t order_count;
     uint32_t packed_count;
     struct elf_packed *packed; /* ascending, not overlapping */
 
-    /* Not cleared: only what the counts above say was ever written. */
+    /* Not cleared: only the items that the counts above include were written. */
     struct elf_segment segments[ELF_HEADERS_MAX]; /* ascending, not overlapping */
     uint32_t order_small[ELF_ORDER_SMALL];
     struct elf_packed packed_small[4];
@@ -85,30 +84,30 @@ struct elf {
 
 enum elf_status {
     ELF_OK,
-    ELF_OUTSIDE,    /* not, or not wholly, in the data of the file */
-    ELF_RELOCATION, /* the loader would put something there that is no pointer */
-    ELF_NO_END,     /* a text longer than allowed, or without end */
+    ELF_OUTSIDE,    /* not entirely in the data of the file */
+    ELF_RELOCATION, /* the loader would write a value there that is no pointer */
+    ELF_NO_END,     /* a string longer than allowed, or not terminated */
     ELF_FAILED      /* see `failure` and `shortened` */
 };
 
-/** Read the headers and the segments and check them. What breaks a rule is found;
- * TOOLRACK_E_REFUSED then. To be finished in any case.
+/** Read and check the headers and the segments. A broken rule is added as a finding, with
+ * TOOLRACK_E_REFUSED. elf_finish() must be called in any case.
  * @param fd  open for reading; borrowed until elf_finish(); its position is not used
  * @return 0, TOOLRACK_E_REFUSED, TOOLRACK_E_IO (see error_number), TOOLRACK_E_NO_MEMORY. */
 int elf_init(struct elf *elf, int fd, struct findings *findings);
 void elf_finish(struct elf *elf);
 
-/** `length` bytes of the file; NULL when they are not all there, or could not be read. They stay
- * where they are until elf_finish(); no alignment. */
+/** `length` bytes of the file; NULL when some are outside the file or could not be read. Valid
+ * until elf_finish(); not aligned. */
 const void *elf_bytes(struct elf *elf, uint64_t offset, uint64_t length);
 
-/** Whether the data of one segment holds these bytes; reads nothing. */
+/** Whether these bytes are in the data of one segment; reads nothing. */
 bool elf_inside(const struct elf *elf, uint64_t address, uint64_t length);
-/** Whether a function can begin there. */
+/** Whether a function can begin at an address. */
 bool elf_executable(const struct elf *elf, uint64_t address);
 /** The bytes at an address, without relocations; NULL as above. */
 const void *elf_at(struct elf *elf, uint64_t address, uint64_t length);
 
-/** A zero-terminated text of at most `length_max` bytes, not copied. */
+/** A zero-terminated string of at most `length_max` bytes, not copied. */
 enum elf_status elf_text(struct elf *elf, uint64_t address, size_t length_max, const char **ret,
                          size_t *ret_length);

@@ -1,9 +1,9 @@
-/* The examples of a tool: calls that show it, and that a host may try.
+/* The examples of a tool: calls that show how it is used, and that a host may try.
  *
- * A table that is wrong refuses the tool, as any table does. An example that is wrong is left out
- * with a warning: the tool works without it, and who shows or tries the others need not look at
- * them again. The arguments of each that stays are a JSON object and its result is JSON; that they
- * fit the tool's schemas is the caller's question (see descriptor_values_check). */
+ * A wrong table refuses the tool, like any wrong table. A wrong example is left out with a warning:
+ * the tool works without it, and users of the others need not check them again. The arguments of
+ * each remaining example are a JSON object and its result is JSON; the caller checks that they fit
+ * the tool's schemas (see descriptor_values_check). */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,14 +22,14 @@ static const struct text_field example_texts[] = {
         TEXT_FIELD(struct tr_example, result, TEXT_FREE),
 };
 
-/* The examples of one tool while they are looked at. */
+/* The examples of one tool while they are checked. */
 struct examples {
     struct tr_example *list; /* in the descriptor's memory */
     uint32_t count;
     bool wrong[DESCRIPTOR_EXAMPLES_MAX];
 };
 
-/* Findings about one example name it by its place, from 1. */
+/* Findings about an example have its index, from 1. */
 static void report(struct reader *reader, struct examples *examples, uint32_t index,
                    enum finding_rule rule, const char *what, const char *reason) {
     char number[16];
@@ -71,8 +71,8 @@ static bool read_table(struct reader *reader, uint64_t address, const struct tr_
 
 /* ---------------------------------------------------------------- values */
 
-/* Put the arguments, or the results, of the examples that are right so far to the caller's check:
- * all at once, so that it need understand the schema once only. */
+/* Pass the arguments, or the results, of the examples without errors so far to the caller's check:
+ * all at once, so that it compiles the schema only once. */
 static void check_values(struct reader *reader, struct examples *examples, const char *schema,
                          bool is_result) {
     const struct descriptor_options *options = reader->options;
@@ -140,7 +140,7 @@ bool examples_read(struct reader *reader, uint64_t address, struct tr_tool *tool
         check_values(reader, &examples, spec->schema, false);
         check_values(reader, &examples, spec->result_schema, true);
     }
-    /* The sound examples stay, in their order. */
+    /* Keep the examples without errors, in their order. */
     uint32_t count = 0;
     for (uint32_t i = 0; i < examples.count; i++) {
         if (!examples.wrong[i]) {

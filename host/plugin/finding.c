@@ -15,10 +15,10 @@ static const struct {
 #undef FINDING_RULE
 };
 
-/* Few files have any finding, fewer have many. */
+/* Few files have findings, and fewer have many. */
 #define FINDINGS_FIRST_ROOM 4u
 
-/* Longest cause with its final zero; what is longer is cut. */
+/* Longest cause, with the terminating zero; a longer one is cut. */
 #define FINDING_CAUSE_MAX 512
 
 const char *finding_severity_name(int severity) {
@@ -43,7 +43,7 @@ void findings_init(struct findings *list, struct arena *arena) {
     *list = (struct findings){.arena = arena};
 }
 
-/* One line of UTF-8, whatever the file put into it. */
+/* Make one line of UTF-8 of any bytes. */
 static void clean(char *text) {
     for (size_t i = 0; text[i] != '\0'; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -80,8 +80,8 @@ static bool grow(struct findings *list) {
     return true;
 }
 
-/* Where a finding of this severity goes: the end of the list, or, the list being full, in place of
- * the last one that weighs less. The very last place stays free for findings_close(). */
+/* The place for a finding of this severity: the end of the list, or, if the list is full, in place
+ * of the last one with lower severity. The last place stays free for findings_close(). */
 static struct finding *place_for(struct findings *list, int severity) {
     if (list->count < FINDINGS_MAX - 1) {
         if (list->count == list->room && !grow(list)) {

@@ -1,8 +1,8 @@
-/* finding.h - what is wrong with a plugin file, in words that lead to the fix.
+/* finding.h - what is wrong with a plugin file, and the fix.
  *
- * Every rule that a file can break stands once in the table below. A finding is
- * one broken rule at one place: its id is for programs and for looking it up,
- * the cause says what was found where, the fix what to do about it. */
+ * The table below has every rule that a file can break. A finding is one broken rule at one place:
+ * its id is for programs and for documentation, the cause states what was found where, and the fix
+ * what to do. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 enum finding_severity {
     FINDING_NOTE,    /* worth knowing */
-    FINDING_WARNING, /* works, but will trouble somebody */
+    FINDING_WARNING, /* works, but will cause problems */
     FINDING_ERROR    /* the tool, or the whole file, is refused */
 };
 
@@ -136,43 +136,43 @@ enum finding_rule {
 struct finding {
     const char *rule; /* id, such as "elf-truncated"; static text */
     int severity;
-    const char *tool; /* the tool concerned, or NULL when it is the file */
+    const char *tool; /* the tool concerned, or NULL for the file */
     const char *cause;
     const char *fix;
 };
 
-/* Most findings kept for one file; what comes after is counted only. */
+/* Most findings kept for one file; further ones are only counted. */
 #define FINDINGS_MAX 64
 
-/* A list under construction; all texts live in the arena it was begun with. */
+/* A list under construction; all strings are in its arena. */
 struct findings {
     struct arena *arena; /* borrowed */
     struct finding *items;
     uint32_t count;
     uint32_t left_out;
-    uint32_t errors; /* of severity FINDING_ERROR, with those left out */
+    uint32_t errors; /* of severity FINDING_ERROR, including those left out */
     uint32_t room;   /* of `items` */
-    bool failed;     /* no memory for one of them */
+    bool failed;     /* out of memory for one of them */
 };
 
-/* Longest text of an untrusted file shown in a cause, for "%.*s" with FINDING_SHOWN_MAX. */
+/* Longest string of an untrusted file shown in a cause, by "%.*s" with FINDING_SHOWN_MAX. */
 #define FINDING_SHOWN_MAX 64
 
 void findings_init(struct findings *list, struct arena *arena);
 
-/** Add a finding. The cause is one line without a final stop; bytes that are not printable UTF-8
- * are replaced, so that anything found in a file may stand in it. Where the list is full, an error
- * takes the place of what is less. `tool` may be NULL, else it lives as long as the list. */
+/** Add a finding. The cause is one line without a full stop; bytes that are not printable UTF-8 are
+ * replaced, so it may contain anything found in a file. In a full list, a finding replaces one of
+ * lower severity. `tool` may be NULL, else it is valid as long as the list. */
 void findings_add(struct findings *list, enum finding_rule rule, const char *tool,
                   const char *cause, ...) TOOLRACK_PRINTF(4, 5);
 void findings_addv(struct findings *list, enum finding_rule rule, const char *tool,
                    const char *cause, va_list args) TOOLRACK_PRINTF(4, 0);
 
-/** Say how many were left out, if any. Once, at the end. */
+/** Add a finding with the number of findings left out, if any. Called once, at the end. */
 void findings_close(struct findings *list);
 
 /** "note", "warning" or "error". Static text. */
 const char *finding_severity_name(int severity);
 
-/** One rule of the table: id and what to do; false where `rule` is no rule. */
+/** One rule of the table: id, severity and fix; false when `rule` is no rule. */
 bool finding_rule_get(int rule, const char **ret_id, int *ret_severity, const char **ret_fix);

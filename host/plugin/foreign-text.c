@@ -1,9 +1,8 @@
-/* A function of a library as JSON: what a definition says of it, and what a worker is told.
+/* A function of a library as JSON: in a definition, and as sent to a worker.
  *
- * Reading and writing follow one table, so that what is written reads back the same. Who wrote a
- * definition learns of the first thing that is wrong where it stands; what makes no sense in
- * itself, such as a default that its type does not have, is found by the descriptor's reader, which
- * finds it in plugins as well. */
+ * Reading and writing use one table, so that written text reads back the same. The first error of a
+ * definition is reported with its place. Inconsistencies, such as a default that does not fit its
+ * type, are found by the descriptor reader, as in plugins. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,10 +15,10 @@
 #include "plugin/reader.h"
 #include "toolrack/toolrack.h"
 
-/* Of the text; what a later build writes differently has another one. */
+/* Format number of the text; a build that writes another format uses another number. */
 #define TEXT_FORMAT 1u
 
-/* Longest JSON Pointer that is made here: "/arguments/127/items/exclusiveMinimum". */
+/* Longest JSON Pointer made here: "/arguments/127/items/exclusiveMinimum". */
 #define POINTER_MAX 64u
 
 /* ------------------------------------------------------------------- types */
@@ -27,7 +26,7 @@
 enum place { PLACE_ARGUMENT = 1 << 0, PLACE_ITEM = 1 << 1, PLACE_RESULT = 1 << 2 };
 #define PLACE_ANY (PLACE_ARGUMENT | PLACE_ITEM | PLACE_RESULT)
 
-/* The first name of a kind is the one that is written. */
+/* The first name of a kind is used for writing. */
 static const struct type_name {
     const char *name;
     uint32_t kind;
@@ -60,7 +59,7 @@ static const struct type_name *find_type_name(yyjson_val *name) {
 
 enum form {
     FORM_TEXT,   /* `at` in struct tr_param: const char *, a string */
-    FORM_JSON,   /* ... the text of any value */
+    FORM_JSON,   /* ... the JSON text of any value */
     FORM_COUNT,  /* ... uint64_t */
     FORM_UNIQUE, /* TR_PARAM_UNIQUE_ITEMS */
     FORM_FLAG,   /* `at` of enum tr_type_flags */
@@ -117,10 +116,10 @@ static const struct {
 struct parsing {
     struct arena *arena;
     struct toolrack_error *err;
-    char at[POINTER_MAX]; /* of the object that is read */
+    char at[POINTER_MAX]; /* of the object that is being read */
 };
 
-/* Of a member of the object, or of the object itself. */
+/* Set the error for a member of the object, or for the object itself. */
 TOOLRACK_PRINTF(3, 4)
 static int wrong(const struct parsing *parsing, const char *member, const char *format, ...) {
     char pointer[2 * POINTER_MAX];
@@ -140,7 +139,7 @@ static int unknown_member(const struct parsing *parsing, const struct nearest *n
                  meant != NULL ? "\"?" : "");
 }
 
-/* A copy, which a zero inside would cut. */
+/* Copy a string. A zero inside is an error: it would cut the copy. */
 static int read_text(const struct parsing *parsing, const char *member, yyjson_val *value,
                      const char **ret) {
     size_t length = yyjson_get_len(value);
@@ -221,8 +220,8 @@ static int wrong_type_name(const struct parsing *parsing, yyjson_val *name, enum
                                 FINDING_SHOWN_MAX, said, known.data);
 }
 
-/* What a length of the type can say; 0: as much as a call can have. It is passed as 64 bits, which
- * is the same register, or place on the stack, as for any narrower integer. */
+/* The maximum of a length type; 0: not limited by the type. A length is passed as 64 bits, which
+ * uses the same register or stack slot as a narrower integer. */
 static uint64_t length_max(uint32_t kind) {
     switch (kind) {
     case TR_KIND_I8: return INT8_MAX;
@@ -426,7 +425,7 @@ int foreign_parse(yyjson_val *value, struct arena *arena, struct foreign *ret,
 
 /* ----------------------------------------------------------------- writing */
 
-/* Each value comes behind its key, and the first key behind the bracket. */
+/* A key follows a comma, except directly after the bracket. */
 static void add_key(struct buf *out, const char *key) {
     buf_printf(out, "%s\"%s\":", out->data[out->length - 1] == '{' ? "" : ",", key);
 }
@@ -458,7 +457,8 @@ static void add_field(struct buf *out, const struct member *member, const struct
     }
 }
 
-/* False: a definition has no name for such a type here. An item has no items: this ends. */
+/* False: a definition has no name for such a type here. An item has no items: the recursion ends.
+ */
 static bool add_typed(struct buf *out, const struct tr_param *param, const struct tr_type *type,
                       enum place place) {
     const char *name = NULL;

@@ -13,7 +13,7 @@
 
 /* --------------------------------------------------------------- describe */
 
-/* Stands in the host for the function, of which only the worker has the address. */
+/* Placeholder in the host for the function, whose address only the worker has. */
 static void elsewhere(void) {
 }
 
@@ -22,8 +22,8 @@ int foreign_describe(const struct foreign *foreign, void (*function)(void),
                      struct toolrack_error *err) {
     const char *library = foreign->library;
     size_t library_length = library == NULL ? 0 : strlen(library);
-    /* A name with a slash that does not begin with one would be looked for in the folder that the
-     * worker happens to be in. */
+    /* A name with a slash that does not begin with one would be searched in the worker's working
+     * folder. */
     if (library_length == 0 || library_length > FOREIGN_LIBRARY_MAX ||
         !utf8_valid(library, library_length) ||
         (library[0] != '/' && strchr(library, '/') != NULL)) {
@@ -80,7 +80,7 @@ int foreign_describe(const struct foreign *foreign, void (*function)(void),
     if (code < 0) {
         return code;
     }
-    /* The first error, in the words that a plugin's author would get. */
+    /* The first error, in the same words as for a plugin. */
     for (uint32_t i = 0; i < desc->finding_count; i++) {
         const struct finding *finding = &desc->findings[i];
         if (finding->severity == FINDING_ERROR) {
@@ -107,7 +107,7 @@ int foreign_find(const struct foreign *foreign, void (**ret)(void), struct toolr
         (void)dlclose(handle);
         return code;
     }
-    /* A variable is refused. A function that the loader chose (IFUNC) may have no entry. */
+    /* A variable is refused. A function that a resolver chose (IFUNC) may have no symbol entry. */
     Dl_info info;
     void *entry = NULL;
     bool named = dladdr1(address, &info, &entry, RTLD_DL_SYMENT) != 0 && entry != NULL &&

@@ -1,4 +1,4 @@
-/* identity.h - what tells one state of a file from another without reading it. */
+/* identity.h - identifies the state of a file without reading the file. */
 #pragma once
 
 #include <stdbool.h>

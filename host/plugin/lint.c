@@ -1,16 +1,15 @@
-/* The stated schema of a JSON tool: is it one, and will every provider take it?
+/* The stated schema of a JSON tool: is it a schema, and will every provider accept it?
  *
- * Whether it is a valid JSON Schema is the caller's question (see
- * descriptor_schema_check). Here stands what a tool's schema needs besides, and
- * what strict providers are known to refuse: an author should hear of it before
- * a model does. */
+ * The caller checks whether it is a valid JSON Schema (see descriptor_schema_check). This file
+ * checks what a tool's schema needs besides, and what strict providers are known to refuse, so that
+ * the author learns it early. */
 #include <string.h>
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "plugin/reader.h"
 
-/* Schemas below this depth are not looked at. */
+/* Schemas below this depth are not checked. */
 #define LINT_DEPTH_MAX 16u
 
 /* ^[A-Za-z_][A-Za-z0-9_]{0,63}$, narrower than the rule of tool names: no dash. */

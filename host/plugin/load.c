@@ -14,8 +14,8 @@
 #include "base/utf8.h"
 #include "plugin/threads.h"
 
-/* Under AddressSanitizer images stay mapped: its reports come at the end, and could not name what
- * has been unmapped, nor see what its data point to. */
+/* Under AddressSanitizer images stay mapped: it reports at exit, and then cannot name symbols of
+ * unmapped images or follow pointers in their data. */
 #define KEEP_MAPPED (SANITIZER_ADDRESS != 0)
 
 struct image {
@@ -25,13 +25,13 @@ struct image {
     uint64_t loaded;                    /* when: threads_moment() */
     bool has_thread_locals;
     bool starts_threads;
-    char resident_reason[UNLOAD_CAUSE_MAX]; /* of its descriptor, or "" */
+    char resident_reason[UNLOAD_CAUSE_MAX]; /* from its descriptor, or "" */
 };
 
 /* ------------------------------------------------------ the host's side of open() */
 
 struct open_host {
-    struct tr_host base; /* first: the plugin holds a pointer to it */
+    struct tr_host base; /* must be first: the plugin has a pointer to it */
     const struct image_host *host;
     const char *plugin_id;
     char reason[ERROR_MESSAGE_MAX];
@@ -60,7 +60,7 @@ static void host_log(struct tr_host *base, int32_t level, const char *message) {
 }
 
 static tr_status host_fail(struct tr_host *base, const char *message) {
-    struct toolrack_error text; /* cuts at a character, keeps it one line */
+    struct toolrack_error text; /* cuts between characters, makes it one line */
     (void)error_set(&text, TOOLRACK_E_EXECUTION_FAILED, "%s", message != NULL ? message : "");
     memcpy(open_host_of(base)->reason, text.message, sizeof text.message);
     return TR_FAILED;
@@ -68,7 +68,7 @@ static tr_status host_fail(struct tr_host *base, const char *message) {
 
 static const void *host_get_extension(struct tr_host *base, const char *id) {
     (void)base;
-    (void)id; /* this host offers none yet */
+    (void)id; /* this host has no extensions yet */
     return NULL;
 }
 
@@ -102,7 +102,7 @@ static void copy_text(char *to, size_t room, const char *from) {
     to[length] = '\0';
 }
 
-/* The path a shared object is opened by must hold a slash, or dlopen searches elsewhere. */
+/* The path must contain a slash, otherwise dlopen() searches the library path. */
 static void *open_object(const char *path) {
     if (strchr(path, '/') != NULL) {
         return dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -115,7 +115,7 @@ static void *open_object(const char *path) {
     return dlopen(here, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* Find, check and open what dlopen brought. */
+/* Find, check and open the plugin in the loaded object. */
 static int open_image(struct image *image, const char *path, const struct descriptor *desc,
                       const struct image_host *host, struct toolrack_error *err) {
     const struct tr_plugin *plugin = dlsym(image->handle, "toolrack_plugin");
@@ -128,7 +128,7 @@ static int open_image(struct image *image, const char *path, const struct descri
     if (code < 0) {
         return code;
     }
-    /* The table in memory must be the one that was read: nobody agreed to another. */
+    /* The table in memory must equal the table that was read: only that one was checked. */
     if (!descriptor_same(desc, copy)) {
         return error_set(err, TOOLRACK_E_REFUSED,
                          "the loaded descriptor of %s differs from the one in its file; its "
@@ -172,7 +172,7 @@ int image_load(const char *path, const struct file_identity *identity,
     }
     int code = open_image(image, path, desc, host, err);
     if (code < 0) {
-        (void)image_unload(STEAL(image)); /* its constructors and its open() ran, after all */
+        (void)image_unload(STEAL(image)); /* its constructors and its open() have run */
         return code;
     }
     *ret = STEAL(image);
@@ -205,12 +205,12 @@ int image_adopt(const struct tr_plugin *plugin, const struct descriptor *desc,
 
 /* ------------------------------------------------------------------- unloading */
 
-/* What the loader has at the address and by the name of an image. */
+/* What the loader has mapped at the address and under the path of an image. */
 struct mapped {
     uintptr_t address;
     const char *path;
     bool found;
-    uintptr_t code_begin; /* with all between its executable segments */
+    uintptr_t code_begin; /* including everything between its executable segments */
     uintptr_t code_end;
 };
 
@@ -245,7 +245,7 @@ static void decide(struct unload *unload, enum unload_verdict verdict, const cha
     copy_text(unload->cause, sizeof unload->cause, cause);
 }
 
-/* Close what is still open. False, with the verdict, when it cannot be. */
+/* Close the handle. False, with the verdict, when it cannot be closed. */
 static bool close_object(struct unload *unload) {
     struct mapped mapped = find_mapped(unload);
     switch (threads_in(mapped.code_begin, mapped.code_end, unload->loaded)) {
@@ -287,8 +287,8 @@ void unload_recheck(struct unload *unload) {
             return;
         }
     } else {
-        /* A library that was kept for a destructor goes only when the loader next cleans up, which
-         * it does when something is closed: so the library is opened and closed again. */
+        /* A library that was kept for a destructor is unmapped only when the loader next closes a
+         * library: so this library is opened and closed again. */
         void *handle = dlopen(unload->path, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL);
         if (handle != NULL) {
             (void)dlclose(handle);

@@ -1,9 +1,9 @@
-/* What all parts of a reading do: records, pointers, texts, findings, memory.
+/* Functions of all parts of the reader: records, pointers, strings, findings, memory.
  *
- *  (1) `failure` once set stays, and every loop ends on it. It means the end of
- *      the reading, unlike a finding about one tool.
- *  (2) Nothing in the descriptor points into the source: texts and records are
- *      copied, and a pointer that cannot be followed becomes NULL. */
+ *  (1) `failure` is never reset, and ends every loop. It ends the reading, unlike a finding about
+ *      one tool.
+ *  (2) Nothing in the descriptor points into the source: strings and records are copied, and an
+ *      invalid pointer becomes NULL. */
 #include "plugin/reader.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 void reader_init(struct reader *reader, struct source source, struct arena *arena,
                  struct findings *findings, const struct descriptor_options *options) {
-    memset(reader, 0, offsetof(struct reader, scratch_room)); /* the room needs no clearing */
+    memset(reader, 0, offsetof(struct reader, scratch_room)); /* scratch_room needs no clearing */
     reader->source = source;
     reader->arena = arena;
     reader->findings = findings;
@@ -47,7 +47,7 @@ void reader_report(struct reader *reader, enum finding_rule rule, const char *ca
                                        FINDING_SHOWN_MAX, name == NULL ? "[]" : name);
         }
     }
-    /* What a tool is called until its name is known to be one. */
+    /* Used in place of the tool's name until its name is known to be valid. */
     if (reader->tool == NULL && reader->tool_place != 0) {
         reader->tool = arena_printf(reader->arena, "#%u", reader->tool_place);
         reader->findings->failed = reader->findings->failed || reader->tool == NULL;
@@ -107,7 +107,7 @@ bool record_size_valid(const struct record_shape *shape, uint32_t stated) {
     return stated >= shape->size_min && stated <= DESCRIPTOR_RECORD_SIZE_MAX && stated % 8 == 0;
 }
 
-/* A failed read of the file ends it all; what was found there is known already. */
+/* A failed read of the file ends the reading; its findings have been added. */
 static void stop_reading(struct reader *reader) {
     const struct elf *elf = reader->source.self;
     reader->failure = elf->failure != 0 ? elf->failure : TOOLRACK_E_REFUSED;
@@ -227,9 +227,9 @@ bool reader_function(struct reader *reader, const struct record *record, size_t 
 
 /* --------------------------------------------------------------- texts */
 
-/* Length of the part that is printable ASCII, in steps of eight bytes: most texts are nothing else.
- * A byte below 0x20 borrows into its own top bit when 0x20 is taken off, 0x7f carries into it when
- * one is added; what a neighbour's borrow or carry marks wrongly is looked at for nothing. */
+/* Length of the beginning that is printable ASCII, in steps of eight bytes: most strings are only
+ * that. A byte below 0x20 borrows into its top bit when 0x20 is subtracted; 0x7f carries into it
+ * when 1 is added. A wrong mark by the borrow or carry of a neighbour only costs time. */
 static size_t skip_plain(const char *text, size_t length) {
     size_t i = 0;
     for (uint64_t word; length - i >= sizeof word; i += sizeof word) {
@@ -246,7 +246,7 @@ static bool has_control(const char *text, size_t length, enum text_kind kind) {
     for (size_t i = skip_plain(text, length); i < length; i++) {
         unsigned char c = (unsigned char)text[i];
         bool control = c < 0x20 || c == 0x7f ||
-                       /* U+0080 to U+009F, well-formed as the text is */
+                       /* U+0080 to U+009F; the text is well-formed */
                        (c == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
         if (control && (kind == TEXT_LINE || (c != '\n' && c != '\t' && c != '\r'))) {
             return true;
@@ -312,7 +312,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Few names are compared each with each, many are sorted first. */
+/* Up to this number, names are compared in pairs; more names are sorted first. */
 #define NAMES_FEW 16u
 
 const char *reader_duplicate(struct reader *reader, const char *const *names, uint32_t count) {
@@ -343,7 +343,7 @@ const char *reader_duplicate(struct reader *reader, const char *const *names, ui
 
 /* ---------------------------------------------------------------- JSON */
 
-/* The parser has no limit of depth, but what walks over its result recurses. */
+/* The parser has no depth limit, but functions that walk over its result recurse. */
 static bool too_deep(const char *text) {
     unsigned depth = 0;
     bool quoted = false;

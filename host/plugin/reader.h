@@ -1,4 +1,4 @@
-/* reader.h - one reading of a descriptor: what its parts share.
+/* reader.h - the descriptor reader: what its parts share during one reading.
  *
  * The parts in calling order: descriptor.c (the plugin), tool.c (one tool),
  * type.c (parameters and types), value.c (JSON texts against types), derive.c
@@ -12,16 +12,16 @@
 #include "plugin/descriptor-data.h"
 #include "plugin/source.h"
 
-/* Longest chain of names that leads to a field: a parameter and its nested types. */
+/* Longest chain of names to a field: a parameter and its nested types. */
 #define READER_PATH_MAX (DESCRIPTOR_TYPE_DEPTH_MAX + 2)
 
-/* Deepest JSON looked into; what recurses over a value relies on it. */
+/* Deepest JSON that is accepted; functions that recurse over a value rely on it. */
 #define READER_JSON_DEPTH_MAX 64u
 
-/* Memory for parsing one text that is there from the start. */
+/* First memory for parsing one text. */
 #define READER_SCRATCH_SIZE 8192u
 
-/* Of DESCRIPTOR_MEMORY_MAX, kept for the findings. */
+/* Part of DESCRIPTOR_MEMORY_MAX that is reserved for the findings. */
 #define READER_RESERVE (256u * 1024u)
 
 struct reader {
@@ -31,10 +31,10 @@ struct reader {
     struct findings *findings;
     int failure; /* ends the reading: TOOLRACK_E_REFUSED with a finding, _IO, _NO_MEMORY */
 
-    uint32_t tool_place; /* of the tool in its table, from 1; 0: about the plugin */
+    uint32_t tool_place; /* index of the tool in its table, from 1; 0: the plugin */
     const char *tool;    /* its name for findings; NULL: not known, or no tool */
     const char *place;   /* "parameter", "result" or "example"; NULL: the record itself */
-    const char *path[READER_PATH_MAX]; /* names from there on; NULL stands for an array's items */
+    const char *path[READER_PATH_MAX]; /* names from there on; NULL: an array's items */
     uint32_t depth;
 
     struct arena scratch; /* for one parse at a time */
@@ -46,7 +46,7 @@ void reader_init(struct reader *reader, struct source source, struct arena *aren
                  struct findings *findings, const struct descriptor_options *options);
 void reader_finish(struct reader *reader);
 
-/** A finding at the present tool and place. */
+/** Add a finding at the present tool and place. */
 void reader_report(struct reader *reader, enum finding_rule rule, const char *cause, ...)
         TOOLRACK_PRINTF(3, 4);
 
@@ -54,15 +54,15 @@ void reader_report(struct reader *reader, enum finding_rule rule, const char *ca
 void reader_enter(struct reader *reader, const char *name);
 void reader_leave(struct reader *reader);
 
-/** Cleared memory of the descriptor; NULL with `failure` set when there is no more. */
+/** Zeroed memory of the descriptor; NULL, with `failure` set, when it is used up. */
 void *reader_alloc(struct reader *reader, size_t size);
 
-/* A struct of the ABI while it is read: the copy, in the descriptor's memory, in which addresses
- * are replaced by pointers field by field. */
+/* A struct of the ABI while it is read: a copy in the descriptor's memory, in which addresses are
+ * replaced by pointers, field by field. */
 struct record {
     void *copy;
     struct elf_marks marks;
-    const char *what; /* "tool" and so on, for findings */
+    const char *what; /* such as "tool", for findings */
 };
 
 /* How a struct of the ABI is read. Sizes are those of version 1.0 and of this host. */
@@ -70,7 +70,7 @@ struct record_shape {
     const char *what;
     uint32_t size_min;
     uint32_t size;
-    uint64_t pointers; /* bit n: the word at 8 n is a pointer */
+    uint64_t pointers; /* bit n: the word at offset 8 n is a pointer */
 };
 
 /** The word of a field, for record_shape.pointers. */
@@ -81,12 +81,12 @@ struct record_shape {
 /** Whether a plugin may state this size for a struct. */
 bool record_size_valid(const struct record_shape *shape, uint32_t stated);
 
-/** Read a struct of which the plugin states the size: what both know, and zeros. `to` has
+/** Read a struct whose size the plugin states: the members that both know, the rest zero. `to` has
  * shape->size bytes. False with a finding of `rule`, or with `failure`. */
 bool reader_record(struct reader *reader, const struct record_shape *shape, uint64_t address,
                    uint32_t stated, enum finding_rule rule, void *to, struct record *ret);
-/** Likewise a struct that begins with its size. False with a finding of `rule` when it is not where
- * the address says, of `size_rule` when no struct has such a size, or with `failure`. */
+/** Likewise for a struct that begins with its size. False with a finding of `rule` when there is no
+ * struct at the address, of `size_rule` when the size is invalid, or with `failure`. */
 bool reader_sized_record(struct reader *reader, const struct record_shape *shape, uint64_t address,
                          enum finding_rule rule, enum finding_rule size_rule, void *to,
                          struct record *ret);
@@ -94,27 +94,27 @@ bool reader_sized_record(struct reader *reader, const struct record_shape *shape
 enum pointer {
     POINTER_NULL,
     POINTER_HERE,      /* to data or code of the source */
-    POINTER_ELSEWHERE, /* to something of another file */
-    POINTER_BAD        /* a number that the loader leaves alone */
+    POINTER_ELSEWHERE, /* to another file */
+    POINTER_BAD        /* a number that the loader does not relocate */
 };
 
-/** What the pointer at `offset` of a record is; its address if HERE. */
+/** The kind of the pointer at `offset` of a record; its address if HERE. */
 enum pointer record_pointer(const struct record *record, size_t offset, uint64_t *ret_address);
 
-/** The address in a field that points to data. False with a finding when it is neither that nor
- * NULL (0). */
+/** The address in a field that points to data, or 0 for NULL. False with a finding when the field
+ * is neither. */
 bool reader_address(struct reader *reader, const struct record *record, size_t offset,
                     const char *field, uint64_t *ret);
 
-/** Whether a field that may point to a function does. False with a finding of `rule`. In the copy
- * it stays only where the source is live. */
+/** Set *ret_set if a field points to a function. False with a finding of `rule`. The copy keeps the
+ * pointer only if the source is live. */
 bool reader_function(struct reader *reader, const struct record *record, size_t offset,
                      const char *field, enum finding_rule rule, bool *ret_set);
 
-/* What a text may contain beside printable UTF-8. */
+/* What a string may contain besides printable UTF-8. */
 enum text_kind {
     TEXT_LINE, /* nothing */
-    TEXT_FREE  /* tabs and ends of line */
+    TEXT_FREE  /* tabs and line ends */
 };
 
 struct text_field {
@@ -125,18 +125,18 @@ struct text_field {
 #define TEXT_FIELD(type, field, kind) \
     { offsetof(type, field), #field, kind }
 
-/** Replace the addresses of these fields by copies of their texts. A bad one is NULL, with a
- * finding. @return how many were bad. */
+/** Replace the addresses in these fields by copies of the strings. An invalid string becomes NULL,
+ * with a finding. @return the number of invalid strings. */
 unsigned reader_texts(struct reader *reader, const struct record *record,
                       const struct text_field *fields, size_t count);
 
-/** Parse a JSON text. The document lives until reader_scratch_reset(). NULL with one line of
- * reason, in `reason`. */
+/** Parse a JSON text. The document is valid until reader_scratch_reset(). NULL with one line in
+ * `reason`. */
 yyjson_doc *reader_json(struct reader *reader, const char *text, char *reason, size_t room);
 void reader_scratch_reset(struct reader *reader);
 #define READER_REASON_MAX 160
 
-/** A name that occurs twice among `count`; NULL when all differ. No document may be in use. */
+/** A name that occurs twice; NULL when all differ. No document may be in use. */
 const char *reader_duplicate(struct reader *reader, const char *const *names, uint32_t count);
 
 /* tool.c */
@@ -152,7 +152,7 @@ bool params_read(struct reader *reader, uint64_t address, uint32_t count, uint32
                  const struct tr_param **ret);
 /** Type of a result. */
 bool result_type_read(struct reader *reader, uint64_t address, const struct tr_type **ret);
-/** Whether values of a kind are numbers, integers among them. */
+/** Whether values of a kind are integers; are numbers (integers included). */
 bool kind_is_integer(uint32_t kind);
 bool kind_is_number(uint32_t kind);
 /** Whether JSON null is a value of the type. */
@@ -162,25 +162,25 @@ bool type_takes_null(const struct tr_type *type);
 
 /** Check the options of a parameter against its type and each other. */
 bool values_check(struct reader *reader, const struct tr_param *param);
-/** Range of an integer kind, for bounds that say no more. */
+/** Range of an integer kind. */
 bool kind_range(uint32_t kind, long double *ret_min, long double *ret_max);
 
 /* derive.c */
 
-/** Append the JSON Schema of the arguments, or of the result (nothing: nothing is said). */
+/** Append the JSON Schema of the arguments, or of the result (nothing, if there is no schema). */
 void derive_arguments(struct buf *to, const struct tr_param *params, uint32_t count);
 void derive_result(struct buf *to, const struct tr_type *type, const char *description);
 
 /* lint.c */
 
-/** Check a stated schema: JSON, an object, for arguments with `type: object` at its root; then
- * remark on what strict providers refuse. */
+/** Check a stated schema: JSON, an object, for arguments with `type: object` at its root; then add
+ * remarks on what strict providers refuse. */
 bool lint_schema(struct reader *reader, const char *schema, bool is_result);
 
 /* example.c */
 
-/** Read the examples of a tool whose schemas are known, `address` being that of their table, and
- * leave in the record those that are right. False when the tool is refused, with a finding, or
- * `failure` is set. */
+/** Read the examples of a tool whose schemas are known, from the table at `address`, and keep those
+ * without errors in the record. False when the tool is refused, with a finding, or `failure` is
+ * set. */
 bool examples_read(struct reader *reader, uint64_t address, struct tr_tool *tool,
                    const struct descriptor_tool *spec);

@@ -23,7 +23,7 @@ struct source source_elf(struct elf *elf) {
     return (struct source){.ops = &elf_ops, .self = elf};
 }
 
-/* In memory any word may be a pointer; the record's reader knows which are. */
+/* In memory any word may be a pointer; the caller knows which words are. */
 static enum elf_status record_from_memory(void *self, uint64_t address, void *to, size_t size,
                                           struct elf_marks *ret) {
     (void)self;

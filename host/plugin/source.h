@@ -4,14 +4,14 @@
 #include "plugin/elf-reloc.h"
 
 struct source_ops {
-    /* A copy of `size` bytes, a multiple of 8 up to ELF_RECORD_MAX, pointers being addresses for
-     * the functions below. `ret` says which words are such. */
+    /* Copy `size` bytes, a multiple of 8 up to ELF_RECORD_MAX. Pointers in it are addresses for the
+     * functions below; `ret` marks these words. */
     enum elf_status (*record)(void *self, uint64_t address, void *to, size_t size,
                               struct elf_marks *ret);
-    /* A text where it lies, valid as long as the source. */
+    /* A string in place, valid as long as the source. */
     enum elf_status (*text)(void *self, uint64_t address, size_t length_max, const char **ret,
                             size_t *ret_length);
-    /* Whether a function can be there. */
+    /* Whether a function can be at an address. */
     bool (*executable)(void *self, uint64_t address);
     /* Addresses are pointers of this process: functions can be kept. */
     bool live;

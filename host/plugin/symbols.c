@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "plugin/elf-dynamic.h"
 
-/* A table of symbols and the names that go with it. */
+/* A table of symbols, and the table of their names. */
 struct table {
     const unsigned char *symbols; /* `count` of Elf64_Sym, not aligned; NULL: none */
     uint64_t count;
@@ -47,7 +47,7 @@ static bool find_symtab(struct elf *elf, struct table *ret) {
         header.e_shentsize != sizeof(Elf64_Shdr)) {
         return false;
     }
-    /* A number of sections that is too large for the file's header is in the first of theirs. */
+    /* A section count that is too large for the ELF header is in the first section header. */
     Elf64_Shdr symbols;
     uint64_t section_count = header.e_shnum;
     if (section_count == 0 && read_section(elf, &header, 0, &symbols)) {
@@ -94,8 +94,8 @@ static bool find_dynsym(struct elf *elf, struct table *ret) {
 
 /* ----------------------------------------------------------------- opening */
 
-/* Opening a device or a pipe may do something already, and a path in a record of a crash is what
- * the plugin made it. So the file is looked at first, by a descriptor that opens nothing. */
+/* Opening a device or a pipe may have an effect, and the plugin determines the path in a crash
+ * record. So the type of the file is checked first, with an O_PATH descriptor. */
 static int open_regular(const char *path) {
     CLEANUP(closep) int place = open(path, O_PATH | O_CLOEXEC);
     struct stat st;
@@ -176,7 +176,7 @@ void symbols_close(struct symbols *symbols) {
 
 /* ----------------------------------------------------------------- finding */
 
-/* Of several that begin at one place the one that is meant for others to see. */
+/* The symbol that begins later; of symbols with the same address the global one. */
 static bool is_better(const Elf64_Sym *a, const Elf64_Sym *b) {
     if (a->st_value != b->st_value) {
         return a->st_value > b->st_value;
@@ -184,8 +184,8 @@ static bool is_better(const Elf64_Sym *a, const Elf64_Sym *b) {
     return ELF64_ST_BIND(a->st_info) == STB_GLOBAL && ELF64_ST_BIND(b->st_info) != STB_GLOBAL;
 }
 
-/* The function that begins last before the offset and reaches over it. One without a size reaches
- * to where the next one begins. */
+/* The function that begins last before the offset and contains it. A function without a size ends
+ * where the next one begins. */
 static bool find_symbol(const struct symbols *symbols, uint64_t offset, Elf64_Sym *ret) {
     const struct table *table = &symbols->table;
     Elf64_Sym sized = {0};

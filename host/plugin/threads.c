@@ -12,13 +12,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* From the kernel's own headers: the thread is on its way out. It is set before pthread_join()
- * can return. */
+/* From the kernel's headers: the thread is exiting. It is set before pthread_join() can return. */
 #define PF_EXITING 0x4u
 
 #define STACK_PIECE 16384u
 
-/* Time of the clock that threads' starts are counted by, in its ticks. */
+/* The present time of the clock of thread starts, in its ticks. */
 uint64_t threads_moment(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_BOOTTIME, &now);
@@ -26,7 +25,7 @@ uint64_t threads_moment(void) {
     return ns / (CLOCK_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* What a file of a thread says; "" when the thread is gone. */
+/* Read a file of a thread; "" when the thread is gone. */
 static void read_text(int tasks, const char *thread, const char *name, char *to, size_t room) {
     char path[64];
     (void)snprintf(path, sizeof path, "%s/%s", thread, name);
@@ -39,7 +38,7 @@ static void read_text(int tasks, const char *thread, const char *name, char *to,
 static bool is_candidate(int tasks, const char *thread, uint64_t since) {
     char text[512];
     read_text(tasks, thread, "stat", text, sizeof text);
-    const char *rest = strrchr(text, ')'); /* the name before it may hold anything */
+    const char *rest = strrchr(text, ')'); /* the name before it may contain anything */
     unsigned flags;
     unsigned long long start;
     return rest != NULL &&
@@ -52,14 +51,15 @@ static bool is_candidate(int tasks, const char *thread, uint64_t since) {
 
 enum where { WHERE_GONE, WHERE_RUNNING, WHERE_AT };
 
-/* Where the thread's stack is just now. */
+/* The present stack pointer of a thread. */
 static enum where stack_of(int tasks, const char *thread, uintptr_t *ret_at) {
     char text[256];
     read_text(tasks, thread, "syscall", text, sizeof text);
     if (strncmp(text, "running", 7) == 0) {
         return WHERE_RUNNING;
     }
-    /* The last two numbers are the stack and the instruction; how many come first depends. */
+    /* The last two numbers are the stack pointer and the instruction pointer; the number of values
+     * before them varies. */
     const char *last = strrchr(text, ' ');
     if (last == NULL) {
         return WHERE_GONE;
@@ -89,7 +89,7 @@ static uintptr_t mapping_end(uintptr_t at) {
     return end;
 }
 
-/* The stack is read by way of the kernel: it may change or go away at any moment. */
+/* The stack is read through /proc/self/mem, since it may change or be unmapped at any time. */
 static bool stack_holds(uintptr_t at, uintptr_t begin, uintptr_t end) {
     CLEANUP(closep) int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     uintptr_t words[STACK_PIECE / sizeof(uintptr_t)];

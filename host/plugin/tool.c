@@ -1,4 +1,4 @@
-/* One tool of a plugin: its record, its texts, its schemas. */
+/* One tool of a plugin: its record, its strings, its schemas. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/semver.h"
 #include "plugin/reader.h"
 
-/* Above this a description costs a model more than it tells. */
+/* A longer description costs a model more than it helps. */
 #define DESCRIPTION_LENGTH_GOOD 1024u
 
 #define TOOL_FLAGS_KNOWN \
@@ -63,7 +63,7 @@ static bool check_texts(struct reader *reader, const struct tr_tool *tool) {
     return sound;
 }
 
-/* Whether a schema is one, in the eyes of the caller's own check. */
+/* Whether the caller's check accepts a schema. */
 static bool check_schema(struct reader *reader, const char *schema, bool is_result) {
     const struct descriptor_options *options = reader->options;
     if (options == NULL || options->check_schema == NULL) {

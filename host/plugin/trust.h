@@ -1,4 +1,5 @@
-/* trust.h - where a plugin came from, and with it its default priority: the most it may ask for. */
+/* trust.h - where a plugin is from; gives its default priority, which is also the most it may
+ * state. */
 #pragma once
 
 #include "toolrack/plugin.h"

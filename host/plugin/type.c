@@ -1,8 +1,8 @@
 /* Parameters and types of a typed tool.
  *
- * The host will call a C function by what stands here, and a wrong call is
- * undefined behaviour that nothing notices. So whatever could make libffi pass
- * something else than the compiler did is refused, unknown flags included. */
+ * The host calls a C function by these types, and a wrong call is undefined behaviour that nothing
+ * detects. So everything that could make libffi pass other values than the compiler would is
+ * refused, including unknown flags. */
 #include <string.h>
 
 #include "base/name.h"
@@ -49,7 +49,7 @@ static const struct text_field choice_name = TEXT_FIELD(struct tr_choice, name, 
 #define TYPE_FLAGS_KNOWN  (TR_TYPE_NULLABLE | TR_TYPE_OPTIONAL | TR_TYPE_BY_POINTER)
 #define PARAM_FLAGS_KNOWN TR_PARAM_UNIQUE_ITEMS
 
-/* Where a type stands, which decides what it may be. */
+/* Where a type is used, which decides what it may be. */
 enum place { PLACE_PARAM_FIRST, PLACE_PARAM, PLACE_FIELD, PLACE_ITEM, PLACE_RESULT };
 
 static const struct tr_type *read_type(struct reader *reader, uint64_t address, enum place place,
@@ -117,7 +117,7 @@ static uint64_t align_up(uint64_t offset, uint64_t align) {
     return (offset + align - 1) / align * align;
 }
 
-/* Fields lie in the struct, ascending, aligned, apart. */
+/* Whether the fields are inside the struct, ascending, aligned and without overlap. */
 static bool check_fields_layout(struct reader *reader, const struct tr_type *type) {
     uint64_t end = 0;
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -143,8 +143,8 @@ static bool check_fields_layout(struct reader *reader, const struct tr_type *typ
     return true;
 }
 
-/* A struct by value goes through registers by what its members are: no member may be missing, and
- * each be where the compiler puts it. */
+/* The members of a struct decide in which registers it is passed by value: no member may be
+ * missing, and each must be where the compiler puts it. */
 static bool check_by_value(struct reader *reader, const struct tr_type *type) {
     if (type->kind != TR_KIND_STRUCT || type->flags != 0) {
         return true;
@@ -245,7 +245,7 @@ static bool read_choices(struct reader *reader, struct tr_type *type, uint64_t a
 static bool read_param(struct reader *reader, uint64_t address, uint32_t stride, enum place place,
                        uint32_t depth, struct tr_param *to);
 
-/* Names of parameters or fields, those of TR_KIND_CALL aside, are distinct. */
+/* Whether the names of parameters or fields are distinct, except those of TR_KIND_CALL. */
 static bool check_param_names(struct reader *reader, const struct tr_param *params,
                               uint32_t count) {
     const char *names[DESCRIPTOR_FIELDS_MAX];
@@ -284,7 +284,7 @@ static bool read_fields(struct reader *reader, struct tr_type *type, uint64_t ad
     for (uint32_t i = 0; i < type->field_count; i++) {
         uint64_t at = address + (uint64_t)i * type->field_size;
         if (!read_param(reader, at, type->field_size, PLACE_FIELD, depth + 1, &fields[i])) {
-            return false; /* at the first: nested types would report the same over and over */
+            return false; /* at the first error: nested types would repeat it */
         }
     }
     type->fields = fields;

@@ -1,9 +1,8 @@
 /* Options of a parameter: do they fit its type, and each other?
  *
- * Bounds and defaults come as JSON texts. What is wrong with them would show at
- * the first call at the latest; here it shows before there is one. Numbers are
- * compared as long double, which holds every 64-bit integer and every double
- * exactly on the machines there are. */
+ * Bounds and defaults are JSON texts. Their errors are found here, before the first call. Numbers
+ * are compared as long double, which holds every 64-bit integer and every double exactly on the
+ * supported machines. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 
 _Static_assert(LDBL_MANT_DIG >= 64, "a long double must hold any 64-bit integer");
 
-/* Work that comparing the values of one option may take; crafted ones would take minutes. */
+/* Most steps to compare the values of one option; crafted values would take minutes. */
 #define COMPARE_STEPS_MAX 1000000
 
 bool kind_range(uint32_t kind, long double *ret_min, long double *ret_max) {
@@ -24,7 +23,7 @@ bool kind_range(uint32_t kind, long double *ret_min, long double *ret_max) {
     }
     bool is_signed = kind <= TR_KIND_I64;
     unsigned bits = 8u << (kind - (is_signed ? TR_KIND_I8 : TR_KIND_U8));
-    /* Without ldexpl(): for that alone each worker would load the mathematics library. */
+    /* Without ldexpl(), for which each worker would have to load libm. */
     uint64_t max = UINT64_MAX >> (is_signed ? 65 - bits : 64 - bits);
     *ret_min = is_signed ? -(long double)max - 1 : 0;
     *ret_max = (long double)max;
@@ -51,7 +50,7 @@ static const char *number_misfit(uint32_t kind, long double number) {
                                                           : NULL;
 }
 
-/* A text that is one JSON number; needs no memory. */
+/* Parse a text that is one JSON number; needs no memory. */
 static bool parse_number(const char *text, long double *ret) {
     yyjson_val value;
     text += strspn(text, " \t\r\n");
@@ -63,14 +62,14 @@ static bool parse_number(const char *text, long double *ret) {
     return true;
 }
 
-/* What the five options say, whichever are stated. */
+/* The range that the stated options give. */
 struct bounds {
     long double low, high;
     bool has_low, has_high;
     bool low_open, high_open;
 };
 
-/* Take what one option says into account; a string that is no number was refused before. */
+/* Apply one option; a string that is no number was refused before. */
 static void tighten(struct bounds *bounds, const char *json, bool is_low, bool open) {
     long double value;
     if (json == NULL || !parse_number(json, &value)) {
@@ -212,13 +211,13 @@ static bool has_duplicate(struct reader *reader, yyjson_val *array) {
 
 static bool is_listed(struct reader *reader, const char *choices_json, yyjson_val *value) {
     char room[1024];
-    struct arena arena; /* beside that of the document being checked */
+    struct arena arena; /* not the arena of the document being checked */
     arena_init(&arena, room, sizeof room);
     yyjson_alc alc = arena_alc(&arena);
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)choices_json, strlen(choices_json),
                                        YYJSON_READ_NOFLAG, &alc, NULL);
     if (doc == NULL) {
-        reader->failure = TOOLRACK_E_NO_MEMORY; /* it was JSON when its parameter was checked */
+        reader->failure = TOOLRACK_E_NO_MEMORY; /* it was checked to be JSON before */
     }
     struct budget budget = {.steps = COMPARE_STEPS_MAX};
     size_t index;
@@ -232,7 +231,7 @@ static bool is_listed(struct reader *reader, const char *choices_json, yyjson_va
     return found;
 }
 
-/* Type and options but for the list of choices. */
+/* Check the type and the options, except the list of choices. */
 static const char *option_misfit(struct reader *reader, const struct tr_param *param,
                                  yyjson_val *value) {
     const char *wrong = misfit(reader, param->type, value);
@@ -278,7 +277,7 @@ static const char *param_misfit(struct reader *reader, const struct tr_param *pa
 
 /* ------------------------------------------------------------ the options */
 
-/* The name of an option that says nothing about values of this kind; NULL when there is none. */
+/* The name of an option that does not apply to values of this kind; NULL when there is none. */
 static const char *foreign_option(const struct tr_param *param) {
     uint32_t kind = param->type->kind;
     bool number = kind_is_number(kind);
