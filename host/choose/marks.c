@@ -149,7 +149,7 @@ static void list_mark(void *user, const struct store_mark *mark) {
     if (mark->list == listing->list) {
         yyjson_mut_val *row = add_row(listing, mark->since_ms, mark->who, mark->why);
         document_add_text(listing->doc, row, "tool", mark->selector);
-        (void)yyjson_mut_obj_add_null(listing->doc, row, "trial_ms");
+        (void)yyjson_mut_obj_add_null(listing->doc, row, "retry_ms");
     }
 }
 
@@ -161,7 +161,7 @@ static void list_resting(void *user, const char *tool, const char *version,
         CLEANUP(buf_finish) struct buf selector = BUF_INIT;
         buf_printf(&selector, "%s@%s", tool, version);
         document_add_text(listing->doc, row, "tool", selector.data);
-        (void)yyjson_mut_obj_add_sint(listing->doc, row, "trial_ms", health->trial_ms);
+        (void)yyjson_mut_obj_add_sint(listing->doc, row, "retry_ms", health->retry_ms);
     }
 }
 

@@ -255,7 +255,7 @@ static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct cand
     document_add_text(doc, row, "version", toolrack_tool_version(candidate->tool));
     add_number(doc, row, "score", recommended->score);
     (void)yyjson_mut_obj_add_bool(doc, row, "whitelisted", recommended->first);
-    (void)yyjson_mut_obj_add_bool(doc, row, "trial", candidate->tried);
+    (void)yyjson_mut_obj_add_bool(doc, row, "retry", candidate->tried);
     add_factors(doc, row, recommended, has_task);
     document_add_text(doc, row, "description", toolrack_tool_description(candidate->tool));
 }
@@ -266,13 +266,13 @@ static bool offer(void *user, struct store_health *health) {
 
 /* Store that the retry begins. If that fails, the tool gets another retry: that is better than to
  * recommend nothing. */
-static void begin_trial(const struct choose *choose, const struct candidate *candidate,
+static void begin_retry(const struct choose *choose, const struct candidate *candidate,
                         int64_t now_ms) {
     struct toolrack_error err;
     const struct toolrack_tool *tool = candidate->tool;
     if (store_health_change(choose->options.store, toolrack_tool_name(tool),
                             toolrack_tool_version(tool), offer, &now_ms, &err) < 0) {
-        log_line(choose->options.log, LOG_ERROR, "recommend", "the trial of '%s' is not kept: %s",
+        log_line(choose->options.log, LOG_ERROR, "recommend", "the retry of '%s' is not kept: %s",
                  toolrack_tool_name(tool), err.message);
     }
 }
@@ -300,7 +300,7 @@ static int answer(const struct choose *choose, const struct candidates *candidat
     int code = document_end(doc, ret, err);
     for (size_t i = 0; code == 0 && i < count; i++) {
         if (candidates->items[rows[i].index].tried) {
-            begin_trial(choose, &candidates->items[rows[i].index], options->now_ms);
+            begin_retry(choose, &candidates->items[rows[i].index], options->now_ms);
         }
     }
     return code;

@@ -15,7 +15,7 @@ static const char *list_name(enum toolrack_mark mark) {
 static void add_row(struct table *table, yyjson_val *row) {
     table_add(table, rows_member(row, "tool", NULL));
     rows_add_time(table, yyjson_obj_get(row, "since_ms"), MS_PER_S, NULL);
-    rows_add_time(table, yyjson_obj_get(row, "trial_ms"), MS_PER_S, NULL);
+    rows_add_time(table, yyjson_obj_get(row, "retry_ms"), MS_PER_S, NULL);
     table_add(table, rows_member(row, "who", NULL));
     table_add(table, rows_member(row, "why", NULL));
 }

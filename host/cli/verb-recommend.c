@@ -45,7 +45,7 @@ static void add_number(struct table *table, double number) {
 
 static const char *standing(yyjson_val *row) {
     return yyjson_get_bool(yyjson_obj_get(row, "whitelisted")) ? "whitelist"
-           : yyjson_get_bool(yyjson_obj_get(row, "trial"))     ? "trial"
+           : yyjson_get_bool(yyjson_obj_get(row, "retry"))     ? "retry"
                                                                : NULL;
 }
 

@@ -206,7 +206,7 @@ static void say_no_service(struct reader *reader, yyjson_val *value, const char 
     say(reader, RULE(DEFINITION_RULE_SERVICE), handler_place(value),
         "let the app register it, in toolrack_options.services or by toolrack_add_service()",
         "unknown handler '%s'; there are: %s", handler,
-        names.length > 0 ? names.data : "none, for the app registered no service");
+        names.length > 0 ? names.data : "none, as the app has registered no service");
 }
 
 static void read_internal(struct reader *reader, yyjson_val *value) {

@@ -57,7 +57,7 @@ static size_t room(const struct writer *writer) {
 
 static int write_double(const struct writer *writer, double value, const struct place *place) {
     if (!isfinite(value)) {
-        return wrong(writer, place, "is not a number that JSON can say (%s)",
+        return wrong(writer, place, "is not a number in JSON (%s)",
                      isnan(value) ? "NaN"
                      : value > 0  ? "infinity"
                                   : "-infinity");

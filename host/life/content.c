@@ -86,7 +86,8 @@ void content_note(const struct life_options *options, const char *path,
     }
     if (code < 0) {
         log_line(options->log, LOG_WARNING, "store",
-                 "this content of %s cannot be gone back to later, for it was not noted: %s", path,
-                 err.message);
+                 "a rollback to this content of %s will not be possible, as it could not be "
+                 "recorded: %s",
+                 path, err.message);
     }
 }

@@ -241,7 +241,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
         (void)snprintf(reason, sizeof reason, "version %s was approved, this is %s", version,
                        toolrack_tool_version(deciding->tool));
     } else {
-        (void)snprintf(reason, sizeof reason, "its plugin wants a person to agree to each call%s",
+        (void)snprintf(reason, sizeof reason, "its plugin asks for approval of each call%s",
                        toolrack_tool_destructive(deciding->tool) ? "; it may destroy something"
                                                                  : "");
     }

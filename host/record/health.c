@@ -80,8 +80,8 @@ static void tell(const struct record_options *options, const struct group *group
         (void)snprintf(why, sizeof why, "a call of it gave a result");
     } else {
         (void)snprintf(why, sizeof why, "%s; it is tried again in %lld s",
-                       group->told == HEALTH_RESTS_ON ? "its trial failed" : HEALTH_WHY,
-                       (long long)((group->after.trial_ms - last->ended_ms) / 1000));
+                       group->told == HEALTH_RESTS_ON ? "its retry failed" : HEALTH_WHY,
+                       (long long)((group->after.retry_ms - last->ended_ms) / 1000));
     }
     log_line(options->log, off ? LOG_INFO : LOG_WARNING, "recommend", "Tool '%s@%s' is %s: %s",
              call->tool, call->version, off ? "off the blacklist" : "on the blacklist", why);

@@ -102,9 +102,10 @@ static uint64_t take(atomic_uint_fast64_t *sum) {
 struct store_statistics subject_take(struct subject *subject, struct arena *arena,
                                      int64_t wall_ns) {
     struct tally *tally = &subject->tally;
+    uint64_t calls = take(&tally->calls); /* first, as subject_count() adds it last */
     struct store_statistics taken = {.tool = subject->tool,
                                      .version = subject->version,
-                                     .calls = take(&tally->calls),
+                                     .calls = calls,
                                      .failures = take(&tally->failures),
                                      .unlogged = take(&tally->unlogged),
                                      .total_ns = take(&tally->total_ns),

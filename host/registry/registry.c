@@ -621,7 +621,8 @@ int registry_check_exact(const char *text, struct toolrack_error *err) {
     return !selector_is_range(&selector)
                    ? 0
                    : error_set(err, TOOLRACK_E_INVALID,
-                               "'%s' is a range of versions, and what is in it changes; name one "
+                               "'%s' is a range of versions, which can match another version "
+                               "later; name one "
                                "version, such as %.*s@1.2.0, or all of them with the name alone",
                                text, (int)selector.name_length, text);
 }

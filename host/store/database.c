@@ -54,9 +54,7 @@ int database_failed(struct store *store, const char *what, struct toolrack_error
                          "again when that has ended",
                          what, store->path, STORE_BUSY_MS / 1000);
     case SQLITE_CANTOPEN:
-    case SQLITE_READONLY:
-        advice = "; see to it that this user may write to the file and its folder";
-        break;
+    case SQLITE_READONLY: advice = "; let this user write to the file and its folder"; break;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         advice = "; it is left as it is, move it away to start with an empty one";

@@ -13,8 +13,8 @@ static bool is_listed(const struct store_health *health) {
 }
 
 bool health_rests(const struct store_health *health, int64_t now_ms) {
-    return is_listed(health) && now_ms < health->trial_ms &&
-           health->trial_ms - now_ms <= HEALTH_COOL_DOWN_MS_MAX;
+    return is_listed(health) && now_ms < health->retry_ms &&
+           health->retry_ms - now_ms <= HEALTH_COOL_DOWN_MS_MAX;
 }
 
 /* Its cool-down, within the limits: the stored number may come from a damaged file. */
@@ -29,7 +29,7 @@ static enum health_change rest(struct store_health *health, int64_t cool_down_ms
     health->since_ms = again ? health->since_ms : now_ms;
     health->cool_down_ms =
             cool_down_ms < HEALTH_COOL_DOWN_MS_MAX ? cool_down_ms : HEALTH_COOL_DOWN_MS_MAX;
-    health->trial_ms = now_ms + health->cool_down_ms;
+    health->retry_ms = now_ms + health->cool_down_ms;
     health->tried = false;
     return again ? HEALTH_RESTS_ON : HEALTH_RESTS;
 }
@@ -73,6 +73,6 @@ bool health_offer(struct store_health *health, int64_t now_ms) {
         return false;
     }
     health->tried = true;
-    health->trial_ms = now_ms + cool_down_of(health);
+    health->retry_ms = now_ms + cool_down_of(health);
     return true;
 }

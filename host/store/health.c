@@ -16,7 +16,7 @@ static void read_row(const struct value *row, struct store_health *ret) {
     }
     row += STORE_HEALTH_FAILURES;
     ret->since_ms = row[0].number;
-    ret->trial_ms = row[1].number;
+    ret->retry_ms = row[1].number;
     ret->cool_down_ms = row[2].number;
     ret->tried = row[3].number != 0;
 }
@@ -34,7 +34,7 @@ static int write_one(struct store *store, const char *tool, const char *version,
             VALUES(value_text(tool), value_text(version), value_number(health->failed_ms[0]),
                    value_number(health->failed_ms[1]), value_number(health->failed_ms[2]),
                    value_number(health->failed_ms[3]), value_number(health->failed_ms[4]),
-                   value_number(health->since_ms), value_number(health->trial_ms),
+                   value_number(health->since_ms), value_number(health->retry_ms),
                    value_number(health->cool_down_ms), value_number(health->tried)),
             err);
     if (code < 0) {

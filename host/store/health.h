@@ -12,14 +12,14 @@
 
 /* Failures kept of one version of a tool. */
 #define STORE_HEALTH_FAILURES 5
-/* Most rows kept; beyond, the rows with the oldest last failure and trial_ms are removed. */
+/* Most rows kept; beyond, the rows with the oldest last failure and retry_ms are removed. */
 #define STORE_HEALTH_MAX      4096
 
 /** One version of a tool; all zero when nothing is stored. Times are milliseconds since 1970. */
 struct store_health {
     int64_t failed_ms[STORE_HEALTH_FAILURES]; /**< failures in a row, the oldest first; 0: none */
     int64_t since_ms;                         /**< when it was put on the blacklist; 0: not on it */
-    int64_t trial_ms;                         /**< when its next retry may begin */
+    int64_t retry_ms;                         /**< when its next retry may begin */
     int64_t cool_down_ms;                     /**< length of its current rest */
     bool tried;                               /**< it was recommended for a retry since */
 };

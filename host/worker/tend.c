@@ -100,8 +100,8 @@ static void dismiss_workers(struct crew *crew, bool kills, uint64_t now_ns) {
             worker_dismiss(worker, now_ns);
         } else if (kills && worker->state != WORKER_ENDING) {
             worker_kill(worker, END_KILLED,
-                        "a worker of plugin '%s' was ended, because the plugin is not in use any "
-                        "more",
+                        "a worker of plugin '%s' was ended before it was idle, because the host is "
+                        "closing or the plugin was replaced",
                         crew->id);
         }
     }

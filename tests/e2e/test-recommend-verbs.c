@@ -15,7 +15,7 @@ static void a_task_finds_its_tool(void **state) {
            "add   1.0.0    0.*  -     Add two numbers\n",
            "");
     EXPECT_JSON(RUN("recommend", "--task", "add two numbers", "--json"), 0, "/0/tool", "\"add\"",
-                "/0/version", "\"1.0.0\"", "/0/whitelisted", "false", "/0/trial", "false",
+                "/0/version", "\"1.0.0\"", "/0/whitelisted", "false", "/0/retry", "false",
                 "/0/factors/success", "{\"value\":0.2,\"weight\":0.2}", "/0/factors/task/weight",
                 "0.5", "/0/description", "\"Add two numbers\"");
     EXPECT(RUN("recommend", "--task", "xyzzy"), 0, "",
@@ -73,7 +73,7 @@ static void lists_are_kept(void **state) {
     EXPECT(RUN("recommend", "--task", "do nothing"), 0, NULL, "*");
     EXPECT_JSON(RUN("recommend", "--task", "nothing", "--json"), 0, "", "[]");
     EXPECT(RUN("call", "nothing"), 0, "null\n", "");
-    EXPECT_JSON(RUN("blacklist", "list", "--json"), 0, "/0/tool", "\"nothing\"", "/0/trial_ms",
+    EXPECT_JSON(RUN("blacklist", "list", "--json"), 0, "/0/tool", "\"nothing\"", "/0/retry_ms",
                 "null", "/0/why", "null", "/1", "");
     EXPECT(RUN("blacklist", "remove", "nothing"), 0, "nothing removed from the blacklist\n", "");
     EXPECT(RUN("blacklist", "remove", "nothing"), 3, "",
@@ -94,7 +94,7 @@ static void failures_put_a_tool_on_the_blacklist(void **state) {
     }
     EXPECT_JSON(RUN("blacklist", "list", "--json"), 0, "/0/tool", "\"fails@1.0.0\"", "/0/who",
                 "\"automatic\"", "/0/why", "\"it failed 5 times in a row within 10 minutes\"",
-                "/0/trial_ms", "1*", "/1", "");
+                "/0/retry_ms", "1*", "/1", "");
     EXPECT_JSON(RUN("recommend", "--task", "fail", "--json"), 0, "", "[]");
     EXPECT(RUN("blacklist", "remove", "fails"), 0, "fails removed from the blacklist\n", "");
     EXPECT_JSON(RUN("recommend", "--task", "fail", "--json"), 0, "/0/tool", "\"fails\"",

@@ -692,12 +692,9 @@ TR_TOOL(nothing, "void", TR_VOID)
 
 static void broken_results_are_failures(void **state) {
     (void)state;
-    breaks(&tr_tool_zero_over, "{\"divisor\":0}",
-           "the result is not a number that JSON can say (NaN)");
-    breaks(&tr_tool_infinite, "{}",
-           "the result's /y is not a number that JSON can say (-infinity)");
-    breaks(&tr_tool_infinite_items, "{}",
-           "the result's /1 is not a number that JSON can say (infinity)");
+    breaks(&tr_tool_zero_over, "{\"divisor\":0}", "the result is not a number in JSON (NaN)");
+    breaks(&tr_tool_infinite, "{}", "the result's /y is not a number in JSON (-infinity)");
+    breaks(&tr_tool_infinite_items, "{}", "the result's /1 is not a number in JSON (infinity)");
     breaks(&tr_tool_latin1, "{}", "the result is not valid UTF-8; bytes need the type TR_BYTES");
     breaks(&tr_tool_no_string, "{}", "the result is NULL, and its type does not allow null");
     breaks(&tr_tool_no_pointer, "{}", "the result is NULL, and its type does not allow null");

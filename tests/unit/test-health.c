@@ -54,7 +54,7 @@ static void failures_in_a_row_put_it_on_the_list(void **state) {
     (void)state;
     fail_until_it_rests(NOW);
     assert_int_equal(health.since_ms, NOW);
-    assert_int_equal(health.trial_ms, NOW + HEALTH_COOL_DOWN_MS);
+    assert_int_equal(health.retry_ms, NOW + HEALTH_COOL_DOWN_MS);
     assert_true(health_rests(&health, NOW));
     assert_true(health_rests(&health, NOW + HEALTH_COOL_DOWN_MS - 1));
     assert_false(health_rests(&health, NOW + HEALTH_COOL_DOWN_MS));
@@ -74,7 +74,7 @@ static void what_a_damaged_file_says_is_bounded(void **state) {
         assert_false(health_rests(&health, NOW + HEALTH_COOL_DOWN_MS_MAX));
         health = (struct store_health){.failed_ms = {numbers[i], NOW, NOW, NOW}};
         (void)note(TOOLRACK_E_TIMEOUT, NOW);
-        health = (struct store_health){.since_ms = 1, .trial_ms = numbers[i]};
+        health = (struct store_health){.since_ms = 1, .retry_ms = numbers[i]};
         assert_false(health_rests(&health, NOW));
     }
 }
@@ -129,7 +129,7 @@ static void what_happens_while_it_rests_changes_nothing(void **state) {
     assert_int_equal(health.since_ms, 0);
 }
 
-static void it_is_offered_once_for_a_trial(void **state) {
+static void it_is_offered_once_for_a_retry(void **state) {
     (void)state;
     fail_until_it_rests(NOW);
     int64_t now = NOW + HEALTH_COOL_DOWN_MS;
@@ -143,7 +143,7 @@ static void it_is_offered_once_for_a_trial(void **state) {
     assert_false(health_rests(&health, now + HEALTH_COOL_DOWN_MS + 1));
 }
 
-static void each_trial_that_fails_doubles_the_cool_down(void **state) {
+static void each_retry_that_fails_doubles_the_cool_down(void **state) {
     (void)state;
     fail_until_it_rests(NOW);
     int64_t now = NOW;
@@ -157,9 +157,9 @@ static void each_trial_that_fails_doubles_the_cool_down(void **state) {
         cool_down =
                 2 * cool_down < HEALTH_COOL_DOWN_MS_MAX ? 2 * cool_down : HEALTH_COOL_DOWN_MS_MAX;
         assert_int_equal(health.cool_down_ms, cool_down);
-        assert_int_equal(health.trial_ms, now + cool_down);
+        assert_int_equal(health.retry_ms, now + cool_down);
         assert_int_equal(health.since_ms, NOW);
-        /* The trial is over: a second failure of the same moment counts no more. */
+        /* The retry is over: a second failure of the same moment counts no more. */
         assert_int_equal(note(TOOLRACK_E_EXECUTION_FAILED, now), HEALTH_SAME);
     }
     assert_int_equal(cool_down, HEALTH_COOL_DOWN_MS_MAX);
@@ -249,7 +249,7 @@ static void failures_of_several_hosts_add_up(void **state) {
     }
     assert_blacklist("\"tool\":\"frail@1.0.0\"");
     assert_blacklist("\"who\":\"automatic\"");
-    assert_blacklist("\"trial_ms\":1700000300004");
+    assert_blacklist("\"retry_ms\":1700000300004");
     assert_non_null(strstr(logged, "2 recommend: Tool 'frail@1.0.0' is on the blacklist: it failed "
                                    "5 times in a row within 10 minutes; it is tried again in 300 "
                                    "s\n"));
@@ -381,8 +381,8 @@ int main(void) {
             RULE(failures_far_apart_do_not_count),
             RULE(what_is_not_the_tools_fault_does_not_count),
             RULE(what_happens_while_it_rests_changes_nothing),
-            RULE(it_is_offered_once_for_a_trial),
-            RULE(each_trial_that_fails_doubles_the_cool_down),
+            RULE(it_is_offered_once_for_a_retry),
+            RULE(each_retry_that_fails_doubles_the_cool_down),
             RULE(a_clock_that_is_set_back_holds_nobody),
             KEPT(failures_of_several_hosts_add_up),
             KEPT(a_batch_is_taken_in_order),

@@ -402,7 +402,7 @@ static void who_is_asked_decides(void **state) {
     }
     will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_int_equal(CALL(.name = "sender"), 0);
-    assert_non_null(strstr(person.seen, "{} bob test -: its plugin wants a person to agree to each "
+    assert_non_null(strstr(person.seen, "{} bob test -: its plugin asks for approval of each "
                                         "call; it may destroy something"));
     assert_logged("allowed: send 1.0.0, by ann, for bob, through test: this once\n");
     assert_logged("denied: send 1.0.0, by approver, for bob, through test: asked about this call");

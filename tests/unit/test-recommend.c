@@ -392,7 +392,7 @@ static void lists_come_before_scores(void **state) {
     assert_ok(toolrack_marked(host, TOOLRACK_MARK_BLACKLIST, &text, &err));
     assert_non_null(strstr(toolrack_text_data(text, NULL),
                            "\"who\":\"ann\",\"why\":\"it asks\",\"tool\":\"asks\","
-                           "\"trial_ms\":null}]"));
+                           "\"retry_ms\":null}]"));
     assert_int_equal(
             toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "asks@1.0.0", false, NULL, NULL, &err),
             TOOLRACK_E_NOT_FOUND);
@@ -447,7 +447,7 @@ static void the_same_records_give_the_same_answer(void **state) {
     assert_string_equal(toolrack_text_data(one, NULL), toolrack_text_data(two, NULL));
     const char *json = toolrack_text_data(one, NULL);
     assert_non_null(strstr(json, "[{\"tool\":\"add\",\"version\":\"1.0.0\",\"score\":"));
-    assert_non_null(strstr(json, "\"whitelisted\":false,\"trial\":false,\"factors\":{\"success\":{"
+    assert_non_null(strstr(json, "\"whitelisted\":false,\"retry\":false,\"factors\":{\"success\":{"
                                  "\"value\":0.2,\"weight\":0.4},\"efficiency\":{\"value\":0.5,"
                                  "\"weight\":0.15},\"feedback\":{\"value\":0.2065,\"weight\":0.25},"
                                  "\"recency\":{\"value\":0.5,\"weight\":0.2},\"task\":{\"value\":"

@@ -89,7 +89,7 @@ TOOLRACK_API int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, c
                                struct toolrack_error *err);
 
 /** The tools on a list, as a JSON array of objects: tool ("name" or "name@version"), since_ms, who
- * ("automatic" for what failures put there), why, trial_ms (when it is recommended again as a try;
+ * ("automatic" for what failures put there), why, retry_ms (when it is recommended once more;
  * null for a mark that was set by hand).
  * @return as for the log. */
 TOOLRACK_API int toolrack_marked(struct toolrack *host, enum toolrack_mark mark,
@@ -104,7 +104,7 @@ struct toolrack_recommend_options {
     { .size = sizeof(struct toolrack_recommend_options) }
 
 /** The tools with the best score, the best first, as a JSON array of objects: tool, version, score
- * (0 to 1), whitelisted, trial (it had failed too often and is recommended once as a try: not again
+ * (0 to 1), whitelisted, retry (it had failed too often and is recommended once more: not again
  * until it is called, or its time on the blacklist has passed once more), factors (an object:
  * success, efficiency, feedback, recency, task; each with value and weight) and description.
  * Enabled tools only that their permission does not keep from running; the same records give the
