@@ -28,9 +28,9 @@ int verb_grant(struct cli *cli) {
         return print_granted(cli);
     }
     if (cli->options.for_s != 0) {
-        buf_printf(&cli->out, "%s may run for %u s\n", name, cli->options.for_s);
+        buf_printf(&cli->out, "%s is granted for %u s\n", name, cli->options.for_s);
     } else {
-        buf_printf(&cli->out, "%s may run until it is revoked\n", name);
+        buf_printf(&cli->out, "%s is granted until it is revoked\n", name);
     }
     return CLI_OK;
 }

@@ -150,7 +150,7 @@ static int allow_and_keep(const struct deciding *deciding, bool always, const ch
 }
 
 static int deny(const struct deciding *deciding, const char *who, struct toolrack_error *err) {
-    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' was not allowed to run by %s",
+    (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED, "Tool '%s' was denied by %s",
                     toolrack_tool_name(deciding->tool), who);
     note(deciding, "denied", who, "asked about this call");
     return err->code;

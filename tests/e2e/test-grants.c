@@ -18,7 +18,7 @@ static void a_grant_lets_a_dangerous_tool_run(void **state) {
            "toolrack: PermissionDenied: Tool 'launch' is dangerous and *'toolrack grant "
            "launch'*\n");
     EXPECT(RUN("grants"), 0, "", "toolrack: there are no grants or approvals\n");
-    EXPECT(RUN("grant", "launch"), 0, "launch may run until it is revoked\n", "");
+    EXPECT(RUN("grant", "launch"), 0, "launch is granted until it is revoked\n", "");
     EXPECT(RUN("call", "launch"), 0, "launched\n", "");
     EXPECT(RUN("grants"), 0,
            "TOOL    VERSION  KIND   EXPIRES  SINCE  *WHO *CONVERSATION\n"
@@ -33,7 +33,8 @@ static void a_grant_lets_a_dangerous_tool_run(void **state) {
 
 static void a_grant_may_expire(void **state) {
     (void)state;
-    EXPECT(RUN("grant", "launch@1.0.0", "--for", "2h"), 0, "launch@1.0.0 may run for 7200 s\n", "");
+    EXPECT(RUN("grant", "launch@1.0.0", "--for", "2h"), 0, "launch@1.0.0 is granted for 7200 s\n",
+           "");
     EXPECT(RUN("call", "launch"), 0, "launched\n", "");
     EXPECT_JSON(RUN("grants", "--json"), 0, "/0/version", "\"1.0.0\"", "/0/expires_s", "1*");
     EXPECT_JSON(RUN("grant", "launch", "--for=30s", "--json"), 0, "",
@@ -65,7 +66,7 @@ static void the_person_at_the_terminal_is_asked(void **state) {
     static const char *const refusals[] = {"n\n", "\n", "No\n", "\x04"};
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         EXPECT(RUN_WITH(HOW(.typed = refusals[i]), "call", "erase"), 5, "",
-               "*[N]o: *toolrack: PermissionDenied: Tool 'erase' was not allowed to run by *\n");
+               "*[N]o: *toolrack: PermissionDenied: Tool 'erase' was denied by *\n");
     }
     /* It was only this once; from now on always. */
     EXPECT(RUN_WITH({.typed = "a\n"}, "call", "erase"), 0, "erased\n", "*[N]o: ");

@@ -385,15 +385,15 @@ static void who_is_asked_decides(void **state) {
         assert_int_equal(person.asked, 2);
         assert_int_equal(atomic_load(&runs), 2);
         assert_string_equal(person.seen,
-                            "send 1.0.0 mail 1 {\"to\":1.50} bob test -: its plugin wants a "
-                            "person to agree to each call");
+                            "send 1.0.0 mail 1 {\"to\":1.50} bob test -: its plugin asks "
+                            "for approval of each call");
         assert_string_equal(person.trace, "t-7");
         /* On the thread of who waits, or on one of the host. */
         assert_int_equal(pthread_equal(person.thread, pthread_self()) != 0, way == 0);
 
         will_answer(TOOLRACK_APPROVAL_DENY);
         assert_int_equal(ways[way](&request), TOOLRACK_E_PERMISSION_DENIED);
-        assert_says("Tool 'send' was not allowed to run by ann");
+        assert_says("Tool 'send' was denied by ann");
         will_answer(4711);
         person.name = NULL;
         assert_int_equal(ways[way](&request), TOOLRACK_E_PERMISSION_DENIED);
