@@ -205,8 +205,7 @@ int database_read_inside(struct store *store, const char *sql, const struct valu
     return code;
 }
 
-int database_run_kept(struct store *store, const char *sql, const struct value *values,
-                      struct rows *ret_rows, struct toolrack_error *err) {
+sqlite3_stmt *database_keep(struct store *store, const char *sql) {
     struct kept_statement *kept = store->kept;
     while (kept->sql != sql && kept->sql != NULL) {
         kept++;
@@ -215,13 +214,22 @@ int database_run_kept(struct store *store, const char *sql, const struct value *
     if (kept->sql == NULL) {
         if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept->statement,
                                NULL) != SQLITE_OK) {
-            return statement_failed(store, "read", err);
+            return NULL;
         }
         kept->sql = sql;
     }
-    int code = run_query(store, kept->statement, values, ret_rows, err);
-    (void)sqlite3_reset(kept->statement);
-    (void)sqlite3_clear_bindings(kept->statement);
+    return kept->statement;
+}
+
+int database_run_kept(struct store *store, const char *sql, const struct value *values,
+                      struct rows *ret_rows, struct toolrack_error *err) {
+    sqlite3_stmt *statement = database_keep(store, sql);
+    if (statement == NULL) {
+        return statement_failed(store, "read", err);
+    }
+    int code = run_query(store, statement, values, ret_rows, err);
+    (void)sqlite3_reset(statement);
+    (void)sqlite3_clear_bindings(statement);
     return code;
 }
 

@@ -41,7 +41,7 @@
 enum database_sync { DATABASE_DURABLE, DATABASE_SOON };
 
 /* Most statements that are kept prepared. */
-#define STORE_KEPT_MAX 4u
+#define STORE_KEPT_MAX 16u
 
 /** A statement that stays prepared as long as its connection is open. */
 struct kept_statement {
@@ -162,6 +162,9 @@ static inline int database_changes(const struct store *store) {
     return sqlite3_changes(store->db);
 }
 
+/** A statement that stays prepared until database_drop_kept(); NULL on failure. Literals only: it
+ * is found by the address of its text. To be reset after use. */
+sqlite3_stmt *database_keep(struct store *store, const char *sql);
 /** As database_read_inside(), with a statement that stays prepared until database_drop_kept().
  * Caller holds the lock. */
 int database_run_kept(struct store *store, const char *sql, const struct value *values,

@@ -23,9 +23,9 @@ int store_defaults_read(struct store *store,
                         void (*visit)(void *user, const struct store_default *chosen), void *user,
                         struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_DEFAULTS,
-                             "SELECT tool, version FROM defaults ORDER BY tool", NO_VALUES, &rows,
-                             err);
+    int code = database_read_kept(store, SCHEMA_DEFAULTS,
+                                  "SELECT tool, version FROM defaults ORDER BY tool", NO_VALUES,
+                                  &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         visit(user, &(struct store_default){.tool = value_as_text(&row[0]),

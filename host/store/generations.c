@@ -57,10 +57,10 @@ int store_generations_read(struct store *store, const char *path,
                            void (*visit)(void *user, const struct store_generation *generation),
                            void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_DECISIONS,
-                             "SELECT path, sha256, staged, seen_s, sequence FROM generations "
-                             "WHERE ?1 IS NULL OR path = ?1 ORDER BY path, sequence DESC",
-                             VALUES(value_text(path)), &rows, err);
+    int code = database_read_kept(store, SCHEMA_DECISIONS,
+                                  "SELECT path, sha256, staged, seen_s, sequence FROM generations "
+                                  "WHERE ?1 IS NULL OR path = ?1 ORDER BY path, sequence DESC",
+                                  VALUES(value_text(path)), &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         struct store_generation generation = {.path = value_as_text(&row[0]),
@@ -108,9 +108,10 @@ int store_rollback_read(struct store *store,
                         void (*visit)(void *user, const struct store_rollback *rollback),
                         void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_DECISIONS,
-                             "SELECT path, bad_sha256, use_sha256 FROM rollbacks ORDER BY path",
-                             NO_VALUES, &rows, err);
+    int code =
+            database_read_kept(store, SCHEMA_DECISIONS,
+                               "SELECT path, bad_sha256, use_sha256 FROM rollbacks ORDER BY path",
+                               NO_VALUES, &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         struct store_rollback rollback = {.path = value_as_text(&row[0])};

@@ -69,10 +69,10 @@ int store_read_grants(struct store *store, int64_t now_s,
                       void (*visit)(void *user, const struct store_grant *grant), void *user,
                       struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_DECISIONS,
-                             "SELECT selector, expires_s, who, granted_s FROM grants "
-                             "WHERE expires_s = 0 OR expires_s > ?1 ORDER BY selector",
-                             VALUES(value_number(now_s)), &rows, err);
+    int code = database_read_kept(store, SCHEMA_DECISIONS,
+                                  "SELECT selector, expires_s, who, granted_s FROM grants "
+                                  "WHERE expires_s = 0 OR expires_s > ?1 ORDER BY selector",
+                                  VALUES(value_number(now_s)), &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         visit(user, &(struct store_grant){.selector = value_as_text(&row[0]),

@@ -34,14 +34,14 @@ static void close_db(struct store *store) {
 }
 
 static int check_schema(struct store *store, int *ret_number, struct toolrack_error *err) {
-    sqlite3_stmt *statement = NULL;
-    if (sqlite3_prepare_v2(store->db, "PRAGMA user_version", -1, &statement, NULL) != SQLITE_OK ||
-        sqlite3_step(statement) != SQLITE_ROW) {
-        (void)sqlite3_finalize(statement);
-        return database_failed(store, "use", err);
+    sqlite3_stmt *statement = database_keep(store, "PRAGMA user_version");
+    if (statement == NULL || sqlite3_step(statement) != SQLITE_ROW) {
+        int code = database_failed(store, "use", err);
+        (void)sqlite3_reset(statement);
+        return code;
     }
     *ret_number = sqlite3_column_int(statement, 0); /* 0: the file is empty */
-    (void)sqlite3_finalize(statement);
+    (void)sqlite3_reset(statement);
     if (*ret_number < 0 || *ret_number > SCHEMA_NUMBER) {
         return error_set(err, TOOLRACK_E_IO,
                          "%s was written by a newer toolrack (form %d, this one knows %d); it is "

@@ -39,10 +39,11 @@ int store_quarantine_read(struct store *store,
                           void (*visit)(void *user, const struct store_quarantine *quarantine),
                           void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_DECISIONS,
-                             "SELECT plugin, sha256, reason, since_s, crash_count FROM quarantine "
-                             "ORDER BY plugin",
-                             NO_VALUES, &rows, err);
+    int code = database_read_kept(
+            store, SCHEMA_DECISIONS,
+            "SELECT plugin, sha256, reason, since_s, crash_count FROM quarantine "
+            "ORDER BY plugin",
+            NO_VALUES, &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         struct store_quarantine quarantine = {.plugin = value_as_text(&row[0]),

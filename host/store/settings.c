@@ -32,9 +32,10 @@ int store_read_settings(struct store *store,
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     /* Ordered by selector: a name comes before its versions; if it came later, it would replace
      * theirs. */
-    int code = database_read(store, SCHEMA_SETTINGS,
-                             "SELECT selector, enabled, priority FROM settings ORDER BY selector",
-                             NO_VALUES, &rows, err);
+    int code =
+            database_read_kept(store, SCHEMA_SETTINGS,
+                               "SELECT selector, enabled, priority FROM settings ORDER BY selector",
+                               NO_VALUES, &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         visit(user, &(struct store_setting){.selector = value_as_text(&row[0]),

@@ -111,7 +111,7 @@ static void install(const char *build) {
 static void why_shows_what_changed(void **state) {
     (void)state;
     install("leash");
-    EXPECT(RUN_WITH({.plugins = "plugins"}, "grant", "erase"), 0, "erase may run *\n", "");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "grant", "erase"), 0, "erase is granted *\n", "");
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase"), 0, "erased\n", "");
     install("leash-reworded");
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase", "--yes"), 5, "",
@@ -139,7 +139,7 @@ static void why_shows_what_changed(void **state) {
            "  -       \"type\": \"string\"\n"
            "  +       \"type\": \"array\"\n",
            NULL);
-    EXPECT(RUN_WITH({.plugins = "plugins"}, "grant", "erase"), 0, "erase may run *\n", NULL);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "grant", "erase"), 0, "erase is granted *\n", NULL);
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase"), 0, "erased\n", "");
     EXPECT_JSON(RUN_WITH({.plugins = "plugins"}, "why", "erase", "--json"), 0, "/state",
                 "\"listed\"", "/changed", "", "/permission", "\"confirm\"");

@@ -539,6 +539,12 @@ static inline tr_status tr_put_json(struct tr_call *call, const char *key, const
     return call->api->put_json(call, key, json, UINT64_MAX);
 }
 
+#ifdef __cplusplus
+#define TR_CAST_(type, value) static_cast<type>(value)
+#else
+#define TR_CAST_(type, value) ((type)(value))
+#endif
+
 /** Longest message of the printf-like functions below; the rest is cut. */
 #define TR_MESSAGE_MAX 1024
 
@@ -551,13 +557,13 @@ static inline tr_status tr_reply_textf(struct tr_call *call, const char *format,
     va_start(args, format);
     int length = vsnprintf(few, sizeof few, format, args);
     va_end(args);
-    if (length >= (int)sizeof few) {
-        text = (char *)call->api->alloc(call, (uint64_t)length + 1);
+    if (length >= TR_MESSAGE_MAX) {
+        text = TR_CAST_(char *, call->api->alloc(call, TR_CAST_(uint64_t, length) + 1));
         if (text == NULL) {
             return TR_LIMIT_EXCEEDED;
         }
         va_start(args, format);
-        (void)vsnprintf(text, (size_t)length + 1, format, args);
+        (void)vsnprintf(text, TR_CAST_(size_t, length) + 1, format, args);
         va_end(args);
     }
     return tr_reply_text(call, text);
