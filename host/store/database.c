@@ -109,14 +109,30 @@ int database_run_prepared(struct store *store, sqlite3_stmt *statement, const st
     return code;
 }
 
+sqlite3_stmt *database_keep(struct store *store, const char *sql) {
+    struct kept_statement *kept = store->kept;
+    while (kept->sql != sql && kept->sql != NULL) {
+        kept++;
+        assert(kept < store->kept + STORE_KEPT_MAX);
+    }
+    if (kept->sql == NULL) {
+        if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept->statement,
+                               NULL) != SQLITE_OK) {
+            return NULL;
+        }
+        kept->sql = sql;
+    }
+    return kept->statement;
+}
+
 int database_run(struct store *store, const char *sql, const struct value *values,
                  struct toolrack_error *err) {
-    sqlite3_stmt *statement = NULL;
-    int code = database_prepare(store, sql, &statement, err);
-    if (code == 0) {
-        code = database_run_prepared(store, statement, values, err);
+    sqlite3_stmt *statement = database_keep(store, sql);
+    if (statement == NULL) {
+        return statement_failed(store, "write to", err);
     }
-    (void)sqlite3_finalize(statement);
+    int code = database_run_prepared(store, statement, values, err);
+    (void)sqlite3_clear_bindings(statement);
     return code;
 }
 
@@ -203,22 +219,6 @@ int database_read_inside(struct store *store, const char *sql, const struct valu
                        : statement_failed(store, "read", err);
     (void)sqlite3_finalize(statement);
     return code;
-}
-
-sqlite3_stmt *database_keep(struct store *store, const char *sql) {
-    struct kept_statement *kept = store->kept;
-    while (kept->sql != sql && kept->sql != NULL) {
-        kept++;
-        assert(kept < store->kept + STORE_KEPT_MAX);
-    }
-    if (kept->sql == NULL) {
-        if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept->statement,
-                               NULL) != SQLITE_OK) {
-            return NULL;
-        }
-        kept->sql = sql;
-    }
-    return kept->statement;
 }
 
 int database_run_kept(struct store *store, const char *sql, const struct value *values,

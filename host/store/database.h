@@ -41,7 +41,7 @@
 enum database_sync { DATABASE_DURABLE, DATABASE_SOON };
 
 /* Most statements that are kept prepared. */
-#define STORE_KEPT_MAX 16u
+#define STORE_KEPT_MAX 64u
 
 /** A statement that stays prepared as long as its connection is open. */
 struct kept_statement {
@@ -147,7 +147,8 @@ int database_read_kept(struct store *store, int since, const char *sql, const st
 int database_read_inside(struct store *store, const char *sql, const struct value *values,
                          struct rows *ret_rows, struct toolrack_error *err);
 
-/** Run a statement that returns no rows, inside a transaction. */
+/** Run a statement that returns no rows, inside a transaction. Its text is a literal: it stays
+ * prepared. */
 int database_run(struct store *store, const char *sql, const struct value *values,
                  struct toolrack_error *err);
 

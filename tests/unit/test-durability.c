@@ -686,7 +686,8 @@ static int read_only_folder(void) {
         return 3;
     }
     int code = serves() ? all_decisions_fail("let this user write to the file and its folder") : 4;
-    code = code == 0 ? calls_go_on_unlogged("let this user write to the file and its folder") : code;
+    code = code == 0 ? calls_go_on_unlogged("let this user write to the file and its folder")
+                     : code;
     /* They are counted as long as the host lives. */
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *usage = NULL;
     if (code == 0 && (toolrack_statistics(host, "twice", &usage, &err) < 0 ||
