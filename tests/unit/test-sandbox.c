@@ -1003,9 +1003,10 @@ static bool prepare(unsigned grants, struct before *before) {
 }
 
 static int apply_policy(const struct scene *scene, unsigned grants, struct before *before) {
-    const char *read_paths[4];
+    const char *read_paths[5];
     size_t reads = 0;
     read_paths[reads++] = "/nonexistent/toolrack";
+    read_paths[reads++] = "/dev/null/no-folder";
     if ((grants & GRANT_READ) != 0) {
         read_paths[reads++] = scene->readable;
     }
