@@ -154,6 +154,18 @@ static void other_faults(void **state) {
                   "unknown property \"a\"; no properties are allowed here");
 }
 
+/* All keywords of numbers at once. */
+static void no_keyword_hides_another(void **state) {
+    (void)state;
+    static const char schema[] =
+            "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"number\",\"minimum\":1,"
+            "\"maximum\":9,\"exclusiveMinimum\":0,\"exclusiveMaximum\":10,\"multipleOf\":2}}}";
+    expect_valid(schema, "{\"n\":4}");
+    expect_reason(schema, "{\"n\":0.5}", "/n", "must be at least 1, not 0.5");
+    expect_reason(schema, "{\"n\":9.5}", "/n", "must be at most 9, not 9.5");
+    expect_reason(schema, "{\"n\":3}", "/n", "must be a multiple of 2, not 3");
+}
+
 static void alternatives_give_the_most_useful_reason(void **state) {
     (void)state;
     expect_reason("{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"integer\"},{\"type\":\"null\"}]}",
@@ -762,6 +774,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_tools_faults_say_how_to_mend_them),
             cmocka_unit_test(other_faults),
+            cmocka_unit_test(no_keyword_hides_another),
             cmocka_unit_test(alternatives_give_the_most_useful_reason),
             cmocka_unit_test(long_texts_are_cut),
             cmocka_unit_test(malformed_schemas_are_refused_with_the_place),
