@@ -355,6 +355,7 @@ static void as_many_tools_as_allowed(void **state) {
     assert_string_equal(desc->tools[1023].tool->name, "tool_b777");
     AUTO_DESC more = read_plugin("too-many");
     assert_refused(more, "plugin-table");
+    assert_non_null(strstr(get_rule(more, "plugin-table")->cause, "the plugin has 1025 tools"));
 }
 
 static void authors_are_told_what_is_missing(void **state) {
