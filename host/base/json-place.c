@@ -37,10 +37,16 @@ static bool skip_comment(struct walk *walk) {
     if (kind != '/' && kind != '*') {
         return false;
     }
-    const char *end = kind == '/' ? "\n" : "*/";
-    size_t left = walk->length - walk->at - 2;
-    const char *at = memmem(walk->text + walk->at + 2, left, end, strlen(end));
-    walk->at = at == NULL ? walk->length : (size_t)(at - walk->text) + strlen(end);
+    walk->at += 2;
+    if (kind == '/') { /* up to either end of a line, as the parser reads it */
+        while (walk->at < walk->length && walk->text[walk->at] != '\n' &&
+               walk->text[walk->at] != '\r') {
+            walk->at++;
+        }
+        return true;
+    }
+    const char *end = memmem(walk->text + walk->at, walk->length - walk->at, "*/", 2);
+    walk->at = end == NULL ? walk->length : (size_t)(end - walk->text) + 2;
     return true;
 }
 

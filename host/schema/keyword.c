@@ -183,7 +183,7 @@ bool keyword_check(enum shape shape, yyjson_val *value, yyjson_val **ret_at, str
     case SHAPE_ANCHOR: {
         const char *text = yyjson_get_str(value);
         size_t length = yyjson_get_len(value);
-        bool valid = length > 0 && ascii_is_word_start(text[0]);
+        bool valid = text != NULL && length > 0 && ascii_is_word_start(text[0]);
         for (size_t i = 1; valid && i < length; i++) {
             valid = ascii_is_word(text[i]) || text[i] == '-' || text[i] == '.';
         }

@@ -252,6 +252,10 @@ static void malformed_schemas_are_refused_with_the_place(void **state) {
     expect_refused("{\"$anchor\":\"a b\"}", NULL, "/$anchor",
                    "/$anchor: must be a word of letters, digits, _, - and . that begins with a "
                    "letter or _");
+    expect_refused("{\"$anchor\":[1]}", NULL, "/$anchor",
+                   "/$anchor: must be a string, not an array");
+    expect_refused("{\"$anchor\":{\"x\":1}}", NULL, "/$anchor",
+                   "/$anchor: must be a string, not an object");
     expect_valid("{\"x-unknown\":{\"minimum\":\"1\"},\"format\":\"nobody-knows\"}", "1");
 }
 
