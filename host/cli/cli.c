@@ -10,10 +10,12 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/rendering.h"
 #include "base/semver.h"
 #include "cli/ask.h"
 #include "cli/output.h"
+#include "cli/pager.h"
 
 /* Bytes read at once. */
 #define READ_ROOM 65536u
@@ -80,6 +82,7 @@ static int report(struct cli *cli, const char *type, const struct buf *line) {
     yyjson_mut_doc_set_root(doc, root);
     CLEANUP(freep) char *text = yyjson_mut_write(doc, 0, NULL);
     buf_clear(&cli->out);
+    style_clear(&cli->styles);
     buf_add_text(&cli->out, text != NULL ? text : "{\"error\":{\"type\":\"OutOfMemory\"}}");
     buf_add_char(&cli->out, '\n');
     return code;
@@ -258,6 +261,9 @@ static int run(struct cli *cli, int argc, char **argv) {
     if (cli->options.help) {
         return help_print(cli, verb);
     }
+    if (cli->options.version) {
+        return verb_version(cli);
+    }
     if (verb != NULL) {
         return verb->host && cli_open(cli, NULL) < 0 ? cli_fail(cli) : verb->run(cli);
     }
@@ -268,9 +274,66 @@ static int run(struct cli *cli, int argc, char **argv) {
     }
     /* The overview was not asked for, so it is not the result. */
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    help_overview(&text);
+    help_overview(&text, NULL);
     (void)output_write(STDERR_FILENO, text.data, text.length);
     return CLI_USAGE;
+}
+
+/* ------------------------------------------------------------------ output */
+
+void cli_style(struct cli *cli, enum style style) {
+    style_begin(&cli->styles, cli->out.length, style);
+}
+
+static bool has_color(const struct cli *cli) {
+    const char *color = cli->options.color;
+    bool is_auto = color == NULL || strcmp(color, "auto") == 0;
+    return is_auto ? output_wants_color() : strcmp(color, "always") == 0;
+}
+
+static bool is_longer_than(const struct buf *text, size_t lines) {
+    size_t count = 0;
+    for (size_t i = 0; i < text->length; i++) {
+        count += text->data[i] == '\n';
+    }
+    return count >= lines;
+}
+
+/* Show text on the terminal, in the pager if it is longer than the screen. The host is closed
+ * before a person begins to read. @return 0, or a negative errno. */
+static int show(struct cli *cli, const struct buf *text, int *ret_signal) {
+    const char *pager = cli->options.no_pager ? NULL : pager_command();
+    if (pager != NULL && is_longer_than(text, output_height())) {
+        toolrack_close(cli->host);
+        cli->host = NULL;
+        if (pager_show(pager, text->data, text->length, ret_signal)) {
+            return 0;
+        }
+        output_note("cannot run the pager \"%s\"; TOOLRACK_PAGER names another, --no-pager is none",
+                    pager);
+    }
+    return write_all(STDOUT_FILENO, text->data, text->length);
+}
+
+/* Write what the verb has printed. A program that reads it gets it as it is.
+ * @return 0, or a negative errno. */
+static int write_output(struct cli *cli) {
+    const struct verb *verb = cli->options.verb;
+    bool raw = cli->options.json || (verb != NULL && verb->raw && !cli->options.help);
+    bool color = has_color(cli);
+    if (cli->out.failed) {
+        return -ENOMEM;
+    }
+    if (raw || (!cli->terminal && !color)) {
+        return output_write(STDOUT_FILENO, cli->out.data, cli->out.length);
+    }
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    output_render(&cli->out, &cli->styles, color, output_width(), &text);
+    if (text.failed) {
+        return -ENOMEM;
+    }
+    return cli->terminal ? show(cli, &text, &cli->signal)
+                         : write_all(STDOUT_FILENO, text.data, text.length);
 }
 
 int cli_main(int argc, char **argv, int *ret_signal) {
@@ -278,8 +341,7 @@ int cli_main(int argc, char **argv, int *ret_signal) {
     struct cli cli = {
             .terminal = isatty(STDOUT_FILENO) == 1, .err = toolrack_error_create(), .own = &own};
     int code = run(&cli, argc, argv);
-    int written =
-            cli.out.failed ? -ENOMEM : output_write(STDOUT_FILENO, cli.out.data, cli.out.length);
+    int written = write_output(&cli);
     if (written < 0) {
         output_note("cannot write to standard output: %s", strerror(-written));
         code = code == CLI_OK ? CLI_FAILED : code;
@@ -288,6 +350,7 @@ int cli_main(int argc, char **argv, int *ret_signal) {
     toolrack_close(cli.host);
     toolrack_error_free(cli.err);
     buf_finish(&cli.out);
+    style_clear(&cli.styles);
     options_finish(&cli.options);
     return code;
 }

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "cli/options.h"
+#include "cli/style.h"
 #include "toolrack/toolrack.h"
 
 /** X(constant, exit code, meaning). The help prints it; README.md and the man page repeat it. */
@@ -34,6 +35,7 @@ struct cli {
     struct options options;
     struct toolrack *host; /**< NULL for a verb that needs none */
     struct buf out;        /**< for standard output */
+    struct styles styles;  /**< of what is in `out`; used where there is colour */
     bool terminal;         /**< standard output is one */
     int signal;            /**< the signal that ends the process after all is written; or 0 */
 
@@ -134,8 +136,11 @@ void cli_who(char *who, size_t room);
  * run. The host calls this. (person.c) */
 int cli_approve(void *user, const struct toolrack_approval_request *request);
 
+/** Let what is added to the output from now on have this style. */
+void cli_style(struct cli *cli, enum style style);
+
 /** Print the help of one verb, or the overview for NULL. @return an exit code. */
 int help_print(struct cli *cli, const struct verb *verb);
 
-/** Append the overview. */
-void help_overview(struct buf *out);
+/** Append the overview. `styles` may be NULL. */
+void help_overview(struct buf *out, struct styles *styles);

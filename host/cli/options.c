@@ -22,8 +22,11 @@ const struct option_spec options_global[] = {
         {"safe-mode", NULL, "use only the plugins installed with toolrack", OPTION_FLAG,
          MEMBER(safe_mode)},
         {"json", NULL, "print JSON, errors too", OPTION_FLAG, MEMBER(json)},
+        {"color", "WHEN", "auto (the default), always or never", OPTION_TEXT, MEMBER(color)},
+        {"no-pager", NULL, "print long output at once", OPTION_FLAG, MEMBER(no_pager)},
         {"verbose", NULL, "print log lines on standard error", OPTION_FLAG, MEMBER(verbose)},
         {"help", NULL, "print help", OPTION_FLAG, MEMBER(help)},
+        {"version", NULL, "print the version", OPTION_FLAG, MEMBER(version)},
         {0},
 };
 
@@ -236,7 +239,7 @@ static int read_all(const struct verb *verbs, struct reader *reader, struct opti
 
 static int check_words(const struct options *options, struct toolrack_error *err) {
     const struct verb *verb = options->verb;
-    if (verb == NULL || options->help) {
+    if (verb == NULL || options->help || options->version) {
         return 0;
     }
     if (options->words.count < verb->words_min) {
@@ -250,6 +253,16 @@ static int check_words(const struct options *options, struct toolrack_error *err
                          verb->arguments[0] != '\0' ? " " : "", verb->arguments);
     }
     return 0;
+}
+
+static int check_color(const struct options *options, struct toolrack_error *err) {
+    const char *color = options->color;
+    if (color == NULL || strcmp(color, "auto") == 0 || strcmp(color, "always") == 0 ||
+        strcmp(color, "never") == 0) {
+        return 0;
+    }
+    return error_set(err, TOOLRACK_E_INVALID, "--color takes auto, always or never, not \"%s\"",
+                     color);
 }
 
 /* A wrong command line is reported as JSON too when it asks for JSON anywhere. */
@@ -277,6 +290,7 @@ int options_parse(const struct verb *verbs, int argc, char **argv, struct option
     struct reader reader = {.argv = argv, .at = argc > 0 ? 1 : 0, .end = argc};
     int code = read_all(verbs, &reader, ret, err);
     code = code < 0 ? code : check_words(ret, err);
+    code = code < 0 ? code : check_color(ret, err);
     ret->json = ret->json || (code < 0 && asks_for_json(argc, argv));
     return code;
 }

@@ -35,8 +35,11 @@ struct options {
     bool require_sandbox;
     bool safe_mode;
     bool json;
+    const char *color; /**< NULL, "auto", "always" or "never" */
+    bool no_pager;
     bool verbose;
     bool help;
+    bool version;
 
     bool all;
     const char *tag;
@@ -111,6 +114,8 @@ struct verb {
     bool host;                   /**< runs with an open host */
     int (*run)(struct cli *cli); /**< @return an exit code */
     const char *alias;           /**< another accepted name; or NULL */
+    const char *group;           /**< heading above it in the help; NULL: that of the verb before */
+    bool raw;                    /**< its output is a result for a program: no wrapping, no pager */
 };
 
 /** Options that every verb takes. */

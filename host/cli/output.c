@@ -11,9 +11,15 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/width.h"
 
-#define WIDTH_DEFAULT 80u
-#define WIDTH_MAX     10000u
+#define WIDTH_DEFAULT   80u
+#define WIDTH_MAX       10000u
+#define HEIGHT_DEFAULT  24u
+/* The text of a line with a label begins at this column at the latest; otherwise the spaces are
+ * not those behind a label. */
+#define LABEL_WIDTH_MAX 30u
+#define TAB_WIDTH       8u
 
 int output_write(int fd, const char *text, size_t length) {
     if (length == 0) {
@@ -58,4 +64,154 @@ size_t output_width(void) {
         return size.ws_col;
     }
     return WIDTH_DEFAULT;
+}
+
+size_t output_height(void) {
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row
+                                                                           : HEIGHT_DEFAULT;
+}
+
+bool output_wants_color(void) {
+    const char *none = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) == 1 && (none == NULL || none[0] == '\0') && term != NULL &&
+           term[0] != '\0' && strcmp(term, "dumb") != 0;
+}
+
+/* ------------------------------------------------------------------ render */
+
+/* Escaped text on its way out. */
+struct renderer {
+    const char *text;
+    const struct styles *styles;
+    size_t next; /* of the styles */
+    enum style now;
+    bool color;
+    size_t width;
+    struct buf *out;
+};
+
+/* Escape the text between the marks; `moved` are the marks in the escaped text. */
+static void escape(const struct buf *text, const struct styles *styles, struct buf *escaped,
+                   struct styles *moved) {
+    size_t at = 0;
+    for (size_t i = 0; i < styles->count; i++) {
+        const struct style_mark *mark = &styles->marks[i];
+        text_add_escaped(escaped, text->data + at, mark->at - at);
+        style_begin(moved, escaped->length, mark->style);
+        at = mark->at;
+    }
+    text_add_escaped(escaped, text->data + at, text->length - at);
+}
+
+static void begin_style(struct renderer *renderer, enum style style) {
+    if (renderer->color && style != renderer->now) {
+        buf_add_text(renderer->out, style_sequence(style));
+    }
+    renderer->now = style;
+}
+
+/* Append a part of the text and what styles begin in it. */
+static void add_part(struct renderer *renderer, size_t from, size_t to) {
+    const struct styles *styles = renderer->styles;
+    while (renderer->next < styles->count && styles->marks[renderer->next].at <= to) {
+        const struct style_mark *mark = &styles->marks[renderer->next++];
+        size_t until = mark->at > from ? mark->at : from;
+        buf_add(renderer->out, renderer->text + from, until - from);
+        begin_style(renderer, mark->style);
+        from = until;
+    }
+    buf_add(renderer->out, renderer->text + from, to - from);
+}
+
+/* End a line; a pager forgets the style there. */
+static void add_break(struct renderer *renderer, size_t indent) {
+    enum style style = renderer->now;
+    begin_style(renderer, STYLE_PLAIN);
+    buf_printf(renderer->out, "\n%*s", (int)indent, "");
+    begin_style(renderer, style);
+}
+
+static size_t line_width(const char *line, size_t length) {
+    size_t columns = 0;
+    while (length > 0) {
+        const char *tab = memchr(line, '\t', length);
+        size_t piece = tab != NULL ? (size_t)(tab - line) : length;
+        columns += width_of(line, piece);
+        columns += tab != NULL ? TAB_WIDTH - columns % TAB_WIDTH : 0;
+        piece += tab != NULL;
+        line += piece;
+        length -= piece;
+    }
+    return columns;
+}
+
+/* Bytes before the text of a line: spaces, and perhaps a label with two or more spaces behind. */
+static size_t label_length(const char *line, size_t length) {
+    size_t spaces = 0;
+    while (spaces < length && line[spaces] == ' ') {
+        spaces++;
+    }
+    size_t most = length < LABEL_WIDTH_MAX ? length : LABEL_WIDTH_MAX;
+    for (size_t i = spaces; i + 2 < most; i++) {
+        if (line[i] == ' ' && line[i + 1] == ' ') {
+            while (i < most && line[i] == ' ') {
+                i++;
+            }
+            return i < most ? i : spaces;
+        }
+    }
+    return spaces;
+}
+
+static void add_line(struct renderer *renderer, size_t from, size_t to) {
+    const char *line = renderer->text + from;
+    size_t length = to - from;
+    if (renderer->width == 0 || line_width(line, length) <= renderer->width) {
+        add_part(renderer, from, to);
+        return;
+    }
+    size_t label = label_length(line, length);
+    size_t indent = width_of(line, label);
+    if (indent >= renderer->width / 2) {
+        label = 0;
+        indent = 0;
+    }
+    add_part(renderer, from, from + label);
+    for (size_t at = label; at < length;) {
+        size_t next = 0;
+        size_t piece = width_fit(line + at, length - at, renderer->width - indent, &next);
+        add_part(renderer, from + at, from + at + piece);
+        at += next;
+        if (at < length) {
+            add_break(renderer, indent);
+        }
+    }
+}
+
+void output_render(const struct buf *text, const struct styles *styles, bool color, size_t width,
+                   struct buf *out) {
+    CLEANUP(buf_finish) struct buf escaped = BUF_INIT;
+    CLEANUP(style_clear) struct styles moved = {0};
+    if (text->length == 0) {
+        return;
+    }
+    escape(text, styles, &escaped, &moved);
+    if (escaped.failed) {
+        out->failed = true;
+        return;
+    }
+    struct renderer renderer = {
+            .text = escaped.data, .styles = &moved, .color = color, .width = width, .out = out};
+    for (size_t at = 0; at < escaped.length;) {
+        const char *end = memchr(escaped.data + at, '\n', escaped.length - at);
+        size_t line_end = end != NULL ? (size_t)(end - escaped.data) : escaped.length;
+        add_line(&renderer, at, line_end);
+        if (end != NULL) {
+            add_break(&renderer, 0);
+        }
+        at = line_end + 1;
+    }
+    begin_style(&renderer, STYLE_PLAIN);
 }

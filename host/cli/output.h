@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "cli/style.h"
 
 /** Write `length` bytes to a file descriptor. On a terminal, control characters are escaped.
  * @return 0, or a negative errno. */
@@ -14,5 +15,18 @@ int output_write(int fd, const char *text, size_t length);
  * write it is not reported. [any-thread] */
 void output_note(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 
-/** Characters a line of standard output may have; 0 when it is no terminal. */
+/** Columns a line of standard output may have; 0 when it is no terminal: any number. */
 size_t output_width(void);
+
+/** Lines that fit on the terminal at standard output. */
+size_t output_height(void);
+
+/** Whether a terminal at standard output wants colour: neither NO_COLOR nor a TERM without any
+ * says otherwise. */
+bool output_wants_color(void);
+
+/** Append text as a terminal gets it: escaped, with its styles when it has colour, and with lines
+ * of at most `width` columns; 0: any. A line that is broken goes on under its text: behind its
+ * label, or behind the spaces it begins with. A failure marks `out` failed. */
+void output_render(const struct buf *text, const struct styles *styles, bool color, size_t width,
+                   struct buf *out);

@@ -4,19 +4,16 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "cli/style.h"
 
-#define TABLE_COLUMNS_MAX 8
-
-/* The last column is cut to the available width, but never to less than this. */
-#define TABLE_LAST_WIDTH_MIN 16
+#define TABLE_COLUMNS_MAX 10
 
 struct table {
     size_t columns;
-    size_t width[TABLE_COLUMNS_MAX]; /**< of the widest cell, in characters */
+    size_t width[TABLE_COLUMNS_MAX]; /**< of the widest cell, in columns of a terminal */
     struct buf text;                 /**< all cells in order, each with its final zero */
+    struct buf styles;               /**< a byte for each cell */
     size_t cells;
-    size_t *uncut; /**< rows whose last cell is not cut, in rising order */
-    size_t uncut_count;
 };
 
 /** A table with these headings. Release with table_finish(). */
@@ -26,9 +23,11 @@ void table_finish(struct table *table);
 /** Append the next cell; NULL and "" are shown as "-". Cells come row by row. */
 void table_add(struct table *table, const char *cell);
 
-/** Do not cut the last cell of the row that was added last: half of a reason does not help. */
-void table_keep_whole(struct table *table);
+/** Emphasize the cell that was added last. */
+void table_emphasize(struct table *table, enum style style);
 
-/** Append the table to `out`, at most `width` characters wide, as far as cutting the last column
- * achieves that; 0: any width. A failure marks `out` failed. */
-void table_print(struct table *table, size_t width, struct buf *out);
+/** Append the table to `out`, at most `width` columns of a terminal wide; 0: any width, and a line
+ * for each row. In a table that is too wide a long text of the last column is wrapped, or put
+ * beneath its row; then the widest columns are wrapped. A failure marks `out` failed.
+ * @param styles  receives the styles; may be NULL */
+void table_print(struct table *table, size_t width, struct buf *out, struct styles *styles);

@@ -86,7 +86,6 @@ static void add_pending(struct table *table, yyjson_val *pending) {
     table_add(table, rows_member(pending, "caller", NULL));
     rows_add_time(table, yyjson_obj_get(pending, "expires_s"), 1, NULL);
     table_add(table, arguments);
-    table_keep_whole(table); /* a person must see everything before agreeing */
 }
 
 static int list_pending(struct cli *cli) {

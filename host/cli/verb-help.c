@@ -1,6 +1,11 @@
-#include "cli/json.h"
+#include <string.h>
 
-#define NAME_WIDTH 18 /* of options and verbs in lists */
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/width.h"
+
+#define NAME_WIDTH    18  /* of options and verbs in lists */
+#define DETAILS_WIDTH 80u /* where output is no terminal */
 
 static void add_row(struct buf *out, const char *name, const char *value, const char *help) {
     CLEANUP(buf_finish) struct buf left = BUF_INIT;
@@ -12,11 +17,20 @@ static void add_row(struct buf *out, const char *name, const char *value, const 
     buf_printf(out, "  %-*s  %s\n", NAME_WIDTH, left.data, help);
 }
 
-static void add_options(struct buf *out, const char *heading, const struct option_spec *options) {
+static void add_heading(struct buf *out, struct styles *styles, const char *heading) {
+    buf_add_char(out, '\n');
+    style_begin(styles, out->length, STYLE_HEADING);
+    buf_printf(out, "%s:", heading);
+    style_begin(styles, out->length, STYLE_PLAIN);
+    buf_add_char(out, '\n');
+}
+
+static void add_options(struct buf *out, struct styles *styles, const char *heading,
+                        const struct option_spec *options) {
     if (options == NULL) {
         return;
     }
-    buf_printf(out, "\n%s\n", heading);
+    add_heading(out, styles, heading);
     for (; options->name != NULL; options++) {
         CLEANUP(buf_finish) struct buf name = BUF_INIT;
         buf_printf(&name, "--%s", options->name);
@@ -28,19 +42,44 @@ static void add_options(struct buf *out, const char *heading, const struct optio
     }
 }
 
-static void add_verb(const struct verb *verb, struct buf *out) {
+/* Paragraphs, their lines broken for the terminal. */
+static void add_paragraphs(struct buf *out, const char *text) {
+    size_t width = output_width() > 0 ? output_width() : DETAILS_WIDTH;
+    while (*text != '\0') {
+        CLEANUP(buf_finish) struct buf paragraph = BUF_INIT;
+        while (*text != '\0' && *text != '\n') {
+            size_t length = strcspn(text, "\n");
+            buf_printf(&paragraph, "%s%.*s", paragraph.length > 0 ? " " : "", (int)length, text);
+            text += length + (text[length] == '\n');
+        }
+        for (size_t at = 0; at < paragraph.length && !paragraph.failed;) {
+            size_t next = 0;
+            size_t piece = width_fit(paragraph.data + at, paragraph.length - at, width, &next);
+            buf_add(out, paragraph.data + at, piece);
+            buf_add_char(out, '\n');
+            at += next;
+        }
+        if (*text == '\n') {
+            buf_add_char(out, '\n');
+            text++;
+        }
+    }
+}
+
+static void add_verb(const struct verb *verb, struct buf *out, struct styles *styles) {
     buf_printf(out, "usage: toolrack %s%s%s%s\n", verb->name,
                verb->options != NULL ? " [options]" : "", verb->arguments[0] != '\0' ? " " : "",
                verb->arguments);
     buf_printf(out, "\n%s\n", verb->summary);
     if (verb->details != NULL) {
-        buf_printf(out, "\n%s", verb->details);
+        buf_add_char(out, '\n');
+        add_paragraphs(out, verb->details);
     }
-    add_options(out, "options:", verb->options);
-    add_options(out, "options of every verb:", options_global);
+    add_options(out, styles, "options", verb->options);
+    add_options(out, styles, "options of every verb", options_global);
 }
 
-void help_overview(struct buf *out) {
+void help_overview(struct buf *out, struct styles *styles) {
     static const struct {
         const char *code;
         const char *meaning;
@@ -50,13 +89,15 @@ void help_overview(struct buf *out) {
 #undef EXIT_ROW
     };
     buf_add_text(out, "usage: toolrack VERB [arguments] [options]\n\n"
-                      "Native tools for language models: list, call and manage them.\n"
-                      "\nverbs:\n");
+                      "Native tools for language models: list, call and manage them.\n");
     for (const struct verb *verb = cli_verbs; verb->name != NULL; verb++) {
+        if (verb->group != NULL) {
+            add_heading(out, styles, verb->group);
+        }
         add_row(out, verb->name, NULL, verb->summary);
     }
-    add_options(out, "options of every verb:", options_global);
-    buf_add_text(out, "\nexit codes:\n");
+    add_options(out, styles, "options of every verb", options_global);
+    add_heading(out, styles, "exit codes");
     for (size_t i = 0; i < ARRAY_LENGTH(exits); i++) {
         buf_printf(out, "  %s  %s\n", exits[i].code, exits[i].meaning);
     }
@@ -75,10 +116,15 @@ static void add_json_options(yyjson_mut_doc *doc, yyjson_mut_val *object,
 }
 
 static void add_json_verb(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct verb *verb) {
+    const char *group = verb->group;
+    for (const struct verb *before = verb; group == NULL && before > cli_verbs;) {
+        group = (--before)->group;
+    }
     json_add_text(doc, object, "name", verb->name);
     json_add_text(doc, object, "arguments", verb->arguments);
     json_add_text(doc, object, "help", verb->summary);
     json_add_text(doc, object, "details", verb->details);
+    json_add_text(doc, object, "group", group);
     add_json_options(doc, object, verb->options);
 }
 
@@ -102,9 +148,9 @@ int help_print(struct cli *cli, const struct verb *verb) {
         return print_json(cli, verb);
     }
     if (verb != NULL) {
-        add_verb(verb, &cli->out);
+        add_verb(verb, &cli->out, &cli->styles);
     } else {
-        help_overview(&cli->out);
+        help_overview(&cli->out, &cli->styles);
     }
     return CLI_OK;
 }

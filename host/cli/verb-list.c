@@ -14,13 +14,15 @@ static const char *const headings[] = {"NAME",   "VERSION", "PRIORITY",   "PERMI
 
 static void add_tool(struct table *table, const struct toolrack_tool *tool) {
     CLEANUP(buf_finish) struct buf priority = BUF_INIT;
+    const char *state = toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled";
     buf_printf(&priority, "%d", toolrack_tool_priority(tool));
     table_add(table, toolrack_tool_name(tool));
     table_add(table, toolrack_tool_version(tool));
     table_add(table, priority.data);
     table_add(table, json_permission(toolrack_tool_permission(tool)));
     table_add(table, toolrack_tool_plugin(tool));
-    table_add(table, toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled");
+    table_add(table, state);
+    table_emphasize(table, style_of_state(state));
     table_add(table, toolrack_tool_description(tool));
 }
 
@@ -38,10 +40,10 @@ static void add_refusal(struct table *table, const struct toolrack_refusal *refu
     table_add(table, NULL);
     table_add(table, refusal->plugin);
     table_add(table, "refused");
+    table_emphasize(table, style_of_state("refused"));
     CLEANUP(buf_finish) struct buf why = BUF_INIT;
     buf_printf(&why, "%s; %s (%s)", refusal->reason, refusal->fix, file);
     table_add(table, why.data);
-    table_keep_whole(table);
 }
 
 static void print_table(struct cli *cli, const struct toolrack_tools *tools,
@@ -55,7 +57,7 @@ static void print_table(struct cli *cli, const struct toolrack_tools *tools,
         add_refusal(&table, toolrack_refusals_get(refusals, i));
     }
     if (table.cells > table.columns) {
-        table_print(&table, output_width(), &cli->out);
+        table_print(&table, output_width(), &cli->out, &cli->styles);
     } else {
         output_note(
                 "no enabled tools; 'toolrack list --all' also shows disabled and refused tools");

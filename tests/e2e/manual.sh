@@ -16,7 +16,7 @@ options_in() {
     grep -oE -e '--[a-z]+' | sort -u
 }
 
-verbs=$("$E2E_TOOLRACK" help | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+verbs=$("$E2E_TOOLRACK" help | sed -n '/^options of/q; s/^  \([a-z]*\) .*/\1/p')
 manual_verbs=$(awk '/^\.SH/ { on = $2 == "VERBS" } on && /^\.B[RI]? +[a-z]/ { print $2 }' "$manual")
 passes "the man page has the verbs" same "$verbs" "$manual_verbs"
 

@@ -47,11 +47,14 @@ static void a_terminal_gets_lines_that_fit(void **state) {
            "add    1.0.0    10        safe        kit     listed  Add two numbers\n"
            "total  1.0.0    7         safe        kit     listed  Sum up numbers\n",
            "");
-    EXPECT(RUN_WITH({.columns = 80}, "list"), 0, "*  Take three seconds wh…\n*", "");
-    (void)setenv("COLUMNS", "84", 1);
-    EXPECT(RUN_WITH({.columns = 80}, "list"), 0, "*  Take three seconds whatev…\n*", "");
+    static const char beneath[] = "*\nstubborn  1.0.0    10        safe        kit      listed\n"
+                                  "    Take three seconds whatever is said\n*";
+    EXPECT(RUN_WITH({.columns = 80}, "list"), 0, beneath, "");
+    (void)setenv("COLUMNS", "92", 1);
+    EXPECT(RUN_WITH({.columns = 80}, "list"), 0, "*  Take three seconds whatever is\n* said\n*",
+           "");
     (void)setenv("COLUMNS", "wide", 1);
-    EXPECT(RUN_WITH({.columns = 80}, "list"), 0, "*  Take three seconds wh…\n*", "");
+    EXPECT(RUN_WITH({.columns = 80}, "list"), 0, beneath, "");
     (void)unsetenv("COLUMNS");
 }
 

@@ -12,14 +12,15 @@
 
 static void without_a_verb_it_says_how(void **state) {
     (void)state;
-    EXPECT(RUN_WITH({.bare = true}, NULL), 2, "", "usage: toolrack VERB *verbs:\n  list *");
+    EXPECT(RUN_WITH({.bare = true}, NULL), 2, "", "usage: toolrack VERB *tools:\n  list *");
     EXPECT_JSON(RUN_WITH({.bare = true}, "--json"), 2, "/error/type", "\"Usage\"");
 }
 
 static void help_comes_from_the_tables(void **state) {
     (void)state;
     EXPECT(RUN_WITH({.bare = true}, "help"), 0,
-           "usage: toolrack VERB *  priority *  --plugins DIR *exit codes:\n  0  success\n*  7 *",
+           "usage: toolrack VERB *\n\nsettings:\n  enable *  priority *  --plugins DIR *exit "
+           "codes:\n  0  success\n*  7 *",
            "");
     EXPECT(RUN_WITH({.bare = true}, "--help"), 0, "usage: toolrack VERB *", "");
     EXPECT(RUN_WITH({.bare = true}, "help", "call"), 0,
@@ -32,7 +33,8 @@ static void help_comes_from_the_tables(void **state) {
         EXPECT_JSON(RUN_WITH({.bare = true}, "--json", "--help", verbs[i]), 0, "/help", "\"*\"");
     }
     EXPECT_JSON(RUN_WITH({.bare = true}, "help", "--json"), 0, "/verbs/0/name", "\"list\"",
-                "/verbs/2/options/0/name", "\"arg\"", "/options/0/name", "\"config\"");
+                "/verbs/2/options/0/name", "\"arg\"", "/options/0/name", "\"config\"",
+                "/verbs/0/group", "\"tools\"", "/verbs/2/group", "\"tools\"");
     EXPECT(RUN_WITH({.bare = true}, "help", "cal"), 2, "",
            "toolrack: there is no verb \"cal\"; did you mean \"call\"?\n");
 }
@@ -40,6 +42,8 @@ static void help_comes_from_the_tables(void **state) {
 static void version_is_told(void **state) {
     (void)state;
     EXPECT(RUN_WITH({.bare = true}, "version"), 0, "toolrack *.*.*\n", "");
+    EXPECT(RUN_WITH({.bare = true}, "--version"), 0, "toolrack *.*.*\n", "");
+    EXPECT_JSON(RUN_WITH({.bare = true}, "--version", "--json"), 0, "/version", "\"*.*.*\"");
     EXPECT_JSON(RUN_WITH({.bare = true}, "version", "--json"), 0, "/name", "\"toolrack\"",
                 "/version", "\"*.*.*\"", "/plugin_abi/major", "1");
 }

@@ -17,6 +17,7 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/table.h"
 
 /* ------------------------------------------------------------------- texts */
@@ -70,38 +71,98 @@ static void text_is_cut_between_characters(void **state) {
 
 /* ------------------------------------------------------------------- table */
 
-static void assert_table(size_t width, const char *expected) {
+static void fill_table(struct table *table) {
     static const char *const headings[] = {"NAME", "N", "DESCRIPTION"};
+    table_init(table, headings, ARRAY_LENGTH(headings));
+    table_add(table, "caf\xc3\xa9s");
+    table_add(table, "100");
+    table_add(table, "what it does, in so many words");
+    table_add(table, "\xe8\xa1\xa8"); /* one character, two columns */
+    table_add(table, NULL);
+    table_add(table, "e\xcc\x81t\xc3\xa9"); /* two characters, one column */
+}
+
+static void assert_table(size_t width, const char *expected) {
     CLEANUP(table_finish) struct table table;
-    table_init(&table, headings, ARRAY_LENGTH(headings));
-    table_add(&table, "caf\xc3\xa9s");
-    table_add(&table, "100");
-    table_add(&table, "what it does, in so many words");
-    table_add(&table, "x");
-    table_add(&table, NULL);
-    table_add(&table, "a reason that is never cut short");
-    table_keep_whole(&table);
+    fill_table(&table);
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    table_print(&table, width, &out);
+    table_print(&table, width, &out, NULL);
     assert_string_equal(out.data, expected);
 }
 
-static void table_aligns_by_characters(void **state) {
+static void table_aligns_by_columns_of_the_terminal(void **state) {
     (void)state;
     assert_table(0, "NAME   N    DESCRIPTION\n"
                     "caf\xc3\xa9s  100  what it does, in so many words\n"
-                    "x      -    a reason that is never cut short\n");
+                    "\xe8\xa1\xa8     -    e\xcc\x81t\xc3\xa9\n");
 }
 
-static void table_cuts_the_last_column_only(void **state) {
+static void table_wraps_a_long_text(void **state) {
     (void)state;
-    assert_table(32, "NAME   N    DESCRIPTION\n"
-                     "caf\xc3\xa9s  100  what it does, in so\xe2\x80\xa6\n"
-                     "x      -    a reason that is never cut short\n");
-    /* Too narrow for any: the rest stays readable. */
-    assert_table(5, "NAME   N    DESCRIPTION\n"
-                    "caf\xc3\xa9s  100  what it does, i\xe2\x80\xa6\n"
-                    "x      -    a reason that is never cut short\n");
+    assert_table(36, "NAME   N    DESCRIPTION\n"
+                     "caf\xc3\xa9s  100  what it does, in so many\n"
+                     "            words\n"
+                     "\xe8\xa1\xa8     -    e\xcc\x81t\xc3\xa9\n");
+}
+
+static void table_puts_a_text_without_room_beneath(void **state) {
+    (void)state;
+    assert_table(24, "NAME   N\n"
+                     "    DESCRIPTION\n"
+                     "caf\xc3\xa9s  100\n"
+                     "    what it does, in so\n"
+                     "    many words\n"
+                     "\xe8\xa1\xa8     -\n"
+                     "    e\xcc\x81t\xc3\xa9\n");
+}
+
+static void table_narrows_the_widest_columns(void **state) {
+    (void)state;
+    static const char *const headings[] = {"TOOL", "SINCE", "WHO"};
+    CLEANUP(table_finish) struct table table;
+    table_init(&table, headings, ARRAY_LENGTH(headings));
+    table_add(&table, "a_rather_long_name");
+    table_add(&table, "2026-01-31 18:00:00");
+    table_add(&table, "root");
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    table_print(&table, 28, &out, NULL);
+    assert_string_equal(out.data, "TOOL        SINCE       WHO\n"
+                                  "a_rather_lo 2026-01-31  root\n"
+                                  "ng_name     18:00:00\n");
+}
+
+/* ------------------------------------------------------------------ render */
+
+static void assert_rendered(const char *text, bool color, size_t width, const char *expected) {
+    CLEANUP(buf_finish) struct buf from = BUF_INIT;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(style_clear) struct styles styles = {0};
+    buf_add_text(&from, text);
+    style_begin(&styles, 0, STYLE_BAD);
+    style_begin(&styles, 3, STYLE_PLAIN);
+    output_render(&from, &styles, color, width, &out);
+    assert_string_equal(out.data, expected);
+}
+
+static void output_is_wrapped_under_its_text(void **state) {
+    (void)state;
+    assert_rendered(
+            "label   a text of several words\n  indented, and long too\n", false, 20,
+            "label   a text of\n        several\n        words\n  indented, and long\n  too\n");
+    assert_rendered("0123456789\n", false, 4, "0123\n4567\n89\n");
+    /* Wide characters take two columns. */
+    assert_rendered("\xe8\xa1\xa8\xe8\xa1\xa8\xe8\xa1\xa8\n", false, 5,
+                    "\xe8\xa1\xa8\xe8\xa1\xa8\n\xe8\xa1\xa8\n");
+    assert_rendered("0123456789\n", false, 0, "0123456789\n");
+}
+
+static void only_styles_become_escape_sequences(void **state) {
+    (void)state;
+    assert_rendered("bad\x1b[2J\n", true, 0, "\x1b[0;31mbad\x1b[0m\\u001b[2J\n");
+    assert_rendered("b\x1b\x1b[2J\n", true, 0, "\x1b[0;31mb\\u001b\\u001b\x1b[0m[2J\n");
+    assert_rendered("bad\x1b[2J\n", false, 0, "bad\\u001b[2J\n");
+    /* A pager forgets a style at the end of a line. */
+    assert_rendered("abcde\n", true, 2, "\x1b[0;31mab\x1b[0m\n\x1b[0;31mc\x1b[0md\ne\n");
 }
 
 /* ----------------------------------------------------------------- options */
@@ -471,8 +532,12 @@ int main(void) {
             cmocka_unit_test(text_shows_what_a_terminal_would_obey),
             cmocka_unit_test(text_of_one_line_has_single_spaces),
             cmocka_unit_test(text_is_cut_between_characters),
-            cmocka_unit_test(table_aligns_by_characters),
-            cmocka_unit_test(table_cuts_the_last_column_only),
+            cmocka_unit_test(table_aligns_by_columns_of_the_terminal),
+            cmocka_unit_test(table_wraps_a_long_text),
+            cmocka_unit_test(table_puts_a_text_without_room_beneath),
+            cmocka_unit_test(table_narrows_the_widest_columns),
+            cmocka_unit_test(output_is_wrapped_under_its_text),
+            cmocka_unit_test(only_styles_become_escape_sequences),
             cmocka_unit_test(options_stand_anywhere),
             cmocka_unit_test(options_leave_words_that_begin_with_a_dash),
             cmocka_unit_test(options_refuse_with_the_way_out),

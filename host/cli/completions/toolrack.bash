@@ -30,7 +30,7 @@ _toolrack_reply() {
 
 _toolrack() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local globals verb verb_at options='--config --state --plugins --require-sandbox --safe-mode --json --verbose --help'
+    local globals verb verb_at options='--config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version'
     _toolrack_globals
     COMPREPLY=()
 
@@ -49,11 +49,15 @@ _toolrack() {
             _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
             return
             ;;
+        --color)
+            _toolrack_reply -W 'auto always never' -- "$cur"
+            return
+            ;;
         --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --why | --endpoint | --model | --max-steps | --system) return ;;
     esac
     if [[ -z $verb ]]; then
         _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log statistics check version help
-            --config --state --plugins --require-sandbox --safe-mode --json --verbose --help' -- "$cur"
+            --config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
     case $verb in

@@ -1,0 +1,17 @@
+/* width.h - how many columns of a terminal text takes, and where it is broken.
+ *
+ * A wide character, as in Chinese, takes two columns, a combining character none. The C library's
+ * table of its UTF-8 locale says which is which, whatever the locale of the process is. All texts
+ * are well-formed UTF-8 without control characters. [any-thread] */
+#pragma once
+
+#include <stddef.h>
+
+/** Columns of a text. */
+size_t width_of(const char *text, size_t length);
+
+/** Bytes of the first piece of a text that fits into so many columns: up to the last space that
+ * leaves it short enough or, in a word that is longer, up to a character. It has at least one
+ * character.
+ * @param ret_next  where the next piece begins, behind the spaces at the break */
+size_t width_fit(const char *text, size_t length, size_t columns, size_t *ret_next);
