@@ -18,6 +18,7 @@ struct config {
     yyjson_val *root;
     struct config_settings settings;
     struct scan_folder *folders; /* those of `settings` */
+    const char *folder;          /* that of the file, with its links resolved */
 
     pthread_mutex_t lock; /* guards what follows, once the configuration is complete */
     struct arena arena;

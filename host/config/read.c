@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "config/validate.h"
+#include "files/ownership.h"
 
 /* -------------------------------------------------------------------- file */
 
@@ -19,8 +20,39 @@ static int cannot_read(const char *path, struct toolrack_error *err) {
                      strerror(errno));
 }
 
+/* Whoever can write the configuration decides what runs in the host's process, and what is granted:
+ * so nobody else may be able to. */
+static int check_owner(const char *path, struct toolrack_error *err) {
+    struct toolrack_error why;
+    int code = ownership_check(path, &why);
+    return code == TOOLRACK_E_REFUSED
+                   ? error_set(err, code, "the configuration %s is not used: %s", path, why.message)
+           : code == TOOLRACK_E_NO_MEMORY ? error_oom(err)
+                                          : 0;
+}
+
+/* The folder of the file, in the arena, which relative folders are below. */
+static int find_folder(struct config *config, const char *path, struct toolrack_error *err) {
+    const char *slash = strrchr(path, '/');
+    CLEANUP(freep)
+    char *above = slash == NULL   ? strdup(".")
+                  : slash == path ? strdup("/")
+                                  : strndup(path, (size_t)(slash - path));
+    CLEANUP(freep) char *real = above != NULL ? realpath(above, NULL) : NULL;
+    const char *found = real != NULL ? real : above;
+    config->folder = found != NULL ? arena_copy(&config->arena, found, strlen(found)) : NULL;
+    return config->folder != NULL ? 0 : error_oom(err);
+}
+
 int config_read_file(struct config *config, const char *path, struct toolrack_error *err) {
     struct buf *out = &config->text;
+    int code = check_owner(path, err);
+    if (code == 0) {
+        code = find_folder(config, path, err);
+    }
+    if (code < 0) {
+        return code;
+    }
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0) {
@@ -114,11 +146,35 @@ static uint32_t number_in(yyjson_val *object, const char *key) {
     return (uint32_t)yyjson_get_uint(yyjson_obj_get(object, key));
 }
 
-/* Take the settings. The root was found valid. */
-static int take(struct config *config, struct toolrack_error *err) {
-    yyjson_val *root = config->root;
-    yyjson_val *folders = yyjson_obj_get(root, "folders");
-    yyjson_val *log = yyjson_obj_get(root, "log");
+/* A folder of the file as an absolute path, in the arena: "~" is HOME, and a relative path is below
+ * the file's folder. "" for what cannot be resolved, with a problem; NULL when out of memory. */
+static const char *resolve(struct config *config, const char *path, const char *pointer,
+                           struct problems *problems) {
+    if (path[0] == '/') {
+        return path;
+    }
+    if (path[0] != '~') {
+        return arena_printf(&config->arena, "%s/%s", config->folder, path);
+    }
+    const char *home = getenv("HOME");
+    if ((path[1] == '\0' || path[1] == '/') && home != NULL && home[0] == '/') {
+        return arena_printf(&config->arena, "%s%s", home, path + 1);
+    }
+    problems_add(problems,
+                 &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                                   .rule = "config-path",
+                                   .pointer = pointer,
+                                   .fix = "write the path from the root, such as \"/srv/tools\""},
+                 "%s in \"%.100s\"",
+                 path[1] == '\0' || path[1] == '/' ? "HOME is not set, which \"~\" stands for"
+                                                   : "the folders of other users are not looked up",
+                 path);
+    return "";
+}
+
+static int take_folders(struct config *config, struct problems *problems,
+                        struct toolrack_error *err) {
+    yyjson_val *folders = yyjson_obj_get(config->root, "folders");
     struct config_settings *settings = &config->settings;
     size_t at;
     size_t count;
@@ -130,12 +186,30 @@ static int take(struct config *config, struct toolrack_error *err) {
     }
     settings->folders = config->folders;
     yyjson_arr_foreach (folders, at, count, folder) {
-        yyjson_val *path = yyjson_is_obj(folder) ? yyjson_obj_get(folder, "path") : folder;
+        char pointer[JSON_POINTER_MAX] = "/folders";
+        json_pointer_add_index(pointer, at);
+        yyjson_val *value = yyjson_is_obj(folder) ? yyjson_obj_get(folder, "path") : folder;
+        const char *path = resolve(config, yyjson_get_str(value), pointer, problems);
+        if (path == NULL) {
+            return error_oom(err);
+        }
         config->folders[settings->folder_count++] =
-                (struct scan_folder){.path = yyjson_get_str(path),
+                (struct scan_folder){.path = path,
                                      .trust = trust_in(folder),
                                      .isolation = isolation_in(folder),
                                      .pin = pin_in(folder)};
+    }
+    return 0;
+}
+
+/* Take the settings. The root was found valid. */
+static int take(struct config *config, struct problems *problems, struct toolrack_error *err) {
+    yyjson_val *root = config->root;
+    yyjson_val *log = yyjson_obj_get(root, "log");
+    struct config_settings *settings = &config->settings;
+    int code = take_folders(config, problems, err);
+    if (code < 0) {
+        return code;
     }
     settings->deadline_ms = number_in(root, "deadline_ms");
     settings->isolation = isolation_in(root);
@@ -158,7 +232,7 @@ int config_read_text(struct config *config, struct problems *problems, struct to
     /* Needed even when settings are invalid, since definitions are checked in any case. */
     config->settings.replaces_duplicates =
             yyjson_equals_str(yyjson_obj_get(config->root, "duplicates"), "replace");
-    return problems->errors == 0 ? take(config, err) : 0;
+    return problems->errors == 0 ? take(config, problems, err) : 0;
 }
 
 /* -------------------------------------------------------------------- life */

@@ -31,6 +31,7 @@
 #include "base/thread.h"
 #include "files/cache.h"
 #include "files/folder.h"
+#include "files/ownership.h"
 
 /* How often a file that changes meanwhile is read. The second time is for a file that was just
  * replaced by rename, as it should be. */
@@ -56,6 +57,7 @@ struct listed_folder {
     uint64_t device;
     uint64_t inode;
     size_t prefix_length; /* of folder and slash in the paths of its rows */
+    const char *exposure; /* how other users could change what is in it, or NULL */
     size_t first;         /* of its rows */
     size_t count;
     size_t cached; /* its files that the cache has */
@@ -218,7 +220,7 @@ static bool reserve_rows(struct scanner *scanner, size_t more) {
     return true;
 }
 
-/* There is room for two troubles of each folder. `reason` may be NULL: out of memory. */
+/* There is room for three troubles of each folder. `reason` may be NULL: out of memory. */
 static int add_trouble(struct scanner *scanner, const char *path, const char *reason,
                        struct toolrack_error *err) {
     struct scan *scan = scanner->scan;
@@ -250,6 +252,41 @@ static int folder_failed(struct scanner *scanner, const char *path, int why,
     return add_trouble(scanner, path, reason, err);
 }
 
+/* The words of a refusal, in the arena; TOOLRACK_E_NO_MEMORY. What cannot be followed was not read
+ * either, and is reported as that. */
+static int keep_exposure(struct scanner *scanner, int code, const struct toolrack_error *why,
+                         const char **ret) {
+    if (code == TOOLRACK_E_REFUSED) {
+        *ret = arena_copy(&scanner->scan->arena, why->message, strlen(why->message));
+    }
+    return code == TOOLRACK_E_NO_MEMORY || (code == TOOLRACK_E_REFUSED && *ret == NULL)
+                   ? TOOLRACK_E_NO_MEMORY
+                   : 0;
+}
+
+/* Whether other users could change a row's file; `st` is that of its name. The folder was judged
+ * once for all its files. */
+static int judge_row(struct scanner *scanner, const struct listed_folder *listed,
+                     const struct stat *st, struct scan_file *row) {
+    struct toolrack_error why;
+    row->exposure = listed->exposure;
+    if (row->exposure != NULL) {
+        return 0;
+    }
+    int code = S_ISLNK(st->st_mode) ? ownership_check(row->path, &why)
+                                    : ownership_judge(st, row->path, true, &why);
+    return keep_exposure(scanner, code, &why, &row->exposure);
+}
+
+/* stat() of a name, links followed; `ret_name` is of the name itself. 0 or an errno value. */
+static int stat_name(int dir, const char *name, struct stat *ret_name, struct stat *ret) {
+    if (fstatat(dir, name, ret_name, AT_SYMLINK_NOFOLLOW) < 0) {
+        return errno;
+    }
+    *ret = *ret_name;
+    return S_ISLNK(ret_name->st_mode) && fstatat(dir, name, ret, 0) < 0 ? errno : 0;
+}
+
 static int add_rows(struct scanner *scanner, const struct folder *folder,
                     const struct scan_folder *asked, struct listed_folder *listed,
                     struct toolrack_error *err) {
@@ -264,10 +301,11 @@ static int add_rows(struct scanner *scanner, const struct folder *folder,
                                   .trust = asked->trust,
                                   .isolation = asked->isolation,
                                   .pin = asked->pin};
+        struct stat name;
         struct stat st;
         int state = ROW_FOUND;
-        if (fstatat(dirfd(folder->dir), folder->names[i], &st, 0) < 0) {
-            int why = errno;
+        int why = stat_name(dirfd(folder->dir), folder->names[i], &name, &st);
+        if (why != 0) {
             if (is_gone(dirfd(folder->dir), folder->names[i], why)) {
                 continue;
             }
@@ -276,6 +314,8 @@ static int add_rows(struct scanner *scanner, const struct folder *folder,
             row->identity = identity_of(&st);
             if (!S_ISREG(st.st_mode)) {
                 state = refuse_row(row, FINDING_FILE_NOT_REGULAR, kind_of(st.st_mode));
+            } else if (judge_row(scanner, listed, &name, row) < 0) {
+                state = TOOLRACK_E_NO_MEMORY;
             }
         }
         if (state < 0) {
@@ -325,6 +365,15 @@ static int list_folder(struct scanner *scanner, const struct scan_folder *asked,
             .first = scanner->scan->file_count,
             .complete = why == 0,
     };
+    struct toolrack_error exposed;
+    int code = keep_exposure(scanner, ownership_check(asked->path, &exposed), &exposed,
+                             &listed->exposure);
+    if (code == 0 && listed->exposure != NULL) {
+        code = add_trouble(scanner, asked->path, listed->exposure, err);
+    }
+    if (code < 0) {
+        return error_oom(err);
+    }
     return add_rows(scanner, &folder, asked, listed, err);
 }
 
@@ -485,9 +534,9 @@ int scan_run(const struct scan_options *options, struct scan **ret, struct toolr
     if (scanner.scan == NULL || scanner.listed == NULL) {
         return error_oom(err);
     }
-    /* A folder with too many files may also have a read error. */
+    /* A folder that others may change, with too many files, may also have a read error. */
     scanner.scan->troubles = arena_alloc(&scanner.scan->arena,
-                                         2 * options->folder_count * sizeof(struct scan_trouble));
+                                         3 * options->folder_count * sizeof(struct scan_trouble));
     if (scanner.scan->troubles == NULL) {
         return error_oom(err);
     }

@@ -49,10 +49,11 @@ struct scan_file {
     enum pin_policy pin;
     struct file_identity identity; /* of the file, links followed */
     struct descriptor *descriptor; /* a reference of the scan; never NULL */
+    const char *exposure;          /* how other users could change it (ownership.h), or NULL */
     bool cached;                   /* taken from the cache, not read */
 };
 
-/** One folder that could not be read. */
+/** One folder that could not be read, or that other users may change. */
 struct scan_trouble {
     const char *path;
     const char *reason; /* cause and fix, one line */

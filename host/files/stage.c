@@ -32,6 +32,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/object.h"
+#include "files/ownership.h"
 #include "plugin/descriptor.h"
 
 static_assert(STAGE_HASH_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");
@@ -76,24 +77,12 @@ static int step_into(int at, const char *name, const char *so_far, bool is_last,
     if (fd < 0 || fstat(fd, &st) < 0) {
         return cannot_open(so_far, err);
     }
-    if (st.st_uid != 0 && st.st_uid != geteuid()) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         "%s belongs to user %u, who could exchange what is loaded from below it; "
-                         "choose a folder that is owned by you or root, as all above it",
-                         so_far, st.st_uid);
+    int code = ownership_judge(&st, so_far, is_last, err);
+    if (code == 0) {
+        *ret = fd;
+        fd = -1;
     }
-    /* In a sticky folder users cannot remove the entries of other users; the stage itself must not
-     * be writable even so. */
-    bool sticky = !is_last && (st.st_mode & S_ISVTX) != 0;
-    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         "others may write to %s (mode %04o) and exchange what is loaded from "
-                         "below it; chmod go-w it, or choose another folder",
-                         so_far, st.st_mode & 07777);
-    }
-    *ret = fd;
-    fd = -1;
-    return 0;
+    return code;
 }
 
 /* Walk from the root to a path without links, and check each folder on the way. */

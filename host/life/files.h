@@ -45,6 +45,7 @@ struct plugin_file {
     bool exists;
     struct file_identity identity; /* when it was last looked at */
     bool settled;                  /* a later change will show in the identity */
+    bool exposure_told;            /* the log has a warning that others could change it */
     bool is_refused; /* its present content does not serve, or some of its tools were refused */
     uint32_t newest; /* number of the last generation that was made */
 

@@ -67,6 +67,29 @@ static bool set_foreign(struct generation *generation, struct plugin *plugin,
     return generation->foreign != NULL && plugin->image_path != NULL;
 }
 
+/* What other users could change must not run with the rights of the host, nor have the rights that
+ * come with a trust. */
+static int judge_exposure(const struct generations *all, const struct generation_source *source,
+                          bool isolated, struct toolrack_error *err) {
+    enum trust trust = source->file->folder->trust;
+    if (source->exposure == NULL) {
+        return 0;
+    }
+    if (!isolated || trust > TRUST_COMMUNITY) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "a plugin %s must not be one that others could change: %s",
+                         !isolated                ? "with isolation \"none\""
+                         : trust == TRUST_BUILTIN ? "of trust \"builtin\""
+                                                  : "of trust \"official\"",
+                         source->exposure);
+    }
+    if (!source->file->exposure_told) {
+        source->file->exposure_told = true;
+        log_line(all->options->log, LOG_WARNING, source->desc->plugin->id, "%s", source->exposure);
+    }
+    return 0;
+}
+
 int generation_create(struct generations *all, const struct generation_source *source,
                       struct plugin **ret, struct toolrack_error *err) {
     const struct life_options *options = all->options;
@@ -83,6 +106,10 @@ int generation_create(struct generations *all, const struct generation_source *s
                                                     .pin = folder->pin,
                                                     .app_isolation = options->isolation},
                            &generation->arena, &generation->policy, err);
+    bool isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
+    if (code == 0) {
+        code = judge_exposure(all, source, isolated, err);
+    }
     struct plugin *plugin =
             code < 0 ? NULL
                      : plugin_create(source->file->path, folder->trust, &source->identity,
@@ -99,7 +126,7 @@ int generation_create(struct generations *all, const struct generation_source *s
     generation->plugin = plugin;
     generation->desc = descriptor_ref(source->desc);
     plugin->generation = generation->number;
-    plugin->isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
+    plugin->isolated = isolated;
     plugin->pin = generation->policy.pin;
     generation->is_isolated = plugin->isolated;
     if (plugin->isolated) { /* as many calls may hold a thread of the pool as its crew can serve */

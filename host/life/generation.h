@@ -63,12 +63,18 @@ struct generation_source {
     const char *foreign_text;      /* the function as foreign_write() writes it */
     struct file_identity identity; /* of the file when it was read */
     struct descriptor *desc;
-    bool isolated; /* runs in workers, whatever the policy says */
+    bool isolated;        /* runs in workers, whatever the policy says */
+    const char *exposure; /* how other users could change the file (ownership.h), or NULL */
 };
 
-/** Make a plugin, with its policy, for a file that was read.
- * @return 0 with a reference; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY: source->file is then
- *         not taken over. [the file's taker] */
+/* The rule of a file that is refused because other users could change it. */
+#define GENERATION_RULE_EXPOSED "file-exposed"
+
+/** Make a plugin, with its policy, for a file that was read. A file that other users could change
+ * gets a warning the first time; it is refused if it would run in the host's process or if its
+ * trust is above community.
+ * @return 0 with a reference; TOOLRACK_E_REFUSED; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY:
+ *         source->file is then not taken over. [the file's taker] */
 int generation_create(struct generations *all, const struct generation_source *source,
                       struct plugin **ret, struct toolrack_error *err);
 /** Release a generation whose plugin and crew are gone. */

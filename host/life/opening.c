@@ -69,6 +69,19 @@ static void see_quarantine(void *user, const struct store_quarantine *kept) {
     }
 }
 
+static void refuse_exposed(struct life *life, struct plugin_file *file,
+                           const struct descriptor *desc, const char *reason) {
+    file->is_refused = true;
+    registry_refuse(life->options.registry,
+                    &(struct toolrack_refusal){.file = file->path,
+                                               .plugin = desc->plugin->id,
+                                               .rule = GENERATION_RULE_EXPOSED,
+                                               .reason = reason});
+    char message[ERROR_MESSAGE_MAX];
+    (void)snprintf(message, sizeof message, "%s is refused: %s", file->path, reason);
+    life_tell(life, TOOLRACK_EVENT_REFUSED, desc->plugin->id, message);
+}
+
 static int open_file(struct life *life, const struct scan_file *scanned, bool is_rolled_back,
                      int64_t now_ns, struct plugin **ret, struct toolrack_error *err) {
     struct plugin_file *file =
@@ -97,11 +110,19 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
         file->is_refused = true;
         return 0;
     }
-    const struct generation_source source = {
-            .file = file, .identity = scanned->identity, .desc = scanned->descriptor};
-    int code = generation_create(&life->generations, &source, ret, err);
+    const struct generation_source source = {.file = file,
+                                             .identity = scanned->identity,
+                                             .desc = scanned->descriptor,
+                                             .exposure = scanned->exposure};
+    struct toolrack_error why;
+    int code = generation_create(&life->generations, &source, ret, &why);
     if (code == 0) {
         generations_serve(&life->generations, file, *ret);
+    } else if (code == TOOLRACK_E_REFUSED) {
+        refuse_exposed(life, file, scanned->descriptor, why.message);
+        return 0;
+    } else if (err != NULL) {
+        *err = why;
     }
     return code;
 }

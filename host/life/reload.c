@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "files/ownership.h"
 #include "life/parts.h"
 #include "registry/registry.h"
 #include "store/loading.h"
@@ -328,11 +329,17 @@ static enum reload_outcome make(struct reload *reload) {
     if (outcome != RELOAD_UNDECIDED) {
         return outcome;
     }
+    struct toolrack_error exposed;
+    bool is_exposed = ownership_check(file->path, &exposed) == TOOLRACK_E_REFUSED;
     const struct generation_source source = {.file = file,
                                              .identity = staged->source,
                                              .desc = reload->desc,
-                                             .isolated = must_isolate(reload)};
+                                             .isolated = must_isolate(reload),
+                                             .exposure = is_exposed ? exposed.message : NULL};
     int code = generation_create(&life->generations, &source, &reload->new, &err);
+    if (code == TOOLRACK_E_REFUSED) {
+        return refuse(reload, GENERATION_RULE_EXPOSED, NULL, err.message, NULL);
+    }
     if (code == 0) {
         code = staging_set_copy(&life->staging, reload->new, staged, &err);
     }

@@ -535,8 +535,11 @@ static void only_regular_files_are_copied(void **state) {
 static void nobody_else_may_write_to_the_folder(void **state) {
     struct place *place = *state;
     stage_close(open_stage(place));
-    assert_int_equal(chmod(place->dir, 0770), 0);
-    assert_refused(place, TOOLRACK_E_REFUSED, "chmod go-w");
+    if (geteuid() == 0) { /* the user's own group may be the user alone */
+        assert_int_equal(chown(place->dir, 0, 12345) | chmod(place->dir, 0770), 0);
+        assert_refused(place, TOOLRACK_E_REFUSED, "chmod go-w");
+        assert_int_equal(chown(place->dir, 0, 0), 0);
+    }
     assert_int_equal(chmod(place->dir, 01777), 0); /* sticky or not */
     assert_refused(place, TOOLRACK_E_REFUSED, place->dir);
     assert_int_equal(chmod(place->dir, 0755), 0);

@@ -1,0 +1,172 @@
+#include "files/ownership.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* The kernel's limit. */
+#define LINKS_MAX   40u
+/* Memory for an entry of the list of groups or users. A group with more members is not private. */
+#define NAMES_BYTES 4096
+
+/* ------------------------------------------------------------------- one entry */
+
+/* Whether a group is that of the user alone. */
+static bool is_private_group(gid_t gid) {
+    char group_names[NAMES_BYTES];
+    char user_names[NAMES_BYTES];
+    struct group group;
+    struct group *group_found = NULL;
+    struct passwd user;
+    struct passwd *user_found = NULL;
+    if (gid != getegid() ||
+        getgrgid_r(gid, &group, group_names, sizeof group_names, &group_found) != 0 ||
+        getpwuid_r(geteuid(), &user, user_names, sizeof user_names, &user_found) != 0 ||
+        group_found == NULL || user_found == NULL || user.pw_gid != gid ||
+        strcmp(group.gr_name, user.pw_name) != 0) {
+        return false;
+    }
+    for (char *const *member = group.gr_mem; *member != NULL; member++) {
+        if (strcmp(*member, user.pw_name) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int ownership_judge(const struct stat *st, const char *path, bool is_end,
+                    struct toolrack_error *err) {
+    bool is_folder = S_ISDIR(st->st_mode);
+    if (st->st_uid != 0 && st->st_uid != geteuid()) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         is_folder ? "%s belongs to user %u, who could exchange what is loaded "
+                                     "from below it; choose a folder that is owned by you or root, "
+                                     "as all above it"
+                                   : "%s belongs to user %u, who could change it; use a copy that "
+                                     "is owned by you or root",
+                         path, st->st_uid);
+    }
+    if (S_ISLNK(st->st_mode) || (!is_end && (st->st_mode & S_ISVTX) != 0)) {
+        return 0;
+    }
+    if ((st->st_mode & S_IWOTH) != 0 ||
+        ((st->st_mode & S_IWGRP) != 0 && !is_private_group(st->st_gid))) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         is_folder ? "others may write to %s (mode %04o) and exchange what is "
+                                     "loaded from below it; chmod go-w it, or choose another folder"
+                                   : "others may write to %s (mode %04o); chmod go-w it",
+                         path, st->st_mode & 07777);
+    }
+    return 0;
+}
+
+/* --------------------------------------------------------------------- the way */
+
+struct walk {
+    char at[PATH_MAX];   /* the path so far, without links; "" is the root */
+    char rest[PATH_MAX]; /* the rest of the path */
+    unsigned links;
+};
+
+static int walk_failed(const char *path, int why, struct toolrack_error *err) {
+    return why == ENOENT || why == ENOTDIR
+                   ? TOOLRACK_E_NOT_FOUND
+                   : error_set(err, TOOLRACK_E_IO, "cannot follow %s: %s", path, strerror(why));
+}
+
+/* Put the target of the link `link` before the rest of the path. 0 or an errno value. */
+static int follow(struct walk *walk, const char *link) {
+    char target[PATH_MAX];
+    char joined[PATH_MAX];
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    if (length < 0) {
+        return errno;
+    }
+    target[length] = '\0';
+    if (++walk->links > LINKS_MAX) {
+        return ELOOP;
+    }
+    int joined_length = snprintf(joined, sizeof joined, "%s/%s", target, walk->rest);
+    if (joined_length < 0 || joined_length >= (int)sizeof joined) {
+        return ENAMETOOLONG;
+    }
+    if (target[0] == '/') {
+        walk->at[0] = '\0';
+    }
+    memcpy(walk->rest, joined, (size_t)joined_length + 1);
+    return 0;
+}
+
+/* Walk one name, the first `length` bytes of the rest. */
+static int walk_name(struct walk *walk, size_t length, const char *path,
+                     struct toolrack_error *err) {
+    char next[PATH_MAX];
+    struct stat st;
+    int next_length = snprintf(next, sizeof next, "%s/%.*s", walk->at, (int)length, walk->rest);
+    if (next_length < 0 || next_length >= (int)sizeof next) {
+        return walk_failed(path, ENAMETOOLONG, err);
+    }
+    if (lstat(next, &st) < 0) {
+        return walk_failed(path, errno, err);
+    }
+    const char *rest = walk->rest + length;
+    memmove(walk->rest, rest, strlen(rest) + 1);
+    bool is_end = walk->rest[strspn(walk->rest, "/")] == '\0';
+    int code = ownership_judge(&st, next, is_end, err);
+    if (code == 0 && S_ISLNK(st.st_mode)) {
+        int why = follow(walk, next);
+        return why == 0 ? 0 : walk_failed(path, why, err);
+    }
+    memcpy(walk->at, next, (size_t)next_length + 1);
+    return code;
+}
+
+/* `path` is absolute. */
+static int walk_all(const char *path, struct toolrack_error *err) {
+    struct walk walk = {.links = 0};
+    struct stat st;
+    int length = snprintf(walk.rest, sizeof walk.rest, "%s", path);
+    if (length < 0 || length >= (int)sizeof walk.rest || stat("/", &st) < 0) {
+        return walk_failed(path, ENAMETOOLONG, err);
+    }
+    int code = ownership_judge(&st, "/", walk.rest[strspn(walk.rest, "/")] == '\0', err);
+    while (code == 0) {
+        size_t slashes = strspn(walk.rest, "/");
+        memmove(walk.rest, walk.rest + slashes, strlen(walk.rest + slashes) + 1);
+        length = (int)strcspn(walk.rest, "/");
+        if (length == 0) {
+            break;
+        }
+        if (length <= 2 && strncmp(walk.rest, "..", (size_t)length) == 0) {
+            char *slash = length == 2 ? strrchr(walk.at, '/') : NULL;
+            if (slash != NULL) {
+                *slash = '\0';
+            }
+            memmove(walk.rest, walk.rest + length, strlen(walk.rest + length) + 1);
+            continue;
+        }
+        code = walk_name(&walk, (size_t)length, path, err);
+    }
+    return code;
+}
+
+int ownership_check(const char *path, struct toolrack_error *err) {
+    if (path[0] == '/') {
+        return walk_all(path, err);
+    }
+    char here[PATH_MAX];
+    char whole[PATH_MAX];
+    if (getcwd(here, sizeof here) == NULL) {
+        return walk_failed(path, errno, err);
+    }
+    int length = snprintf(whole, sizeof whole, "%s/%s", here, path);
+    return length >= 0 && length < (int)sizeof whole ? walk_all(whole, err)
+                                                     : walk_failed(path, ENAMETOOLONG, err);
+}

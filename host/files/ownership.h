@@ -1,0 +1,28 @@
+/* ownership.h - whether other users could change a file, or exchange what a path leads to.
+ *
+ * Trusted are root, the user that runs the host, and the user's private group: the group of the
+ * user's name, which the process has and which lists nobody else. So a umask of 002 harms nobody.
+ *
+ * A sticky folder, such as /tmp, may be on the way: only the owner of an entry can rename or remove
+ * it, and the next name on the way is checked itself. A sticky folder is not good enough as the end
+ * of a path: other users can add entries there. OpenSSH and sudo accept no folder that others may
+ * write to, sticky or not; but they check paths below a home, and here build trees and tests below
+ * /tmp are usual. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "toolrack/error.h"
+
+/** Check one folder or file.
+ * @param st      of `path`
+ * @param is_end  `path` is what is used, not a folder on the way to it
+ * @return 0; TOOLRACK_E_REFUSED with the cause and the fix. [any-thread] */
+int ownership_judge(const struct stat *st, const char *path, bool is_end,
+                    struct toolrack_error *err);
+
+/** Check what a path leads to, and each folder and symbolic link on the way.
+ * @return 0; TOOLRACK_E_REFUSED with the cause and the fix; TOOLRACK_E_NOT_FOUND without one: there
+ *         is nothing there; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int ownership_check(const char *path, struct toolrack_error *err);

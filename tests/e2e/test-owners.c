@@ -1,0 +1,150 @@
+/* Who may change a plugin file, its folder and the configuration; and where folders of the
+ * configuration are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+/* A user that is not the test's. */
+#define STRANGER 12345
+
+/* Plugins come from the folders of the configuration alone. */
+#define WITH(...) \
+    RUN_WITH({.bare = true}, "--config", "conf/toolrack.json", "--state", "state", __VA_ARGS__)
+
+static void need_root(void) {
+    if (geteuid() != 0) {
+        print_message("# skipped: only root gives files away\n");
+        skip();
+    }
+}
+
+static void install(const char *folder) {
+    char from[512];
+    char to[128];
+    (void)snprintf(from, sizeof from, "%s/kit.so", e2e_plugins());
+    (void)snprintf(to, sizeof to, "%s/kit.so", folder);
+    (void)mkdir("conf", 0755);
+    assert_int_equal(mkdir(folder, 0755), 0);
+    e2e_copy(from, to, 0);
+    assert_int_equal(chmod(to, 0644), 0);
+}
+
+static void configure(const char *text) {
+    (void)mkdir("conf", 0755);
+    e2e_write("conf/toolrack.json", text);
+    assert_int_equal(chmod("conf/toolrack.json", 0644), 0);
+}
+
+static void a_folder_of_everybody_is_refused_in_process(void **state) {
+    (void)state;
+    install("conf/tools");
+    configure("{\"folders\": [\"tools\"], \"isolation\": \"none\"}");
+    EXPECT(WITH("call", "launch"), 5, "", "toolrack: PermissionDenied: *");
+    assert_int_equal(chmod("conf/tools", 0777), 0);
+    EXPECT(WITH("call", "nothing"), 3, "",
+           "toolrack: warning: scan: */conf/tools: others may write to */conf/tools (mode 0777)*\n"
+           "*NotFound: *");
+    EXPECT_JSON(WITH("list", "--all", "--json"), 0, "/0/rule", "\"file-exposed\"", "/0/plugin",
+                "\"kit\"", "/0/reason",
+                "\"a plugin with isolation \\\"none\\\" must not be one that others could "
+                "change: *conf/tools (mode 0777)*\"",
+                "/1", "");
+    /* Sticky or not: anybody may add a file. */
+    assert_int_equal(chmod("conf/tools", 01777), 0);
+    EXPECT(WITH("call", "nothing"), 3, "", "*mode 1777*NotFound: *");
+    assert_int_equal(chmod("conf/tools", 0755), 0);
+    EXPECT(WITH("call", "nothing"), 0, "null\n", "");
+}
+
+static void in_a_worker_it_is_a_warning(void **state) {
+    (void)state;
+    install("conf/tools");
+    configure("{\"folders\": [\"tools\"]}");
+    assert_int_equal(chmod("conf/tools/kit.so", 0646), 0);
+    EXPECT(WITH("call", "nothing"), 0, "null\n",
+           "toolrack: warning: kit: others may write to */tools/kit.so (mode 0646); chmod go-w "
+           "it\n");
+    assert_int_equal(chmod("conf/tools/kit.so", 0644) | chmod("conf/tools", 0777), 0);
+    EXPECT(WITH("call", "nothing"), 0, "null\n", "toolrack: warning: scan: *(mode 0777)*\n");
+}
+
+static void trust_needs_files_that_nobody_else_can_change(void **state) {
+    (void)state;
+    install("conf/tools");
+    configure("{\"folders\": [{\"path\": \"tools\", \"trust\": \"official\"}]}");
+    EXPECT(WITH("call", "nothing"), 0, "null\n", "");
+    assert_int_equal(chmod("conf/tools/kit.so", 0646), 0);
+    EXPECT_JSON(WITH("list", "--all", "--json"), 0, "/0/rule", "\"file-exposed\"", "/0/reason",
+                "\"a plugin of trust \\\"official\\\" must not be *\"", "/1", "");
+    EXPECT(WITH("reload"), 1, "*refused*mode 0646*", NULL);
+}
+
+static void the_file_of_another_user_is_refused_in_process(void **state) {
+    (void)state;
+    need_root();
+    install("conf/tools");
+    configure("{\"folders\": [\"tools\"], \"isolation\": \"none\"}");
+    assert_int_equal(chown("conf/tools/kit.so", STRANGER, 0), 0);
+    EXPECT_JSON(WITH("list", "--all", "--json"), 0, "/0/state", "\"refused\"", "/0/reason",
+                "\"*kit.so belongs to user 12345, who could change it*\"");
+    assert_int_equal(chown("conf/tools/kit.so", 0, 0) | chown("conf", STRANGER, 0), 0);
+    EXPECT(WITH("list"), 1, "", "toolrack: *Refused*conf belongs to user 12345*\n");
+}
+
+static void a_configuration_of_everybody_is_not_used(void **state) {
+    (void)state;
+    configure("{\"isolation\": \"none\"}");
+    EXPECT(WITH("list"), 0, NULL, NULL);
+    assert_int_equal(chmod("conf/toolrack.json", 0666), 0);
+    EXPECT(WITH("list"), 1, "",
+           "toolrack: *the configuration conf/toolrack.json is not used: others may write to "
+           "*/conf/toolrack.json (mode 0666); chmod go-w it\n");
+    EXPECT(WITH("check", "conf/toolrack.json"), 1, "", "*(mode 0666)*");
+    assert_int_equal(chmod("conf/toolrack.json", 0644) | chmod("conf", 0777), 0);
+    EXPECT(WITH("list"), 1, "", "*conf (mode 0777)*");
+}
+
+/* Wherever the command is started. */
+static void relative_folders_are_below_that_of_the_file(void **state) {
+    (void)state;
+    char home[512];
+    install("conf/tools");
+    configure("{\"folders\": [\"./tools\"]}");
+    EXPECT(WITH("call", "nothing"), 0, "null\n", "");
+    EXPECT_JSON(WITH("show", "nothing", "--json"), 0, "/file", "\"/*/conf/./tools/kit.so\"");
+    assert_non_null(getcwd(home, sizeof home));
+    char *before = getenv("HOME") != NULL ? strdup(getenv("HOME")) : NULL;
+    assert_int_equal(setenv("HOME", home, 1), 0);
+    configure("{\"folders\": [{\"path\": \"~/conf/tools\"}]}");
+    EXPECT(WITH("call", "nothing"), 0, "null\n", "");
+    configure("{\"folders\": [\"~somebody/tools\"]}");
+    EXPECT(WITH("list"), 1, "",
+           "toolrack: *toolrack.json, line 1, column *: the folders of other users are not looked "
+           "up in \"~somebody/tools\"; write the path from the root, such as \"/srv/tools\"\n");
+    (void)(before != NULL ? setenv("HOME", before, 1) : unsetenv("HOME"));
+    free(before);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(a_folder_of_everybody_is_refused_in_process),
+            TEST(in_a_worker_it_is_a_warning),
+            TEST(trust_needs_files_that_nobody_else_can_change),
+            TEST(the_file_of_another_user_is_refused_in_process),
+            TEST(a_configuration_of_everybody_is_not_used),
+            TEST(relative_folders_are_below_that_of_the_file),
+    };
+    return cmocka_run_group_tests_name("owners", tests, NULL, NULL);
+}
