@@ -122,7 +122,8 @@ int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uin
         return code;
     }
     CLEANUP(plugin_unrefp)
-    struct plugin *plugin = plugin_create(NULL, TRUST_BUILTIN, NULL, desc, &host->images);
+    struct plugin *plugin =
+            plugin_create(NULL, TRUST_BUILTIN, ORIGIN_APP, NULL, desc, &host->images);
     if (plugin == NULL) {
         return error_oom(err);
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "plugin/origin.h"
 
 /* Most folders in TOOLRACK_PLUGIN_PATH. */
 #define PLUGIN_PATH_MAX 256u
@@ -84,6 +85,15 @@ static size_t count_dirs(const char *const *dirs) {
     return count;
 }
 
+/* Wherever toolrack is installed or built, these plugins came with it. */
+static void add_builtin(struct arena *arena, struct places *places) {
+    size_t before = places->folder_count;
+    add_folder(places, copy(arena, builtin_dir()), TRUST_BUILTIN, true);
+    if (places->folder_count > before) {
+        places->folders[before].origin = ORIGIN_BUILTIN;
+    }
+}
+
 /* Use only the bundled plugins, nothing that was added after the installation. */
 static int add_builtin_alone(struct arena *arena, struct places *places,
                              struct toolrack_error *err) {
@@ -91,7 +101,20 @@ static int add_builtin_alone(struct arena *arena, struct places *places,
     if (places->folders == NULL) {
         return error_oom(err);
     }
-    add_folder(places, copy(arena, builtin_dir()), TRUST_BUILTIN, true);
+    add_builtin(arena, places);
+    return 0;
+}
+
+static int set_origins(struct arena *arena, struct places *places, struct toolrack_error *err) {
+    for (size_t i = 0; i < places->folder_count; i++) {
+        struct scan_folder *folder = &places->folders[i];
+        if (folder->origin == NULL) {
+            folder->origin = origin_of_folder(arena, folder->trust, folder->path);
+        }
+        if (folder->origin == NULL) {
+            return error_oom(err);
+        }
+    }
     return 0;
 }
 
@@ -110,7 +133,7 @@ int places_add_folders(const struct toolrack_options *options, const struct conf
         for (size_t i = 0; i < given; i++) {
             add_folder(places, copy(arena, options->plugin_dirs[i]), TRUST_COMMUNITY, false);
         }
-        return 0;
+        return set_origins(arena, places, err);
     }
     for (size_t i = 0; i < config_settings(config)->folder_count; i++) {
         places->folders[places->folder_count++] = config_settings(config)->folders[i];
@@ -118,6 +141,6 @@ int places_add_folders(const struct toolrack_options *options, const struct conf
     add_plugin_path(places, arena);
     add_folder(places, xdg_path(arena, "XDG_DATA_HOME", ".local/share", "toolrack/plugins"),
                TRUST_COMMUNITY, true);
-    add_folder(places, copy(arena, builtin_dir()), TRUST_BUILTIN, true);
-    return 0;
+    add_builtin(arena, places);
+    return set_origins(arena, places, err);
 }

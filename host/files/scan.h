@@ -38,6 +38,7 @@ struct scan_folder {
     bool optional; /* a default folder: not reported when it does not exist */
     enum isolation isolation;
     enum pin_policy pin;
+    const char *origin; /* of its plugins (plugin/origin.h); the scan does not use it */
 };
 
 /** One file whose name ends in .so and does not begin with a dot. */

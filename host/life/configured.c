@@ -72,8 +72,9 @@ static void refuse(void *user, const struct problem *problem, size_t line) {
 static int make_here(struct life *life, const struct definition *definition, struct plugin **ret,
                      struct toolrack_error *err) {
     CLEANUP(plugin_unrefp)
-    struct plugin *plugin = plugin_create(life->options.places->config_file, TRUST_OFFICIAL, NULL,
-                                          definition->desc, life->options.images);
+    struct plugin *plugin =
+            plugin_create(life->options.places->config_file, TRUST_OFFICIAL, ORIGIN_CONFIGURATION,
+                          NULL, definition->desc, life->options.images);
     if (plugin == NULL) {
         return error_oom(err);
     }

@@ -80,7 +80,8 @@ void content_note(const struct life_options *options, const char *path,
         struct store_generation generation = {.path = path,
                                               .staged = slash != NULL ? slash + 1
                                                                       : plugin->image_path,
-                                              .seen_s = clock_wall_s()};
+                                              .seen_s = clock_wall_s(),
+                                              .identity = plugin->identity_text};
         memcpy(generation.sha256, plugin->sha256, sizeof generation.sha256);
         code = store_generation_add(options->store, &generation, NULL, &err);
     }

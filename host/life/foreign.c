@@ -7,8 +7,8 @@ CLEANUP_DEFINE(struct plugin_file, files_destroy_apart)
 
 /* A user who may write the configuration can admit any plugin, so a definition is trusted more than
  * a file in a folder. It still needs grants. */
-static const struct scan_folder definitions = {
-        .trust = TRUST_OFFICIAL, .isolation = ISOLATION_UNSTATED, .pin = PIN_UNSTATED};
+static const struct scan_folder definitions = {.trust = TRUST_OFFICIAL,
+                                               .origin = ORIGIN_CONFIGURATION};
 
 int foreign_make(struct life *life, const struct foreign *foreign, struct descriptor *desc,
                  struct plugin **ret, struct toolrack_error *err) {

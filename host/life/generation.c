@@ -112,9 +112,12 @@ int generation_create(struct generations *all, const struct generation_source *s
     }
     struct plugin *plugin =
             code < 0 ? NULL
-                     : plugin_create(source->file->path, folder->trust, &source->identity,
-                                     source->desc, options->images);
-    if (plugin == NULL || (source->foreign != NULL && !set_foreign(generation, plugin, source))) {
+                     : plugin_create(source->file->path, folder->trust, folder->origin,
+                                     &source->identity, source->desc, options->images);
+    const char *text = plugin != NULL ? plugin->identity_text : "";
+    generation->identity_text = arena_copy(&generation->arena, text, strlen(text));
+    if (plugin == NULL || generation->identity_text == NULL ||
+        (source->foreign != NULL && !set_foreign(generation, plugin, source))) {
         plugin_unref(plugin);
         arena_finish(&generation->arena);
         return code < 0 ? code : error_oom(err);

@@ -20,10 +20,11 @@ struct life;
 struct generation {
     struct generations *all;
     struct plugin_file *file;
-    struct descriptor *desc; /* a reference */
+    struct descriptor *desc;   /* a reference */
+    const char *identity_text; /* as that of `plugin`; in `arena` */
     uint32_t number; /* 1 for the first of its file; number and is_isolated are as in `plugin` */
     bool is_isolated;
-    struct arena arena;  /* memory of `foreign` and `policy` */
+    struct arena arena;  /* memory of `foreign`, `policy` and `identity_text` */
     const char *foreign; /* the function of an installed library, as text; NULL: it is a plugin */
     struct policy policy;
     uint64_t marker; /* the loading marker, while a load in this process runs */

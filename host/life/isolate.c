@@ -107,7 +107,8 @@ static void keep_bundle(const struct isolate *isolate, const struct generation *
     }
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     crash_bundle_write(&bundle, &text);
-    struct store_crash crash = {.plugin = desc->plugin->id, .time_s = time_s, .bundle = text.data};
+    struct store_crash crash = {
+            .plugin = generation->identity_text, .time_s = time_s, .bundle = text.data};
     struct toolrack_error err;
     int code = text.failed ? error_oom(&err)
                            : store_crash_add(isolate->options->store, &crash, NULL, &err);
@@ -135,7 +136,8 @@ static void when_quarantined(void *user, void *crew_user, const char *reason, un
     const struct generation *generation = crew_user;
     const char *id = generation->desc->plugin->id;
     struct toolrack_error err;
-    if (quarantine_add(isolate->options, id, generation->sha256, reason, crashes, &err) < 0) {
+    if (quarantine_add(isolate->options, generation->identity_text, generation->sha256, reason,
+                       crashes, &err) < 0) {
         log_line(isolate->options->log, LOG_ERROR, "store",
                  "the quarantine of '%s' is not kept: %s", id, err.message);
     }
@@ -194,8 +196,8 @@ int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolra
         return code;
     }
     struct quarantine quarantine;
-    bool is_quarantined = quarantine_read(options, plugin->desc->plugin->id, &quarantine) &&
-                          quarantine_is_of(&quarantine, plugin);
+    bool is_quarantined =
+            quarantine_read(options, plugin, &quarantine) && quarantine_is_of(&quarantine, plugin);
     uint64_t ago_ms[CREW_CRASHES_KEPT];
     uint32_t window_ms = generation->policy.limits.crashes_window_ms;
     size_t crashes = quarantine_recent_crashes(
@@ -235,8 +237,7 @@ void isolate_end(struct isolate *isolate) {
 void isolate_recall(struct isolate *isolate, struct plugin *plugin) {
     struct quarantine quarantine;
     struct toolrack_error err; /* a copy that fails is reported at the first call, which retries */
-    if (plugin->isolated &&
-        quarantine_read(isolate->options, plugin->desc->plugin->id, &quarantine) &&
+    if (plugin->isolated && quarantine_read(isolate->options, plugin, &quarantine) &&
         staging_copy(isolate->staging, plugin, &err) == 0 &&
         quarantine_is_of(&quarantine, plugin)) {
         plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, quarantine.reason);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/name.h"
 #include "life/parts.h"
 #include "life/reload.h"
 #include "registry/registry.h"
@@ -61,9 +62,10 @@ static void see_rollback(void *user, const struct store_rollback *kept) {
 
 static void see_quarantine(void *user, const struct store_quarantine *kept) {
     struct life *life = ((const struct opening *)user)->life;
+    char id[NAME_LENGTH_MAX + 1];
     struct plugin *held;
-    for (size_t at = 0; (held = generations_hold(&life->generations, kept->plugin, at)) != NULL;
-         at++) {
+    (void)snprintf(id, sizeof id, "%.*s", (int)identity_id_length(kept->plugin), kept->plugin);
+    for (size_t at = 0; (held = generations_hold(&life->generations, id, at)) != NULL; at++) {
         isolate_recall(&life->isolate, held);
         plugin_unref(held);
     }

@@ -11,24 +11,24 @@
 #include "store/quarantine.h"
 
 struct search {
-    const char *plugin_id;
+    const char *identity;
     struct quarantine *ret;
     bool found;
 };
 
 static void see_quarantine(void *user, const struct store_quarantine *kept) {
     struct search *search = user;
-    if (strcmp(kept->plugin, search->plugin_id) == 0) {
+    if (identity_is_of(kept->plugin, search->identity)) {
         memcpy(search->ret->sha256, kept->sha256, sizeof kept->sha256);
         (void)snprintf(search->ret->reason, sizeof search->ret->reason, "%s", kept->reason);
         search->found = true;
     }
 }
 
-bool quarantine_read(const struct life_options *options, const char *plugin_id,
+bool quarantine_read(const struct life_options *options, const struct plugin *plugin,
                      struct quarantine *ret) {
     struct toolrack_error unheard; /* the host has reported that its store cannot be used */
-    struct search search = {.plugin_id = plugin_id, .ret = ret};
+    struct search search = {.identity = plugin->identity_text, .ret = ret};
     return store_quarantine_read(options->store, see_quarantine, &search, &unheard) == 0 &&
            search.found;
 }
@@ -39,10 +39,10 @@ bool quarantine_is_of(const struct quarantine *quarantine, const struct plugin *
            memcmp(quarantine->sha256, unknown, sizeof unknown) == 0;
 }
 
-int quarantine_add(const struct life_options *options, const char *plugin_id,
+int quarantine_add(const struct life_options *options, const char *identity,
                    const uint8_t sha256[32], const char *reason, unsigned crashes,
                    struct toolrack_error *err) {
-    struct store_quarantine kept = {.plugin = plugin_id,
+    struct store_quarantine kept = {.plugin = identity,
                                     .reason = reason,
                                     .since_s = clock_wall_s(),
                                     .crash_count = crashes};
@@ -100,7 +100,7 @@ size_t quarantine_recent_crashes(const struct life_options *options, const struc
     }
     const struct store_decisions_filter filter = {.since_ms = recent.since_s * 1000};
     (void)store_decisions_read(options->store, &filter, note_release, &recent, &unheard);
-    (void)store_crashes_read(options->store, recent.plugin, note_crash, &recent, &unheard);
+    (void)store_crashes_read(options->store, plugin->identity_text, note_crash, &recent, &unheard);
     for (size_t i = 0; i < recent.count; i++) {
         ret_ago_ms[i] = (uint64_t)(recent.now_s - recent.times_s[recent.count - 1 - i]) * 1000;
     }

@@ -18,14 +18,14 @@ struct quarantine {
 
 /** Read the quarantine of a plugin. False: it is not in quarantine, or the store cannot be read.
  * [any-thread] */
-bool quarantine_read(const struct life_options *options, const char *plugin_id,
+bool quarantine_read(const struct life_options *options, const struct plugin *plugin,
                      struct quarantine *ret);
 /** Whether a quarantine applies to the content of a plugin, whose file was copied. [any-thread] */
 bool quarantine_is_of(const struct quarantine *quarantine, const struct plugin *plugin);
 
-/** Store that a plugin is in quarantine. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY.
- * [any-thread] */
-int quarantine_add(const struct life_options *options, const char *plugin_id,
+/** Store that a plugin, by its identity, is in quarantine. @return 0; TOOLRACK_E_IO;
+ * TOOLRACK_E_NO_MEMORY. [any-thread] */
+int quarantine_add(const struct life_options *options, const char *identity,
                    const uint8_t sha256[32], const char *reason, unsigned crashes,
                    struct toolrack_error *err);
 

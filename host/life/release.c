@@ -31,7 +31,7 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
         return code;
     }
     struct toolrack_error why;
-    code = store_quarantine_remove(options->store, id, &why);
+    code = store_quarantine_remove(options->store, plugin->identity_text, &why);
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
         return error_set(err, code, "%s", why.message);
     }

@@ -177,6 +177,5 @@ int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc
         return code;
     }
     struct crash_list crashes = {.doc = doc, .list = yyjson_mut_obj_add_arr(doc, root, "crashes")};
-    return store_crashes_read(life->options.store, plugin->desc->plugin->id, add_crash, &crashes,
-                              err);
+    return store_crashes_read(life->options.store, plugin->identity_text, add_crash, &crashes, err);
 }

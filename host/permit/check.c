@@ -321,7 +321,7 @@ static int decide_confirm(struct deciding *deciding, const char *arguments, size
                                             .conversation = conversation_of(deciding)};
     struct toolrack_error why;
     code = store_approval_find(deciding->permit->options.store, &approval,
-                               toolrack_tool_plugin(deciding->tool), deciding->who, &why);
+                               deciding->tool->reg->plugin->identity_text, deciding->who, &why);
     if (code != TOOLRACK_E_NOT_FOUND) {
         return code < 0 ? refuse_unread(deciding, &why, err)
                         : allow(deciding, deciding->who, "approved before");

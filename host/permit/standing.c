@@ -1,9 +1,9 @@
 /* Invariants:
  *
  *  (1) Rows are made at the first pin or grant: most hosts have many tools and no decision. They
- *      are sorted by name and plugin, so that the rows of a pin or a grant are adjacent.
- *  (2) A grant counts only for a tool of which the same plugin has any version pinned; so pins are
- *      read first. The grants of the configuration count without a pin.
+ *      are sorted by name, so that the rows of a pin or a grant are adjacent.
+ *  (2) A grant counts only for a tool of which the same plugin (its id from the same origin) has
+ * any version pinned; so pins are read first. The grants of the configuration count without a pin.
  *  (3) A tool is compared with one pin: that of its version, else one that it equals, else the
  *      latest.
  *  (4) No registration is changed before both tables were read. */
@@ -30,7 +30,7 @@ static void add_string(crypto_hash_sha256_state *hash, const char *string) {
 
 void pin_make(const struct registration *reg, struct store_pin *ret) {
     const char *description = reg->spec->tool->description;
-    *ret = (struct store_pin){.plugin = reg->plugin->desc->plugin->id,
+    *ret = (struct store_pin){.plugin = reg->plugin->identity_text,
                               .tool = reg->spec->tool->name,
                               .version = reg->spec->version,
                               .description = description != NULL ? description : "",
@@ -106,9 +106,7 @@ static const char *name_of(const struct row *row) {
 static int compare_rows(const void *a, const void *b) {
     const struct row *x = a;
     const struct row *y = b;
-    int order = strcmp(name_of(x), name_of(y));
-    return order != 0 ? order
-                      : strcmp(toolrack_tool_plugin(x->tool), toolrack_tool_plugin(y->tool));
+    return strcmp(name_of(x), name_of(y));
 }
 
 static bool make_rows(struct reading *reading) {
@@ -127,10 +125,8 @@ static bool make_rows(struct reading *reading) {
     return !reading->failed;
 }
 
-/* The first row of a name, and of a plugin if one is given; if there is none, the row that would
- * follow. */
-static size_t find_first(const struct reading *reading, const char *name, size_t length,
-                         const char *plugin) {
+/* The first row of a name; if there is none, the row that would follow. */
+static size_t find_first(const struct reading *reading, const char *name, size_t length) {
     size_t low = 0;
     size_t high = reading->count;
     while (low < high) {
@@ -138,9 +134,6 @@ static size_t find_first(const struct reading *reading, const char *name, size_t
         const char *other = name_of(&reading->rows[middle]);
         int order = strncmp(other, name, length);
         order = order != 0 ? order : other[length] != '\0';
-        if (order == 0 && plugin != NULL) {
-            order = strcmp(toolrack_tool_plugin(reading->rows[middle].tool), plugin);
-        }
         if (order < 0) {
             low = middle + 1;
         } else {
@@ -155,11 +148,12 @@ static void take_pin(void *user, const struct store_pin *pin) {
     if (!make_rows(reading)) {
         return;
     }
-    for (size_t i = find_first(reading, pin->tool, strlen(pin->tool), pin->plugin);
-         i < reading->count && strcmp(name_of(&reading->rows[i]), pin->tool) == 0 &&
-         strcmp(toolrack_tool_plugin(reading->rows[i].tool), pin->plugin) == 0;
-         i++) {
-        (void)compare(&reading->rows[i].comparison, pin);
+    for (size_t i = find_first(reading, pin->tool, strlen(pin->tool));
+         i < reading->count && strcmp(name_of(&reading->rows[i]), pin->tool) == 0; i++) {
+        const struct row *row = &reading->rows[i];
+        if (identity_is_of(pin->plugin, row->tool->reg->plugin->identity_text)) {
+            (void)compare(&reading->rows[i].comparison, pin);
+        }
     }
 }
 
@@ -171,7 +165,7 @@ static void take_grant(void *user, const struct store_grant *grant) {
     if (!make_rows(reading)) {
         return;
     }
-    for (size_t i = find_first(reading, of.name, of.name_length, NULL); i < reading->count; i++) {
+    for (size_t i = find_first(reading, of.name, of.name_length); i < reading->count; i++) {
         const struct row *row = &reading->rows[i];
         if (!selector_has_name(&of, name_of(row), row->tool->reg->name_length)) {
             break;
@@ -187,14 +181,14 @@ int standing_read(struct store *store, const struct config *config,
                   struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err) {
     struct reading reading = {.tools = tools, .count = count};
     /* If all tools are of one plugin, or of one name, only its pins are read. */
-    const char *plugin = count > 0 ? toolrack_tool_plugin(tools[0]) : NULL;
+    const char *plugin = count > 0 ? tools[0]->reg->plugin->identity_text : NULL;
     const char *name = count > 0 ? toolrack_tool_name(tools[0]) : NULL;
     for (size_t i = 0; i < count; i++) {
         const char *own_name = toolrack_tool_name(tools[i]);
         if (config_grants(config, own_name)) {
             tool_set_grant(tools[i], INT64_MAX, "configuration");
         }
-        if (plugin != NULL && strcmp(plugin, toolrack_tool_plugin(tools[i])) != 0) {
+        if (plugin != NULL && strcmp(plugin, tools[i]->reg->plugin->identity_text) != 0) {
             plugin = NULL;
         }
         if (name != NULL && strcmp(name, own_name) != 0) {
@@ -254,7 +248,7 @@ int standing_find_change(struct store *store, const struct registration *reg, st
                          struct permit_approved *ret, struct toolrack_error *err) {
     struct finding_change finding = {.comparison = {.reg = reg}, .arena = arena, .ret = ret};
     *ret = (struct permit_approved){0};
-    int code = store_pins_read(store, reg->plugin->desc->plugin->id, reg->spec->tool->name,
+    int code = store_pins_read(store, reg->plugin->identity_text, reg->spec->tool->name,
                                take_approved, &finding, err);
     if (code == 0 && finding.failed) {
         code = error_oom(err);

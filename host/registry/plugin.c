@@ -4,20 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 
-struct plugin *plugin_create(const char *path, enum trust trust,
+struct plugin *plugin_create(const char *path, enum trust trust, const char *origin,
                              const struct file_identity *identity, struct descriptor *desc,
                              const struct image_host *host) {
-    struct plugin *plugin = calloc(1, sizeof *plugin);
-    if (plugin == NULL) {
+    CLEANUP(freep) struct plugin *plugin = calloc(1, sizeof *plugin);
+    CLEANUP(freep) char *own_path = path != NULL ? strdup(path) : NULL;
+    CLEANUP(freep) char *text = identity_text(desc->plugin->id, origin);
+    if (plugin == NULL || text == NULL || (path != NULL && own_path == NULL)) {
         return NULL;
     }
-    if (path != NULL && (plugin->path = strdup(path)) == NULL) {
-        free(plugin);
-        return NULL;
-    }
+    plugin->origin = text + identity_id_length(text) + 1;
+    plugin->identity_text = STEAL(text);
+    plugin->path = STEAL(own_path);
     atomic_init(&plugin->refs, 1);
     plugin->trust = trust;
     if (identity != NULL) {
@@ -33,7 +35,7 @@ struct plugin *plugin_create(const char *path, enum trust trust,
     (void)pthread_mutex_init(&plugin->lock, NULL);
     (void)pthread_mutex_init(&plugin->turn_lock, NULL);
     clock_cond_init(&plugin->turn_changed);
-    return plugin;
+    return STEAL(plugin);
 }
 
 struct plugin *plugin_ref(struct plugin *plugin) {
@@ -64,6 +66,7 @@ void plugin_unref(struct plugin *plugin) {
     (void)pthread_mutex_destroy(&plugin->turn_lock);
     (void)pthread_cond_destroy(&plugin->turn_changed);
     free(plugin->image_path);
+    free(plugin->identity_text);
     free(plugin->path);
     free(plugin);
 }

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "plugin/load.h"
+#include "plugin/origin.h"
 #include "plugin/pin.h"
 #include "plugin/trust.h"
 #include "run/run.h"
@@ -40,6 +41,8 @@ struct plugin {
     atomic_uint refs;
     char *path; /* NULL for a descriptor of the app */
     enum trust trust;
+    char *identity_text; /* its id and origin: what the store binds to it (plugin/origin.h) */
+    const char *origin;  /* the end of that text */
     struct file_identity identity;
     struct descriptor *desc;
     struct image_host host; /* its members are borrowed from the host */
@@ -86,7 +89,7 @@ struct plugin {
 
 /** A plugin not loaded yet. `path` and `identity` are NULL for a descriptor of the app.
  * @return a reference, or NULL when out of memory. [writer] */
-struct plugin *plugin_create(const char *path, enum trust trust,
+struct plugin *plugin_create(const char *path, enum trust trust, const char *origin,
                              const struct file_identity *identity, struct descriptor *desc,
                              const struct image_host *host);
 struct plugin *plugin_ref(struct plugin *plugin);

@@ -44,8 +44,9 @@ int store_approval_find(struct store *store, const struct store_approval *approv
     static const char find[] =
             "SELECT who FROM approvals WHERE tool = ?1 AND version = ?2 AND conversation IN ('', "
             "?3) "
-            "AND EXISTS (SELECT 1 FROM pins WHERE plugin = ?4 AND tool = ?1 AND version = ?2) "
-            "ORDER BY conversation LIMIT 1";
+            "AND EXISTS (SELECT 1 FROM pins WHERE " IS_IDENTITY(
+                    "?4") " AND tool = ?1 AND version = ?2) "
+                          "ORDER BY conversation LIMIT 1";
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_kept(store, SCHEMA_DECISIONS, find,
                                   VALUES(value_text(approval->tool), value_text(approval->version),

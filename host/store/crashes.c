@@ -22,7 +22,7 @@ int store_crash_add(struct store *store, const struct store_crash *crash, int64_
         code = database_run(
                 store,
                 "DELETE FROM crashes WHERE id IN (SELECT id FROM crashes "
-                "WHERE plugin = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
+                "WHERE " IS_IDENTITY("?1") " ORDER BY id DESC LIMIT -1 OFFSET ?2)",
                 VALUES(value_text(crash->plugin), value_number(STORE_CRASHES_PER_PLUGIN_MAX)), err);
     }
     if (code == 0) {
@@ -44,7 +44,7 @@ int store_crashes_read(struct store *store, const char *plugin,
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read(store, SCHEMA_DECISIONS,
                              "SELECT id, plugin, time_s, bundle FROM crashes "
-                             "WHERE ?1 IS NULL OR plugin = ?1 ORDER BY id DESC",
+                             "WHERE ?1 IS NULL OR " IS_IDENTITY("?1") " ORDER BY id DESC",
                              VALUES(value_text(plugin)), &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);

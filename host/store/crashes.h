@@ -13,8 +13,8 @@
 
 /** One crash. */
 struct store_crash {
-    int64_t id; /**< grows; never used twice */
-    const char *plugin;
+    int64_t id;         /**< grows; never used twice */
+    const char *plugin; /**< its identity (identities.h) */
     int64_t time_s;
     const char *bundle; /**< JSON; at most STORE_CRASH_SIZE_MAX */
 };

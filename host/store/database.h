@@ -27,11 +27,12 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER    3
-#define SCHEMA_SETTINGS  1
-#define SCHEMA_DECISIONS 2
-#define SCHEMA_DEFAULTS  3
-#define SCHEMA_CALLS     3
+#define SCHEMA_NUMBER     4
+#define SCHEMA_SETTINGS   1
+#define SCHEMA_DECISIONS  2
+#define SCHEMA_DEFAULTS   3
+#define SCHEMA_CALLS      3
+#define SCHEMA_IDENTITIES 4
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000
@@ -111,6 +112,11 @@ static inline const char *value_as_optional_text(const struct value *value) {
 
 /** The bytes of a column, padded with zeros or cut to `size`. */
 void value_copy_bytes(const struct value *value, void *ret_bytes, size_t size);
+
+/* A condition: the column `plugin` is the identity in a parameter, or the id in it alone, as in
+ * rows of schema 3 (identities.h). */
+#define IS_IDENTITY(parameter) \
+    "plugin IN (" parameter ", substr(" parameter ", 1, instr(" parameter ", ' ') - 1))"
 
 /* -------------------------------------------------------------- statements */
 

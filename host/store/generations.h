@@ -14,7 +14,8 @@ struct store_generation {
     unsigned char sha256[STORE_SHA256_SIZE];
     const char *staged; /**< name of the copy in the host's own folder */
     int64_t seen_s;
-    int64_t sequence; /**< one sequence for all files; grows, never used twice */
+    const char *identity; /**< when added: the plugin, whose content it is from now on; or NULL */
+    int64_t sequence;     /**< one sequence for all files; grows, never used twice */
 };
 
 /** Store a generation under a new sequence number; generation->sequence is ignored. When the newest

@@ -36,6 +36,37 @@
     "  PRIMARY KEY (tool, version)"                                  \
     ") WITHOUT ROWID, STRICT;"
 
+/* What was seen of plugins, and what was said about that. `plugin` of pins, quarantine and crashes
+ * is the text of an identity from this step on; rows that have an id alone are bound to its owner
+ * (identities.c). */
+#define IDENTITY_TABLES                       \
+    "CREATE TABLE identities ("               \
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT," \
+    "  plugin TEXT NOT NULL,"                 \
+    "  origin TEXT NOT NULL,"                 \
+    "  trust INTEGER NOT NULL,"               \
+    "  seen_s INTEGER NOT NULL,"              \
+    "  first_sha256 BLOB,"                    \
+    "  sha256 BLOB,"                          \
+    "  owns INTEGER NOT NULL,"                \
+    "  UNIQUE (plugin, origin)"               \
+    ") STRICT;"                               \
+    "CREATE TABLE names ("                    \
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT," \
+    "  tool TEXT NOT NULL,"                   \
+    "  identity INTEGER NOT NULL,"            \
+    "  UNIQUE (tool, identity)"               \
+    ") STRICT;"                               \
+    "CREATE TABLE identity_sets ("            \
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT," \
+    "  sha256 BLOB UNIQUE NOT NULL"           \
+    ") STRICT;"                               \
+    "CREATE TABLE told ("                     \
+    "  subject TEXT PRIMARY KEY NOT NULL,"    \
+    "  what TEXT NOT NULL"                    \
+    ") WITHOUT ROWID, STRICT;"                \
+    "ALTER TABLE defaults ADD COLUMN identity TEXT;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const char *const steps[SCHEMA_NUMBER] = {
@@ -181,11 +212,14 @@ static const char *const steps[SCHEMA_NUMBER] = {
         "  count INTEGER NOT NULL,"
         "  PRIMARY KEY (usage, bucket)"
         ") WITHOUT ROWID, STRICT;" OPINION_TABLES,
+
+        /* 4: identities of plugins, and what is bound to them */
+        IDENTITY_TABLES,
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 3";
-_Static_assert(SCHEMA_NUMBER == 3, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 4";
+_Static_assert(SCHEMA_NUMBER == 4, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (int i = from; i < SCHEMA_NUMBER; i++) {

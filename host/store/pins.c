@@ -35,7 +35,7 @@ int store_pins_read(struct store *store, const char *plugin, const char *tool,
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     /* Two statements: for one plugin SQLite uses the key. */
     int code = database_read_kept(store, SCHEMA_DECISIONS,
-                                  plugin != NULL ? PINS_WHERE("plugin = ?1")
+                                  plugin != NULL ? PINS_WHERE(IS_IDENTITY("?1"))
                                                  : PINS_WHERE("?1 IS NULL"),
                                   VALUES(value_text(plugin), value_text(tool)), &rows, err);
     for (size_t i = 0; i < rows.count; i++) {

@@ -11,7 +11,7 @@
 /** A tool as it was approved. The texts are stored beside their hash, so that a change can be
  * shown, not only detected. */
 struct store_pin {
-    const char *plugin;
+    const char *plugin; /**< its identity (identities.h) */
     const char *tool;
     const char *version;
     unsigned char sha256[STORE_SHA256_SIZE]; /**< of name, description and schema */

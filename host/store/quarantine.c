@@ -1,5 +1,6 @@
 #include "store/quarantine.h"
 
+#include "plugin/origin.h"
 #include "store/database.h"
 
 int store_quarantine_set(struct store *store, const struct store_quarantine *quarantine,
@@ -26,11 +27,12 @@ int store_quarantine_set(struct store *store, const struct store_quarantine *qua
 int store_quarantine_remove(struct store *store, const char *plugin, struct toolrack_error *err) {
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
-        code = database_run(store, "DELETE FROM quarantine WHERE plugin = ?1",
+        code = database_run(store, "DELETE FROM quarantine WHERE " IS_IDENTITY("?1"),
                             VALUES(value_text(plugin)), err);
     }
     if (code == 0 && database_changes(store) == 0) {
-        code = error_set(err, TOOLRACK_E_NOT_FOUND, "plugin '%s' is not in quarantine", plugin);
+        code = error_set(err, TOOLRACK_E_NOT_FOUND, "plugin '%.*s' is not in quarantine",
+                         (int)identity_id_length(plugin), plugin);
     }
     return database_end(store, code, err);
 }

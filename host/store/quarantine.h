@@ -7,7 +7,7 @@
 
 /** A plugin in quarantine. */
 struct store_quarantine {
-    const char *plugin;
+    const char *plugin;                      /**< its identity (identities.h) */
     unsigned char sha256[STORE_SHA256_SIZE]; /**< of its file; all zero: unknown */
     const char *reason;
     int64_t since_s;

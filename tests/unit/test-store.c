@@ -36,6 +36,7 @@
 #include "store/defaults.h"
 #include "store/generations.h"
 #include "store/grants.h"
+#include "store/identities.h"
 #include "store/loading.h"
 #include "store/pending.h"
 #include "store/pins.h"
@@ -1111,7 +1112,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
     assert_error(store_withdraw(store, "wipe", NOW, &err), TOOLRACK_E_NOT_FOUND, "wipe");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "3");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -1256,11 +1257,133 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "3");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "wipe 1 1;");
+}
+
+/* -------------------------------------------------------------- identities */
+
+static void see_identity(void *user, const struct store_identity *identity) {
+    (void)user;
+    buf_printf(&seen, "%s %s %d %d%s;", identity->plugin, identity->origin, identity->trust,
+               byte_of(identity->sha256), identity->owns ? " owns" : "");
+}
+
+static void see_name(void *user, const struct store_name *name) {
+    (void)user;
+    buf_printf(&seen, "%s;", name->identity);
+}
+
+static int record(const char *plugin, const char *origin, bool owns, const char *tool) {
+    const struct store_sighting row = {.plugin = plugin,
+                                       .origin = origin,
+                                       .trust = 1,
+                                       .owns = owns,
+                                       .tools = &tool,
+                                       .tool_count = 1};
+    return store_identities_record(store, &row, 1, NOW, NULL, false, &err);
+}
+
+static bool is_bound(const char *identity) {
+    bool bound;
+    assert_ok(store_identity_is_bound(store, identity, &bound, &err));
+    return bound;
+}
+
+/* A file of the second form has ids alone: they are those of the first owner of the id. */
+static void old_rows_are_bound_to_the_first_owner(void **state) {
+    (void)state;
+    static const char pinned[] =
+            "INSERT INTO pins VALUES ('mail', 'wipe', '1', zeroblob(32), 'Wipe', "
+            "'{}', 1000000, 'ann')";
+    make_second_form();
+    run_sql(pinned);
+    reopen();
+    assert_seen(store_identities_read(store, NULL, see_identity, NULL, &err), "");
+    /* Before anything is written the rows hold for the plugin that has the id. */
+    assert_seen(store_pins_read(store, "mail community:/a", NULL, see_pin, NULL, &err),
+                "mail wipe@1 0 Wipe {} 1000000 ann;");
+    assert_ok(record("mail", "official:/a", true, "wipe"));
+    assert_ok(record("mail", "community:/b", false, "wipe"));
+    assert_ok(record("bad", "community:/b", true, "fail"));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    reopen();
+    assert_seen(store_pins_read(store, "mail official:/a", NULL, see_pin, NULL, &err),
+                "mail official:/a wipe@1 0 Wipe {} 1000000 ann;");
+    assert_seen(store_pins_read(store, "mail community:/b", NULL, see_pin, NULL, &err), "");
+    assert_seen(store_quarantine_read(store, see_quarantine, NULL, &err),
+                "bad community:/b 0 crashes 1000000 3;");
+    assert_true(is_bound("mail official:/a"));
+    assert_false(is_bound("mail community:/b"));
+    assert_true(is_bound("bad community:/b"));
+}
+
+static void identities_and_names_keep_their_order(void **state) {
+    (void)state;
+    struct store_generation generation = {
+            .path = "/b/mail.so", .staged = "x", .seen_s = NOW, .identity = "mail community:/b"};
+    bool recorded;
+    unsigned char set[STORE_SHA256_SIZE];
+    fill(set, 9);
+    fill(generation.sha256, 7);
+    open_store();
+    assert_ok(record("mail", "community:/b", true, "wipe"));
+    assert_ok(record("mail", "builtin", false, "wipe"));
+    assert_ok(record("mail", "community:/b", false, "wipe"));
+    assert_ok(store_generation_add(store, &generation, NULL, &err));
+    assert_ok(store_identities_record(store, NULL, 0, NOW, set, false, &err));
+    reopen();
+    assert_seen(store_identities_read(store, "mail", see_identity, NULL, &err),
+                "mail community:/b 1 7 owns;mail builtin 1 0;");
+    assert_seen(store_names_read(store, "wipe", see_name, NULL, &err),
+                "mail community:/b;mail builtin;");
+    assert_ok(store_set_is_recorded(store, set, &recorded, &err));
+    assert_true(recorded);
+    /* Another owner: what was recorded as a whole must be looked at again. */
+    assert_ok(record("mail", "builtin", true, "wipe"));
+    assert_seen(store_identities_read(store, "mail", see_identity, NULL, &err),
+                "mail community:/b 1 7;mail builtin 1 0 owns;");
+    assert_ok(store_set_is_recorded(store, set, &recorded, &err));
+    assert_false(recorded);
+}
+
+static void what_is_bound_moves_when_it_is_adopted(void **state) {
+    (void)state;
+    const struct store_pin pin = {
+            "mail community:/a", "send", "1.0.0", {0}, "Send", "{}", NOW, "ann"};
+    const struct store_quarantine quarantine = {.plugin = pin.plugin, .reason = "three crashes"};
+    open_store();
+    assert_ok(record("mail", "community:/a", true, "send"));
+    assert_ok(record("mail", "community:/b", false, "send"));
+    assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
+    assert_ok(store_quarantine_set(store, &quarantine, &err));
+    assert_ok(add_crash(pin.plugin, 1));
+    assert_ok(store_identity_adopt(store, pin.plugin, "mail community:/b", &err));
+    reopen();
+    assert_false(is_bound(pin.plugin));
+    assert_true(is_bound("mail community:/b"));
+    assert_seen(store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
+                "mail community:/b send@1.0.0 0 Send {} 1000000 ann;");
+    assert_seen(store_crashes_read(store, "mail community:/b", see_crash, NULL, &err),
+                "mail community:/b {1};");
+    assert_seen(store_identities_read(store, "mail", see_identity, NULL, &err),
+                "mail community:/a 1 0;mail community:/b 1 0 owns;");
+}
+
+static void the_same_is_told_once(void **state) {
+    (void)state;
+    bool new;
+    open_store();
+    assert_ok(store_tell_once(store, "name wipe", "is shadowed", &new, &err));
+    assert_true(new);
+    reopen();
+    assert_ok(store_tell_once(store, "name wipe", "is shadowed", &new, &err));
+    assert_false(new);
+    assert_ok(store_tell_once(store, "name wipe", "is free", &new, &err));
+    assert_true(new);
 }
 
 static void a_call_upgrades_a_file_of_the_first_form(void **state) {
@@ -1268,7 +1391,7 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
     make_first_form();
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "3");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_seen(read_all(), "tool off -1;");
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
 }
@@ -1326,8 +1449,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 4");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 4");
+    run_sql("PRAGMA user_version = 5");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 5");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -1524,7 +1647,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "3");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -1870,7 +1993,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + 2 * "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 3 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -1922,6 +2045,10 @@ int main(void) {
             WITH_FOLDER(a_name_has_one_default),
             WITH_FOLDER(a_file_of_the_first_form_is_upgraded_when_written_to),
             WITH_FOLDER(a_file_of_the_second_form_keeps_all_its_rows),
+            WITH_FOLDER(old_rows_are_bound_to_the_first_owner),
+            WITH_FOLDER(identities_and_names_keep_their_order),
+            WITH_FOLDER(what_is_bound_moves_when_it_is_adopted),
+            WITH_FOLDER(the_same_is_told_once),
             WITH_FOLDER(a_call_upgrades_a_file_of_the_first_form),
             WITH_FOLDER(calls_are_found_by_what_is_asked),
             WITH_FOLDER(old_calls_go_and_their_counts_stay),
