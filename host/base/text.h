@@ -11,8 +11,8 @@
 
 #include "base/buf.h"
 
-/** Append text with control characters (C0 except newline and tab, DEL, C1) and direction overrides
- * escaped; bytes that are not UTF-8 become U+FFFD. */
+/** Append text with control characters (C0 except newline and tab, DEL, C1) and hidden characters
+ * (hidden.h) escaped; bytes that are not UTF-8 become U+FFFD. */
 void text_add_escaped(struct buf *buf, const char *text, size_t length);
 
 /** The same for one line: a run of white space, including newlines, becomes one space; white space

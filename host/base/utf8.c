@@ -1,6 +1,5 @@
 #include "base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
 static bool is_tail(unsigned char c) {
@@ -111,4 +110,15 @@ size_t utf8_count(const char *text, size_t length) {
         count += !is_tail((unsigned char)text[i]);
     }
     return count;
+}
+
+size_t utf8_decode(const char *text, size_t length, uint32_t *ret_point) {
+    static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    size_t n = length > 0 ? sequence((const unsigned char *)text, length) : 0;
+    uint32_t point = n > 0 ? (unsigned char)text[0] & lead_bits[n] : 0;
+    for (size_t i = 1; i < n; i++) {
+        point = (point << 6) | ((unsigned char)text[i] & 0x3fu);
+    }
+    *ret_point = point;
+    return n;
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** Whether `length` bytes are well-formed UTF-8 (no surrogates, no overlong forms, no more than
  * U+10FFFF). A zero byte is a valid character. [any-thread] */
@@ -21,3 +22,7 @@ void utf8_make_line(char *text);
 
 /** Number of characters in `length` bytes of well-formed UTF-8. [any-thread] */
 size_t utf8_count(const char *text, size_t length);
+
+/** The first character of a text: its number of bytes, or 0 if the text does not begin with
+ * well-formed UTF-8. [any-thread] */
+size_t utf8_decode(const char *text, size_t length, uint32_t *ret_point);

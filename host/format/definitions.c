@@ -6,11 +6,13 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/hidden.h"
 #include "base/name.h"
 #include "base/utf8.h"
 #include "format/provider.h"
 #include "format/report.h"
 #include "format/schema-rewrite.h"
+#include "format/visible.h"
 
 const struct provider *provider_of(enum toolrack_format format) {
     switch (format) {
@@ -75,11 +77,61 @@ struct export {
     size_t count;
     size_t count_max;
     size_t bytes_max;
-    struct buf description; /* of the current tool, like the next two */
+    struct buf description; /* of the current tool, like the next five */
+    struct buf title;
+    struct buf shown; /* the description with its hidden characters visible */
     struct buf schema;
     struct buf result_schema;
+    struct buf visible; /* a schema, likewise */
     yyjson_alc *memory; /* memory that one schema frees is used for the next */
 };
+
+/* ------------------------------------------------------ hidden characters */
+
+/* A text of the tool, or its copy in `room` in which everybody sees what it has. */
+static const char *show_text(const struct report *report, const char *what, const char *text,
+                             struct buf *room) {
+    size_t length = text != NULL ? strlen(text) : 0;
+    uint32_t point = 0;
+    if (hidden_find(text, length, NULL, &point) == length) {
+        return text;
+    }
+    buf_clear(room);
+    hidden_add_visible(room, text, length);
+    format_report_add(report, "rewritten", NULL,
+                      "the %s has hidden characters, the first is U+%04X; they are shown as codes",
+                      what, point);
+    return room->failed ? NULL : room->data;
+}
+
+/* The same for a schema. What a caller must write exactly as it is cannot be shown otherwise:
+ * TOOLRACK_E_REFUSED, with the reason in the report. */
+static int show_schema(struct export *export, const struct report *report, const char *what,
+                       struct buf *schema) {
+    struct visible visible;
+    buf_clear(&export->visible);
+    if (!visible_json(schema->data, strlen(schema->data), &export->visible, &visible)) {
+        return TOOLRACK_E_NO_MEMORY;
+    }
+    if (!visible.found) {
+        return 0;
+    }
+    if (visible.is_required) {
+        format_report_add(report, schema == &export->schema ? "refused" : "rewritten", NULL,
+                          "the %s is left out: a name or value in it has the hidden character "
+                          "U+%04X, and would have to be written exactly so",
+                          what, visible.point);
+        return TOOLRACK_E_REFUSED;
+    }
+    format_report_add(report, "rewritten", NULL,
+                      "the %s has hidden characters, the first is U+%04X; they are shown as codes",
+                      what, visible.point);
+    buf_clear(schema);
+    buf_add(schema, export->visible.data, export->visible.length);
+    return schema->failed ? TOOLRACK_E_NO_MEMORY : 0;
+}
+
+/* ---------------------------------------------------------------- describing */
 
 /* A call does not need the result schema: if it cannot be described, the tool is exported without
  * it. */
@@ -95,6 +147,9 @@ static int describe_result(struct export *export, const struct format_tool *tool
             .provider = provider, .report = &quiet, .memory = export->memory, .is_result = true};
     buf_clear(&export->result_schema);
     int code = rewrite_text(&rewrite, tool->result_schema, &export->result_schema, NULL);
+    if (code == 0 && show_schema(export, report, "result schema", &export->result_schema) < 0) {
+        return export->visible.failed || export->result_schema.failed ? TOOLRACK_E_NO_MEMORY : 0;
+    }
     if (code == 0 && (rewrite.is_object || (provider->rules & RULE_OBJECT_RESULT) == 0)) {
         definition->result_schema = export->result_schema.data;
     } else if (code != TOOLRACK_E_NO_MEMORY) {
@@ -112,6 +167,9 @@ static int describe(struct export *export, const struct format_tool *tool,
     buf_clear(&export->schema);
     int code = rewrite_text(&rewrite, tool->schema, &export->schema,
                             wants_strict ? &definition->strict : NULL);
+    if (code == 0) {
+        code = show_schema(export, report, "schema", &export->schema);
+    }
     definition->schema = export->schema.data;
     return code < 0 ? code : describe_result(export, tool, report, definition);
 }
@@ -166,7 +224,10 @@ static int add_tool(struct export *export, const struct format_tool *tool) {
         return 0;
     }
     say_deprecated(export, &report, &definition);
-    if (export->description.failed) {
+    definition.title = show_text(&report, "title", definition.title, &export->title);
+    definition.description =
+            show_text(&report, "description", definition.description, &export->shown);
+    if (export->description.failed || export->title.failed || export->shown.failed) {
         return TOOLRACK_E_NO_MEMORY;
     }
     int code = describe(export, tool, &report, &definition);
@@ -229,6 +290,9 @@ int format_definitions(enum toolrack_format format, const struct format_tool *to
     yyjson_alc_dyn_free(export.memory);
     free(export.taken.names);
     buf_finish(&export.description);
+    buf_finish(&export.title);
+    buf_finish(&export.shown);
+    buf_finish(&export.visible);
     buf_finish(&export.schema);
     buf_finish(&export.result_schema);
     return code;

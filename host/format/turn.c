@@ -9,8 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/hidden.h"
 #include "base/rendering.h"
 #include "format/turn-parts.h"
+#include "format/visible.h"
 
 /* Enough bytes for most results. */
 #define RESULT_ROOM 160u
@@ -170,8 +172,11 @@ static void take_content(struct taking *taking) {
 }
 
 static void take_failure(struct taking *taking, const struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf said = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    error_add_text(&text, err);
+    error_add_text(&said, err);
+    hidden_add_visible(&text, said.data != NULL ? said.data : "", said.length);
+    text.failed = text.failed || said.failed;
     taking->result->failed = true;
     taking->result->not_found = err->code == TOOLRACK_E_NOT_FOUND;
     if (make_pieces(taking, 1)) {
@@ -211,11 +216,20 @@ static int write_result(const struct turn_format *format, const struct format_ca
     struct turn_result result = {0};
     struct arena arena;
     struct taking taking = {.result = &result, .arena = &arena};
+    struct format_outcome shown = *outcome;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct visible visible = {0};
     arena_init(&arena, memory, sizeof memory);
     if (outcome->json == NULL) {
         take_failure(&taking, outcome->err);
+    } else if (!visible_json(outcome->json, outcome->length, &text, &visible)) {
+        taking.no_memory = true;
     } else {
-        take_success(&taking, outcome);
+        if (visible.found) { /* a model reads what a person would not see */
+            shown.json = text.data;
+            shown.length = text.length;
+        }
+        take_success(&taking, &shown);
     }
     if (!taking.no_memory) {
         format->write(out, call, &result);

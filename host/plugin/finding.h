@@ -61,6 +61,9 @@ enum finding_severity {
     X(ABI_MINOR, ERROR, "abi-minor", "update toolrack, or lower the plugin's .host_minor_min")     \
     X(PLUGIN_POINTER, ERROR, "plugin-pointer", "point to constant data in the same file only")     \
     X(PLUGIN_TEXT, ERROR, "plugin-text", "use UTF-8 text without control characters")              \
+    X(TEXT_HIDDEN, WARNING, "text-hidden",                                                         \
+      "remove the character: nobody sees it, and models read it (they are shown its code "         \
+      "instead)")                                                                                  \
     X(PLUGIN_ID, ERROR, "plugin-id",                                                               \
       "use 1 to 64 letters, digits, '_', '.' or '-', beginning with a letter or '_'")              \
     X(PLUGIN_VERSION, ERROR, "plugin-version", "use a Semantic Version such as 1.0.0")             \
@@ -86,7 +89,7 @@ enum finding_severity {
     X(TOOL_PERMISSION, ERROR, "tool-permission", "use TR_SAFE, TR_CONFIRM or TR_DANGEROUS")        \
     X(TOOL_FLAGS, NOTE, "tool-flags", "update toolrack if the flag matters")                       \
     X(TOOL_IGNORED, WARNING, "tool-ignored", "remove what the tool's kind does not use")           \
-    X(TOOL_DESCRIPTION, WARNING, "tool-description",                                               \
+    X(TOOL_DESCRIPTION, ERROR, "tool-description",                                                 \
       "state what the tool does and when to use it: models choose by it")                          \
     X(TOOL_DESCRIPTION_LONG, NOTE, "tool-description-long", "keep to what a model needs")          \
     X(SCHEMA_MISSING, ERROR, "schema-missing", "set .schema, with type object at its root")        \

@@ -40,10 +40,13 @@ int foreign_describe(const struct foreign *foreign, void (*function)(void),
                                "the symbol must be the name of a C function, of at most %u bytes",
                                FOREIGN_SYMBOL_MAX);
     }
+    /* A worker, which shows it to nobody, gets no description. */
     const struct tr_tool tool = {.size = sizeof tool,
                                  .flags = foreign->flags,
                                  .name = foreign->name,
-                                 .description = foreign->description,
+                                 .description = foreign->description != NULL
+                                                        ? foreign->description
+                                                        : "A function of an installed library",
                                  .title = foreign->title,
                                  .category = foreign->category,
                                  .tags = foreign->tags,

@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/hidden.h"
 #include "plugin/reader.h"
 
 /* Schemas below this depth are not checked. */
@@ -68,6 +69,43 @@ static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth
         }
         lint_level(reader, property, depth + 1);
     }
+}
+
+/* A string that has a hidden character, in a value or in a key below it; NULL if there is none. */
+static const char *hidden_in(yyjson_val *value, uint32_t *ret_point) {
+    const char *found = NULL;
+    size_t index;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *part;
+    if (yyjson_is_str(value)) {
+        const char *text = yyjson_get_str(value);
+        size_t length = yyjson_get_len(value);
+        return hidden_find(text, length, NULL, ret_point) < length ? text : NULL;
+    }
+    yyjson_arr_foreach (value, index, count, part) {
+        found = found != NULL ? found : hidden_in(part, ret_point);
+    }
+    yyjson_obj_foreach (value, index, count, key, part) {
+        found = found != NULL ? found : hidden_in(key, ret_point);
+        found = found != NULL ? found : hidden_in(part, ret_point);
+    }
+    return found;
+}
+
+void lint_hidden(struct reader *reader, const char *schema, bool is_result) {
+    char reason[READER_REASON_MAX];
+    uint32_t point = 0;
+    if (strstr(schema, "\\u") == NULL) {
+        return; /* characters that are not escaped are found when the text is read */
+    }
+    yyjson_val *root = yyjson_doc_get_root(reader_json(reader, schema, reason, sizeof reason));
+    if (hidden_in(root, &point) != NULL) {
+        reader_report(reader, FINDING_TEXT_HIDDEN,
+                      "a string in the schema of the %s has the hidden character U+%04X",
+                      is_result ? "result" : "arguments", point);
+    }
+    reader_scratch_reset(reader);
 }
 
 bool lint_schema(struct reader *reader, const char *schema, bool is_result) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hidden.h"
 #include "base/utf8.h"
 
 void reader_init(struct reader *reader, struct source source, struct arena *arena,
@@ -288,6 +289,13 @@ static bool read_text(struct reader *reader, const struct record *record,
         reader_report(reader, text_rule(reader), "%s of the %s %s", field->name, record->what,
                       problem);
         return false;
+    }
+    uint32_t point = 0;
+    size_t at = hidden_find(text, length, NULL, &point);
+    if (at < length) {
+        reader_report(reader, FINDING_TEXT_HIDDEN,
+                      "%s of the %s has the hidden character U+%04X at byte %zu", field->name,
+                      record->what, point, at);
     }
     char *copy = reader_alloc(reader, length + 1);
     if (copy != NULL) {

@@ -176,6 +176,8 @@ void derive_result(struct buf *to, const struct tr_type *type, const char *descr
 /** Check a stated schema: JSON, an object, for arguments with `type: object` at its root; then add
  * remarks on what strict providers refuse. */
 bool lint_schema(struct reader *reader, const char *schema, bool is_result);
+/** Report hidden characters that a schema, which is JSON, has in the form of escapes. */
+void lint_hidden(struct reader *reader, const char *schema, bool is_result);
 
 /* example.c */
 

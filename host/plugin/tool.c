@@ -39,11 +39,18 @@ static const struct text_field tool_texts[] = {
         TEXT_FIELD(struct tr_tool, scenarios, TEXT_LINE),
 };
 
+static bool is_blank(const char *text) {
+    return text == NULL || text[strspn(text, " \t\r\n")] == '\0';
+}
+
 static bool check_texts(struct reader *reader, const struct tr_tool *tool) {
     bool sound = true;
-    if (tool->name == NULL || !name_valid(tool->name)) {
+    if (is_blank(tool->name)) {
+        reader_report(reader, FINDING_TOOL_NAME, "the tool has no name");
+        sound = false;
+    } else if (!name_valid(tool->name)) {
         reader_report(reader, FINDING_TOOL_NAME, "\"%.*s\" cannot be the name of a tool",
-                      FINDING_SHOWN_MAX, tool->name == NULL ? "" : tool->name);
+                      FINDING_SHOWN_MAX, tool->name);
         sound = false;
     }
     if (tool->version != NULL && !semver_valid(tool->version)) {
@@ -53,8 +60,9 @@ static bool check_texts(struct reader *reader, const struct tr_tool *tool) {
         sound = false;
     }
     size_t length = tool->description == NULL ? 0 : strlen(tool->description);
-    if (length == 0) {
+    if (is_blank(tool->description)) {
         reader_report(reader, FINDING_TOOL_DESCRIPTION, "the tool has no description");
+        sound = false;
     } else if (length > DESCRIPTION_LENGTH_GOOD) {
         reader_report(reader, FINDING_TOOL_DESCRIPTION_LONG,
                       "the tool's description has %zu bytes, more than %u", length,
@@ -66,6 +74,7 @@ static bool check_texts(struct reader *reader, const struct tr_tool *tool) {
 /* Whether the caller's check accepts a schema. */
 static bool check_schema(struct reader *reader, const char *schema, bool is_result) {
     const struct descriptor_options *options = reader->options;
+    lint_hidden(reader, schema, is_result);
     if (options == NULL || options->check_schema == NULL) {
         return true;
     }

@@ -362,11 +362,33 @@ static void authors_are_told_what_is_missing(void **state) {
     (void)state;
     AUTO_DESC desc = read_plugin("minimal");
     assert_sound(desc, 1);
-    assert_non_null(find_rule(desc, "tool-description"));
     assert_non_null(find_rule(desc, "plugin-license"));
     assert_non_null(find_rule(desc, "schema-items"));
     assert_non_null(find_rule(desc, "param-description"));
     assert_string_equal(get_rule(desc, "schema-items")->tool, "run");
+}
+
+static void a_tool_without_name_or_description_is_refused(void **state) {
+    (void)state;
+    AUTO_DESC desc = read_plugin("nameless");
+    assert_non_null(desc->plugin);
+    assert_int_equal(desc->tool_count, 1);
+    assert_string_equal(desc->tools[0].tool->name, "whole");
+    unsigned nameless = 0;
+    unsigned undescribed = 0;
+    for (uint32_t i = 0; i < desc->finding_count; i++) {
+        const struct finding *finding = &desc->findings[i];
+        if (strcmp(finding->rule, "tool-name") == 0) {
+            assert_non_null(strstr(finding->cause, "the tool has no name"));
+            nameless++;
+        } else if (strcmp(finding->rule, "tool-description") == 0) {
+            assert_int_equal(finding->severity, FINDING_ERROR);
+            assert_string_equal(finding->cause, "the tool has no description");
+            undescribed++;
+        }
+    }
+    assert_int_equal(nameless, 2);
+    assert_int_equal(undescribed, 2);
 }
 
 /* ------------------------------------------- one message for each fault */
@@ -1318,6 +1340,7 @@ int main(void) {
             cmocka_unit_test(a_plugin_of_1_0_is_read),
             cmocka_unit_test(as_many_tools_as_allowed),
             cmocka_unit_test(authors_are_told_what_is_missing),
+            cmocka_unit_test(a_tool_without_name_or_description_is_refused),
             cmocka_unit_test(each_fault_has_its_own_message),
             cmocka_unit_test(a_bad_tool_is_refused_alone),
             cmocka_unit_test(schemas_go_through_the_callers_check),
