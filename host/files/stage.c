@@ -295,7 +295,8 @@ static int open_existing(const char *dir, struct stage **ret, struct toolrack_er
                          "a folder on another one",
                          stage->path);
     }
-    stage->lock = openat(stage->dir, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    stage->lock = openat(stage->dir, LOCK_NAME,
+                         O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
     if (stage->lock < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot make %s/" LOCK_NAME ": %s", stage->path,
                          strerror(errno));

@@ -157,19 +157,15 @@ static int check_ident(struct elf *elf) {
         return TOOLRACK_E_REFUSED;
     }
     if (memcmp(ident, ELFMAG, length < SELFMAG ? length : SELFMAG) != 0) {
+        /* Its bytes are not shown: the name may be a link to a file with secrets. */
         bool text = true;
         for (size_t i = 0; i < length; i++) {
             text = text && (ident[i] >= 0x20 || (ident[i] >= '\t' && ident[i] <= '\r'));
         }
-        if (text) {
-            findings_add(elf->findings, FINDING_ELF_NOT_ELF, NULL,
-                         "it is a text file, not a shared object: it begins with \"%.*s\"",
-                         (int)length, (const char *)ident);
-        } else {
-            findings_add(elf->findings, FINDING_ELF_NOT_ELF, NULL,
-                         "it is not a shared object: the ELF magic number at its start is "
-                         "missing");
-        }
+        findings_add(elf->findings, FINDING_ELF_NOT_ELF, NULL, "%s",
+                     text ? "it is a text file, not a shared object"
+                          : "it is not a shared object: the ELF magic number at its start is "
+                            "missing");
         return TOOLRACK_E_REFUSED;
     }
     if (elf->size < sizeof(Elf64_Ehdr)) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,6 +64,37 @@ static int find_path(const char *file, const char *state_dir, const char *id, ch
     return 0;
 }
 
+/* A conversation is for its owner's eyes: an existing file is made private, and what others own,
+ * or what is no file (a link may lead anywhere, a pipe waits for a reader), is refused. */
+static int open_private(struct transcript *transcript, struct toolrack_error *err) {
+    const char *path = transcript->path;
+    transcript->fd = open(
+            path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+            0600);
+    struct stat st;
+    if (transcript->fd < 0 || fstat(transcript->fd, &st) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s", path,
+                         errno == ELOOP   ? "it is a symbolic link"
+                         : errno == ENXIO ? "it is not a regular file"
+                                          : strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return error_set(err, TOOLRACK_E_IO,
+                         "cannot write the transcript %s: it is not a regular file", path);
+    }
+    if (st.st_uid != geteuid()) {
+        return error_set(err, TOOLRACK_E_IO,
+                         "the transcript %s belongs to user %u, who could read it; choose another "
+                         "file",
+                         path, st.st_uid);
+    }
+    if ((st.st_mode & 07777) != 0600 && fchmod(transcript->fd, 0600) < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot make the transcript %s private: %s", path,
+                         strerror(errno));
+    }
+    return 0;
+}
+
 int transcript_open(const char *file, const char *state_dir, const char *id, const struct key *key,
                     struct transcript **ret, struct toolrack_error *err) {
     struct transcript *transcript = calloc(1, sizeof *transcript);
@@ -73,11 +105,7 @@ int transcript_open(const char *file, const char *state_dir, const char *id, con
     transcript->key = key;
     int code = find_path(file, state_dir, id, &transcript->path, err);
     if (code == 0 && transcript->path != NULL) {
-        transcript->fd = open(transcript->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-        if (transcript->fd < 0) {
-            code = error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s",
-                             transcript->path, strerror(errno));
-        }
+        code = open_private(transcript, err);
     }
     if (code < 0) {
         transcript_close(transcript);

@@ -210,6 +210,19 @@ int database_end(struct store *store, int code, struct toolrack_error *err);
  * @return whether it succeeded */
 bool database_migrate(sqlite3 *db, int from);
 
+/* Of the file (PRAGMA application_id): "tool". Files of schema 3 and before have 0. */
+#define DATABASE_APPLICATION_ID 0x746f6f6c
+
+/** Check what SQLite does not: that the file and its logs are regular files, no links, and that
+ * nobody but root and this user may change them or the folder.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
+int database_check_file(const struct store *store, bool *ret_exists, struct toolrack_error *err);
+/** Create the file, empty, with mode 0600, unless there is something. */
+int database_create_file(const struct store *store, struct toolrack_error *err);
+/** Check that the open database is empty or has the tables of toolrack.
+ * @return 0; TOOLRACK_E_IO. */
+int database_check_owner(struct store *store, struct toolrack_error *err);
+
 /** Create a folder and its missing parents, accessible to this user alone. */
 int database_make_folders(const char *path, struct toolrack_error *err);
 

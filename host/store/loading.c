@@ -18,8 +18,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/ascii.h"
+#include "files/ownership.h"
 #include "store/database.h"
 
 #define LOADING_FOLDER  "loading"
@@ -40,8 +42,9 @@ struct process {
 
 /* Read a whole small file as text. False: errno says why. */
 static bool read_text(const char *path, char *ret_text, size_t size) {
-    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         return false;
     }
     size_t length = 0;
@@ -117,6 +120,24 @@ static char *marker_path_of(const struct store *store, const struct process *pro
     return marker_path(store, name);
 }
 
+/* The folder of the markers is no link, and nobody else may write to it: a marker keeps a plugin
+ * out. 0; 1: it does not exist; TOOLRACK_E_IO. */
+static int check_folder(const char *folder, struct toolrack_error *err) {
+    struct stat st;
+    struct toolrack_error why;
+    if (lstat(folder, &st) < 0) {
+        return errno == ENOENT ? 1
+                               : error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", folder,
+                                           strerror(errno));
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        return error_set(err, TOOLRACK_E_IO, "%s is not a folder; move it away", folder);
+    }
+    return ownership_judge(&st, folder, true, &why) == 0
+                   ? 0
+                   : error_set(err, TOOLRACK_E_IO, "%s is not used: %s", folder, why.message);
+}
+
 int store_loading_begin(struct store *store, const char *path, int64_t now_s, uint64_t *ret_marker,
                         struct toolrack_error *err) {
     static atomic_uint_fast64_t markers_made;
@@ -137,6 +158,9 @@ int store_loading_begin(struct store *store, const char *path, int64_t now_s, ui
         return error_oom(err);
     }
     code = database_make_folders(folder, err);
+    if (code == 0) {
+        code = check_folder(folder, err);
+    }
     if (code < 0) {
         return code;
     }
@@ -256,6 +280,10 @@ static int go_through(struct store *store,
     if (folder == NULL || marker == NULL) {
         return error_oom(err);
     }
+    int code = check_folder(folder, err);
+    if (code != 0) {
+        return code < 0 ? code : 0;
+    }
     int count = scandir(folder, &entries, NULL, alphasort);
     if (count < 0) {
         return errno == ENOENT   ? 0
@@ -263,7 +291,6 @@ static int go_through(struct store *store,
                                  : error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", folder,
                                              strerror(errno));
     }
-    int code = 0;
     for (int i = 0; i < count; i++) {
         if (code == 0 && read_marker(store, entries[i]->d_name, marker)) {
             const char *of = marker->unclean.path;

@@ -59,7 +59,10 @@ static int open_file(struct store *store, const char *name, int flags, struct to
         return code;
     }
     (void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
-    int code = check_schema(store, &number, err);
+    int code = database_check_owner(store, err);
+    if (code == 0) {
+        code = check_schema(store, &number, err);
+    }
     /* A process that is killed while it changes the journal mode of a new file leaves an incomplete
      * change, which a reader must undo: so open it again with write access. */
     bool must_undo = code < 0 && sqlite3_errcode(store->db) == SQLITE_READONLY &&
@@ -104,17 +107,16 @@ static int open_immutable(struct store *store, struct toolrack_error *err) {
 
 /* A file that does not exist is an empty store, not a failure. */
 static int open_for_reading(struct store *store, struct toolrack_error *err) {
-    struct stat st;
     struct toolrack_error reason;
+    bool exists = false;
     if (store->dir == NULL) {
         return 0; /* in memory: empty before the first write */
     }
-    if (stat(store->path, &st) < 0) {
-        return errno == ENOENT ? 0
-                               : error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", store->path,
-                                           strerror(errno));
+    int code = database_check_file(store, &exists, err);
+    if (code < 0 || !exists) {
+        return code;
     }
-    int code = open_file(store, store->path, SQLITE_OPEN_READONLY, &reason);
+    code = open_file(store, store->path, SQLITE_OPEN_READONLY, &reason);
     if (code == 0 || open_immutable(store, err) == 0) {
         return 0;
     }
@@ -203,9 +205,16 @@ static int open_for_writing(struct store *store, struct toolrack_error *err) {
     /* Close first: closing a file that was opened as immutable releases the locks of every other
      * descriptor of the file in this process. */
     close_db(store);
+    bool exists = false;
     int code = database_make_folders(store->dir, err);
     if (code == 0) {
-        code = open_file(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+        code = database_check_file(store, &exists, err);
+    }
+    if (code == 0 && !exists) {
+        code = database_create_file(store, err);
+    }
+    if (code == 0) {
+        code = open_file(store, store->path, SQLITE_OPEN_READWRITE, err);
     }
     if (code == 0 && (!turn_wal_on(store) || !set_sync(store, DATABASE_DURABLE))) {
         code = database_failed(store, "write to", err);

@@ -332,6 +332,26 @@ static void a_transcript_is_kept(void **state) {
            "toolrack: InputOutput: cannot write the transcript nowhere/file: *\n");
 }
 
+static void a_transcript_is_for_its_owner(void **state) {
+    (void)state;
+    struct stat st;
+    need_provider();
+    e2e_write("here", "");
+    assert_int_equal(chmod("here", 0644), 0);
+    EXPECT(AGENT("two-turn", "--transcript", "here"), 0, "The sum is 5.\n", NULL);
+    assert_int_equal(stat("here", &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_true(st.st_size > 0);
+    assert_int_equal(symlink("elsewhere", "link") | mkfifo("pipe", 0600), 0);
+    EXPECT(AGENT("two-turn", "--transcript", "link"), 1, "", "*transcript link: it is a symbolic*");
+    assert_int_equal(access("elsewhere", F_OK), -1);
+    EXPECT(AGENT("two-turn", "--transcript", "pipe"), 1, "", "*pipe: it is not a regular file\n");
+    if (geteuid() == 0) {
+        assert_int_equal(chown("here", 12345, 0), 0);
+        EXPECT(AGENT("two-turn", "--transcript", "here"), 1, "", "*belongs to user 12345*");
+    }
+}
+
 /* ----------------------------------------------------------------- the person */
 
 static void the_person_is_asked_once_for_each_call(void **state) {
@@ -410,6 +430,7 @@ int main(void) {
             TEST(other_failures_are_final),
             TEST(a_key_is_shown_nowhere),
             TEST(a_transcript_is_kept),
+            TEST(a_transcript_is_for_its_owner),
             TEST(the_person_is_asked_once_for_each_call),
             TEST(ctrl_c_ends_calls_and_requests),
             TEST(nothing_is_asked_of_a_closed_pipe),

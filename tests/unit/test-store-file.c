@@ -1,0 +1,238 @@
+/* What is found in place of the database: it is refused with words, at once, and left as it is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store/loading.h"
+#include "store/store.h"
+
+#define STRANGER 12345
+
+/* A test that would wait for ever ends here. */
+#define BLOCKED_AFTER_S 20
+
+static char dir[64];
+static char path[96];
+static char other[96];
+static struct toolrack_error err;
+
+static int set_up(void **state) {
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "/tmp/toolrack-store-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/toolrack.db", dir);
+    (void)snprintf(other, sizeof other, "%s/other", dir);
+    err = (struct toolrack_error){0};
+    (void)alarm(BLOCKED_AFTER_S);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    char command[96];
+    (void)alarm(0);
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command);
+}
+
+static void need_root(void) {
+    if (geteuid() != 0) {
+        print_message("# skipped: only root gives files away\n");
+        skip();
+    }
+}
+
+static int decide(struct store *store, const char *tool) {
+    return store_keep_setting(store, &(struct store_setting){.selector = tool, .has_enabled = true},
+                              &err);
+}
+
+/* Neither reading nor writing is possible, and both say why. */
+static void assert_refused(const char *words) {
+    struct store *store = store_open(dir, &err);
+    assert_non_null(store);
+    assert_int_equal(err.code, TOOLRACK_E_IO);
+    if (strstr(err.message, words) == NULL) {
+        fail_msg("\"%s\" does not contain \"%s\"", err.message, words);
+    }
+    err = (struct toolrack_error){0};
+    assert_int_equal(decide(store, "wipe"), TOOLRACK_E_IO);
+    if (strstr(err.message, words) == NULL) {
+        fail_msg("\"%s\" does not contain \"%s\"", err.message, words);
+    }
+    store_close(store);
+    err = (struct toolrack_error){0};
+}
+
+static void assert_accepted(void) {
+    struct store *store = store_open(dir, &err);
+    assert_non_null(store);
+    if (err.code != 0 || decide(store, "wipe") < 0) {
+        fail_msg("%s", err.message);
+    }
+    store_close(store);
+}
+
+static void a_pipe_a_folder_and_a_device_are_refused(void **state) {
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_refused("toolrack.db is a named pipe, not a regular file");
+    assert_int_equal(unlink(path) | mkdir(path, 0700), 0);
+    assert_refused("toolrack.db is a folder");
+    assert_int_equal(rmdir(path), 0);
+    if (geteuid() == 0 && mknod(path, S_IFCHR | 0600, makedev(1, 5)) == 0) { /* /dev/zero */
+        assert_refused("toolrack.db is a device");
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_accepted();
+}
+
+static void a_link_creates_no_file_elsewhere(void **state) {
+    (void)state;
+    assert_int_equal(symlink(other, path), 0);
+    assert_refused("toolrack.db is a symbolic link");
+    assert_int_equal(access(other, F_OK), -1);
+    assert_int_equal(unlink(path), 0);
+    assert_accepted();
+    assert_int_equal(rename(path, other) | symlink(other, path), 0);
+    assert_refused("toolrack.db is a symbolic link");
+}
+
+/* SQLite would read what it lists as not written yet. */
+static void a_log_that_is_a_link_is_refused(void **state) {
+    (void)state;
+    char log[128];
+    assert_accepted();
+    (void)snprintf(log, sizeof log, "%s-wal", path);
+    (void)unlink(log);
+    assert_int_equal(symlink(other, log), 0);
+    assert_refused("toolrack.db-wal is a symbolic link");
+}
+
+static void what_another_user_owns_is_refused(void **state) {
+    (void)state;
+    need_root();
+    assert_accepted();
+    assert_int_equal(chown(path, STRANGER, 0), 0);
+    assert_refused("belongs to user 12345, who could change it");
+    assert_int_equal(chown(path, 0, 0) | chown(dir, STRANGER, 0), 0);
+    assert_refused("the state folder");
+    assert_int_equal(chown(dir, 0, 0), 0);
+    assert_accepted();
+}
+
+static void what_others_may_write_is_refused(void **state) {
+    (void)state;
+    assert_accepted();
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_refused("others may write to");
+    assert_int_equal(chmod(path, 0600) | chmod(dir, 0777), 0);
+    assert_refused("the state folder");
+}
+
+static void run_sql(const char *sql) {
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static size_t read_all(char *bytes, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    ssize_t got = read(fd, bytes, size);
+    assert_true(got > 0 && (size_t)got < size);
+    (void)close(fd);
+    return (size_t)got;
+}
+
+static void the_database_of_another_program_is_left_as_it_is(void **state) {
+    (void)state;
+    static const char *const foreign[] = {
+            "CREATE TABLE notes (text);",
+            "CREATE TABLE notes (text); PRAGMA user_version = 2;",
+            "CREATE TABLE notes (text); PRAGMA user_version = 77;",
+            "CREATE TABLE settings (key); PRAGMA user_version = 1; PRAGMA application_id = 5;",
+            "PRAGMA application_id = 252006674;",
+    };
+    static char before[1 << 16];
+    static char after[1 << 16];
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+        run_sql(foreign[i]);
+        size_t length = read_all(before, sizeof before);
+        assert_refused("is the database of another program; it is left as it is, move it away");
+        assert_int_equal(read_all(after, sizeof after), length);
+        assert_memory_equal(before, after, length);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+/* An empty file, such as a process leaves that was killed at the right moment, is a new store. */
+static void an_empty_file_is_a_new_store(void **state) {
+    (void)state;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_accepted();
+    assert_accepted();
+}
+
+static void see_marker(void *user, const struct store_unclean *unclean) {
+    (void)unclean;
+    ++*(int *)user;
+}
+
+static void loading_markers_are_files_in_a_folder(void **state) {
+    (void)state;
+    char loading[96];
+    char marker[160];
+    uint64_t number;
+    int seen = 0;
+    struct store *store = store_open(dir, &err);
+    assert_non_null(store);
+    (void)snprintf(loading, sizeof loading, "%s/loading", dir);
+    (void)snprintf(marker, sizeof marker, "%s/999999999-1-1", loading);
+    assert_int_equal(mkdir(other, 0700) | symlink(other, loading), 0);
+    assert_int_equal(store_loading_begin(store, "/x.so", 1, &number, &err), TOOLRACK_E_IO);
+    assert_non_null(strstr(err.message, "loading is not a folder"));
+    assert_int_equal(store_loading_read(store, see_marker, &seen, &err), TOOLRACK_E_IO);
+    assert_int_equal(unlink(loading) | mkfifo(loading, 0600), 0);
+    assert_int_equal(store_loading_begin(store, "/x.so", 1, &number, &err), TOOLRACK_E_IO);
+    assert_int_equal(unlink(loading) | mkdir(loading, 0700) | mkfifo(marker, 0600), 0);
+    assert_int_equal(store_loading_read(store, see_marker, &seen, &err), 0);
+    assert_int_equal(seen, 0);
+    assert_int_equal(chmod(loading, 0777), 0);
+    assert_int_equal(store_loading_read(store, see_marker, &seen, &err), TOOLRACK_E_IO);
+    assert_int_equal(chmod(loading, 0700), 0);
+    assert_int_equal(store_loading_begin(store, "/x.so", 1, &number, &err), 0);
+    assert_int_equal(store_loading_end(store, number, &err), 0);
+    store_close(store);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(a_pipe_a_folder_and_a_device_are_refused),
+            TEST(a_link_creates_no_file_elsewhere),
+            TEST(a_log_that_is_a_link_is_refused),
+            TEST(what_another_user_owns_is_refused),
+            TEST(what_others_may_write_is_refused),
+            TEST(the_database_of_another_program_is_left_as_it_is),
+            TEST(an_empty_file_is_a_new_store),
+            TEST(loading_markers_are_files_in_a_folder),
+    };
+    return cmocka_run_group_tests_name("store-file", tests, NULL, NULL);
+}
