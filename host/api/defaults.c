@@ -75,6 +75,13 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
         return code;
     }
     tool = registry_get(host->registry, selector.data);
+    if (tool != NULL && toolrack_tool_is_kept(tool)) {
+        return error_set(
+                err, TOOLRACK_E_INVALID,
+                "%s is kept from an earlier content of its file and cannot be the default; "
+                "'toolrack rollback %s' goes back to that content",
+                selector.data, toolrack_tool_plugin(tool));
+    }
     /* The version as written by the tool. */
     return tool != NULL ? set(host, name, toolrack_tool_version(tool), err)
                         : registry_not_found(host->registry, selector.data, err);
@@ -107,7 +114,10 @@ static const char *trouble_with(struct toolrack *host, const char *name, const c
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool =
             selector.failed ? NULL : registry_get(host->registry, selector.data);
-    return tool == NULL ? "is not registered" : tool->enabled ? NULL : "is disabled";
+    return tool == NULL    ? "is not registered"
+           : tool->kept    ? "is kept from an earlier content of its file"
+           : tool->enabled ? NULL
+                           : "is disabled";
 }
 
 static void warn(struct toolrack *host, const char *name, const char *version) {
@@ -137,7 +147,8 @@ void defaults_check(struct toolrack *host) {
 void defaults_tell(struct toolrack *host, enum toolrack_event_kind kind,
                    const struct toolrack_tool *tool) {
     if (tool->is_set_default &&
-        (kind == TOOLRACK_EVENT_REMOVED || (kind == TOOLRACK_EVENT_CHANGED && !tool->enabled))) {
+        (kind == TOOLRACK_EVENT_REMOVED ||
+         (kind == TOOLRACK_EVENT_CHANGED && (tool->kept || !tool->enabled)))) {
         warn(host, toolrack_tool_name(tool), toolrack_tool_version(tool));
     }
 }

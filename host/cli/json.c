@@ -90,6 +90,7 @@ void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct too
     add_words(doc, object, "scenarios", toolrack_tool_scenarios(tool), ",");
     json_add_text(doc, object, "deprecated", toolrack_tool_deprecated(tool));
     (void)yyjson_mut_obj_add_bool(doc, object, "set_default", toolrack_tool_is_set_default(tool));
+    (void)yyjson_mut_obj_add_bool(doc, object, "kept", toolrack_tool_is_kept(tool));
     json_add_text(doc, object, "plugin", toolrack_tool_plugin(tool));
     json_add_text(doc, object, "state", toolrack_tool_state_name(tool));
     char reason[REASON_MAX] = "";

@@ -12,9 +12,18 @@ static const char *const headings[] = {"NAME",   "VERSION", "PRIORITY",   "PERMI
 
 /* ------------------------------------------------------------------- table */
 
+/* Whether it may run is more important than that it is a kept version. */
+static const char *state_of(const struct toolrack_tool *tool) {
+    enum toolrack_tool_state state = toolrack_tool_state(tool);
+    bool is_fine = state == TOOLRACK_STATE_LISTED || state == TOOLRACK_STATE_LOADED;
+    return !toolrack_tool_enabled(tool)             ? "disabled"
+           : toolrack_tool_is_kept(tool) && is_fine ? "kept"
+                                                    : toolrack_tool_state_name(tool);
+}
+
 static void add_tool(struct table *table, const struct toolrack_tool *tool) {
     CLEANUP(buf_finish) struct buf priority = BUF_INIT;
-    const char *state = toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled";
+    const char *state = state_of(tool);
     buf_printf(&priority, "%d", toolrack_tool_priority(tool));
     table_add(table, toolrack_tool_name(tool));
     table_add(table, toolrack_tool_version(tool));

@@ -12,6 +12,7 @@
  *         "log": {"days": 30, "megabytes": 256},  // how much of the log of calls is kept
  *         "require_sandbox": false,    // true: no call runs if a layer is missing
  *         "pin": "warn",               // "off", "enforce": when an approved tool's text changes
+ *         "keep": 1,                   // how many earlier versions of a plugin stay callable
  *         "paths": {"workspace": "/srv/work"},  // what ${workspace} stands for
  *         "policies": {                // by plugin id
  *             "currency": {
@@ -21,7 +22,7 @@
  *                 "grace_ms": 250, "backoff_ms": 1000, "backoff_max_ms": 60000,
  *                 "crashes": 3, "crashes_window_ms": 60000,
  *                 "memory_mb": 1024, "file_mb": 256, "cpu_s": 60, "files": 64, "processes": 32,
- *                 "network_namespace": false
+ *                 "network_namespace": false, "keep": 1
  *             }
  *         },
  *         "tools": [{"name": "weather", ...}]  // see definition.h
@@ -41,6 +42,11 @@
 
 /* Largest configuration file. */
 #define CONFIG_SIZE_MAX (4u * 1024 * 1024)
+
+/* How many earlier versions of a plugin stay callable after an update, unless the file says
+ * otherwise; and the most that it may say. */
+#define CONFIG_KEEP_DEFAULT 1u
+#define CONFIG_KEEP_MAX     8u
 
 struct config;
 
@@ -73,6 +79,7 @@ struct config_settings {
     bool require_sandbox;
     enum isolation isolation;
     enum pin_policy pin;
+    uint32_t keep;     /* how many earlier versions of a plugin stay callable */
     uint32_t log_days; /* 0: not set */
     uint32_t log_megabytes;
 };
@@ -109,6 +116,7 @@ struct config_policy {
     uint32_t cpu_s;
     uint32_t files;
     uint32_t processes;
+    uint32_t keep; /* this one is set: from the policy, else for all plugins, else the default */
     bool network_namespace;
 };
 void config_policy(const struct config *config, const char *plugin_id, struct config_policy *ret);

@@ -146,6 +146,10 @@ static uint32_t number_in(yyjson_val *object, const char *key) {
     return (uint32_t)yyjson_get_uint(yyjson_obj_get(object, key));
 }
 
+static uint32_t keep_in(yyjson_val *object, uint32_t otherwise) {
+    return yyjson_obj_get(object, "keep") != NULL ? number_in(object, "keep") : otherwise;
+}
+
 /* A folder of the file as an absolute path, in the arena: "~" is HOME, and a relative path is below
  * the file's folder. "" for what cannot be resolved, with a problem; NULL when out of memory. */
 static const char *resolve(struct config *config, const char *path, const char *pointer,
@@ -215,6 +219,7 @@ static int take(struct config *config, struct problems *problems, struct toolrac
     settings->isolation = isolation_in(root);
     settings->pin = pin_in(root);
     settings->require_sandbox = yyjson_is_true(yyjson_obj_get(root, "require_sandbox"));
+    settings->keep = keep_in(root, CONFIG_KEEP_DEFAULT);
     settings->log_days = number_in(log, "days");
     settings->log_megabytes = number_in(log, "megabytes");
     return 0;
@@ -241,6 +246,7 @@ struct config *config_new(const struct config_options *options) {
     struct config *config = calloc(1, sizeof *config);
     if (config != NULL) {
         config->options = *options;
+        config->settings.keep = CONFIG_KEEP_DEFAULT;
         arena_init(&config->arena, NULL, 0);
         (void)pthread_mutex_init(&config->lock, NULL);
     }
@@ -368,6 +374,7 @@ void config_policy(const struct config *config, const char *plugin_id, struct co
             .isolation = isolation_in(policy),
             .pin = pin_in(policy),
             .allow = yyjson_obj_get(policy, "allow"),
+            .keep = keep_in(policy, config->settings.keep),
             .network_namespace = yyjson_is_true(yyjson_obj_get(policy, "network_namespace"))};
     for (size_t i = 0; i < ARRAY_LENGTH(policy_numbers); i++) {
         uint32_t *number = (uint32_t *)(void *)((char *)ret + policy_numbers[i].offset);

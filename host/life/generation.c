@@ -264,6 +264,21 @@ void generations_serve(struct generations *all, struct plugin_file *file, struct
     file->serving = new;
 }
 
+struct plugin *generations_hold_kept(struct generations *all, const struct plugin_file *file,
+                                     size_t index) {
+    LOCK_SCOPE(&all->lock);
+    for (struct generation *at = all->first; at != NULL; at = at->next) {
+        bool fits = at->file == file && file->serving != at && at->plugin != NULL &&
+                    atomic_load(&at->plugin->kept);
+        struct plugin *found = fits && index == 0 ? hold(at) : NULL;
+        if (found != NULL) {
+            return found;
+        }
+        index -= fits && index != 0;
+    }
+    return NULL;
+}
+
 struct plugin *generations_hold(struct generations *all, const char *plugin_id, size_t index) {
     LOCK_SCOPE(&all->lock);
     for (struct generation *at = all->first; at != NULL; at = at->next) {

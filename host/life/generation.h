@@ -109,6 +109,10 @@ struct plugin *generations_serving(struct generations *all, struct plugin_file *
  * before is kept for a rollback. [the file's taker] */
 void generations_serve(struct generations *all, struct plugin_file *file, struct plugin *plugin);
 
+/** The index-th plugin of a file that is a kept version of it, newest first, with a reference; NULL
+ * when there are fewer. [any-thread] */
+struct plugin *generations_hold_kept(struct generations *all, const struct plugin_file *file,
+                                     size_t index);
 /** The plugin of the index-th generation that has a plugin with this id, newest first, with a
  * reference; NULL when there are fewer. [any-thread] */
 struct plugin *generations_hold(struct generations *all, const char *plugin_id, size_t index);

@@ -233,6 +233,7 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
     config_policy(options->config, options->desc->plugin->id, &asked);
     *ret = (struct policy){.isolation = choose_isolation(options, &asked),
                            .pin = choose_pin(options, &asked),
+                           .keep = asked.keep,
                            .limits = {.workers_max = asked.workers,
                                       .queue_max = asked.queue,
                                       .start_ms = asked.start_ms,

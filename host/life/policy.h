@@ -22,6 +22,7 @@ struct policy {
     struct sandbox_policy sandbox;
     const char *const *environment; /* NULL-terminated */
     struct crew_limits limits;
+    uint32_t keep; /* how many earlier versions stay callable */
     const struct policy_capability *capabilities;
     size_t capability_count;
 };

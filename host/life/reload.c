@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "files/ownership.h"
+#include "life/keep.h"
 #include "life/parts.h"
 #include "registry/registry.h"
 #include "store/loading.h"
@@ -159,8 +160,14 @@ static int exchange_tools(struct reload *reload, const struct toolrack_refusal *
                           struct toolrack_error *err) {
     struct life *life = reload->life;
     size_t removed = 0;
+    CLEANUP(keep_choice_finish) struct keep_choice choice;
+    keep_choose(&life->generations, reload->file, reload->old, reload->new,
+                reload->content.is_earlier, &choice);
     const struct registry_swap swap = {.old = reload->old,
                                        .new = reload->new,
+                                       .keeps = choice.keeps,
+                                       .dropped = choice.dropped,
+                                       .dropped_count = choice.dropped_count,
                                        .file = reload->file->path,
                                        .refusals = rows,
                                        .refusal_count = count};
@@ -170,7 +177,13 @@ static int exchange_tools(struct reload *reload, const struct toolrack_refusal *
     }
     if (reload->old != NULL) {
         reload->row->old = reload->old->generation;
-        retire_note(&life->retirement, reload->old);
+        reload->row->old_is_kept = atomic_load(&reload->old->kept);
+        if (!reload->row->old_is_kept) {
+            retire_note(&life->retirement, reload->old);
+        }
+    }
+    for (size_t i = 0; i < choice.dropped_count; i++) {
+        retire_note(&life->retirement, choice.dropped[i]);
     }
     generations_serve(&life->generations, reload->file, reload->new);
     if (removed > 0) {

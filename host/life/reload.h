@@ -60,6 +60,7 @@ struct reload_row {
     struct descriptor *desc; /* a reference, of what serves or served before; or NULL */
     uint32_t generation;     /* the one that serves now; 0: none */
     uint32_t old;            /* the one that was exchanged or removed; 0: none */
+    bool old_is_kept;        /* and is a kept version now */
     char sha256[2 * STAGE_HASH_SIZE + 1];
     char reason[ERROR_MESSAGE_MAX];
 };

@@ -78,7 +78,9 @@ static void report_file(struct report *report, struct plugin_file *file, enum re
         (void)yyjson_mut_obj_add_null(report->doc, object, "generation");
     }
     add_text(report, object, "sha256", row.sha256);
-    if (row.old != 0) {
+    if (row.old_is_kept) {
+        add_text(report, object, "old", "kept");
+    } else if (row.old != 0) {
         char cause[UNLOAD_CAUSE_MAX];
         uint64_t until_ns = clock_now_ns() + (uint64_t)RELOAD_VERDICT_MS_MAX * CLOCK_NS_PER_MS;
         enum retired_state state = retire_wait(&life->retirement, file, row.old, until_ns, cause);

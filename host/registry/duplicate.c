@@ -41,6 +41,16 @@ static void describe(const struct change *change, const struct toolrack_tool *fi
                    "name it %s, give it another version, or remove the first one", other);
 }
 
+/* Whether the second of two tools with the same name and version stays, not the first. A kept
+ * version gives way to a tool that its file has, unless that is of a plugin less trusted. */
+static bool second_stays(const struct toolrack_tool *first, const struct toolrack_tool *second,
+                         bool replaces) {
+    if (first->kept != second->kept) {
+        return first->kept && second->reg->plugin->trust >= first->reg->plugin->trust;
+    }
+    return replaces;
+}
+
 static void refuse(const struct change *change, const struct toolrack_tool *first,
                    const struct toolrack_tool *second, struct toolrack_refusals *refusals,
                    const struct log *log) {
@@ -66,24 +76,29 @@ void duplicates_resolve(struct change *change, bool replaces, struct toolrack_re
         struct toolrack_tool *first = change->tools[first_at];
         const struct toolrack_tool *second = change->tools[i];
         bool same = tool_compare_names(first, second) == 0;
-        if (same && !replaces) {
+        bool is_first = same && !second_stays(first, second, replaces);
+        if (is_first && second->kept && !first->kept) {
+            log_line(log, LOG_INFO, toolrack_tool_plugin(second),
+                     "%s %s is not kept: plugin %s has it", toolrack_tool_name(second),
+                     toolrack_tool_version(second), toolrack_tool_plugin(first));
+        } else if (is_first) {
             refuse(change, first, second, refusals, log);
         } else if (same) {
-            log_line(log, LOG_WARNING, toolrack_tool_plugin(second),
+            log_line(log, first->kept ? LOG_INFO : LOG_WARNING, toolrack_tool_plugin(second),
                      "%s %s replaces the one of plugin %s", toolrack_tool_name(second),
                      toolrack_tool_version(second), toolrack_tool_plugin(first));
             if (first->reg->uid <= change->uid_old) {
                 change_note(change, TOOLRACK_EVENT_REMOVED, first);
             }
         }
-        first_at = same && !replaces ? first_at : i;
+        first_at = is_first ? first_at : i;
     }
     size_t kept = 0;
     for (size_t i = 0; i < change->count; i++) {
         struct toolrack_tool *tool = change->tools[i];
         if (kept == 0 || tool_compare_names(change->tools[kept - 1], tool) != 0) {
             change->tools[kept++] = tool;
-        } else if (replaces) {
+        } else if (second_stays(change->tools[kept - 1], tool, replaces)) {
             toolrack_tool_unref(change->tools[kept - 1]);
             change->tools[kept - 1] = tool;
         } else {
@@ -96,9 +111,10 @@ void duplicates_resolve(struct change *change, bool replaces, struct toolrack_re
 int duplicates_check(const struct change *change, struct toolrack_error *err) {
     for (size_t i = 1; i < change->count; i++) {
         const struct toolrack_tool *second = change->tools[i];
-        if (tool_compare_names(change->tools[i - 1], second) == 0) {
+        const struct toolrack_tool *first = change->tools[i - 1];
+        if (tool_compare_names(first, second) == 0 && !second_stays(first, second, false)) {
             struct words words;
-            describe(change, change->tools[i - 1], second, &words);
+            describe(change, first, second, &words);
             int code = error_set(err, TOOLRACK_E_EXISTS, "%s; %s", words.reason, words.fix);
             error_set_tool(err, toolrack_tool_name(second));
             return code;

@@ -67,6 +67,14 @@ static int find_no_version(const struct snapshot *snapshot, const struct name_sl
         return error_oom(err);
     }
     const char *name = slot->name;
+    if (version[0] == '\0') {
+        const struct toolrack_tool *newest = snapshot->by_name[slot->first];
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "Tool '%s' is not in plugin %s any more; of its earlier versions there is "
+                         "%s: call %s@%s, or 'toolrack rollback %s'",
+                         name, toolrack_tool_plugin(newest), versions.data, name,
+                         toolrack_tool_version(newest), toolrack_tool_plugin(newest));
+    }
     if (semver_valid(version)) {
         return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version '%s'; there is: %s",
                          name, version, versions.data);

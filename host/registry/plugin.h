@@ -65,6 +65,8 @@ struct plugin {
     struct run_service service; /* runs in place of its function; else zero */
     bool priority_stated;       /* by the administrator: not limited by the trust */
 
+    atomic_bool kept; /* its tools are registered as kept versions: see struct toolrack_tool.
+                         Changed under the registry's lock */
     bool replaced; /* another generation of its file is registered; guarded by the registry's lock
                     */
 

@@ -368,21 +368,74 @@ int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t 
 
 /* ------------------------------------------------------------------- swap */
 
+/* Whether the tools of a plugin are removed, or become kept versions. */
+static bool leaves(const struct registry_swap *swap, const struct plugin *plugin) {
+    bool found = plugin == swap->old;
+    for (size_t i = 0; i < swap->dropped_count; i++) {
+        found = found || plugin == swap->dropped[i];
+    }
+    return found;
+}
+
+/* Whether a plugin has a tool of the same name and version. */
+static bool has_same(const struct plugin *plugin, const struct toolrack_tool *tool) {
+    for (uint32_t i = 0; i < plugin->desc->tool_count; i++) {
+        struct registration other = {.spec = &plugin->desc->tools[i]};
+        if (tool_compare_names(tool, &(struct toolrack_tool){.reg = &other}) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Add the tools that stay. False: out of memory. */
+static bool add_staying(const struct snapshot *old, const struct registry_swap *swap,
+                        struct change *change) {
+    for (size_t i = 0; i < old->count; i++) {
+        struct toolrack_tool *tool = old->by_name[i];
+        if (!leaves(swap, tool->reg->plugin)) {
+            change_add(change, tool);
+        } else if (swap->keeps && tool->reg->plugin == swap->old && !has_same(swap->new, tool)) {
+            struct toolrack_tool *view = tool_copy(tool);
+            if (view == NULL) {
+                return false;
+            }
+            view->kept = true;
+            change->tools[change->count++] = view;
+        }
+    }
+    return true;
+}
+
+/* The old plugin is not the plugin of its file any more. */
+static void note_left(const struct registry_swap *swap, const struct change *change) {
+    if (swap->old != NULL) {
+        bool kept = false;
+        for (size_t i = 0; i < change->count; i++) {
+            kept = kept || change->tools[i]->reg->plugin == swap->old;
+        }
+        atomic_store(&swap->old->kept, kept);
+        swap->old->replaced = true;
+    }
+}
+
 /* Note the tools that were added, removed and exchanged. Returns how many were removed. */
-static size_t note_swapped(const struct snapshot *old, const struct plugin *old_plugin,
+static size_t note_swapped(const struct snapshot *old, const struct registry_swap *swap,
                            struct change *change) {
     size_t removed = 0;
     for (size_t i = 0; i < change->count; i++) {
         struct toolrack_tool *tool = change->tools[i];
         if (tool->reg->uid > change->uid_old) {
             const struct toolrack_tool *before = change_find_same(old->by_name, old->count, tool);
-            bool exchanged = before != NULL && before->reg->plugin == old_plugin;
+            bool exchanged = before != NULL && leaves(swap, before->reg->plugin);
             change_note(change, exchanged ? TOOLRACK_EVENT_CHANGED : TOOLRACK_EVENT_ADDED, tool);
+        } else if (tool->reg->plugin == swap->old) {
+            change_note(change, TOOLRACK_EVENT_CHANGED, tool); /* it is a kept version now */
         }
     }
     for (size_t i = 0; i < old->count; i++) {
         struct toolrack_tool *tool = old->by_name[i];
-        if (tool->reg->plugin == old_plugin &&
+        if (leaves(swap, tool->reg->plugin) &&
             change_find_same(change->tools, change->count, tool) == NULL) {
             change_note(change, TOOLRACK_EVENT_REMOVED, tool);
             removed++;
@@ -395,7 +448,7 @@ static int swap(struct registry *registry, const struct registry_swap *swap, siz
                 struct change *change, struct toolrack_error *err) {
     const struct snapshot *old = read_current(registry);
     size_t more = swap->new != NULL ? swap->new->desc->tool_count : 0;
-    size_t less = swap->old != NULL ? swap->old->desc->tool_count : 0;
+    size_t less = swap->old != NULL && !swap->keeps ? swap->old->desc->tool_count : 0;
     size_t most = old->count + more;
     int code = change_begin_checked(registry, change,
                                     most - (less < old->count ? less : old->count), 2 * most, err);
@@ -409,26 +462,26 @@ static int swap(struct registry *registry, const struct registry_swap *swap, siz
     if (swap->old == NULL && swap->new == NULL) {
         return 0;
     }
-    for (size_t i = 0; i < old->count; i++) {
-        if (old->by_name[i]->reg->plugin != swap->old) {
-            change_add(change, old->by_name[i]);
-        }
+    if (!add_staying(old, swap, change)) {
+        return error_oom(err);
     }
-    size_t kept = change->count;
+    size_t staying = change->count;
     if (swap->new != NULL && !add_plugin(registry, swap->new, change)) {
         return error_oom(err);
     }
-    code = decide_about_new(registry, change, kept, err);
+    code = decide_about_new(registry, change, staying, err);
     if (code < 0) {
         return code;
     }
     duplicates_resolve(change, registry->options.duplicates == REGISTRY_REPLACE,
                        &registry->refusals, registry->options.log);
     compare_versions(registry, change);
-    *ret_removed = note_swapped(old, swap->old, change);
+    *ret_removed = note_swapped(old, swap, change);
+    note_left(swap, change); /* before the tools are taken out of the change */
     code = change->notice_count > 0 ? publish(registry, change, err) : 0;
-    if (code == 0 && swap->old != NULL) {
-        swap->old->replaced = true;
+    if (code < 0 && swap->old != NULL) {
+        atomic_store(&swap->old->kept, false);
+        swap->old->replaced = false;
     }
     return code;
 }

@@ -91,16 +91,20 @@ int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t 
 
 /* An exchange of the tools of one file. */
 struct registry_swap {
-    struct plugin *old; /* its tools are removed; may be NULL */
+    struct plugin *old; /* its tools are removed, or kept; may be NULL */
     struct plugin *new; /* its tools are added; it had none before; may be NULL */
-    const char *file;   /* its refusals are replaced */
+    bool keeps; /* tools of `old` stay as kept versions, unless `new` has their name and version */
+    struct plugin *const *dropped; /* kept plugins whose tools are removed too */
+    size_t dropped_count;
+    const char *file;                        /* its refusals are replaced */
     const struct toolrack_refusal *refusals; /* by these, and by what the swap refuses */
     size_t refusal_count;
 };
 
 /** Exchange the tools of one generation for those of another, as one change: a reader sees all of
  * the old or all of the new. A tool that is in both gets a new registration, with another number,
- * and is reported as TOOLRACK_EVENT_CHANGED. Tools that cannot be registered are noted as refused.
+ * and is reported as TOOLRACK_EVENT_CHANGED, as is a tool that becomes a kept version; old->kept is
+ * set if there is one. Tools that cannot be registered are noted as refused.
  *
  * @param ret_removed  how many names and versions are free now; may be NULL
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */

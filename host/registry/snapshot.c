@@ -12,8 +12,9 @@
  *  (1) tools[] is in registry order: priority downwards, then name, then version downwards.
  *  (2) by_name[] holds the same tools by name, then version downwards, so that the versions of one
  *      name are adjacent; each slot points to such a group.
- *  (3) slot.call is chosen among the enabled tools of its group, or among all if none is enabled:
- *      the set default, else the first release, else the first pre-release.
+ *  (3) slot.call is chosen among the enabled tools of its group that are not kept, or among all of
+ *      these if none is enabled: the set default, else the first release, else the first
+ *      pre-release. It is NULL if all are kept.
  *  (4) The snapshot owns one reference to each of its tools. */
 
 int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool *b) {
@@ -38,10 +39,11 @@ static unsigned rank_of(const struct toolrack_tool *tool) {
            (semver_is_prerelease(tool->reg->spec->version) ? 0u : 1u);
 }
 
+/* NULL: all are kept versions, which do not answer to the name alone. */
 static struct toolrack_tool *choose_default(struct toolrack_tool *const *tools, uint32_t count) {
-    struct toolrack_tool *best = tools[0];
-    for (uint32_t i = 1; i < count; i++) {
-        if (rank_of(tools[i]) > rank_of(best)) {
+    struct toolrack_tool *best = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!tools[i]->kept && (best == NULL || rank_of(tools[i]) > rank_of(best))) {
             best = tools[i];
         }
     }
@@ -143,7 +145,8 @@ void snapshot_check(const struct snapshot *snapshot) {
         assert(i == 0 || tool_compare_names(snapshot->by_name[i - 1], tool) < 0);
         assert(i == 0 || compare_registry_order(&snapshot->tools[i - 1], &snapshot->tools[i]) < 0);
         assert(slot != NULL && slot->first <= i && i < slot->first + slot->count);
-        assert(rank_of(tool) <= rank_of(slot->call));
+        assert(tool->kept || (slot->call != NULL && rank_of(tool) <= rank_of(slot->call)));
+        assert(slot->call == NULL || !slot->call->kept);
         in_slots += slot->first == i ? slot->count : 0;
     }
     assert(in_slots == snapshot->count);

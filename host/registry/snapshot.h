@@ -16,7 +16,7 @@ struct name_slot {
     uint32_t hash;
     uint32_t length;            /* of the name; 0: the slot is empty */
     const char *name;           /* borrowed from a registration of the group */
-    struct toolrack_tool *call; /* what a call by the name alone runs */
+    struct toolrack_tool *call; /* what a call by the name alone runs; NULL: all are kept */
     uint32_t first;             /* into by_name */
     uint32_t count;
 };

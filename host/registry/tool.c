@@ -82,6 +82,7 @@ struct toolrack_tool *tool_create(struct registration *reg) {
         atomic_fetch_add_explicit(&reg->refs, 1, memory_order_relaxed);
         tool->reg = reg;
         tool->enabled = (said->flags & TR_DISABLED) == 0;
+        tool->kept = atomic_load(&reg->plugin->kept);
         /* Limited by its trust, unless an administrator stated it. */
         int32_t most = trust_priority(reg->plugin->trust);
         bool is_free = said->priority != 0 && said->priority <= most;
@@ -326,6 +327,10 @@ bool toolrack_tool_has_scenario(const struct toolrack_tool *tool, const char *sc
 
 bool toolrack_tool_is_set_default(const struct toolrack_tool *tool) {
     return tool->is_set_default;
+}
+
+bool toolrack_tool_is_kept(const struct toolrack_tool *tool) {
+    return tool->kept;
 }
 
 const char *toolrack_tool_schema(const struct toolrack_tool *tool) {

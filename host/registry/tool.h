@@ -59,6 +59,8 @@ struct toolrack_tool {
     atomic_uint refs;
     bool enabled;
     bool is_set_default; /* an administrator set it as the default of its name */
+    bool kept; /* an earlier version, kept beside the one that its file has now: it answers to its
+                * version only */
     int32_t priority;
     struct registration *reg; /* a reference */
     int64_t granted_until_s;  /* since 1970: its calls are granted before then; 0: never, as for a

@@ -29,6 +29,7 @@ static tr_status build(struct tr_call *call) {
 }
 TR_JSON_TOOL(build, "The number of this build", TR_SCHEMA({"type" : "object"}))
 
+#ifndef BUILD_NO_HOLD
 /* Ends when the caller has answered. */
 static tr_status hold(struct tr_call *call) {
     const char *content = NULL;
@@ -40,6 +41,7 @@ TR_JSON_TOOL(hold, ("Wait, and tell the number", .version = "2.0.0"),
              TR_SCHEMA({"type" : "object"}))
 #else
 TR_JSON_TOOL(hold, "Wait, and tell the number", TR_SCHEMA({"type" : "object"}))
+#endif
 #endif
 
 static void wait_for_ever(void) {
@@ -75,5 +77,12 @@ static tr_status open_it(struct tr_host *host) {
     }
     return TR_OK;
 }
-TR_PLUGIN(("test.build", .license = "MIT", .open = open_it, .flags = TR_THREAD_SAFE), "1.0.0",
-          build, hold, sane)
+#ifndef BUILD_VERSION
+#define BUILD_VERSION "1.0.0"
+#endif
+TR_PLUGIN(("test.build", .license = "MIT", .open = open_it, .flags = TR_THREAD_SAFE), BUILD_VERSION,
+          build,
+#ifndef BUILD_NO_HOLD
+          hold,
+#endif
+          sane)

@@ -350,6 +350,9 @@ TOOLRACK_API bool toolrack_tool_has_scenario(const struct toolrack_tool *tool,
                                              const char *scenario);
 /** Whether toolrack_set_default() made it the default of its name. */
 TOOLRACK_API bool toolrack_tool_is_set_default(const struct toolrack_tool *tool);
+/** Whether it is an earlier version that is kept beside the version that its plugin's file has now.
+ * It is called by its version or by a range only, never by its name alone, and is not exported. */
+TOOLRACK_API bool toolrack_tool_is_kept(const struct toolrack_tool *tool);
 /** JSON Schema of the arguments. */
 TOOLRACK_API const char *toolrack_tool_schema(const struct toolrack_tool *tool);
 /** JSON Schema of the result; NULL when the plugin states none. */

@@ -1,0 +1,36 @@
+/* keep.h - which earlier versions of a plugin stay callable when its file is updated.
+ *
+ * A kept version is an earlier content of the file, of the same plugin id and with another version.
+ * A content with the version that serves is not kept: it would have the same names and versions;
+ * it is there for a rollback only. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/config.h"
+
+struct generations;
+struct plugin;
+struct plugin_file;
+
+/* What becomes of the generations of a file when another takes their place. */
+struct keep_choice {
+    bool keeps; /* the generation that served becomes a kept version */
+    struct plugin *dropped[CONFIG_KEEP_MAX + 1]; /* kept versions that end; a reference to each */
+    size_t dropped_count;
+};
+
+/** Choose.
+ * @param old            what serves; may be NULL
+ * @param new            what will serve; NULL: the file is gone
+ * @param is_going_back  `new` is an earlier content, because `old` is not to be used [the file's
+ *                       taker] */
+void keep_choose(struct generations *generations, const struct plugin_file *file,
+                 const struct plugin *old, const struct plugin *new, bool is_going_back,
+                 struct keep_choice *ret);
+void keep_choice_finish(struct keep_choice *choice);
+
+/** Whether an earlier content of a plugin may be a kept version beside another content. */
+bool keep_fits(const char *plugin_id, const char *version, const char *now_plugin_id,
+               const char *now_version);
