@@ -36,6 +36,9 @@ int config_read_file(struct config *config, const char *path, struct toolrack_er
  * @return 0; TOOLRACK_E_NO_MEMORY. */
 int config_read_text(struct config *config, struct problems *problems, struct toolrack_error *err);
 
+/** Add the problems of what the policies of a file allow. [any-thread] */
+void config_check_allowances(yyjson_val *root, struct problems *problems);
+
 /** The context for definition_read(). */
 struct definition_context config_context(struct config *config, struct problems *problems);
 

@@ -104,6 +104,7 @@ static int parse(struct config *config, struct problems *problems, struct toolra
     int code = validator_create(&config->validator, err);
     if (code == 0) {
         validator_check_file(config->validator, yyjson_doc_get_root(config->doc), problems);
+        config_check_allowances(yyjson_doc_get_root(config->doc), problems);
     }
     return code;
 }

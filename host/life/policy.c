@@ -6,16 +6,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "plugin/capability.h"
 
 const char *policy_capability_name(uint32_t kind) {
-    switch (kind) {
-    case TR_CAP_READ: return "read";
-    case TR_CAP_WRITE: return "write";
-    case TR_CAP_NETWORK: return "network";
-    case TR_CAP_SPAWN: return "spawn";
-    case TR_CAP_ENV: return "env";
-    default: return "unknown";
-    }
+    return capability_kind_name(kind);
 }
 
 /* A policy under construction. */
@@ -36,23 +30,12 @@ struct making {
 
 /* ------------------------------------------------------------------ allowed */
 
-static bool names(const char *allowance, uint32_t kind, const char *value) {
-    if (strcmp(allowance, "*") == 0) {
-        return true;
-    }
-    const char *name = policy_capability_name(kind);
-    size_t length = strlen(name);
-    return strncmp(allowance, name, length) == 0 &&
-           (allowance[length] == '\0' ||
-            (allowance[length] == ':' && strcmp(allowance + length + 1, value) == 0));
-}
-
 static bool is_allowed(const struct making *making, const struct tr_capability *capability) {
     size_t at;
     size_t count;
     yyjson_val *allowance;
     yyjson_arr_foreach (making->asked->allow, at, count, allowance) {
-        if (names(yyjson_get_str(allowance), capability->kind, capability->value)) {
+        if (capability_is_allowed(yyjson_get_str(allowance), capability->kind, capability->value)) {
             return true;
         }
     }
@@ -139,24 +122,28 @@ static int grant(struct making *making, const struct policy_capability *capabili
         return 0;
     }
     case TR_CAP_NETWORK: {
-        /* "host:port" or "*". The kernel checks ports, not names: only the port is kept. */
-        const char *colon = strrchr(value, ':');
-        unsigned long port = colon != NULL ? strtoul(colon + 1, NULL, 10) : 0;
-        sandbox->network = true;
-        if (port == 0 || port > UINT16_MAX) {
-            making->all_ports = true;
+        struct capability_network network;
+        struct capability_fault unused;
+        if (!capability_read_network(value, &network, &unused)) {
+            return 0; /* a descriptor that an app registers is not refused for it */
+        }
+        sandbox->udp = sandbox->udp || network.is_udp;
+        sandbox->network = sandbox->network || !network.is_udp;
+        if (network.is_udp || network.port == 0) {
+            making->all_ports = making->all_ports || !network.is_udp;
             return 0;
         }
         if (sandbox->port_count == SANDBOX_PORTS_MAX) {
             return too_many(making, err);
         }
-        making->ports[sandbox->port_count++] = (uint16_t)port;
+        making->ports[sandbox->port_count++] = network.port;
         return 0;
     }
     case TR_CAP_SPAWN: sandbox->spawn = true; return 0;
     case TR_CAP_ENV: {
+        struct capability_fault unused;
         const char *found = getenv(value);
-        if (found == NULL || strchr(value, '=') != NULL) {
+        if (found == NULL || !capability_check(TR_CAP_ENV, value, &unused)) {
             return 0;
         }
         const char *entry = arena_printf(making->arena, "%s=%s", value, found);

@@ -17,6 +17,7 @@
 #include "base/name.h"
 #include "base/semver.h"
 #include "base/utf8.h"
+#include "plugin/capability.h"
 #include "plugin/elf-dynamic.h"
 #include "plugin/reader.h"
 
@@ -145,6 +146,23 @@ static bool is_plugin_id(const char *id) {
     return name_valid(plain);
 }
 
+static void check_capability(struct reader *reader, const struct tr_capability *capability) {
+    struct capability_fault fault;
+    struct capability_network network;
+    const char *kind = capability_kind_name(capability->kind);
+    if (!capability_check(capability->kind, capability->value, &fault)) {
+        reader_report(reader,
+                      fault.is_harmless ? FINDING_CAPABILITY_VALUE : FINDING_PLUGIN_CAPABILITY,
+                      "%s:%.*s cannot be granted: %s; %s", kind, FINDING_SHOWN_MAX,
+                      capability->value, fault.cause, fault.fix);
+    } else if (capability->kind == TR_CAP_NETWORK &&
+               capability_read_network(capability->value, &network, &fault) && network.names_host) {
+        reader_report(reader, FINDING_CAPABILITY_HOST,
+                      "network:%.*s names a host, which the kernel's rules do not know",
+                      FINDING_SHOWN_MAX, capability->value);
+    }
+}
+
 static void read_capabilities(struct reader *reader, const struct record *record,
                               struct tr_plugin *plugin) {
     uint64_t address;
@@ -179,6 +197,8 @@ static void read_capabilities(struct reader *reader, const struct record *record
         } else if (one->value == NULL || one->value[0] == '\0') {
             reader_report(reader, FINDING_PLUGIN_CAPABILITY, "a capability of kind %u has no value",
                           one->kind);
+        } else {
+            check_capability(reader, one);
         }
     }
     plugin->capabilities = list;

@@ -69,7 +69,12 @@ enum finding_severity {
     X(PLUGIN_VERSION, ERROR, "plugin-version", "use a Semantic Version such as 1.0.0")             \
     X(PLUGIN_TABLE, ERROR, "plugin-table", "set count and size as TR_PLUGIN does")                 \
     X(PLUGIN_CAPABILITY, ERROR, "plugin-capability",                                               \
-      "use TR_CAPABILITIES with TR_READS, TR_WRITES, TR_CONNECTS, TR_SPAWNS or TR_READS_ENV")      \
+      "use TR_CAPABILITIES with TR_READS, TR_WRITES, TR_CONNECTS, TR_SPAWNS or TR_READS_ENV, and " \
+      "values that can be granted")                                                                \
+    X(CAPABILITY_VALUE, WARNING, "capability-value",                                               \
+      "correct the value: nothing is granted by it")                                               \
+    X(CAPABILITY_HOST, NOTE, "capability-host",                                                    \
+      "declare \"*:PORT\", which is what can be granted: that port of every host")                 \
     X(PLUGIN_FUNCTION, ERROR, "plugin-function", "point to a function, or leave it NULL")          \
     X(PLUGIN_FLAGS, NOTE, "plugin-flags", "update toolrack if the flag matters")                   \
     X(PLUGIN_EMPTY, WARNING, "plugin-empty", "name the plugin's tools in TR_PLUGIN")               \

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/name.h"
+#include "plugin/capability.h"
 #include "plugin/foreign.h"
 #include "plugin/reader.h"
 #include "toolrack/toolrack.h"
@@ -101,15 +102,6 @@ static const struct member {
 
 static const char *const top_members[] = {"format",    "type",   "library",      "symbol",
                                           "arguments", "result", "capabilities", "thread_safe"};
-
-static const struct {
-    const char *name;
-    uint32_t kind;
-} capability_names[] = {{"read", TR_CAP_READ},
-                        {"write", TR_CAP_WRITE},
-                        {"network", TR_CAP_NETWORK},
-                        {"spawn", TR_CAP_SPAWN},
-                        {"env", TR_CAP_ENV}};
 
 /* ----------------------------------------------------------------- reading */
 
@@ -330,15 +322,19 @@ static int read_capability(const struct parsing *parsing, yyjson_val *value,
     }
     const char *colon = strchr(text, ':');
     size_t length = colon != NULL ? (size_t)(colon - text) : 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(capability_names); i++) {
-        if (length == strlen(capability_names[i].name) &&
-            memcmp(text, capability_names[i].name, length) == 0 && colon[1] != '\0') {
-            *ret = (struct tr_capability){.kind = capability_names[i].kind, .value = colon + 1};
-            return 0;
+    for (uint32_t kind = TR_CAP_READ; kind <= TR_CAP_ENV; kind++) {
+        const char *name = capability_kind_name(kind);
+        if (length == strlen(name) && memcmp(text, name, length) == 0 && colon[1] != '\0') {
+            struct capability_fault fault;
+            *ret = (struct tr_capability){.kind = kind, .value = colon + 1};
+            return capability_check(ret->kind, ret->value, &fault)
+                           ? 0
+                           : wrong(parsing, "capabilities", "\"%.*s\" cannot be granted: %s; %s",
+                                   FINDING_SHOWN_MAX, text, fault.cause, fault.fix);
         }
     }
     return wrong(parsing, "capabilities",
-                 "\"%.*s\" is no capability: write read:PATH, write:PATH, network:HOST:PORT, "
+                 "\"%.*s\" is no capability: write read:PATH, write:PATH, network:*:PORT, "
                  "spawn:PROGRAM or env:NAME",
                  FINDING_SHOWN_MAX, text);
 }
@@ -491,11 +487,7 @@ static void add_capabilities(struct buf *out, const struct foreign *foreign) {
     for (uint32_t i = 0; i < foreign->capability_count; i++) {
         const struct tr_capability *capability = &foreign->capabilities[i];
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        for (size_t n = 0; n < ARRAY_LENGTH(capability_names); n++) {
-            if (capability_names[n].kind == capability->kind) {
-                buf_printf(&text, "%s:%s", capability_names[n].name, capability->value);
-            }
-        }
+        buf_printf(&text, "%s:%s", capability_kind_name(capability->kind), capability->value);
         out->failed = out->failed || text.failed;
         buf_add_text(out, i == 0 ? "" : ",");
         buf_add_json_string(out, text.data != NULL ? text.data : "", text.length);

@@ -200,8 +200,8 @@ struct crew {
 };
 #define CREW_MAGIC 0x77657263u
 
-/* A filter depends on network and spawn. */
-#define FILTER_COUNT 4u
+/* A filter depends on network, udp and spawn. */
+#define FILTER_COUNT 8u
 
 struct supervisor {
     uint32_t magic;

@@ -255,6 +255,7 @@ static void code_start(struct codec *codec, void *frame) {
     code_paths(codec, &policy->read_paths, &policy->read_path_count);
     code_paths(codec, &policy->write_paths, &policy->write_path_count);
     code_bool(codec, &policy->network);
+    code_bool(codec, &policy->udp);
     code_ports(codec, &policy->ports, &policy->port_count);
     code_bool(codec, &policy->spawn);
     code_bool(codec, &policy->network_namespace);

@@ -9,7 +9,8 @@
  *
  *  - calls that change mode, owner, times and attributes of files, as Landlock does not control
  *    them;
- *  - datagram pairs of local sockets: each of the two could send to any daemon's socket;
+ *  - local sockets, pairs of them too: daemons listen on them, and each of a datagram pair could
+ *    send to any of these;
  *  - F_SETOWN and F_SETSIG: the kernel would send signals that the filter refuses;
  *  - MSG_FASTOPEN and MPTCP: connections that Landlock's rules for TCP do not control;
  *  - prctl(PR_SET_PDEATHSIG), CLONE_PARENT, setsid() and setpgid(): a worker and all processes that
@@ -206,7 +207,7 @@ static const char *const always[] = {
         "getuid",
         "sysinfo",
         "uname",
-        /* the inherited socket, and the plugin's own socket pairs */
+        /* the inherited socket */
         "getpeername",
         "getsockname",
         "getsockopt",
@@ -300,8 +301,6 @@ static const struct use always_uses[] = {
         USE1("prctl", INT(0, PR_GET_PDEATHSIG)), USE1("prctl", INT(0, PR_GET_SECCOMP)),
         USE1("prctl", INT(0, PR_CAPBSET_READ)), USE1("prctl", INT(0, PRCTL_SET_VMA)),
 
-        USE2("socketpair", INT(0, AF_UNIX), BITS(1, SOCKET_TYPE_MASK, SOCK_STREAM)),
-        USE2("socketpair", INT(0, AF_UNIX), BITS(1, SOCKET_TYPE_MASK, SOCK_SEQPACKET)),
         USE1("sendto", BITS(3, MSG_FASTOPEN, 0)), USE1("sendmsg", BITS(2, MSG_FASTOPEN, 0)),
         USE1("sendmmsg", BITS(3, MSG_FASTOPEN, 0)),
 
@@ -312,18 +311,22 @@ static const struct use always_uses[] = {
 #endif
 };
 
-/* TCP and UDP, with the number of their protocol or 0. */
-#define INTERNET(family)                                                                      \
-    USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_STREAM), INT(2, 0)),        \
-            USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_STREAM),            \
-                 INT(2, IPPROTO_TCP)),                                                        \
-            USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_DGRAM), INT(2, 0)), \
-            USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, SOCK_DGRAM),             \
-                 INT(2, IPPROTO_UDP))
+/* TCP or UDP, with the number of the protocol or 0. */
+#define INTERNET(family, type, protocol)                                        \
+    USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, type), INT(2, 0)), \
+            USE3("socket", INT(0, family), BITS(1, SOCKET_TYPE_MASK, type), INT(2, protocol))
+
+static const struct use tcp_uses[] = {
+        INTERNET(AF_INET, SOCK_STREAM, IPPROTO_TCP),
+        INTERNET(AF_INET6, SOCK_STREAM, IPPROTO_TCP),
+};
+
+static const struct use udp_uses[] = {
+        INTERNET(AF_INET, SOCK_DGRAM, IPPROTO_UDP),
+        INTERNET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP),
+};
 
 static const struct use network_uses[] = {
-        INTERNET(AF_INET),
-        INTERNET(AF_INET6),
         /* getaddrinfo() reads the machine's addresses there. */
         USE2("socket", INT(0, AF_NETLINK), INT(2, NETLINK_ROUTE)),
 };
@@ -402,15 +405,21 @@ static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
     }
     /* Sockets are refused with the errno that other sandboxes and firewalls give: all sockets, or
      * with network the local ones. */
+    bool has_network = policy->network || policy->udp;
     if (code == 0) {
-        code = add_rule(filter, "socket", SCMP_ACT_ERRNO(EACCES), policy->network ? 1 : 0, &local,
-                        err);
+        code = add_rule(filter, "socket", SCMP_ACT_ERRNO(EACCES), has_network ? 1 : 0, &local, err);
     }
-    if (code == 0 && policy->network) {
+    if (code == 0 && has_network) {
         code = ADD_NAMES(filter, with_network, SCMP_ACT_ALLOW, err);
     }
-    if (code == 0 && policy->network) {
+    if (code == 0 && has_network) {
         code = ADD_USES(filter, network_uses, err);
+    }
+    if (code == 0 && policy->network) {
+        code = ADD_USES(filter, tcp_uses, err);
+    }
+    if (code == 0 && policy->udp) {
+        code = ADD_USES(filter, udp_uses, err);
     }
     if (code == 0 && policy->spawn) {
         code = ADD_NAMES(filter, with_spawn, SCMP_ACT_ALLOW, err);

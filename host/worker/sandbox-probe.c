@@ -65,7 +65,7 @@ uint32_t sandbox_available(const struct sandbox_policy *policy) {
     uint32_t layers = SANDBOX_NO_NEW_PRIVS | SANDBOX_CAPABILITIES | SANDBOX_LIMITS |
                       sandbox_landlock_layers(kernel.landlock, policy) |
                       (kernel.seccomp ? SANDBOX_SECCOMP : 0u);
-    if (policy->network_namespace && !policy->network) {
+    if (policy->network_namespace && !policy->network && !policy->udp) {
         (void)pthread_once(&network_namespace.once, ask_network_namespace);
         layers |= network_namespace.possible ? SANDBOX_NETWORK_NAMESPACE : 0u;
     }

@@ -75,7 +75,7 @@ uint32_t sandbox_wanted(const struct sandbox_policy *policy) {
     if (policy->spawn) {
         layers |= SANDBOX_LANDLOCK_SCOPE;
     }
-    if (policy->network_namespace && !policy->network) {
+    if (policy->network_namespace && !policy->network && !policy->udp) {
         layers |= SANDBOX_NETWORK_NAMESPACE;
     }
     return layers;
@@ -187,7 +187,8 @@ static void write_file(const char *path, const char *text) {
 static int isolate_network(struct application *application) {
     uid_t user = geteuid();
     gid_t group = getegid();
-    if (!application->policy->network_namespace || application->policy->network) {
+    if (!application->policy->network_namespace || application->policy->network ||
+        application->policy->udp) {
         return 0;
     }
     if (unshare(CLONE_NEWNET) < 0) {

@@ -17,10 +17,10 @@
  *     network namespace               only on request, as it costs 0.4 ms per start
  *
  * What no layer refuses: a plugin can learn that a file exists, its size and times, and the target
- * of a symbolic link, wherever the worker's user may. With network, the list of ports restricts TCP
- * only: Landlock has no rules for UDP, which name lookups need. With spawn, on a kernel whose
- * Landlock has no scope, a plugin can signal other processes of its user. The host limits CPU time,
- * call by call (prlimit).
+ * of a symbolic link, wherever the worker's user may. Landlock has rules for TCP
+ * ports only: a grant of UDP, which name lookups need, is one of all hosts and ports. With spawn,
+ * on a kernel whose Landlock has no scope, a plugin can signal other processes of its user. The
+ * host limits CPU time, call by call (prlimit).
  *
  * What no grant allows: changing mode, owner, times or extended attributes of files, as Landlock
  * does not control these calls and they would reach files outside of the grants; local (Unix)
@@ -79,11 +79,12 @@ struct sandbox_policy {
     size_t read_path_count;
     const char *const *write_paths; /* ... read, written, created and removed */
     size_t write_path_count;
-    bool network;          /* TCP and UDP to others; never a server */
+    bool network;          /* TCP to others; never a server */
+    bool udp;              /* UDP; the kernel has no rules for its hosts and ports */
     const uint16_t *ports; /* with network: TCP connections to these ports only; no ports: to all */
     size_t port_count;
     bool spawn;             /* fork, and exec of programs in the system's program folders */
-    bool network_namespace; /* without network: also an empty network namespace */
+    bool network_namespace; /* without network and udp: also an empty network namespace */
     struct sandbox_limits limits;
 };
 
@@ -104,8 +105,8 @@ uint32_t sandbox_wanted(const struct sandbox_policy *policy);
 void sandbox_describe(uint32_t layers, struct buf *out);
 
 /** Compile the system call filter of a policy (host side; libseccomp): an array of struct
- * sock_filter, appended to `out`. The filter depends on network and spawn only and contains no data
- * of this process, so callers may keep it.
+ * sock_filter, appended to `out`. The filter depends on network, udp and spawn only and contains no
+ * data of this process, so callers may keep it.
  * @return 0; TOOLRACK_E_IO if libseccomp fails; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
                    struct toolrack_error *err);

@@ -151,7 +151,7 @@ static void assert_good(const struct descriptor *desc) {
     assert_null(plugin->tools);
     assert_int_equal(plugin->capability_count, 2);
     assert_int_equal(plugin->capabilities[1].kind, TR_CAP_NETWORK);
-    assert_string_equal(plugin->capabilities[1].value, "example.org:443");
+    assert_string_equal(plugin->capabilities[1].value, "*:443");
     const struct descriptor_tool *add = &desc->tools[0];
     assert_true(add->typed);
     assert_string_equal(add->tool->name, "add");
@@ -623,27 +623,33 @@ static void the_other_machine_is_read_and_refused(void **state) {
     assert_non_null(strstr(get_rule(desc, "elf-machine")->cause, "x86-64"));
 }
 
-#define FAULTS(X)                                                       \
-    X(magic, "abi-magic", f->plugin.magic++)                            \
-    X(major, "abi-major", f->plugin.abi_major = 0)                      \
-    X(minor, "abi-minor", f->plugin.host_minor_min = TR_ABI_MINOR + 1)  \
-    X(size_small, "abi-size", f->plugin.size = 64)                      \
-    X(size_zero, "abi-size", f->plugin.size = 0)                        \
-    X(size_huge, "abi-size", f->plugin.size = UINT32_MAX)               \
-    X(id_none, "plugin-id", f->plugin.id = NULL)                        \
-    X(id_space, "plugin-id", f->plugin.id = "a b")                      \
-    X(id_dot, "plugin-id", f->plugin.id = ".a")                         \
-    X(version_none, "plugin-version", f->plugin.version = NULL)         \
-    X(version_bad, "plugin-version", f->plugin.version = "1.0")         \
-    X(utf8, "plugin-text", f->plugin.vendor = "\xff")                   \
-    X(control, "plugin-text", f->plugin.vendor = "\x1b[2J")             \
-    X(control_c1, "plugin-text", f->plugin.vendor = "\xc2\x9b")         \
-    X(control_free, "plugin-text", f->plugin.description = "\x1b")      \
-    X(capability_kind, "plugin-capability", f->capability.kind = 99)    \
-    X(capability_none, "plugin-capability", f->capability.value = NULL) \
-    X(capability_stride, "plugin-table", f->plugin.capability_size = 0) \
-    X(tools_null, "plugin-table", f->plugin.tools = NULL)               \
-    X(tools_size, "plugin-table", f->plugin.tool_size = 0)              \
+#define FAULTS(X)                                                                 \
+    X(magic, "abi-magic", f->plugin.magic++)                                      \
+    X(major, "abi-major", f->plugin.abi_major = 0)                                \
+    X(minor, "abi-minor", f->plugin.host_minor_min = TR_ABI_MINOR + 1)            \
+    X(size_small, "abi-size", f->plugin.size = 64)                                \
+    X(size_zero, "abi-size", f->plugin.size = 0)                                  \
+    X(size_huge, "abi-size", f->plugin.size = UINT32_MAX)                         \
+    X(id_none, "plugin-id", f->plugin.id = NULL)                                  \
+    X(id_space, "plugin-id", f->plugin.id = "a b")                                \
+    X(id_dot, "plugin-id", f->plugin.id = ".a")                                   \
+    X(version_none, "plugin-version", f->plugin.version = NULL)                   \
+    X(version_bad, "plugin-version", f->plugin.version = "1.0")                   \
+    X(utf8, "plugin-text", f->plugin.vendor = "\xff")                             \
+    X(control, "plugin-text", f->plugin.vendor = "\x1b[2J")                       \
+    X(control_c1, "plugin-text", f->plugin.vendor = "\xc2\x9b")                   \
+    X(control_free, "plugin-text", f->plugin.description = "\x1b")                \
+    X(capability_kind, "plugin-capability", f->capability.kind = 99)              \
+    X(capability_none, "plugin-capability", f->capability.value = NULL)           \
+    X(capability_env, "plugin-capability",                                        \
+      (f->capability.kind = TR_CAP_ENV, f->capability.value = "LD_PRELOAD"))      \
+    X(capability_service, "plugin-capability",                                    \
+      (f->capability.kind = TR_CAP_NETWORK, f->capability.value = "*:https"))     \
+    X(capability_port, "plugin-capability",                                       \
+      (f->capability.kind = TR_CAP_NETWORK, f->capability.value = "example.org")) \
+    X(capability_stride, "plugin-table", f->plugin.capability_size = 0)           \
+    X(tools_null, "plugin-table", f->plugin.tools = NULL)                         \
+    X(tools_size, "plugin-table", f->plugin.tool_size = 0)                        \
     X(tools_hole, "plugin-table", f->tools[1] = NULL)
 #define TOOL_FAULTS(X)                                                                             \
     X(tool_size_small, "tool-size", f->typed.size = 8)                                             \
@@ -791,6 +797,28 @@ static void every_fault_has_its_rule(void **state) {
     }
     for (size_t i = 0; i < ARRAY_LENGTH(tools); i++) {
         run_fault(&tools[i], false);
+    }
+}
+
+/* A host is for people to read; a path or program that is not absolute is granted to nobody. */
+static void a_capability_that_means_less_is_told(void **state) {
+    (void)state;
+    static const struct {
+        struct tr_capability capability;
+        const char *rule;
+        int severity;
+    } cases[] = {{{TR_CAP_NETWORK, 0, "example.org:443"}, "capability-host", FINDING_NOTE},
+                 {{TR_CAP_READ, 0, "~/data"}, "capability-value", FINDING_WARNING},
+                 {{TR_CAP_WRITE, 0, "data"}, "capability-value", FINDING_WARNING},
+                 {{TR_CAP_SPAWN, 0, "bin/tool"}, "capability-value", FINDING_WARNING}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        f.capability = cases[i].capability;
+        AUTO_DESC desc = NULL;
+        assert_int_equal(descriptor_copy(&f.plugin, NULL, &desc, NULL), 0);
+        assert_non_null(desc->plugin);
+        assert_int_equal(get_rule(desc, cases[i].rule)->severity, cases[i].severity);
     }
 }
 
@@ -1348,6 +1376,7 @@ int main(void) {
             cmocka_unit_test(own_plugin_is_read_in_every_form),
             cmocka_unit_test(the_other_machine_is_read_and_refused),
             cmocka_unit_test(every_fault_has_its_rule),
+            cmocka_unit_test(a_capability_that_means_less_is_told),
             cmocka_unit_test(lengths_of_bytes_are_counted_without_padding),
             cmocka_unit_test(a_wrong_example_is_left_out),
             cmocka_unit_test(as_many_examples_as_allowed),

@@ -13,10 +13,14 @@
 #include "life/policy.h"
 
 static const struct tr_capability declared[] = {
-        {TR_CAP_READ, 0, "${workspace}/data"},     {TR_CAP_READ, 0, "${setting:table}"},
-        {TR_CAP_WRITE, 0, "/var/tmp/out"},         {TR_CAP_NETWORK, 0, "example.org:443"},
-        {TR_CAP_NETWORK, 0, "example.org:8080"},   {TR_CAP_SPAWN, 0, "/bin/true"},
-        {TR_CAP_ENV, 0, "TOOLRACK_TEST_VARIABLE"}, {TR_CAP_READ, 0, "${nowhere}/x"},
+        {TR_CAP_READ, 0, "${workspace}/data"},
+        {TR_CAP_READ, 0, "${setting:table}"},
+        {TR_CAP_WRITE, 0, "/var/tmp/out"},
+        {TR_CAP_NETWORK, 0, "*:443"},
+        {TR_CAP_NETWORK, 0, "8080"},
+        {TR_CAP_SPAWN, 0, "/bin/true"},
+        {TR_CAP_ENV, 0, "TOOLRACK_TEST_VARIABLE"},
+        {TR_CAP_READ, 0, "${nowhere}/x"},
 };
 static const struct tr_plugin plugin = {
         .size = sizeof(struct tr_plugin),
@@ -34,15 +38,15 @@ struct subject {
 };
 
 /* The policy that a configuration gives. */
-static void make(struct subject *subject, const char *text, enum trust trust, enum isolation folder,
-                 enum isolation app) {
+static void make_for(struct subject *subject, const struct tr_plugin *asks, const char *text,
+                     enum trust trust, enum isolation folder, enum isolation app) {
     char path[] = "/tmp/toolrack-test-XXXXXX";
     struct toolrack_error err = {0};
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     (void)close(fd);
-    *subject = (struct subject){.desc.plugin = &plugin};
+    *subject = (struct subject){.desc.plugin = asks};
     if (config_create(&(struct config_options){.path = path}, &subject->config, &err) < 0) {
         fail_msg("%s", err.message);
     }
@@ -54,6 +58,11 @@ static void make(struct subject *subject, const char *text, enum trust trust, en
                                            .isolation = folder,
                                            .app_isolation = app};
     assert_int_equal(policy_make(&options, &subject->arena, &subject->policy, &err), 0);
+}
+
+static void make(struct subject *subject, const char *text, enum trust trust, enum isolation folder,
+                 enum isolation app) {
+    make_for(subject, &plugin, text, trust, folder, app);
 }
 
 static void finish(struct subject *subject) {
@@ -98,7 +107,7 @@ static void what_is_allowed_and_declared_is_granted(void **state) {
     assert_int_equal(setenv("TOOLRACK_TEST_VARIABLE", "value", 1), 0);
     make(&subject,
          "{\"paths\": {\"workspace\": \"/srv/work\"}, \"policies\": {\"subject\": {\"allow\": "
-         "[\"read:${workspace}/data\", \"read:/etc\", \"network:example.org:443\", \"spawn\", "
+         "[\"read:${workspace}/data\", \"read:/etc\", \"network:*:443\", \"spawn\", "
          "\"env\"], \"memory_mb\": 64, \"workers\": 2, \"cpu_s\": 5}}}",
          TRUST_COMMUNITY, ISOLATION_UNSTATED, ISOLATION_UNSTATED);
     const struct sandbox_policy *sandbox = &subject.policy.sandbox;
@@ -134,6 +143,144 @@ static void everything_can_be_allowed(void **state) {
     finish(&subject);
 }
 
+static void is_refused(const char *text, const char *reason) {
+    char path[] = "/tmp/toolrack-test-XXXXXX";
+    struct config *config = NULL;
+    struct toolrack_error err = {0};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+    assert_int_equal(config_create(&(struct config_options){.path = path}, &config, &err),
+                     TOOLRACK_E_INVALID);
+    (void)unlink(path);
+    if (strstr(err.message, reason) == NULL) {
+        fail_msg("'%s' is not in: %s", reason, err.message);
+    }
+}
+
+/* ------------------------------------------------------------------ network, env */
+
+/* The policy of one capability that a plugin declares. */
+static void make_one(struct subject *subject, uint32_t kind, const char *value, const char *allow) {
+    static struct tr_capability one;
+    static struct tr_plugin asks;
+    char text[256];
+    one = (struct tr_capability){kind, 0, value};
+    asks = plugin;
+    asks.capabilities = &one;
+    asks.capability_count = 1;
+    (void)snprintf(text, sizeof text, "{\"policies\": {\"subject\": {\"allow\": [\"%s\"]}}}",
+                   allow);
+    make_for(subject, &asks, text, TRUST_COMMUNITY, ISOLATION_UNSTATED, ISOLATION_UNSTATED);
+}
+
+static void a_network_grant_says_what_it_gives(void **state) {
+    (void)state;
+    static const struct {
+        const char *declared;
+        const char *allow;
+        bool tcp;
+        bool udp;
+        int port; /* 0: all; -1: not granted */
+    } rows[] = {
+            {"*", "network", true, false, 0},
+            {"*", "*", true, false, 0},
+            {"*:443", "network", true, false, 443},
+            {"443", "network:*:443", true, false, 443},
+            {"*:443", "network:443", true, false, 443},
+            {"*:443", "network:*", true, false, 443},
+            {"*:443", "network:*:80", false, false, -1},
+            {"*", "network:*:443", false, false, -1},
+            {"udp", "network", false, true, 0},
+            {"udp", "network:udp", false, true, 0},
+            {"udp", "network:*", false, false, -1},
+            {"*", "network:udp", false, false, -1},
+            /* A host is granted only by whoever says that it is every host. */
+            {"example.org:443", "network", false, false, -1},
+            {"example.org:443", "*", false, false, -1},
+            {"example.org:443", "network:*:443", true, false, 443},
+            {"[::1]:443", "network:443", true, false, 443},
+            /* What is no port grants none, as an app may register such a descriptor. */
+            {"example.org", "network", false, false, -1},
+            {"example.org:https", "network", false, false, -1},
+            {"*:0", "network", false, false, -1},
+            {"*:65536", "network", false, false, -1},
+            {"*:99999999999999999999", "network", false, false, -1},
+            {"*: 443", "network", false, false, -1},
+            {"*:443x", "network", false, false, -1},
+            {"*:+443", "network", false, false, -1},
+            {"*:", "network", false, false, -1},
+            {":443", "network", false, false, -1},
+            {"::1", "network", false, false, -1},
+            {"udp:*:53", "network", false, false, -1},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        struct subject subject;
+        make_one(&subject, TR_CAP_NETWORK, rows[i].declared, rows[i].allow);
+        const struct sandbox_policy *sandbox = &subject.policy.sandbox;
+        bool is_right = sandbox->network == rows[i].tcp && sandbox->udp == rows[i].udp &&
+                        sandbox->port_count == (rows[i].port > 0) &&
+                        (rows[i].port <= 0 || sandbox->ports[0] == rows[i].port);
+        if (!is_right) {
+            fail_msg("'%s' allowed by '%s': tcp %d, udp %d, %zu ports", rows[i].declared,
+                     rows[i].allow, sandbox->network, sandbox->udp, sandbox->port_count);
+        }
+        finish(&subject);
+    }
+}
+
+static void no_variable_changes_the_loader(void **state) {
+    (void)state;
+    static const char *const names[] = {
+            "LD_PRELOAD",       "LD_LIBRARY_PATH", "LD_AUDIT", "GLIBC_TUNABLES",
+            "MALLOC_ARENA_MAX", "GCONV_PATH",      "LOCPATH",  "HOSTALIASES",
+            "RES_OPTIONS",      "TZDIR",           "TMPDIR"};
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        struct subject subject;
+        char text[128];
+        assert_int_equal(setenv(names[i], "1", 1), 0);
+        make_one(&subject, TR_CAP_ENV, names[i], "env");
+        assert_int_equal(unsetenv(names[i]), 0);
+        if (subject.policy.environment[0] != NULL) {
+            fail_msg("passed: %s", subject.policy.environment[0]);
+        }
+        finish(&subject);
+        (void)snprintf(text, sizeof text, "{\"policies\": {\"a\": {\"allow\": [\"env:%s\"]}}}",
+                       names[i]);
+        is_refused(text, "never passed");
+    }
+}
+
+static void what_cannot_be_allowed_is_refused_with_words(void **state) {
+    (void)state;
+    static const struct {
+        const char *allow;
+        const char *says;
+    } rows[] = {
+            {"network:example.org:443", "network:*:PORT"},
+            {"network:example.org", "no port"},
+            {"network:*:https", "1 to 65535"},
+            {"network:*:0", "1 to 65535"},
+            {"network:*:70000", "1 to 65535"},
+            {"network:", "nothing follows the colon"},
+            {"network:udp:*:53", "write udp"},
+            {"read:data", "absolute"},
+            {"write:~/data", "${home}"},
+            {"spawn:bin/tool", "absolute path"},
+            {"env:A=B", "name only"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "{\"policies\": {\n\"a\": {\n\"allow\": [\"env\",\n \"%s\"]}}}",
+                       rows[i].allow);
+        is_refused(text, rows[i].says);
+        is_refused(text, "line 4");
+        is_refused(text, "/policies/a/allow/1");
+    }
+}
+
 static enum isolation isolation_of(const char *text, enum isolation folder, enum isolation app) {
     struct subject subject;
     make(&subject, text, TRUST_COMMUNITY, folder, app);
@@ -151,22 +298,6 @@ static void who_says_more_exactly_decides_on_isolation(void **state) {
     assert_int_equal(isolation_of(none, ISOLATION_PROCESS, ISOLATION_NONE), ISOLATION_PROCESS);
     assert_int_equal(isolation_of(plugin_none, ISOLATION_PROCESS, ISOLATION_PROCESS),
                      ISOLATION_NONE);
-}
-
-static void is_refused(const char *text, const char *reason) {
-    char path[] = "/tmp/toolrack-test-XXXXXX";
-    struct config *config = NULL;
-    struct toolrack_error err = {0};
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    (void)close(fd);
-    assert_int_equal(config_create(&(struct config_options){.path = path}, &config, &err),
-                     TOOLRACK_E_INVALID);
-    (void)unlink(path);
-    if (strstr(err.message, reason) == NULL) {
-        fail_msg("'%s' is not in: %s", reason, err.message);
-    }
 }
 
 static void a_wrong_policy_is_refused(void **state) {
@@ -214,6 +345,9 @@ int main(void) {
             cmocka_unit_test(a_builtin_plugin_may_read_what_it_declares),
             cmocka_unit_test(what_is_allowed_and_declared_is_granted),
             cmocka_unit_test(everything_can_be_allowed),
+            cmocka_unit_test(a_network_grant_says_what_it_gives),
+            cmocka_unit_test(no_variable_changes_the_loader),
+            cmocka_unit_test(what_cannot_be_allowed_is_refused_with_words),
             cmocka_unit_test(who_says_more_exactly_decides_on_isolation),
             cmocka_unit_test(a_wrong_policy_is_refused),
             cmocka_unit_test(a_policy_asks_for_no_more_than_a_crew_takes),

@@ -148,6 +148,7 @@ static struct frame_start start_of(void) {
                        .write_paths = write_paths,
                        .write_path_count = 1,
                        .network = true,
+                       .udp = true,
                        .ports = ports,
                        .port_count = 3,
                        .spawn = false,
@@ -169,6 +170,7 @@ static void check_policy(const struct sandbox_policy *policy) {
     assert_string_equal(policy->read_paths[1], read_paths[1]);
     assert_int_equal(policy->write_path_count, 1);
     assert_string_equal(policy->write_paths[0], write_paths[0]);
+    assert_true(policy->network && policy->udp);
     assert_int_equal(policy->port_count, 3);
     assert_memory_equal(policy->ports, ports, sizeof ports);
     assert_true(policy->network && !policy->spawn && policy->network_namespace);

@@ -100,7 +100,8 @@ static const char *below(const char *folder, const char *name, char room[PATH_RO
 #define GRANT_PROC    128u
 #define LIMIT_LOW     256u
 #define AS_NOBODY     512u /* where it would be root */
-#define GRANT_ALL     (GRANT_READ | GRANT_WRITE | GRANT_NETWORK | GRANT_SPAWN)
+#define GRANT_UDP     1024u
+#define GRANT_ALL     (GRANT_READ | GRANT_WRITE | GRANT_NETWORK | GRANT_UDP | GRANT_SPAWN)
 
 #define LOW_MEMORY    (UINT64_C(256) * 1024 * 1024)
 #define LOW_FILE_SIZE 65536u
@@ -286,14 +287,26 @@ ATTEMPT(socket_internet) {
 
 ATTEMPT(sockets_granted) {
     MUST(try_socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) == 0);
-    MUST(try_socket(AF_INET, SOCK_DGRAM, 0) == 0);
+    MUST(try_socket(AF_INET, SOCK_DGRAM, 0) == EPERM);
+    MUST(try_socket(AF_INET6, SOCK_DGRAM, IPPROTO_UDP) == EPERM);
     int v6 = try_socket(AF_INET6, SOCK_STREAM, 0);
     MUST(v6 == 0 || v6 == EAFNOSUPPORT);
     MUST(try_socket(AF_NETLINK, SOCK_RAW, 0) == 0);
     return 0;
 }
 
+ATTEMPT(sockets_granted_udp) {
+    MUST(try_socket(AF_INET, SOCK_DGRAM, 0) == 0);
+    MUST(try_socket(AF_INET, SOCK_DGRAM, IPPROTO_UDP) == 0);
+    int v6 = try_socket(AF_INET6, SOCK_DGRAM, 0);
+    MUST(v6 == 0 || v6 == EAFNOSUPPORT);
+    MUST(try_socket(AF_INET, SOCK_STREAM, 0) == EPERM);
+    return 0;
+}
+
 ATTEMPT(socket_local) {
+    MUST(try_socket(AF_UNIX, SOCK_DGRAM, 0) == EACCES);
+    MUST(try_socket(AF_UNIX, SOCK_SEQPACKET, 0) == EACCES);
     return try_socket(AF_UNIX, SOCK_STREAM, 0);
 }
 
@@ -326,8 +339,10 @@ ATTEMPT(serve) {
     return TRY(listen(fd, 1));
 }
 
-ATTEMPT(pair_datagram) {
+ATTEMPT(pair_local) {
     int fds[2];
+    MUST(TRY(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) == EPERM);
+    MUST(TRY(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds)) == EPERM);
     return TRY(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds));
 }
 
@@ -375,9 +390,6 @@ ATTEMPT(receive_descriptor) {
     CLEANUP(closep) int fd = receive_fd(WORKER_SOCKET);
     MUST(fd >= 0 && pread(fd, text, sizeof text, 0) == 6 && memcmp(text, "secret", 6) == 0);
     MUST(send_fd(WORKER_SOCKET, fd));
-    int pair[2];
-    MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-    MUST(write(pair[0], "x", 1) == 1 && read(pair[1], text, 1) == 1);
     return 0;
 }
 
@@ -911,6 +923,7 @@ static const struct attempt attempts[] = {
 
         THIS(socket_internet, S),
         THIS(sockets_granted, N),
+        THIS(sockets_granted_udp, GRANT_UDP),
         THIS(socket_local, GRANT_ALL),
         THIS(socket_packet, GRANT_ALL),
         THIS(socket_multipath, GRANT_ALL),
@@ -918,7 +931,7 @@ static const struct attempt attempts[] = {
         THIS(connect_other, N | GRANT_PORT),
         THIS(connect_fast, N | GRANT_PORT),
         THIS(serve, GRANT_ALL),
-        THIS(pair_datagram, GRANT_ALL),
+        THIS(pair_local, GRANT_ALL),
         THIS(receive_descriptor, 0),
         THIS(isolate_network, ASK_NAMESPACE),
 
@@ -972,6 +985,11 @@ static const struct attempt attempts[] = {
         {"signal_oneself_spawning", S, signal_oneself},
         {"signal_host_spawning", S, signal_host},
         {"connect_anywhere", N, connect_other},
+        {"socket_local_alone", 0, socket_local},
+        {"socket_local_networked", N, socket_local},
+        {"socket_local_udp", GRANT_UDP, socket_local},
+        {"socket_local_spawning", S, socket_local},
+        {"pair_local_alone", 0, pair_local},
         {"have_what_is_available_all", GRANT_ALL, have_what_is_available},
         {"have_what_is_available_port", N | GRANT_PORT, have_what_is_available},
 };
@@ -1026,6 +1044,7 @@ static int apply_policy(const struct scene *scene, unsigned grants, struct befor
                                     .write_paths = write_paths,
                                     .write_path_count = (grants & GRANT_WRITE) != 0,
                                     .network = (grants & GRANT_NETWORK) != 0,
+                                    .udp = (grants & GRANT_UDP) != 0,
                                     .ports = &scene->port,
                                     .port_count = (grants & GRANT_PORT) != 0,
                                     .spawn = (grants & GRANT_SPAWN) != 0,
@@ -1230,13 +1249,19 @@ static void test_files_by_seccomp(void **state) {
 static void test_sockets(void **state) {
     expect(*state, "socket_internet", EACCES);
     expect(*state, "sockets_granted", 0);
+    expect(*state, "sockets_granted_udp", 0);
     expect(*state, "socket_local", EACCES);
+    expect(*state, "socket_local_alone", EACCES);
+    expect(*state, "socket_local_networked", EACCES);
+    expect(*state, "socket_local_udp", EACCES);
+    expect(*state, "socket_local_spawning", EACCES);
+    expect(*state, "pair_local_alone", EPERM);
     expect(*state, "socket_packet", EPERM);
     expect(*state, "socket_multipath", EPERM);
     expect(*state, "connect_anywhere", 0);
     expect(*state, "connect_fast", EPERM);
     expect(*state, "serve", EPERM);
-    expect(*state, "pair_datagram", EPERM);
+    expect(*state, "pair_local", EPERM);
 }
 
 static void test_ports(void **state) {
@@ -1438,8 +1463,9 @@ static void test_filter(void **state) {
     CLEANUP(buf_finish) struct buf one = BUF_INIT;
     CLEANUP(buf_finish) struct buf two = BUF_INIT;
     struct toolrack_error err;
-    for (unsigned i = 0; i < 4; i++) {
-        struct sandbox_policy policy = {.network = (i & 1) != 0, .spawn = (i & 2) != 0};
+    for (unsigned i = 0; i < 8; i++) {
+        struct sandbox_policy policy = {
+                .network = (i & 1) != 0, .spawn = (i & 2) != 0, .udp = (i & 4) != 0};
         buf_clear(&one);
         buf_clear(&two);
         buf_add_text(&two, "before");
