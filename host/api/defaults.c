@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/follow.h"
 #include "api/host.h"
 #include "base/error.h"
 #include "base/semver.h"
@@ -44,8 +45,12 @@ static int set(struct toolrack *host, const char *name, const char *version,
                struct toolrack_error *err) {
     const struct selector of = {.name = name, .name_length = strlen(name), .version = version};
     struct keeping keeping = {.store = host->store, .chosen = {.tool = name, .version = version}};
-    return registry_set(host->registry, &(struct registry_setting){.of = of, .has_default = true},
-                        keep, &keeping, err);
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION,
+                      registry_set(host->registry,
+                                   &(struct registry_setting){.of = of, .has_default = true}, keep,
+                                   &keeping, err));
 }
 
 int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
@@ -139,7 +144,7 @@ static void check(void *user, const struct store_default *kept) {
 
 void defaults_check(struct toolrack *host) {
     struct toolrack_error unheard; /* the failure to read was logged at opening */
-    if (!host->settings_unread) {
+    if (!atomic_load(&host->settings_unread)) {
         (void)store_defaults_read(host->store, check, host, &unheard);
     }
 }

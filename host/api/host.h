@@ -3,6 +3,7 @@
  *   open.c         open and close: configuration, store, registry, scan, in this order
  *   manage.c       enable, disable, priority, register, unregister, reload, release
  *   defaults.c     default versions of tools
+ *   follow.c       decisions of other hosts, and telling them of own decisions
  *   list.c         lists of tools and refusals
  *   check.c        problems of a plugin file or a configuration
  *   export.c       definitions for providers
@@ -25,6 +26,7 @@
 #include "permit/permit.h"
 #include "record/record.h"
 #include "registry/registry.h"
+#include "store/hosts.h"
 #include "store/store.h"
 #include "store/writer.h"
 #include "toolrack/toolrack.h"
@@ -35,7 +37,8 @@ struct toolrack {
     struct config *config;
     struct store *store;         /* never NULL; in memory without a state folder */
     struct store_writer *writer; /* writes the records of calls */
-    bool settings_unread;        /* the settings could not be read when the host was opened */
+    atomic_bool settings_unread; /* they could not be read when the host was opened, nor later */
+    struct hosts *hosts;         /* the other hosts of the state folder */
     struct registry *registry;
     struct call_host calls;
     struct pool *pool;

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "api/defaults.h"
+#include "api/follow.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -33,7 +34,7 @@ int host_settings(void *user, registry_take_setting *take, struct registry_views
                   struct toolrack_error *err) {
     const struct toolrack *host = user;
     struct reading reading = {.take = take, .views = views};
-    if (host->settings_unread) {
+    if (atomic_load(&host->settings_unread)) {
         return 0;
     }
     int code = store_read_settings(host->store, take_setting, &reading, err);
@@ -66,13 +67,16 @@ static int set(struct toolrack *host, const struct store_setting *setting,
         return registry_not_found(host->registry, setting->selector, err);
     }
     struct keeping keeping = {.store = host->store, .setting = *setting};
-    return registry_set(host->registry,
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    code = registry_set(host->registry,
                         &(struct registry_setting){.of = selector_parse(setting->selector),
                                                    .has_enabled = setting->has_enabled,
                                                    .enabled = setting->enabled,
                                                    .has_priority = setting->has_priority,
                                                    .priority = setting->priority},
                         keep, &keeping, err);
+    return follow_end(host, &telling, HOSTS_DECISION, code);
 }
 
 int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
@@ -155,9 +159,13 @@ int toolrack_reload(struct toolrack *host, const char *name, struct toolrack_tex
 }
 
 int toolrack_rollback(struct toolrack *host, const char *name, struct toolrack_error *err) {
-    return life_rollback(host->life, name, err);
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_CONTENT, life_rollback(host->life, name, err));
 }
 
 int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {
-    return life_release(host->life, name, err);
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION, life_release(host->life, name, err));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/builtin.h"
+#include "api/follow.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -228,14 +229,46 @@ static int make_life(struct toolrack *host, struct toolrack_error *err) {
                     host->options.require_sandbox || config_settings(host->config)->require_sandbox,
             .safe_mode = host->options.safe_mode,
             .watch_debounce_ms = host->options.watch_debounce_ms,
+            .decided = follow_tell,
             .event = host_event});
     return host->life != NULL ? 0 : error_oom(err);
+}
+
+/* From now on decisions of other processes wait until start_following(). */
+static int listen_to_hosts(struct toolrack *host, const struct places *places,
+                           struct toolrack_error *err) {
+    struct toolrack_error reason;
+    host->hosts = hosts_create(&(struct hosts_options){.log = &host->log,
+                                                       .state_dir = places->state_dir,
+                                                       .apply = follow_decisions,
+                                                       .exchange = follow_contents,
+                                                       .user = host});
+    if (host->hosts == NULL) {
+        return error_oom(err);
+    }
+    if (host->options.brief == 0 && hosts_listen(host->hosts, &reason) < 0) {
+        log_line(&host->log, LOG_WARNING, "store",
+                 "what other processes decide takes effect at the next start: %s", reason.message);
+    }
+    return 0;
+}
+
+static void start_following(struct toolrack *host) {
+    struct toolrack_error reason;
+    if (hosts_start(host->hosts, &reason) < 0) {
+        log_line(&host->log, LOG_WARNING, "store",
+                 "what other processes decide takes effect at the next start: %s", reason.message);
+    }
 }
 
 /* A host whose store cannot be read runs without the settings, and logs that. */
 static int open_store(struct toolrack *host, const struct places *places,
                       struct toolrack_error *err) {
     struct toolrack_error reason = {0};
+    int listening = listen_to_hosts(host, places, err);
+    if (listening < 0) {
+        return listening;
+    }
     host->store = store_open(places->state_dir, &reason);
     int code = host->store != NULL ? make_keepers(host, places, err) : error_oom(err);
     if (code == 0) {
@@ -244,7 +277,7 @@ static int open_store(struct toolrack *host, const struct places *places,
     if (code < 0) {
         return code;
     }
-    host->settings_unread = reason.code != 0 || defaults_open(host, &reason) < 0;
+    atomic_store(&host->settings_unread, reason.code != 0 || defaults_open(host, &reason) < 0);
     if (reason.code == 0) {
         (void)permit_refresh(host->permit, &reason);
     }
@@ -300,6 +333,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     host->options.worker_program = NULL;
     host->options.services = NULL;
     host->options.service_count = 0;
+    start_following(host);
     *ret = host;
     return 0;
 }
@@ -315,7 +349,8 @@ void toolrack_close(struct toolrack *host) {
     if (host == NULL) {
         return;
     }
-    life_stop(host->life);
+    life_stop(host->life); /* a reload that another host's decision began ends sooner */
+    hosts_stop(host->hosts);
     bool quiet = pool_destroy(host->pool);
     quiet = life_is_quiet(host->life) && quiet;
     permit_stop(host->permit);
@@ -334,6 +369,7 @@ void toolrack_close(struct toolrack *host) {
         permit_destroy(host->permit);
         store_writer_destroy(host->writer);
         store_close(host->store);
+        hosts_destroy(host->hosts);
         host_free(host);
     } /* else a plugin that is still being loaded uses the host for settings and events */
 }

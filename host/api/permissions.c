@@ -1,14 +1,20 @@
 /* The functions that the API forwards to the permit. */
+#include "api/follow.h"
 #include "api/host.h"
 
 int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, const char *who,
                    struct toolrack_error *err) {
-    return permit_grant(host->permit, name, seconds, who, err);
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION,
+                      permit_grant(host->permit, name, seconds, who, err));
 }
 
 int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
                     struct toolrack_error *err) {
-    return permit_revoke(host->permit, name, who, err);
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION, permit_revoke(host->permit, name, who, err));
 }
 
 int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
@@ -22,7 +28,10 @@ int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
 
 int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approval approval,
                      const char *who, struct toolrack_error *err) {
-    return permit_resolve(host->permit, id, approval, who, err);
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION,
+                      permit_resolve(host->permit, id, approval, who, err));
 }
 
 int toolrack_decisions(struct toolrack *host, const struct toolrack_decisions_filter *filter,

@@ -1,5 +1,6 @@
 /* The functions that the API forwards to record and choose. */
 #include "toolrack/records.h"
+#include "api/follow.h"
 #include "api/host.h"
 
 int toolrack_log(struct toolrack *host, const struct toolrack_log_filter *filter,
@@ -28,7 +29,10 @@ int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64
 
 int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *name, bool on,
                   const char *why, const char *who, struct toolrack_error *err) {
-    return choose_mark(host->choose, mark, name, on, why, who, err);
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_DECISION,
+                      choose_mark(host->choose, mark, name, on, why, who, err));
 }
 
 int toolrack_marked(struct toolrack *host, enum toolrack_mark mark, struct toolrack_text **ret,

@@ -226,6 +226,30 @@ bool cli_keeps(struct cli *cli) {
     return false;
 }
 
+/* ------------------------------------------------------------- other hosts */
+
+void cli_end_decision(struct cli *cli) {
+    struct toolrack_reached reached = TOOLRACK_REACHED_INIT;
+    toolrack_reached(cli->host, &reached);
+    unsigned long long applied = reached.applied;
+    unsigned long long all = applied + reached.silent;
+    if (reached.silent > 0) {
+        buf_printf(&cli->out, "; %llu of %llu running host%s did not answer within 1 s",
+                   all - applied, all, all == 1 ? "" : "s");
+    } else if (applied > 0) {
+        buf_printf(&cli->out, "; %llu running host%s it", applied,
+                   applied == 1 ? " applies" : "s apply");
+    }
+    buf_add_char(&cli->out, '\n');
+}
+
+void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    struct toolrack_reached reached = TOOLRACK_REACHED_INIT;
+    toolrack_reached(cli->host, &reached);
+    (void)yyjson_mut_obj_add_uint(doc, root, "hosts", reached.applied);
+    (void)yyjson_mut_obj_add_uint(doc, root, "silent", reached.silent);
+}
+
 /* --------------------------------------------------------- the whole command */
 
 /* On any thread. */
@@ -245,6 +269,7 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
     options.require_sandbox = cli->options.require_sandbox;
     options.safe_mode = cli->options.safe_mode;
     options.watch = event != NULL;
+    options.brief = event == NULL && !cli->options.verb->runs_tools;
     options.event = event;
     options.user = cli;
     options.approve = cli->options.json || !ask_possible() ? NULL : cli_approve;

@@ -104,6 +104,13 @@ void cli_error_set_tool(struct cli *cli, const char *tool);
 /** Whether a change outlasts this command: false, with the error set, without a state folder. */
 bool cli_keeps(struct cli *cli);
 
+/** End a line about a decision: which running hosts apply it. */
+void cli_end_decision(struct cli *cli);
+
+/** The same as members of a JSON object: `hosts`, which apply it, and `silent`, which did not
+ * answer. */
+void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);
+
 /** Report the error that the command has set; without such an error, the error of the library.
  * With --json, what was printed so far is dropped and the output is the error alone.
  * @return the exit code for it. */

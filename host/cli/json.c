@@ -134,5 +134,6 @@ int json_print_done(struct cli *cli, const char *name, const char *key, bool val
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", name);
     (void)yyjson_mut_obj_add_bool(doc, root, key, value);
+    cli_add_reached(cli, doc, root);
     return json_print(cli, doc, root);
 }

@@ -28,7 +28,7 @@ int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);
 /** The same with JSON from the host. */
 int json_print_text(struct cli *cli, const struct toolrack_text *text);
 
-/** The same for a change that a verb made to a tool: {"name": NAME, KEY: VALUE}. */
+/** The same for a decision about a tool: {"name": NAME, KEY: VALUE}, and cli_add_reached(). */
 int json_print_done(struct cli *cli, const char *name, const char *key, bool value);
 
 /** Parse JSON from the host.

@@ -116,6 +116,7 @@ struct verb {
     const char *alias;           /**< another accepted name; or NULL */
     const char *group;           /**< heading above it in the help; NULL: that of the verb before */
     bool raw;                    /**< its output is a result for a program: no wrapping, no pager */
+    bool runs_tools;             /**< may take long: decisions of others take effect meanwhile */
 };
 
 /** Options that every verb takes. */

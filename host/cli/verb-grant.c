@@ -14,6 +14,7 @@ static int print_granted(struct cli *cli) {
     if (cli->options.for_s != 0) {
         (void)yyjson_mut_obj_add_uint(doc, root, "for_s", cli->options.for_s);
     }
+    cli_add_reached(cli, doc, root);
     return json_print(cli, doc, root);
 }
 
@@ -28,10 +29,11 @@ int verb_grant(struct cli *cli) {
         return print_granted(cli);
     }
     if (cli->options.for_s != 0) {
-        buf_printf(&cli->out, "%s is granted for %u s\n", name, cli->options.for_s);
+        buf_printf(&cli->out, "%s is granted for %u s", name, cli->options.for_s);
     } else {
-        buf_printf(&cli->out, "%s is granted until it is revoked\n", name);
+        buf_printf(&cli->out, "%s is granted until it is revoked", name);
     }
+    cli_end_decision(cli);
     return CLI_OK;
 }
 
@@ -45,7 +47,8 @@ int verb_revoke(struct cli *cli) {
     if (cli->options.json) {
         return json_print_done(cli, name, "revoked", true);
     }
-    buf_printf(&cli->out, "grants and approvals of %s withdrawn\n", name);
+    buf_printf(&cli->out, "grants and approvals of %s withdrawn", name);
+    cli_end_decision(cli);
     return CLI_OK;
 }
 
@@ -122,13 +125,15 @@ static int resolve(struct cli *cli, const char *id, size_t answer) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {
-        buf_printf(&cli->out, "%s %s\n", id, answers[answer].done);
+        buf_printf(&cli->out, "%s %s", id, answers[answer].done);
+        cli_end_decision(cli);
         return CLI_OK;
     }
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "id", id);
     json_add_text(doc, root, "answer", answers[answer].word);
+    cli_add_reached(cli, doc, root);
     return json_print(cli, doc, root);
 }
 

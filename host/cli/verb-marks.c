@@ -46,8 +46,9 @@ static int change(struct cli *cli, enum toolrack_mark mark, bool on) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {
-        buf_printf(&cli->out, "%s %s the %s\n", name, on ? "added to" : "removed from",
+        buf_printf(&cli->out, "%s %s the %s", name, on ? "added to" : "removed from",
                    list_name(mark));
+        cli_end_decision(cli);
         return CLI_OK;
     }
     return json_print_done(cli, name, list_name(mark), on);

@@ -71,7 +71,8 @@ int verb_rollback(struct cli *cli) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {
-        buf_printf(&cli->out, "%s rolled back to its previous content\n", name);
+        buf_printf(&cli->out, "%s rolled back to its previous content", name);
+        cli_end_decision(cli);
         return CLI_OK;
     }
     return json_print_done(cli, name, "rolled_back", true);

@@ -23,7 +23,8 @@ static int set_enabled(struct cli *cli, bool enabled) {
     }
     if (!cli->options.json) {
         add_subject(&cli->out, name);
-        buf_printf(&cli->out, "is %s\n", enabled ? "enabled" : "disabled");
+        buf_printf(&cli->out, "is %s", enabled ? "enabled" : "disabled");
+        cli_end_decision(cli);
         return CLI_OK;
     }
     return json_print_done(cli, name, "enabled", enabled);
@@ -52,13 +53,15 @@ int verb_priority(struct cli *cli) {
     }
     if (!cli->options.json) {
         add_subject(&cli->out, name);
-        buf_printf(&cli->out, "has priority %lld\n", priority);
+        buf_printf(&cli->out, "has priority %lld", priority);
+        cli_end_decision(cli);
         return CLI_OK;
     }
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     json_add_text(doc, root, "name", name);
     (void)yyjson_mut_obj_add_sint(doc, root, "priority", priority);
+    cli_add_reached(cli, doc, root);
     return json_print(cli, doc, root);
 }
 
@@ -70,11 +73,12 @@ static int print_default(struct cli *cli, const char *name, const struct toolrac
     bool is_set = tool != NULL && toolrack_tool_is_set_default(tool);
     if (!cli->options.json) {
         if (version == NULL) {
-            buf_printf(&cli->out, "%s has no enabled version\n", name);
+            buf_printf(&cli->out, "%s has no enabled version", name);
         } else {
-            buf_printf(&cli->out, "the default of %s is %s, %s\n", name, version,
+            buf_printf(&cli->out, "the default of %s is %s, %s", name, version,
                        is_set ? "as set" : "the highest version");
         }
+        cli_end_decision(cli);
         return CLI_OK;
     }
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
@@ -82,6 +86,7 @@ static int print_default(struct cli *cli, const char *name, const struct toolrac
     json_add_text(doc, root, "name", name);
     json_add_text(doc, root, "default", version);
     (void)yyjson_mut_obj_add_bool(doc, root, "set", is_set);
+    cli_add_reached(cli, doc, root);
     return json_print(cli, doc, root);
 }
 

@@ -253,7 +253,8 @@ int verb_release(struct cli *cli) {
         return cli_fail(cli);
     }
     if (!cli->options.json) {
-        buf_printf(&cli->out, "%s released\n", name);
+        buf_printf(&cli->out, "%s released", name);
+        cli_end_decision(cli);
         return CLI_OK;
     }
     return json_print_done(cli, name, "released", true);

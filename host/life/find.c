@@ -9,11 +9,30 @@
 #include "life/parts.h"
 #include "registry/registry.h"
 
+/* A plugin that the app registered is known by its tools only. */
+struct search {
+    const char *id;
+    struct plugin *found; /* a reference */
+};
+
+static bool look(void *user, struct toolrack_tool *tool) {
+    struct search *search = user;
+    if (strcmp(toolrack_tool_plugin(tool), search->id) == 0) {
+        search->found = plugin_ref(tool->reg->plugin);
+    }
+    return search->found == NULL;
+}
+
 struct plugin *life_find_plugin(struct life *life, const char *name, struct toolrack_error *err) {
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool = registry_get(life->options.registry, name);
     struct plugin *plugin = tool != NULL ? plugin_ref(tool->reg->plugin)
                                          : generations_hold_serving(&life->generations, name);
+    struct search search = {.id = name};
+    if (plugin == NULL) {
+        registry_visit(life->options.registry, look, &search);
+        plugin = search.found;
+    }
     if (plugin == NULL) {
         (void)registry_not_found(life->options.registry, name, err);
     }

@@ -306,6 +306,24 @@ struct plugin *generations_hold_serving(struct generations *all, const char *plu
     return NULL;
 }
 
+struct plugin **generations_hold_troubled(struct generations *all, size_t *ret_count) {
+    LOCK_SCOPE(&all->lock);
+    size_t most = 0;
+    *ret_count = 0;
+    for (const struct generation *at = all->first; at != NULL; at = at->next) {
+        most++;
+    }
+    struct plugin **found = calloc(most + 1, sizeof(struct plugin *));
+    for (struct generation *at = all->first; found != NULL && at != NULL; at = at->next) {
+        int state = at->plugin != NULL ? atomic_load(&at->plugin->state) : TOOLRACK_STATE_LISTED;
+        if (state != TOOLRACK_STATE_LISTED && state != TOOLRACK_STATE_LOADED &&
+            (found[*ret_count] = hold(at)) != NULL) {
+            ++*ret_count;
+        }
+    }
+    return found;
+}
+
 const char *const *generations_list_copies(struct generations *all, struct plugin_files *files,
                                            struct arena *arena, size_t *ret_count) {
     LOCK_SCOPE(&all->lock);

@@ -39,6 +39,8 @@ struct generation {
     uint8_t sha256[32];    /* of that copy */
     struct crew *crew;     /* or NULL */
 
+    atomic_bool is_quarantine_kept; /* its quarantine is in the store, so its end will be too */
+
     struct generation *next_end; /* this and the next: used by retire.c while it ends */
     struct image *image;
 };
@@ -118,6 +120,11 @@ struct plugin *generations_hold_kept(struct generations *all, const struct plugi
 struct plugin *generations_hold(struct generations *all, const char *plugin_id, size_t index);
 /** The plugin with this id that serves, with a reference; or NULL. [any-thread] */
 struct plugin *generations_hold_serving(struct generations *all, const char *plugin_id);
+
+/** The plugins that do not run, or not as they should: all whose state is neither LISTED nor
+ * LOADED, *ret_count of them, each with a reference. On the heap; NULL when out of memory.
+ * [any-thread] */
+struct plugin **generations_hold_troubled(struct generations *all, size_t *ret_count);
 
 /** Paths of the copies that are loaded or may be loaded (by a rollback too), in the arena; NULL
  * when out of memory. No thread makes or looks for a copy meanwhile: staging.use. [any-thread] */

@@ -131,15 +131,26 @@ static void when_died(void *user, void *crew_user, const struct crew_death *deat
     }
 }
 
-static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes) {
+/* Stored before any caller learns of it. */
+static void when_quarantining(void *user, void *crew_user, const char *reason, unsigned crashes) {
     const struct isolate *isolate = user;
-    const struct generation *generation = crew_user;
+    struct generation *generation = crew_user;
     const char *id = generation->desc->plugin->id;
     struct toolrack_error err;
-    if (quarantine_add(isolate->options, generation->identity_text, generation->sha256, reason,
-                       crashes, &err) < 0) {
+    int code = quarantine_add(isolate->options, generation->identity_text, generation->sha256,
+                              reason, crashes, &err);
+    atomic_store(&generation->is_quarantine_kept, code == 0);
+    if (code < 0) {
         log_line(isolate->options->log, LOG_ERROR, "store",
                  "the quarantine of '%s' is not kept: %s", id, err.message);
+    }
+}
+
+static void when_quarantined(void *user, void *crew_user, const char *reason) {
+    const struct isolate *isolate = user;
+    const struct generation *generation = crew_user;
+    if (atomic_load(&generation->is_quarantine_kept)) {
+        isolate->options->decided(isolate->options->host, HOSTS_DECISION);
     }
     CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
     if (plugin != NULL) {
@@ -175,6 +186,7 @@ static int start_supervisor(struct isolate *isolate, struct toolrack_error *err)
                                          .started = when_started,
                                          .refused = when_refused,
                                          .died = when_died,
+                                         .quarantining = when_quarantining,
                                          .quarantined = when_quarantined,
                                          .gone = when_gone},
             err);
@@ -223,6 +235,7 @@ int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolra
         return code;
     }
     if (is_quarantined) {
+        atomic_store(&generation->is_quarantine_kept, true);
         plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, quarantine.reason);
     }
     generation_set_crew(generation, crew);
@@ -240,6 +253,7 @@ void isolate_recall(struct isolate *isolate, struct plugin *plugin) {
     if (plugin->isolated && quarantine_read(isolate->options, plugin, &quarantine) &&
         staging_copy(isolate->staging, plugin, &err) == 0 &&
         quarantine_is_of(&quarantine, plugin)) {
+        atomic_store(&generation_of(plugin)->is_quarantine_kept, true);
         plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, quarantine.reason);
     }
 }

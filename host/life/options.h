@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "config/places.h"
 #include "plugin/load.h"
+#include "store/hosts.h"
 #include "toolrack/toolrack.h"
 
 struct call_host;
@@ -36,6 +37,9 @@ struct life_options {
     bool safe_mode;             /* no tools from the configuration */
     uint32_t watch_debounce_ms; /* 0: the default */
 
+    /* Something was stored that concerns the other hosts of the state folder; nobody waits for
+     * their answers. No lock of the room is held. [any-thread] */
+    void (*decided)(struct toolrack *host, enum hosts_change change);
     /* Something has happened to a plugin; its id and the message may be NULL. No lock of the room
      * is held. [any-thread] */
     void (*event)(struct toolrack *host, enum toolrack_event_kind kind, const char *plugin_id,

@@ -97,6 +97,14 @@ int permit_refresh(struct permit *permit, struct toolrack_error *err) {
     return review(permit, NULL, read_standing, permit, err);
 }
 
+/* Without the lock of the permit: the change has events. The order of decisions is that in which
+ * they get the registry's lock. */
+int permit_follow(struct permit *permit, struct toolrack_error *err) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    atomic_store(&permit->unread, false);
+    return registry_reread(permit->options.registry, read_standing, permit, err);
+}
+
 int permit_registering(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
                        struct toolrack_error *err) {
     int code = read_standing(permit, tools, count, err);

@@ -59,6 +59,12 @@ void permit_destroy(struct permit *permit);
  *         hold, and calls that need a decision read again. [any-thread] */
 int permit_refresh(struct permit *permit, struct toolrack_error *err);
 
+/** Read the settings and the decisions about all registered tools from the store again, as one
+ * change of the registry: another process has made some. The permit must not be stopped meanwhile.
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY: nothing has changed, and calls that need a
+ *         decision read again. [any-thread] */
+int permit_follow(struct permit *permit, struct toolrack_error *err);
+
 /* --------------------------------------------------------------------- calls */
 
 /** Whether a call of a tool that is not free may run. May ask a person and take any time.

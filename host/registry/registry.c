@@ -223,6 +223,50 @@ static int read_settings(struct registry *registry, struct toolrack_tool *const 
                                      : options->settings(options->user, take_setting, &views, err);
 }
 
+/* All views are made anew, as if their tools were just registered, in the order of by_name. */
+static int reread(struct registry *registry, registry_decide *decide, void *user,
+                  struct change *change, struct toolrack_error *err) {
+    const struct snapshot *old = read_current(registry);
+    if (!change_begin(change, old->count, registry->uid_last)) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        struct toolrack_tool *view = tool_create(old->by_name[i]->reg);
+        if (view == NULL) {
+            return error_oom(err);
+        }
+        change->tools[change->count++] = view;
+    }
+    int code = read_settings(registry, change->tools, change->count, err);
+    if (code < 0) {
+        return code;
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        if (!is_set_alike(old->by_name[i], change->tools[i])) {
+            change_note(change, TOOLRACK_EVENT_CHANGED, change->tools[i]);
+        }
+    }
+    struct snapshot *next = change_take_snapshot(change);
+    code = next != NULL ? decide(user, next->by_name, old->count, err) : error_oom(err);
+    bool changed = change->notice_count > 0;
+    for (size_t i = 0; code == 0 && !changed && i < old->count; i++) {
+        changed = !is_granted_alike(old->by_name[i], next->by_name[i]);
+    }
+    if (code == 0 && changed) {
+        publish_snapshot(registry, next, change);
+    } else {
+        snapshot_destroy(next);
+    }
+    return code;
+}
+
+int registry_reread(struct registry *registry, registry_decide *decide, void *user,
+                    struct toolrack_error *err) {
+    struct change change = {0};
+    begin(registry);
+    return end(registry, &change, reread(registry, decide, user, &change, err));
+}
+
 /* Apply the settings and decisions to the new tools of a change, from `first` on; then sort all of
  * its tools. */
 static int decide_about_new(struct registry *registry, struct change *change, size_t first,

@@ -71,6 +71,13 @@ int registry_set(struct registry *registry, const struct registry_setting *setti
 int registry_review(struct registry *registry, const char *name, registry_decide *decide,
                     void *user, struct toolrack_error *err);
 
+/** Read the settings of all tools again, and repeat the decision about all, as one change: another
+ * process may have stored some. Tools that are set differently now are reported as
+ * TOOLRACK_EVENT_CHANGED.
+ * @return as above, and the codes of registry_options.settings. [any-thread] */
+int registry_reread(struct registry *registry, registry_decide *decide, void *user,
+                    struct toolrack_error *err);
+
 /** The view of a registration in the present snapshot, with a reference; NULL when it has none.
  * [any-thread] */
 struct toolrack_tool *registry_view(struct registry *registry, const struct registration *reg);

@@ -52,7 +52,7 @@ struct obituary {
     const char *lines[CREW_LAST_LINES];
     unsigned crashes;
     bool is_refused;     /* a start failed */
-    bool is_quarantined; /* this crash caused the quarantine */
+    bool is_quarantined; /* this crash causes a quarantine */
     char quarantine[ERROR_MESSAGE_MAX];
 };
 
@@ -78,9 +78,12 @@ static void note_call(const struct worker *worker, struct obituary *obituary) {
     }
 }
 
-/* Note a crash. Returns whether it causes a quarantine. */
-static bool count_crash(struct crew *crew, const char *reason, uint64_t now_ns) {
+/* Count a crash. Returns whether it causes a quarantine, whose reason is written then; calls are
+ * refused for it only after it was stored. */
+static bool count_crash(struct crew *crew, const char *reason, uint64_t now_ns,
+                        char ret_quarantine[ERROR_MESSAGE_MAX]) {
     uint32_t max = crew->limits.crashes_max;
+    LOCK_ASSERT_HELD(&crew->lock);
     crew->crashes++;
     crew->crashes_ns[crew->crashes_counted++ % CREW_CRASHES_KEPT] = now_ns;
     if (crew->is_quarantined || crew->crashes_counted < max) {
@@ -90,17 +93,16 @@ static bool count_crash(struct crew *crew, const char *reason, uint64_t now_ns) 
     if (now_ns - first_ns > (uint64_t)crew->limits.crashes_window_ms * CLOCK_NS_PER_MS) {
         return false;
     }
-    crew->is_quarantined = true;
     struct toolrack_error words; /* cut at the end of a character */
     (void)error_set(&words, TOOLRACK_E_EXECUTION_FAILED, "%u crashes within %u s; the last: %s",
                     max, (crew->limits.crashes_window_ms + 999) / 1000, reason);
-    (void)snprintf(crew->reason, sizeof crew->reason, "%s", words.message);
+    (void)snprintf(ret_quarantine, ERROR_MESSAGE_MAX, "%s", words.message);
     return true;
 }
 
 /* Apply the consequences of the death to the crew and to the calls in line. */
 static void draw_consequences(struct worker *worker, enum worker_state state,
-                              struct obituary *obituary, uint64_t now_ns) {
+                              const struct obituary *obituary, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     const struct death *death = &worker->death;
     struct toolrack_error err;
@@ -119,9 +121,9 @@ static void draw_consequences(struct worker *worker, enum worker_state state,
     } else {
         crew->failures = 0;
     }
-    if (count_crash(crew, death->reason, now_ns)) {
-        obituary->is_quarantined = true;
-        (void)snprintf(obituary->quarantine, sizeof obituary->quarantine, "%s", crew->reason);
+    if (obituary->is_quarantined) {
+        crew->is_quarantined = true;
+        (void)snprintf(crew->reason, sizeof crew->reason, "%s", obituary->quarantine);
         (void)crew_quarantine_error(crew, &err);
         crew_fail_line(crew, &err, NULL);
     } else if (state == WORKER_STARTING && crew->live == 0) {
@@ -144,7 +146,7 @@ static void tell_host(const struct worker *worker, const struct obituary *obitua
         options->died(options->user, crew_user, death);
     }
     if (obituary->is_quarantined && options->quarantined != NULL) {
-        options->quarantined(options->user, crew_user, obituary->quarantine, obituary->crashes);
+        options->quarantined(options->user, crew_user, obituary->quarantine);
     }
 }
 
@@ -193,10 +195,18 @@ void worker_bury(struct worker *worker, uint64_t now_ns) {
     if (obituary.is_refused) {
         worker_tell_refused(crew, death->reason);
     }
+    const struct supervisor_options *options = &crew->supervisor->options;
+    lock_take(&crew->lock);
+    obituary.is_quarantined =
+            death->crashed && count_crash(crew, death->reason, now_ns, obituary.quarantine);
+    obituary.crashes = crew->crashes;
+    lock_release(&crew->lock);
+    if (obituary.is_quarantined && options->quarantining != NULL) {
+        options->quarantining(options->user, crew->user, obituary.quarantine, obituary.crashes);
+    }
     lock_take(&crew->lock);
     note_call(worker, &obituary);
     draw_consequences(worker, state, &obituary, now_ns);
-    obituary.crashes = crew->crashes;
     for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
         if (worker->lanes[i].state == LANE_BUSY) {
             channel_abandon(worker->lanes[i].channel);

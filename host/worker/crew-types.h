@@ -67,7 +67,10 @@ struct supervisor_options {
      * and `gone` was called. `died` is not called for a worker that ended on request or refused to
      * start. */
     void (*died)(void *user, void *crew_user, const struct crew_death *death);
-    void (*quarantined)(void *user, void *crew_user, const char *reason, unsigned crashes);
+    /* Too many crashes: to be stored. No call has learned of it yet. */
+    void (*quarantining)(void *user, void *crew_user, const char *reason, unsigned crashes);
+    /* The calls in line were refused for it. */
+    void (*quarantined)(void *user, void *crew_user, const char *reason);
     void (*started)(void *user, void *crew_user, int pid, uint32_t layers);
     /* A start that failed other than by a crash; calls in line get the same reason afterwards. */
     void (*refused)(void *user, void *crew_user, const char *reason);

@@ -282,6 +282,16 @@ void crew_interrupt(struct crew *crew, struct crew_call *call) {
 
 /* -------------------------------------------------------------- from the outside */
 
+void crew_quarantine(struct crew *crew, const char *reason) {
+    struct toolrack_error err;
+    LOCK_SCOPE(&crew->lock);
+    crew->is_quarantined = true;
+    (void)snprintf(crew->reason, sizeof crew->reason, "%s", reason);
+    (void)crew_quarantine_error(crew, &err);
+    crew_fail_line(crew, &err, NULL);
+    crew_attend(crew);
+}
+
 void crew_release(struct crew *crew) {
     LOCK_SCOPE(&crew->lock);
     crew->is_quarantined = false;

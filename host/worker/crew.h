@@ -72,6 +72,10 @@ int crew_start(struct crew *crew, struct crew_call *call, struct toolrack_error 
  * The caller makes sure that `call` is still valid. [any-thread] */
 void crew_interrupt(struct crew *crew, struct crew_call *call);
 
+/** Begin a quarantine that another process has decided: calls in line are refused, calls that run
+ * may end. [any-thread] */
+void crew_quarantine(struct crew *crew, const char *reason);
+
 /** End a quarantine: back-off and the count of crashes start again from zero. [any-thread] */
 void crew_release(struct crew *crew);
 

@@ -26,7 +26,8 @@ static void a_grant_lets_a_dangerous_tool_run(void **state) {
            "");
     EXPECT_JSON(RUN("grants", "--json"), 0, "/0/kind", "\"grant\"", "/0/tool", "\"launch\"",
                 "/0/version", "null", "/0/expires_s", "null", "/0/who", "\"*\"", "/1", "");
-    EXPECT_JSON(RUN("revoke", "launch", "--json"), 0, "", "{\"name\":\"launch\",\"revoked\":true}");
+    EXPECT_JSON(RUN("revoke", "launch", "--json"), 0, "",
+                "{\"name\":\"launch\",\"revoked\":true,\"hosts\":0,\"silent\":0}");
     EXPECT(RUN("call", "launch"), 5, "", "toolrack: PermissionDenied: *\n");
     EXPECT(RUN("revoke", "launch"), 3, "", "toolrack: NotFound: there is no grant for 'launch'\n");
 }
@@ -38,7 +39,7 @@ static void a_grant_may_expire(void **state) {
     EXPECT(RUN("call", "launch"), 0, "launched\n", "");
     EXPECT_JSON(RUN("grants", "--json"), 0, "/0/version", "\"1.0.0\"", "/0/expires_s", "1*");
     EXPECT_JSON(RUN("grant", "launch", "--for=30s", "--json"), 0, "",
-                "{\"name\":\"launch\",\"granted\":true,\"for_s\":30}");
+                "{\"name\":\"launch\",\"granted\":true,\"for_s\":30,\"hosts\":0,\"silent\":0}");
     EXPECT_JSON(RUN("grants", "--json"), 0, "/0/version", "null", "/1", "");
     EXPECT(RUN("grant", "launch", "--for", "tomorrow"), 2, "",
            "toolrack: --for takes a duration such as *, not \"tomorrow\"\n");

@@ -68,7 +68,7 @@ static void lists_are_kept(void **state) {
            "nothing  20*  -      *I like it\n",
            "");
     EXPECT_JSON(RUN("blacklist", "add", "nothing", "--json"), 0, "",
-                "{\"name\":\"nothing\",\"blacklist\":true}");
+                "{\"name\":\"nothing\",\"blacklist\":true,\"hosts\":0,\"silent\":0}");
     EXPECT(RUN("whitelist", "list"), 0, "", "toolrack: the whitelist is empty\n");
     EXPECT(RUN("recommend", "--task", "do nothing"), 0, NULL, "*");
     EXPECT_JSON(RUN("recommend", "--task", "nothing", "--json"), 0, "", "[]");

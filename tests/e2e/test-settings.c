@@ -15,9 +15,11 @@ static void disabled_stays_disabled(void **state) {
     EXPECT_JSON(RUN("list", "--json", "--category", "math"), 0, "/0/id", "\"total\"", "/1", "");
     EXPECT_JSON(RUN("list", "--all", "--json", "--category", "math"), 0, "/0/id", "\"add\"",
                 "/0/enabled", "false");
-    EXPECT_JSON(RUN("enable", "add", "--json"), 0, "", "{\"name\":\"add\",\"enabled\":true}");
+    EXPECT_JSON(RUN("enable", "add", "--json"), 0, "",
+                "{\"name\":\"add\",\"enabled\":true,\"hosts\":0,\"silent\":0}");
     EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "");
-    EXPECT_JSON(RUN("disable", "add", "--json"), 0, "", "{\"name\":\"add\",\"enabled\":false}");
+    EXPECT_JSON(RUN("disable", "add", "--json"), 0, "",
+                "{\"name\":\"add\",\"enabled\":false,\"hosts\":0,\"silent\":0}");
 }
 
 static void a_tool_that_is_off_by_itself_can_be_switched_on(void **state) {
@@ -42,7 +44,7 @@ static void priority_orders_the_list(void **state) {
     EXPECT(RUN("priority", "total", "500"), 0, "total has priority 500\n", "");
     EXPECT_JSON(RUN("list", "--json"), 0, "/0/id", "\"total\"", "/0/priority", "500");
     EXPECT_JSON(RUN("priority", "total", "-5", "--json"), 0, "",
-                "{\"name\":\"total\",\"priority\":-5}");
+                "{\"name\":\"total\",\"priority\":-5,\"hosts\":0,\"silent\":0}");
     EXPECT_JSON(RUN("list", "--json"), 0, "/0/id", "\"add\"", "/17/id", "\"total\"", "/17/priority",
                 "-5");
 }

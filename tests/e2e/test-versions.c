@@ -66,7 +66,8 @@ static void a_default_is_set_for_every_later_run(void **state) {
     EXPECT(WEATHER("default", "weather", "--reset"), 0,
            "the default of weather is 1.2.0, the highest version\n", NULL);
     EXPECT_JSON(WEATHER("default", "weather", "2.0.0-rc.1", "--json"), 0, "",
-                "{\"name\":\"weather\",\"default\":\"2.0.0-rc.1\",\"set\":true}");
+                "{\"name\":\"weather\",\"default\":\"2.0.0-rc.1\",\"set\":true,\"hosts\":0,"
+                "\"silent\":0}");
     EXPECT(WEATHER("default", "weather", "3.0.0"), 3, "", "*toolrack: NotFound: *\n");
     EXPECT(WEATHER("default", "weather", "^1"), 1, "", "*toolrack: Invalid: *\n");
     EXPECT(WEATHER("default", "weather", "1.0.0", "--reset"), 2, "",

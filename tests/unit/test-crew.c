@@ -119,11 +119,21 @@ static void when_refused(void *user, void *crew_user, const char *reason) {
     tell(&told.refused);
 }
 
-static void when_quarantined(void *user, void *crew_user, const char *reason, unsigned crashes) {
+/* Storing a quarantine takes a moment, in which no caller may learn of it. */
+static atomic_uint stored;
+
+static void when_quarantining(void *user, void *crew_user, const char *reason, unsigned crashes) {
     (void)user;
     (void)crew_user;
     (void)reason;
-    (void)crashes;
+    (void)usleep(20000);
+    atomic_store(&stored, crashes);
+}
+
+static void when_quarantined(void *user, void *crew_user, const char *reason) {
+    (void)user;
+    (void)crew_user;
+    (void)reason;
     (void)pthread_mutex_lock(&told.lock);
     tell(&told.quarantined);
 }
@@ -208,6 +218,7 @@ static void open_stage(struct stage *stage, const struct crew_options *given, bo
     told.logged[0] = '\0';
     told.reason[0] = '\0';
     (void)pthread_mutex_unlock(&told.lock);
+    atomic_store(&stored, 0);
     *stage = (struct stage){.log = {.write = log_to_buffer}};
     (void)snprintf(stage->folder, sizeof stage->folder, "/tmp/test-crew-XXXXXX");
     assert_non_null(mkdtemp(stage->folder));
@@ -219,6 +230,7 @@ static void open_stage(struct stage *stage, const struct crew_options *given, bo
             supervisor_create(&(struct supervisor_options){.log = &stage->log,
                                                            .worker_program = STAND_IN_WORKER,
                                                            .died = when_died,
+                                                           .quarantining = when_quarantining,
                                                            .quarantined = when_quarantined,
                                                            .started = when_started,
                                                            .refused = when_refused,
@@ -745,8 +757,10 @@ static void a_crash_while_starting(void **state) {
     outcome = call(stage.crew, DEADLINE_MS, "{}");
     expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "while it was being loaded");
     assert_true(outcome.ms > 100);
+    assert_int_equal(atomic_load(&stored), 0);
     outcome = call(stage.crew, DEADLINE_MS, "{}");
-    assert_true(outcome.ms > 400); /* twice as long */
+    assert_int_equal(atomic_load(&stored), 3); /* before the caller learned of it */
+    assert_true(outcome.ms > 400);             /* twice as long */
     expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED,
                  "plugin 'stand-in' is in quarantine until it is released: 3 crashes within 60 s");
     wait_until_told(&told.quarantined, 1);

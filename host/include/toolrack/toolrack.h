@@ -223,6 +223,9 @@ struct toolrack_options {
     /** Functions for tools of the configuration: `service_count` of them, copied. */
     const struct toolrack_service *services;
     size_t service_count;
+    /** Not 0: the host is closed soon. It does not learn of what other processes decide while it is
+     * open, and they do not count it (toolrack_reached()). */
+    uint64_t brief;
 };
 #define TOOLRACK_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_options) }
@@ -424,6 +427,23 @@ TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, 
  *         what is no version; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
                                       struct toolrack_error *err);
+
+/** The other hosts of the state folder that a decision reached. */
+struct toolrack_reached {
+    size_t size;      /**< sizeof(struct toolrack_reached) */
+    uint64_t applied; /**< where it was in effect before the function returned */
+    uint64_t silent;  /**< that did not answer within a second, or could not read the state folder;
+                       * they apply it when they can */
+};
+#define TOOLRACK_REACHED_INIT \
+    { .size = sizeof(struct toolrack_reached) }
+
+/** Which other hosts the last decision made with this host reached. What is set, granted, revoked,
+ * released, marked or rolled back takes effect in every open host of the state folder, in other
+ * processes too, except those opened as `brief`. A host that learns of it sends the events that it
+ * would send if it had been told itself.
+ * @param reached  with its size; receives the rest */
+TOOLRACK_API void toolrack_reached(struct toolrack *host, struct toolrack_reached *reached);
 
 /** Register the tools of a descriptor in the app's own memory: the same struct that a plugin
  * exports, with real functions. Copied, except for the functions, which must stay. Its priority

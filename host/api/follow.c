@@ -1,0 +1,67 @@
+#include "api/follow.h"
+
+#include <string.h>
+
+#include "api/host.h"
+#include "base/error.h"
+
+/* -------------------------------------------------------------------- tell */
+
+void follow_begin(struct toolrack *host, struct hosts_telling *ret) {
+    hosts_begin(host->hosts, ret);
+}
+
+int follow_end(struct toolrack *host, struct hosts_telling *telling, enum hosts_change change,
+               int code) {
+    if (code < 0) {
+        hosts_cancel(telling);
+        return code;
+    }
+    hosts_end(host->hosts, telling, change);
+    return 0;
+}
+
+void follow_tell(struct toolrack *host, enum hosts_change change) {
+    hosts_tell(host->hosts, change);
+}
+
+void toolrack_reached(struct toolrack *host, struct toolrack_reached *reached) {
+    struct hosts_count last;
+    hosts_last(host->hosts, &last);
+    size_t size = reached->size;
+    struct toolrack_reached full = {.size = size, .applied = last.applied, .silent = last.silent};
+    memcpy(reached, &full, size < sizeof full ? size : sizeof full);
+}
+
+/* ------------------------------------------------------------------- follow */
+
+static bool report(const struct toolrack *host, int code, const struct toolrack_error *err) {
+    if (code < 0) {
+        log_line(&host->log, LOG_ERROR, "store",
+                 "what another process has decided is not in effect, and is read again with the "
+                 "next "
+                 "decision: %s",
+                 err->message);
+    }
+    return code == 0;
+}
+
+bool follow_decisions(void *user) {
+    struct toolrack *host = user;
+    struct toolrack_error err;
+    bool was_unread = atomic_exchange(&host->settings_unread, false);
+    int code = permit_follow(host->permit, &err);
+    if (code < 0 && was_unread) {
+        atomic_store(&host->settings_unread, true);
+    }
+    if (code == 0) {
+        code = life_follow(host->life, &err);
+    }
+    return report(host, code, &err);
+}
+
+bool follow_contents(void *user) {
+    struct toolrack *host = user;
+    struct toolrack_error err;
+    return report(host, life_follow_contents(host->life, &err), &err);
+}

@@ -1,0 +1,59 @@
+/* hosts-parts.h - shared by hosts-listen.c and hosts-tell.c. */
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/un.h>
+
+#include "base/lock.h"
+#include "store/hosts.h"
+
+/* Messages, one byte each. */
+#define MESSAGE_DECISION '1'
+#define MESSAGE_CONTENT  '2'
+#define MESSAGE_NOTHING  '0' /* the decision was not stored */
+#define ANSWER_APPLIED   '1'
+#define ANSWER_FAILED    '0'
+
+/* A connection to a host that listens. */
+struct connection {
+    int fd;
+    bool is_due; /* `change` was said, or it ended */
+    enum hosts_change change;
+};
+
+struct hosts {
+    uint32_t magic; /* HOSTS_MAGIC */
+    struct hosts_options options;
+    char *folder;               /* NULL: without a state folder */
+    char name[HOSTS_NAME_ROOM]; /* of the own socket; "" when it does not listen */
+    int listener;               /* or -1 */
+    int wake;                   /* an eventfd: the thread is to end; or -1 */
+    bool started;
+    pthread_t thread;
+
+    /* Of the listening thread. */
+    struct connection connections[HOSTS_CONNECTIONS_MAX]; /* in the order in which they came */
+    size_t connection_count;
+
+    struct lock lock; /* guards the members below */
+    struct hosts_count last;
+    bool stopping;
+    bool exchange_due;
+    bool exchanging; /* the second thread runs; while not, it may have to be joined */
+    bool exchange_started;
+    pthread_t exchange_thread;
+    struct connection exchange_for[HOSTS_CONNECTIONS_MAX]; /* to be answered after it */
+    size_t exchange_count;
+};
+#define HOSTS_MAGIC 0x74736f68u
+
+/* Whether this thread calls apply() or exchange() of a host of this process. */
+extern _Thread_local bool hosts_is_applying;
+
+/** The address of a socket in the folder `dir` (its descriptor and path). */
+void hosts_address(int dir, const char *folder, const char *name, struct sockaddr_un *ret);
+
+/** Open the folder, which must belong to this user alone.
+ * @return a descriptor; or a negative errno */
+int hosts_open_folder(const char *path);
