@@ -367,6 +367,7 @@ static const struct {
         {"cpu_s", offsetof(struct config_policy, cpu_s)},
         {"files", offsetof(struct config_policy, files)},
         {"processes", offsetof(struct config_policy, processes)},
+        {"threads", offsetof(struct config_policy, threads)},
 };
 
 void config_policy(const struct config *config, const char *plugin_id, struct config_policy *ret) {

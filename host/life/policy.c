@@ -214,6 +214,15 @@ static enum pin_policy choose_pin(const struct policy_options *options,
                                                : PIN_WARN;
 }
 
+/* A plugin that declares threads gets more of them where the administrator states no number. */
+static uint32_t choose_threads(const struct policy_options *options,
+                               const struct config_policy *asked) {
+    bool declares = (options->desc->plugin->flags & TR_STARTS_THREADS) != 0;
+    return asked->threads != 0 ? asked->threads
+           : declares          ? SANDBOX_THREADS_DECLARED
+                               : SANDBOX_THREADS_DEFAULT;
+}
+
 int policy_make(const struct policy_options *options, struct arena *arena, struct policy *ret,
                 struct toolrack_error *err) {
     struct config_policy asked;
@@ -235,7 +244,8 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
                                               .file_size_bytes = (uint64_t)asked.file_mb << 20,
                                               .cpu_s = asked.cpu_s,
                                               .files = asked.files,
-                                              .processes = asked.processes}};
+                                              .processes = asked.processes,
+                                              .threads = choose_threads(options, &asked)}};
     struct making making = {.options = options, .asked = &asked, .arena = arena, .policy = ret};
     int code = add_capabilities(&making, err);
     if (code < 0) {

@@ -41,6 +41,7 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct p
             {"cpu_s", or_default(limits->cpu_s, SANDBOX_CPU_DEFAULT_S)},
             {"files", or_default(limits->files, SANDBOX_FILES_DEFAULT)},
             {"processes", or_default(limits->processes, SANDBOX_PROCESSES_DEFAULT)},
+            {"threads", or_default(limits->threads, SANDBOX_THREADS_DEFAULT)},
             {"workers", or_default(crew->workers_max, CREW_WORKERS_DEFAULT)},
             {"queue", or_default(crew->queue_max, CREW_QUEUE_DEFAULT)},
             {"start_ms", or_default(crew->start_ms, CREW_START_MS_DEFAULT)},

@@ -9,6 +9,7 @@
  *     exchange.c    one call on one lane: its frames
  *     events.c      a worker's descriptors in the thread's epoll set
  *     death.c       a worker's cause of death, as text
+ *     threads.c     how many threads it may start; tasks.c counts them
  *     spawn.c       its process
  *     output.c      what it printed
  *
@@ -132,9 +133,13 @@ struct worker {
     uint32_t lanes_max;
     struct death death; /* set before GONE */
 
-    bool is_listening;               /* supervisor: the socket is in its epoll set */
-    bool is_buried;                  /* supervisor */
-    uint32_t layers;                 /* supervisor */
+    bool is_listening;        /* supervisor: the socket is in its epoll set */
+    bool is_buried;           /* supervisor, like what follows */
+    int listener;             /* asks before each new thread (threads.h); -1: none */
+    uint32_t threads;         /* at most so many, its own included */
+    uint64_t recount_ns;      /* when they may be counted again */
+    bool was_refused_threads; /* that was logged */
+    uint32_t layers;
     _Atomic uint64_t cpu_renewed_ns; /* by the coarse clock; see renew_cpu() in exchange.c */
 };
 #define WORKER_MAGIC 0x776f726bu

@@ -62,7 +62,9 @@ static void add_end(const struct worker *worker, const struct crash_record *reco
         buf_add_text(out, "crashed: ");
         crash_explain(record, out);
         add_frames(death->backtrace.length > 0 ? death->backtrace.data : "", out);
-    } else if (death->signal == SIGKILL) { /* here and below: without a record of the handler */
+    } else if (death->signal == SIGSYS) { /* here and below: without a record of the handler */
+        buf_add_text(out, "made a system call of another ABI, which the sandbox forbids (SIGSYS)");
+    } else if (death->signal == SIGKILL) {
         buf_add_text(out, "was killed by SIGKILL from outside, by a person or for want of memory");
     } else {
         buf_printf(out, "was ended by %s", crash_signal_name(death->signal, room));

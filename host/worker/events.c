@@ -3,7 +3,8 @@
 #include <sys/epoll.h>
 
 _Static_assert(_Alignof(struct worker) > EVENT_SOURCE_MASK, "the low bits of the address are free");
-_Static_assert(EVENT_STREAM + STREAM_COUNT - 1 <= EVENT_SOURCE_MASK, "a source fits into them");
+_Static_assert(EVENT_STREAM + STREAM_COUNT <= EVENT_CLONE && EVENT_CLONE <= EVENT_SOURCE_MASK,
+               "a source fits into them");
 
 bool events_add_fd(struct supervisor *supervisor, int fd, uint64_t source) {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = source};
@@ -42,6 +43,7 @@ void events_listen(struct supervisor *supervisor, struct worker *worker, bool li
 void events_remove(struct supervisor *supervisor, struct worker *worker) {
     events_listen(supervisor, worker, false);
     events_remove_fd(supervisor, worker->process.pidfd);
+    events_remove_fd(supervisor, worker->listener);
     for (unsigned i = 0; i < STREAM_COUNT; i++) {
         events_remove_fd(supervisor, worker->output.streams[i].fd);
     }

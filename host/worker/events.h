@@ -4,7 +4,7 @@
 #include "worker/crew-parts.h"
 
 /* The source of an event is stored in the low bits of the worker's address. */
-enum event_source { EVENT_DEATH, EVENT_SOCKET, EVENT_STREAM };
+enum event_source { EVENT_DEATH, EVENT_SOCKET, EVENT_STREAM, EVENT_CLONE = 4 };
 #define EVENT_SOURCE_MASK ((uintptr_t)7)
 
 /** Wait for a worker's death, its output, and its socket. False: errno says why. */

@@ -67,6 +67,15 @@ static int take_fd(struct message *message, size_t *ret_count) {
     return first;
 }
 
+bool protocol_hear(int socket_fd, int *ret_fd) {
+    struct message message;
+    message_init(&message, sizeof message.control);
+    ssize_t got = recvmsg(socket_fd, &message.header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    size_t count = 0;
+    *ret_fd = got > 0 ? take_fd(&message, &count) : -1;
+    return got > 0;
+}
+
 int protocol_receive_fd(int socket_fd) {
     struct message message;
     ssize_t got;

@@ -264,6 +264,7 @@ static void code_start(struct codec *codec, void *frame) {
     CODE_NUMBER(codec, policy->limits.cpu_s);
     CODE_NUMBER(codec, policy->limits.files);
     CODE_NUMBER(codec, policy->limits.processes);
+    CODE_NUMBER(codec, policy->limits.threads);
 
     const char *filter = start->filter_size > 0 ? start->filter : "";
     code_string(codec, &filter, &start->filter_size, PROTOCOL_FILTER_MAX, STRING_NEEDED);

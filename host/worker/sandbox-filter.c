@@ -15,6 +15,8 @@
  *  - MSG_FASTOPEN and MPTCP: connections that Landlock's rules for TCP do not control;
  *  - prctl(PR_SET_PDEATHSIG), CLONE_PARENT, setsid() and setpgid(): a worker and all processes that
  *    it started must end when the host kills them or ends;
+ *  - memfd_create() and F_SETPIPE_SZ: memory that no limit counts. A larger pipe is 16 times as
+ *    large as others, and a file in memory has no limit but the machine's;
  *  - System V IPC and POSIX message queues: they reach other processes of the user.
  *
  * Calls that take their arguments in memory, where a filter cannot read them, return ENOSYS if the
@@ -57,7 +59,6 @@ static const char *const always[] = {
         /* memory */
         "brk",
         "membarrier",
-        "memfd_create",
         "mlock",
         "mlock2",
         "mmap",
@@ -221,8 +222,11 @@ static const char *const with_network[] = {"bind", "connect", "setsockopt"};
 
 /* Children must be ended, so signals are limited by Landlock's scope only. */
 static const char *const with_spawn[] = {
-        "execve", "execveat", "fork",  "kill",  "rt_sigqueueinfo", "rt_tgsigqueueinfo",
-        "tgkill", "tkill",    "vfork", "wait4", "waitid"};
+        "execve", "execveat", "kill",  "rt_sigqueueinfo", "rt_tgsigqueueinfo",
+        "tgkill", "tkill",    "wait4", "waitid"};
+
+/* Each new process is counted. */
+static const char *const with_spawn_counted[] = {"fork", "vfork"};
 
 /* Landlock before version 3 does not control it, so it could empty any file. */
 #define LANDLOCK_TRUNCATE 3
@@ -271,9 +275,8 @@ struct use {
 #define CLONE_NEVER ((uint32_t)(CLONE_NAMESPACES | CLONE_PARENT | CLONE_PTRACE))
 
 static const struct use always_uses[] = {
-        OPEN("open", 1), OPEN("openat", 2),
-        USE1("clone", BITS(0, CLONE_NEVER | CLONE_THREAD, CLONE_THREAD)),
-        USE1("sched_setaffinity", INT(0, 0)), USE2("prlimit64", INT(0, 0), NOTHING(2)),
+        OPEN("open", 1), OPEN("openat", 2), USE1("sched_setaffinity", INT(0, 0)),
+        USE2("prlimit64", INT(0, 0), NOTHING(2)),
 
         USE1("fcntl", INT(1, F_DUPFD)), USE1("fcntl", INT(1, F_DUPFD_CLOEXEC)),
         USE1("fcntl", INT(1, F_GETFD)), USE1("fcntl", INT(1, F_SETFD)),
@@ -281,8 +284,8 @@ static const struct use always_uses[] = {
         USE1("fcntl", INT(1, F_GETLK)), USE1("fcntl", INT(1, F_SETLK)),
         USE1("fcntl", INT(1, F_SETLKW)), USE1("fcntl", INT(1, F_OFD_GETLK)),
         USE1("fcntl", INT(1, F_OFD_SETLK)), USE1("fcntl", INT(1, F_OFD_SETLKW)),
-        USE1("fcntl", INT(1, F_GETPIPE_SZ)), USE1("fcntl", INT(1, F_SETPIPE_SZ)),
-        USE1("fcntl", INT(1, F_GET_SEALS)), USE1("fcntl", INT(1, F_ADD_SEALS)),
+        USE1("fcntl", INT(1, F_GETPIPE_SZ)), USE1("fcntl", INT(1, F_GET_SEALS)),
+        USE1("fcntl", INT(1, F_ADD_SEALS)),
 
         /* Not MADV_REMOVE: it would remove pages of memory shared with the host. */
         USE1("madvise", INT(2, MADV_NORMAL)), USE1("madvise", INT(2, MADV_RANDOM)),
@@ -342,6 +345,10 @@ static const struct use alone_uses[] = {
         USE1("rt_tgsigqueueinfo", INT(0, SANDBOX_FILTER_SELF)),
 };
 
+/* Each new thread, and with spawn each new process, is counted. */
+static const struct use thread_uses[] = {
+        USE1("clone", BITS(0, CLONE_NEVER | CLONE_THREAD, CLONE_THREAD)),
+};
 static const struct use spawn_uses[] = {
         USE1("clone", BITS(0, CLONE_NEVER, 0)),
 };
@@ -376,19 +383,22 @@ static int add_names(scmp_filter_ctx filter, const char *const *names, size_t co
     return code;
 }
 
-static int add_uses(scmp_filter_ctx filter, const struct use *uses, size_t count,
+static int add_uses(scmp_filter_ctx filter, const struct use *uses, size_t count, uint32_t action,
                     struct toolrack_error *err) {
     int code = 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
-        code = add_rule(filter, uses[i].name, SCMP_ACT_ALLOW, uses[i].argument_count,
-                        uses[i].arguments, err);
+        code = add_rule(filter, uses[i].name, action, uses[i].argument_count, uses[i].arguments,
+                        err);
     }
     return code;
 }
 
 #define ADD_NAMES(filter, names, action, err) \
     add_names((filter), (names), ARRAY_LENGTH(names), (action), (err))
-#define ADD_USES(filter, uses, err) add_uses((filter), (uses), ARRAY_LENGTH(uses), (err))
+#define ADD_USES(filter, uses, action, err) \
+    add_uses((filter), (uses), ARRAY_LENGTH(uses), (action), (err))
+
+#define COUNTED SCMP_ACT_TRACE(SANDBOX_FILTER_COUNTED)
 
 static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
                    struct toolrack_error *err) {
@@ -401,7 +411,7 @@ static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
         code = ADD_NAMES(filter, as_if_older, SCMP_ACT_ERRNO(ENOSYS), err);
     }
     if (code == 0) {
-        code = ADD_USES(filter, always_uses, err);
+        code = ADD_USES(filter, always_uses, SCMP_ACT_ALLOW, err);
     }
     /* Sockets are refused with the errno that other sandboxes and firewalls give: all sockets, or
      * with network the local ones. */
@@ -413,21 +423,28 @@ static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
         code = ADD_NAMES(filter, with_network, SCMP_ACT_ALLOW, err);
     }
     if (code == 0 && has_network) {
-        code = ADD_USES(filter, network_uses, err);
+        code = ADD_USES(filter, network_uses, SCMP_ACT_ALLOW, err);
     }
     if (code == 0 && policy->network) {
-        code = ADD_USES(filter, tcp_uses, err);
+        code = ADD_USES(filter, tcp_uses, SCMP_ACT_ALLOW, err);
     }
     if (code == 0 && policy->udp) {
-        code = ADD_USES(filter, udp_uses, err);
+        code = ADD_USES(filter, udp_uses, SCMP_ACT_ALLOW, err);
     }
     if (code == 0 && policy->spawn) {
         code = ADD_NAMES(filter, with_spawn, SCMP_ACT_ALLOW, err);
     }
+    if (code == 0 && policy->spawn) {
+        code = ADD_NAMES(filter, with_spawn_counted, COUNTED, err);
+    }
+    if (code == 0) {
+        code = policy->spawn ? ADD_USES(filter, spawn_uses, COUNTED, err)
+                             : ADD_USES(filter, thread_uses, COUNTED, err);
+    }
     if (code < 0) {
         return code;
     }
-    return policy->spawn ? ADD_USES(filter, spawn_uses, err) : ADD_USES(filter, alone_uses, err);
+    return policy->spawn ? 0 : ADD_USES(filter, alone_uses, SCMP_ACT_ALLOW, err);
 }
 
 /* libseccomp 2.5 can export a filter only to a file. */

@@ -30,3 +30,10 @@ bool sandbox_has_seccomp(void);
  * above the kernel's largest process id (2^22), so a filter in which it was not replaced refuses
  * every signal. */
 #define SANDBOX_FILTER_SELF 0x7f53454cu
+
+/** Whether the kernel lets another process decide about a system call. [any-thread] */
+bool sandbox_has_listeners(void);
+
+/* Placeholder in a filter for "ask the host", if the worker can have a listener, else for "allow".
+ * As it is, a tracer would decide, which a worker has not: the call is refused. */
+#define SANDBOX_FILTER_COUNTED 0x7468u

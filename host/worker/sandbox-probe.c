@@ -15,6 +15,7 @@ static struct {
     pthread_once_t once;
     int landlock;
     bool seccomp;
+    bool listeners;
 } kernel = {.once = PTHREAD_ONCE_INIT};
 
 static struct {
@@ -58,13 +59,15 @@ static void ask_network_namespace(void) {
 static void ask_kernel(void) {
     kernel.landlock = sandbox_landlock_version();
     kernel.seccomp = sandbox_has_seccomp();
+    kernel.listeners = sandbox_has_listeners();
 }
 
 uint32_t sandbox_available(const struct sandbox_policy *policy) {
     (void)pthread_once(&kernel.once, ask_kernel);
     uint32_t layers = SANDBOX_NO_NEW_PRIVS | SANDBOX_CAPABILITIES | SANDBOX_LIMITS |
                       sandbox_landlock_layers(kernel.landlock, policy) |
-                      (kernel.seccomp ? SANDBOX_SECCOMP : 0u);
+                      (kernel.seccomp ? SANDBOX_SECCOMP : 0u) |
+                      (kernel.listeners ? SANDBOX_THREADS : 0u);
     if (policy->network_namespace && !policy->network && !policy->udp) {
         (void)pthread_once(&network_namespace.once, ask_network_namespace);
         layers |= network_namespace.possible ? SANDBOX_NETWORK_NAMESPACE : 0u;

@@ -39,13 +39,17 @@ static const char *const library_paths_all[] = {
         "/etc/localtime", "/usr/share/zoneinfo", NULL,
 };
 
+/* Newer than some headers. */
+#define FLAG_WAIT_KILLABLE_RECV (1u << 5)
+
 /* One sandbox_apply(). */
 struct application {
     const struct sandbox_policy *policy;
     const char *const *library_paths;
     const void *filter;
     size_t filter_size;
-    int landlock; /* version */
+    int *ret_listener; /* or NULL */
+    int landlock;      /* version */
     uint32_t layers;
     struct toolrack_error *err;
 };
@@ -62,13 +66,14 @@ void sandbox_fill_limits(struct sandbox_limits *limits) {
     limits->cpu_s = limits->cpu_s != 0 ? limits->cpu_s : SANDBOX_CPU_DEFAULT_S;
     limits->files = limits->files != 0 ? limits->files : SANDBOX_FILES_DEFAULT;
     limits->processes = limits->processes != 0 ? limits->processes : SANDBOX_PROCESSES_DEFAULT;
+    limits->threads = limits->threads != 0 ? limits->threads : SANDBOX_THREADS_DEFAULT;
 }
 
 /* ------------------------------------------------------------------ layers */
 
 uint32_t sandbox_wanted(const struct sandbox_policy *policy) {
     uint32_t layers = SANDBOX_NO_NEW_PRIVS | SANDBOX_CAPABILITIES | SANDBOX_LANDLOCK_FILES |
-                      SANDBOX_SECCOMP | SANDBOX_LIMITS;
+                      SANDBOX_SECCOMP | SANDBOX_LIMITS | SANDBOX_THREADS;
     if (policy->network && policy->port_count > 0) {
         layers |= SANDBOX_LANDLOCK_TCP;
     }
@@ -96,6 +101,7 @@ static const struct {
         {SANDBOX_SECCOMP, "seccomp"},
         {SANDBOX_LIMITS, "limits"},
         {SANDBOX_NETWORK_NAMESPACE, "network namespace"},
+        {SANDBOX_THREADS, "threads"},
 };
 
 void sandbox_describe(uint32_t layers, struct buf *out) {
@@ -137,30 +143,27 @@ static int limit(struct application *application) {
     bool may_spawn = application->policy->spawn;
     struct sandbox_limits limits = application->policy->limits;
     sandbox_fill_limits(&limits);
-    /* The kernel compares the limit with all processes of the user, in other programs too. The
+    /* The kernel compares the limit with all threads of the user, in other programs too. The
      * machine's total is at least that number, so the limit is added to the total: at least that
-     * many processes can be started, and a fork bomb is still bounded. */
+     * many can be started, and a bomb is still bounded where the host does not count. */
     struct sysinfo machine = {0};
-    if (may_spawn && sysinfo(&machine) < 0) {
+    if (sysinfo(&machine) < 0) {
         return failed(application, "count what runs");
     }
     const struct {
-        bool is_wanted;
         __rlimit_resource_t resource;
         uint64_t value;
         const char *what;
     } all[] = {
-            {true, RLIMIT_CORE, 0, "forbid cores"},
-            {true, RLIMIT_AS, limits.memory_bytes, "limit the memory"},
-            {true, RLIMIT_FSIZE, limits.file_size_bytes, "limit the size of files"},
-            {true, RLIMIT_NOFILE, limits.files, "limit the open files"},
-            {may_spawn, RLIMIT_NPROC, machine.procs + limits.processes, "limit the processes"},
+            {RLIMIT_CORE, 0, "forbid cores"},
+            {RLIMIT_AS, limits.memory_bytes, "limit the memory"},
+            {RLIMIT_FSIZE, limits.file_size_bytes, "limit the size of files"},
+            {RLIMIT_NOFILE, limits.files, "limit the open files"},
+            {RLIMIT_NPROC, machine.procs + limits.threads + (may_spawn ? limits.processes : 0),
+             "limit the threads and processes"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
         struct rlimit limit;
-        if (!all[i].is_wanted) {
-            continue;
-        }
         if (prlimit(0, all[i].resource, NULL, &limit) < 0) {
             return failed(application, all[i].what);
         }
@@ -250,12 +253,43 @@ static int hide_memory(struct application *application) {
 
 /* ----------------------------------------------------------------- filters */
 
-bool sandbox_has_seccomp(void) {
-    uint32_t action = SECCOMP_RET_ERRNO;
+static bool has_action(uint32_t action) {
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
+bool sandbox_has_seccomp(void) {
+    return has_action(SECCOMP_RET_ERRNO);
+}
+
+bool sandbox_has_listeners(void) {
+    return has_action(SECCOMP_RET_USER_NOTIF);
+}
+
+/* With a listener, if the kernel gives one: it does not below a filter that has one, as some
+ * containers do. A thread that asks is then woken by a deadly signal only, or every signal would
+ * make it ask again. Returns the descriptor, or -1. */
+static int install_with_listener(const struct sock_fprog *program) {
+    static const unsigned flags[] = {
+            SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE_RECV,
+            SECCOMP_FILTER_FLAG_NEW_LISTENER, /* before Linux 5.19 */
+    };
+    int fd = -1;
+    for (size_t i = 0; fd < 0 && i < ARRAY_LENGTH(flags); i++) {
+        fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags[i], program);
+    }
+    return fd;
+}
+
+static void replace_return(struct sock_filter *filter, size_t count, uint32_t from, uint32_t to) {
+    for (size_t i = 0; i < count; i++) {
+        if (filter[i].code == (BPF_RET | BPF_K) && filter[i].k == from) {
+            filter[i].k = to;
+        }
+    }
+}
+
 static int filter_calls(struct application *application) {
+    const uint32_t counted = SECCOMP_RET_TRACE | SANDBOX_FILTER_COUNTED;
     size_t count = application->filter_size / sizeof(struct sock_filter);
     if (application->filter_size == 0 || !sandbox_has_seccomp()) {
         return 0;
@@ -279,6 +313,16 @@ static int filter_calls(struct application *application) {
         }
     }
     struct sock_fprog program = {.len = (unsigned short)count, .filter = own};
+    if (application->ret_listener != NULL && sandbox_has_listeners()) {
+        replace_return(own, count, counted, SECCOMP_RET_USER_NOTIF);
+        *application->ret_listener = install_with_listener(&program);
+        if (*application->ret_listener >= 0) {
+            application->layers |= SANDBOX_SECCOMP | SANDBOX_THREADS;
+            return 0;
+        }
+        replace_return(own, count, SECCOMP_RET_USER_NOTIF, counted);
+    }
+    replace_return(own, count, counted, SECCOMP_RET_ALLOW);
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0) {
         return failed(application, "filter system calls");
     }
@@ -289,7 +333,7 @@ static int filter_calls(struct application *application) {
 /* ------------------------------------------------------------------- apply */
 
 int sandbox_apply(const struct sandbox_policy *policy, const char *const *library_paths,
-                  const void *filter, size_t filter_size, uint32_t *ret_layers,
+                  const void *filter, size_t filter_size, int *ret_listener, uint32_t *ret_layers,
                   struct toolrack_error *err) {
     static int (*const steps[])(struct application *) = {
             forbid_new_privileges, limit,       isolate_network, restrict_files,
@@ -300,10 +344,14 @@ int sandbox_apply(const struct sandbox_policy *policy, const char *const *librar
             .library_paths = library_paths,
             .filter = filter,
             .filter_size = filter_size,
+            .ret_listener = ret_listener,
             .landlock = sandbox_landlock_version(),
             .err = err,
     };
     int code = 0;
+    if (ret_listener != NULL) {
+        *ret_listener = -1;
+    }
     for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(steps); i++) {
         code = steps[i](&application);
     }

@@ -13,6 +13,8 @@
  *     Landlock                        files below granted paths only; TCP to granted ports only;
  *                                     no signals and no abstract sockets to processes outside
  *     seccomp                         a list of allowed calls; fork, exec, sockets as granted
+ *     threads                         each new thread or process is asked for at the host, which
+ *                                     counts them; neither rlimits nor a filter alone can
  *     rlimits                         memory, open files, file size, processes, no core
  *     network namespace               only on request, as it costs 0.4 ms per start
  *
@@ -21,6 +23,9 @@
  * ports only: a grant of UDP, which name lookups need, is one of all hosts and ports. With spawn,
  * on a kernel whose Landlock has no scope, a plugin can signal other processes of its user. The
  * host limits CPU time, call by call (prlimit).
+ *
+ * Memory that no limit of the address space counts cannot be had: memfd_create() and larger pipes
+ * are refused, System V and POSIX shared memory too.
  *
  * What no grant allows: changing mode, owner, times or extended attributes of files, as Landlock
  * does not control these calls and they would reach files outside of the grants; local (Unix)
@@ -47,7 +52,8 @@ enum sandbox_layer {
     SANDBOX_LANDLOCK_SCOPE = 1 << 4, /* kernel 6.12: signals and abstract sockets */
     SANDBOX_SECCOMP = 1 << 5,
     SANDBOX_LIMITS = 1 << 6,
-    SANDBOX_NETWORK_NAMESPACE = 1 << 7
+    SANDBOX_NETWORK_NAMESPACE = 1 << 7,
+    SANDBOX_THREADS = 1 << 8 /* kernel 5.5; not below another filter that has a listener */
 };
 
 /** Limits of one worker process. 0 stands for the default, which is named at each field. */
@@ -60,12 +66,17 @@ struct sandbox_limits {
                                * processes the kernel does not count; SANDBOX_PROCESSES_DEFAULT. The
                                * kernel counts per user, not per worker: a barrier to fork
                                * bombs, not an exact limit */
+    uint32_t threads; /* of a worker, its own included; SANDBOX_THREADS_DEFAULT. With a grant
+                       * to spawn: threads of all its processes, and `processes` more */
 };
 #define SANDBOX_MEMORY_DEFAULT    (UINT64_C(1024) * 1024 * 1024)
 #define SANDBOX_FILE_SIZE_DEFAULT (UINT64_C(256) * 1024 * 1024)
 #define SANDBOX_CPU_DEFAULT_S     60u
 #define SANDBOX_FILES_DEFAULT     64u
 #define SANDBOX_PROCESSES_DEFAULT 32u
+#define SANDBOX_THREADS_DEFAULT   64u
+/* For a plugin that declares TR_STARTS_THREADS. */
+#define SANDBOX_THREADS_DECLARED  256u
 
 /** Replace 0 by the defaults. [any-thread] */
 void sandbox_fill_limits(struct sandbox_limits *limits);
@@ -128,10 +139,13 @@ const char *const *sandbox_library_paths(void);
  *                       the plugin's own file; symbolic links are followed. Each costs about a
  *                       microsecond
  * @param filter         from sandbox_filter(); filter_size 0 leaves seccomp out
+ * @param ret_listener   receives the descriptor that asks for each new thread (threads.h), which
+ *                       the host must get; -1 where SANDBOX_THREADS is not in force. NULL: threads
+ *                       are not counted
  * @param ret_layers     receives the layers that are in force, also on failure
  * @return 0, also if the kernel lacks a layer; TOOLRACK_E_IO if a layer that the kernel has could
  *         not be put into force (the message names it and the errno): the process must end then.
  * [worker] */
 int sandbox_apply(const struct sandbox_policy *policy, const char *const *library_paths,
-                  const void *filter, size_t filter_size, uint32_t *ret_layers,
+                  const void *filter, size_t filter_size, int *ret_listener, uint32_t *ret_layers,
                   struct toolrack_error *err);

@@ -14,6 +14,7 @@
 #include "worker/burial.h"
 #include "worker/events.h"
 #include "worker/tend.h"
+#include "worker/threads.h"
 #include "worker/worker.h"
 
 /* Invariants:
@@ -77,7 +78,7 @@ static void tend_crews(struct supervisor *supervisor, uint64_t now_ns) {
 /* --------------------------------------------------------------- the thread */
 
 static void handle(struct supervisor *supervisor, struct worker *worker, unsigned source,
-                   uint64_t now_ns) {
+                   uint32_t events, uint64_t now_ns) {
     OBJECT_CHECK(worker, WORKER_MAGIC);
     if (worker->is_buried) {
         return; /* in this round */
@@ -86,6 +87,8 @@ static void handle(struct supervisor *supervisor, struct worker *worker, unsigne
         worker_bury(worker, now_ns);
     } else if (source == EVENT_SOCKET) {
         worker_hear(worker, now_ns);
+    } else if (source == EVENT_CLONE) {
+        threads_answer(worker, (events & EPOLLIN) == 0, now_ns);
     } else {
         struct output *output = &worker->output;
         unsigned stream = source - EVENT_STREAM;
@@ -124,7 +127,7 @@ static void wait_and_handle(struct supervisor *supervisor) {
         }
         uintptr_t named = (uintptr_t)events[i].data.u64;
         handle(supervisor, (struct worker *)(named & ~EVENT_SOURCE_MASK),
-               (unsigned)(named & EVENT_SOURCE_MASK), now_ns);
+               (unsigned)(named & EVENT_SOURCE_MASK), events[i].events, now_ns);
     }
 }
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "worker/events.h"
 #include "worker/protocol.h"
+#include "worker/threads.h"
 
 /* The states of a worker and its lanes are drawn in crew-parts.h. */
 
@@ -28,6 +28,7 @@ void worker_free(struct worker *worker) {
     output_finish(&worker->output);
     closep(&worker->process.pidfd);
     closep(&worker->process.socket);
+    closep(&worker->listener);
     process_end_group(&worker->process);
     buf_finish(&worker->death.backtrace);
     OBJECT_WIPE(worker, WORKER_MAGIC);
@@ -158,6 +159,7 @@ void worker_start(struct crew *crew, uint64_t now_ns) {
         worker->crew = crew;
         worker->refs = 1;
         worker->process = PROCESS_NONE;
+        worker->listener = -1;
         worker->started_ns = now_ns;
         worker->until_ns = now_ns + (uint64_t)crew->limits.start_ms * CLOCK_NS_PER_MS;
         worker->lanes_max = crew->is_shared ? CREW_LANES_MAX : 1;
@@ -186,6 +188,19 @@ void worker_start(struct crew *crew, uint64_t now_ns) {
 }
 
 /* ------------------------------------------------------------- hearing: a start */
+
+/* The bytes have no meaning; they only wake the supervisor. A descriptor is expected once, before
+ * code of the plugin runs. */
+static void take_messages(struct worker *worker) {
+    int fd;
+    for (unsigned i = 0; i < HEAR_FRAMES_MAX && protocol_hear(worker->process.socket, &fd); i++) {
+        if (fd >= 0 && worker->layers == 0 && worker->listener < 0) {
+            (void)threads_watch(worker, fd);
+        } else {
+            closep(&fd);
+        }
+    }
+}
 
 /* The host holds the first lane's channel again. */
 static void free_first_lane(struct worker *worker) {
@@ -246,6 +261,12 @@ static bool hear_start(struct worker *worker, const struct frame_in *frame, uint
     switch (frame->type) {
     case FRAME_DESCRIBE:
         if (!read_number(frame, &layers) || layers > UINT32_MAX) {
+            return false;
+        }
+        if ((layers & SANDBOX_THREADS) != 0 && worker->listener < 0) {
+            take_messages(worker); /* it was sent before this frame */
+        }
+        if ((layers & SANDBOX_THREADS) != 0 && worker->listener < 0) {
             return false;
         }
         worker->layers = (uint32_t)layers;
@@ -316,12 +337,7 @@ static bool hear_lane(struct worker *worker, const struct frame_in *frame) {
 void worker_hear(struct worker *worker, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     struct lane *lane = &worker->lanes[0];
-    char bytes[64]; /* the bytes have no meaning; they only wake the supervisor */
-    for (unsigned i = 0; i < HEAR_FRAMES_MAX; i++) {
-        if (recv(worker->process.socket, bytes, sizeof bytes, MSG_DONTWAIT) <= 0) {
-            break;
-        }
-    }
+    take_messages(worker);
     for (unsigned i = 0; i < HEAR_FRAMES_MAX; i++) {
         lock_take(&crew->lock);
         bool is_expected = lane->state == LANE_STARTING;

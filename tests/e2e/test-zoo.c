@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -282,15 +283,19 @@ static bool kernel_has(enum zoo_need need) {
     case ZOO_NEEDS_LANDLOCK: return landlock >= 1;
     case ZOO_NEEDS_SCOPE: return landlock >= 6;
     case ZOO_NEEDS_SECCOMP: return prctl(PR_GET_SECCOMP) >= 0;
+    case ZOO_NEEDS_LISTENERS:
+        return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0,
+                       &(uint32_t){SECCOMP_RET_USER_NOTIF}) == 0;
     case ZOO_NEEDS_NOTHING: break;
     }
     return true;
 }
 
 static const char *need_name(enum zoo_need need) {
-    return need == ZOO_NEEDS_SECCOMP ? "seccomp"
-           : need == ZOO_NEEDS_SCOPE ? "Landlock of ABI 6"
-                                     : "Landlock";
+    return need == ZOO_NEEDS_SECCOMP     ? "seccomp"
+           : need == ZOO_NEEDS_LISTENERS ? "seccomp with listeners"
+           : need == ZOO_NEEDS_SCOPE     ? "Landlock of ABI 6"
+                                         : "Landlock";
 }
 
 static const char *skip_reason(struct toolrack *host, const struct zoo_row *row, char room[64]) {

@@ -108,7 +108,7 @@ static void what_is_allowed_and_declared_is_granted(void **state) {
     make(&subject,
          "{\"paths\": {\"workspace\": \"/srv/work\"}, \"policies\": {\"subject\": {\"allow\": "
          "[\"read:${workspace}/data\", \"read:/etc\", \"network:*:443\", \"spawn\", "
-         "\"env\"], \"memory_mb\": 64, \"workers\": 2, \"cpu_s\": 5}}}",
+         "\"env\"], \"memory_mb\": 64, \"workers\": 2, \"cpu_s\": 5, \"threads\": 7}}}",
          TRUST_COMMUNITY, ISOLATION_UNSTATED, ISOLATION_UNSTATED);
     const struct sandbox_policy *sandbox = &subject.policy.sandbox;
     assert_int_equal(sandbox->read_path_count, 1);
@@ -122,6 +122,7 @@ static void what_is_allowed_and_declared_is_granted(void **state) {
     assert_null(subject.policy.environment[1]);
     assert_int_equal(sandbox->limits.memory_bytes, UINT64_C(64) << 20);
     assert_int_equal(sandbox->limits.cpu_s, 5);
+    assert_int_equal(sandbox->limits.threads, 7);
     assert_int_equal(subject.policy.limits.workers_max, 2);
     finish(&subject);
 }

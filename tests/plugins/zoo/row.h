@@ -19,7 +19,13 @@ enum zoo_then {
 };
 
 /** What of the kernel holds a fault; where the kernel lacks it the row is skipped. */
-enum zoo_need { ZOO_NEEDS_NOTHING, ZOO_NEEDS_LANDLOCK, ZOO_NEEDS_SCOPE, ZOO_NEEDS_SECCOMP };
+enum zoo_need {
+    ZOO_NEEDS_NOTHING,
+    ZOO_NEEDS_LANDLOCK,
+    ZOO_NEEDS_SCOPE,
+    ZOO_NEEDS_SECCOMP,
+    ZOO_NEEDS_LISTENERS
+};
 
 struct zoo_row {
     const char *plugin; /* its id, and the name of its file without .so */
