@@ -155,7 +155,7 @@ static uint32_t keep_in(yyjson_val *object, uint32_t otherwise) {
  * the file's folder. "" for what cannot be resolved, with a problem; NULL when out of memory. */
 static const char *resolve(struct config *config, const char *path, const char *pointer,
                            struct problems *problems) {
-    if (path[0] == '/') {
+    if (path == NULL || path[0] == '/') { /* the schema has made sure of a string */
         return path;
     }
     if (path[0] != '~') {

@@ -79,9 +79,9 @@ static void refuse_exposed(struct life *life, struct plugin_file *file,
                                                .plugin = desc->plugin->id,
                                                .rule = GENERATION_RULE_EXPOSED,
                                                .reason = reason});
-    char message[ERROR_MESSAGE_MAX];
-    (void)snprintf(message, sizeof message, "%s is refused: %s", file->path, reason);
-    life_tell(life, TOOLRACK_EVENT_REFUSED, desc->plugin->id, message);
+    struct toolrack_error words; /* cuts between characters, makes it one line */
+    (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused: %s", file->path, reason);
+    life_tell(life, TOOLRACK_EVENT_REFUSED, desc->plugin->id, words.message);
 }
 
 static int open_file(struct life *life, const struct scan_file *scanned, bool is_rolled_back,

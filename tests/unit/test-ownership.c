@@ -22,7 +22,7 @@
 
 struct place {
     char root[64];
-    char file[96]; /* root/folder/file */
+    char file[128]; /* root/folder/file */
     char folder[96];
 };
 
