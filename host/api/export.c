@@ -97,7 +97,8 @@ static void find_allowed(struct selection *selection) {
         } else {
             selection->allowed[selection->allowed_count++] = tool;
             if (!toolrack_tool_enabled(tool)) {
-                note_unknown(selection, selection->allow[i], "it is disabled; enable it first");
+                note_unknown(selection, selection->allow[i],
+                             "it is disabled; 'toolrack enable' enables it");
             }
         }
     }

@@ -11,6 +11,7 @@
  *   answer.c       the calls of a model's message, and their results
  *   agent.c        a conversation with a provider
  *   why.c          isolation and state of a plugin
+ *   plugins.c      lists of plugins
  *   permissions.c  grants, pending calls and decisions, forwarded to permit
  *   records.c      call log, statistics and recommendations, forwarded to record and choose
  *   builtin.c      functions that definitions name

@@ -5,6 +5,7 @@
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "ffi/prototype.h"
 #include "registry/document.h"
 
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
@@ -138,4 +139,16 @@ int toolrack_refused(struct toolrack *host, struct toolrack_refusals **ret,
     }
     *ret = list;
     return 0;
+}
+
+int toolrack_tool_prototype(const struct toolrack_tool *tool, struct toolrack_text **ret,
+                            struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (!tool->reg->spec->typed) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' is not typed: it has no prototype",
+                         toolrack_tool_name(tool));
+    }
+    prototype_add(&text, tool->reg->spec->tool);
+    *ret = text.failed ? NULL : text_create(&text);
+    return *ret != NULL ? 0 : error_oom(err);
 }

@@ -76,7 +76,8 @@ int call_permit(const struct call_host *host, struct toolrack_tool *tool,
     take_options(&taken, options);
     int code = tool->enabled ? host->permit(host->user, tool, &taken, arguments, length, err)
                              : error_set(err, TOOLRACK_E_DISABLED,
-                                         "Tool '%s' is disabled; enable it first", name);
+                                         "Tool '%s' is disabled; 'toolrack enable %s' enables it",
+                                         name, name);
     if (code < 0) {
         error_set_tool(err, name);
     }

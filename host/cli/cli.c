@@ -14,6 +14,7 @@
 #include "base/rendering.h"
 #include "base/semver.h"
 #include "cli/ask.h"
+#include "cli/opening.h"
 #include "cli/output.h"
 #include "cli/pager.h"
 
@@ -216,6 +217,18 @@ void cli_who(char *who, size_t room) {
     }
 }
 
+int cli_format(struct cli *cli, const char *otherwise, enum toolrack_format *ret) {
+    const char *name = cli->options.format != NULL ? cli->options.format : otherwise;
+    const char *verb = cli->options.verb->name;
+    if (name == NULL) {
+        return cli_error(cli, TOOLRACK_E_INVALID,
+                         "%s needs --format F; 'toolrack help %s' lists the formats", verb, verb);
+    }
+    return toolrack_format_find(name, ret, cli->err) == 0
+                   ? 0
+                   : cli_error(cli, TOOLRACK_E_INVALID, "%s", toolrack_error_message(cli->err));
+}
+
 bool cli_keeps(struct cli *cli) {
     if (toolrack_state_dir(cli->host) != NULL) {
         return true;
@@ -252,12 +265,28 @@ void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root)
 
 /* --------------------------------------------------------- the whole command */
 
+/* Whether refused tools and definitions are what the person asks about. */
+static bool tells_all(const struct cli *cli) {
+    const struct options *options = &cli->options;
+    return options->verbose || options->all || (options->verb != NULL && options->verb->tells_all);
+}
+
 /* On any thread. */
 static void print_log(void *user, enum toolrack_log_level level, const char *source,
                       const char *line) {
-    static const char *const names[] = {"debug", "info", "warning", "error"};
     (void)user;
-    output_note("%s: %s: %s", names[level], source, line);
+    if (!opening_keep(level, source, line)) {
+        opening_print(level, source, line);
+    }
+}
+
+/* A configuration that is missing is like any other file that is missing. */
+static int missing_file(struct cli *cli) {
+    const char *file = cli->options.config_file;
+    if (file == NULL || file[0] == '\0' || access(file, F_OK) == 0 || errno != ENOENT) {
+        return TOOLRACK_E_IO;
+    }
+    return cli_error(cli, TOOLRACK_E_NOT_FOUND, "%s", toolrack_error_message(cli->err));
 }
 
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event)) {
@@ -275,7 +304,12 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
     options.approve = cli->options.json || !ask_possible() ? NULL : cli_approve;
     options.log = print_log;
     options.log_level = cli->options.verbose ? TOOLRACK_LOG_DEBUG : TOOLRACK_LOG_WARNING;
-    return toolrack_open(&options, &cli->host, cli->err);
+    if (!tells_all(cli)) {
+        opening_begin();
+    }
+    int code = toolrack_open(&options, &cli->host, cli->err);
+    opening_end(cli->host);
+    return code == TOOLRACK_E_IO ? missing_file(cli) : code;
 }
 
 static int run(struct cli *cli, int argc, char **argv) {

@@ -78,6 +78,8 @@ int verb_reload(struct cli *cli);
 int verb_rollback(struct cli *cli);
 int verb_watch(struct cli *cli);
 int verb_log(struct cli *cli);
+int verb_decisions(struct cli *cli);
+int verb_plugins(struct cli *cli);
 int verb_statistics(struct cli *cli);
 int verb_check(struct cli *cli);
 int verb_version(struct cli *cli);
@@ -101,6 +103,10 @@ int cli_oom(struct cli *cli);
 /** Name the tool that the error is about. */
 void cli_error_set_tool(struct cli *cli, const char *tool);
 
+/** The format that --format names; `otherwise` when it is not given, NULL: then that is an error.
+ * @return 0; or the code of the failure, a usage error. */
+int cli_format(struct cli *cli, const char *otherwise, enum toolrack_format *ret);
+
 /** Whether a change outlasts this command: false, with the error set, without a state folder. */
 bool cli_keeps(struct cli *cli);
 
@@ -110,6 +116,15 @@ void cli_end_decision(struct cli *cli);
 /** The same as members of a JSON object: `hosts`, which apply it, and `silent`, which did not
  * answer. */
 void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);
+
+/** Read --since into milliseconds since 1970; 0 without the option. @return 0; or the code of the
+ * failure, a usage error. (since.c) */
+int cli_since(struct cli *cli, int64_t *ret_ms);
+
+/** Find the row of a JSON array whose member "id", a string or a number, is `given` or the only one
+ * that begins with it. @return 0, with NULL when there is no such row; or the code of the failure,
+ * a usage error: several begin with it. (id.c) */
+int cli_find_id(struct cli *cli, yyjson_val *rows, const char *given, yyjson_val **ret);
 
 /** Report the error that the command has set; without such an error, the error of the library.
  * With --json, what was printed so far is dropped and the output is the error alone.

@@ -100,10 +100,18 @@ void json_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct too
     }
 }
 
-yyjson_doc *json_read(const struct toolrack_text *text) {
+static yyjson_doc *read_text(const struct toolrack_text *text, yyjson_read_flag flags) {
     size_t length = 0;
     const char *json = toolrack_text_data(text, &length);
-    return yyjson_read(json, length, YYJSON_READ_BIGNUM_AS_RAW);
+    return yyjson_read(json, length, flags);
+}
+
+yyjson_doc *json_read(const struct toolrack_text *text) {
+    return read_text(text, YYJSON_READ_BIGNUM_AS_RAW);
+}
+
+yyjson_doc *json_read_exact(const struct toolrack_text *text) {
+    return read_text(text, YYJSON_READ_NUMBER_AS_RAW);
 }
 
 int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
@@ -124,7 +132,7 @@ int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
 }
 
 int json_print_text(struct cli *cli, const struct toolrack_text *text) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read_exact(text);
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_new();
     return json_print(cli, copy, yyjson_val_mut_copy(copy, yyjson_doc_get_root(doc)));
 }

@@ -34,6 +34,8 @@ int json_print_done(struct cli *cli, const char *name, const char *key, bool val
 /** Parse JSON from the host.
  * @return to be released by yyjson_doc_free(); NULL when out of memory. */
 yyjson_doc *json_read(const struct toolrack_text *text);
+/** The same with all numbers as they are written, of yyjson's type raw: 1e3 stays 1e3. */
+yyjson_doc *json_read_exact(const struct toolrack_text *text);
 
 /** "safe", "confirm" or "dangerous". */
 const char *json_permission(enum toolrack_permission permission);

@@ -46,6 +46,8 @@ struct options {
     const char *category;
     const char *purpose;
     const char *scenario;
+    const char *plugin;
+    const char *in_state;
     bool reset;
     const char *caller; /**< NULL: the user who is logged in */
     const char *conversation;
@@ -56,6 +58,7 @@ struct options {
     uint32_t for_s; /**< 0 when not given */
     const char *tool;
     bool errors;
+    const char *outcome;
     const char *since;
     bool follow;
 
@@ -73,6 +76,7 @@ struct options {
     uint32_t limit;  /**< 0 when not given */
     uint32_t budget; /**< 0 when not given */
     bool explain;
+    bool schema;
 
     const char **memory; /**< owned; the lists above are parts of it */
 };
@@ -115,6 +119,7 @@ struct verb {
     int (*run)(struct cli *cli); /**< @return an exit code */
     const char *alias;           /**< another accepted name; or NULL */
     const char *group;           /**< heading above it in the help; NULL: that of the verb before */
+    bool tells_all;              /**< prints each refusal of a tool or definition */
     bool raw;                    /**< its output is a result for a program: no wrapping, no pager */
     bool runs_tools;             /**< may take long: decisions of others take effect meanwhile */
 };

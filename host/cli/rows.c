@@ -1,5 +1,6 @@
 #include "cli/rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,7 +16,9 @@ const char *rows_member(yyjson_val *object, const char *key, const char *otherwi
 }
 
 uint64_t rows_number(yyjson_val *object, const char *key) {
-    return yyjson_get_uint(yyjson_obj_get(object, key));
+    yyjson_val *value = yyjson_obj_get(object, key);
+    return yyjson_is_raw(value) ? strtoull(yyjson_get_raw(value), NULL, 10)
+                                : yyjson_get_uint(value);
 }
 
 const char *rows_time(int64_t seconds, char text[ROWS_TIME_ROOM]) {
@@ -30,8 +33,9 @@ const char *rows_time(int64_t seconds, char text[ROWS_TIME_ROOM]) {
 
 void rows_add_time(struct table *table, yyjson_val *time, int64_t per_s, const char *otherwise) {
     char text[ROWS_TIME_ROOM];
-    table_add(table,
-              yyjson_is_int(time) ? rows_time(yyjson_get_sint(time) / per_s, text) : otherwise);
+    bool is_raw = yyjson_is_raw(time);
+    int64_t number = is_raw ? strtoll(yyjson_get_raw(time), NULL, 10) : yyjson_get_sint(time);
+    table_add(table, is_raw || yyjson_is_int(time) ? rows_time(number / per_s, text) : otherwise);
 }
 
 void rows_add_label(struct buf *out, const char *label) {
@@ -50,7 +54,8 @@ int rows_print(struct cli *cli, const struct toolrack_text *text, const struct r
     if (cli->options.json) {
         return json_print_text(cli, text);
     }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = view->exact ? json_read_exact(text) : json_read(text);
     CLEANUP(table_finish) struct table table;
     size_t at;
     size_t count;

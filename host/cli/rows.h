@@ -1,6 +1,8 @@
 /* rows.h - show JSON from the host to people: an array as a table, an object as labelled lines. */
 #pragma once
 
+#include <stdbool.h>
+
 #include <yyjson.h>
 
 #include "cli/cli.h"
@@ -13,6 +15,7 @@ struct rows_view {
     /** Add the cells of one object: a row, or several. */
     void (*add)(struct table *table, yyjson_val *object);
     const char *nothing; /**< the note in place of an empty table */
+    bool exact;          /**< numbers are read as they are written: of yyjson's type raw */
 };
 
 /** Print an array from the host: unchanged with --json, else as the view says.
@@ -22,7 +25,7 @@ int rows_print(struct cli *cli, const struct toolrack_text *text, const struct r
 /** The text of a member, or `otherwise`. */
 const char *rows_member(yyjson_val *object, const char *key, const char *otherwise);
 
-/** The whole number of a member; 0 when it is missing. */
+/** The whole number of a member, raw ones too; 0 when it is missing. */
 uint64_t rows_number(yyjson_val *object, const char *key);
 
 /** Room for a moment, such as "2026-01-31 18:00:00". */

@@ -41,7 +41,7 @@ enum style style_of_state(const char *state) {
     } rows[] = {
             {"loaded", STYLE_GOOD},      {"failed", STYLE_BAD},     {"refused", STYLE_BAD},
             {"quarantined", STYLE_BAD},  {"stuck", STYLE_BAD},      {"changed", STYLE_CAUTION},
-            {"left-out", STYLE_CAUTION}, {"disabled", STYLE_FAINT},
+            {"left-out", STYLE_CAUTION}, {"disabled", STYLE_FAINT}, {"kept", STYLE_FAINT},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         if (strcmp(state, rows[i].state) == 0) {

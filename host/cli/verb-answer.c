@@ -24,25 +24,13 @@ static int read_message(struct cli *cli, struct buf *text) {
     return cli_read(cli, fd, name, MESSAGE_MAX, text);
 }
 
-/* The format that --format names. */
-static int find_format(struct cli *cli, enum toolrack_format *ret) {
-    const char *name = cli->options.format;
-    if (name == NULL) {
-        return cli_error(cli, TOOLRACK_E_INVALID,
-                         "answer needs --format F; 'toolrack help answer' lists the formats");
-    }
-    return toolrack_format_find(name, ret, cli->err) == 0
-                   ? 0
-                   : cli_error(cli, TOOLRACK_E_INVALID, "%s", toolrack_error_message(cli->err));
-}
-
 int verb_answer(struct cli *cli) {
     CLEANUP(buf_finish) struct buf message = BUF_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     enum toolrack_format format = TOOLRACK_FORMAT_OPENAI;
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     char who[CLI_WHO_ROOM];
-    if (find_format(cli, &format) < 0) {
+    if (cli_format(cli, NULL, &format) < 0) {
         return cli_fail_usage(cli);
     }
     if (read_message(cli, &message) < 0) {

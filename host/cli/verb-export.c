@@ -60,15 +60,6 @@ static int print_both(struct cli *cli, const struct toolrack_text *definitions,
     return json_print(cli, doc, root);
 }
 
-static int need_format(struct cli *cli, enum toolrack_format *ret) {
-    if (cli->options.format == NULL) {
-        return cli_error(cli, TOOLRACK_E_INVALID,
-                         "export needs --format F; 'toolrack help export' "
-                         "lists the formats");
-    }
-    return toolrack_format_find(cli->options.format, ret, cli->err);
-}
-
 int verb_export(struct cli *cli) {
     struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
     CLEANUP(freep) char *copy = NULL;
@@ -76,9 +67,8 @@ int verb_export(struct cli *cli) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
     enum toolrack_format format = TOOLRACK_FORMAT_OPENAI;
-    int code = need_format(cli, &format);
-    if (code < 0) {
-        return code == TOOLRACK_E_INVALID ? cli_fail_usage(cli) : cli_fail(cli);
+    if (cli_format(cli, NULL, &format) < 0) {
+        return cli_fail_usage(cli);
     }
     if (cli->options.allow != NULL) {
         copy = strdup(cli->options.allow);

@@ -102,7 +102,8 @@ static int list_pending(struct cli *cli) {
                       &(struct rows_view){.headings = headings,
                                           .columns = ARRAY_LENGTH(headings),
                                           .add = add_pending,
-                                          .nothing = "no call waits for approval"});
+                                          .nothing = "no call waits for approval",
+                                          .exact = true});
 }
 
 /* The words for the answers. */
@@ -117,8 +118,29 @@ static const struct {
         {"deny", TOOLRACK_APPROVAL_DENY, "is denied"},
 };
 
-static int resolve(struct cli *cli, const char *id, size_t answer) {
+/* The id that begins with what was typed; the same when none does: then the host says why. To be
+ * freed. @return 0; or the code of the failure. */
+static int find_pending(struct cli *cli, const char *given, char **ret) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    yyjson_val *row = NULL;
+    if (toolrack_pending(cli->host, &text, cli->err) < 0) {
+        return toolrack_error_code(cli->err);
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
+    int code = cli_find_id(cli, yyjson_doc_get_root(doc), given, &row);
+    if (code == 0) {
+        *ret = strdup(rows_member(row, "id", given));
+        code = *ret != NULL ? 0 : cli_oom(cli);
+    }
+    return code;
+}
+
+static int resolve(struct cli *cli, const char *given, size_t answer) {
     char who[CLI_WHO_ROOM];
+    CLEANUP(freep) char *id = NULL;
+    if (find_pending(cli, given, &id) < 0) {
+        return cli_fail_usage(cli);
+    }
     cli_who(who, sizeof who);
     if (!cli_keeps(cli) ||
         toolrack_resolve(cli->host, id, answers[answer].approval, who, cli->err) < 0) {

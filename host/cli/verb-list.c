@@ -1,3 +1,4 @@
+#include <fnmatch.h>
 #include <string.h>
 
 #include "cli/json.h"
@@ -10,7 +11,10 @@ CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
 static const char *const headings[] = {"NAME",   "VERSION", "PRIORITY",   "PERMISSION",
                                        "PLUGIN", "STATE",   "DESCRIPTION"};
 
-/* ------------------------------------------------------------------- table */
+/* ------------------------------------------------------------------ filter */
+
+static const char *const states[] = {"listed",  "loaded",   "failed",   "stuck", "quarantined",
+                                     "changed", "left-out", "disabled", "kept",  "refused"};
 
 /* Whether it may run is more important than that it is a kept version. */
 static const char *state_of(const struct toolrack_tool *tool) {
@@ -20,6 +24,56 @@ static const char *state_of(const struct toolrack_tool *tool) {
            : toolrack_tool_is_kept(tool) && is_fine ? "kept"
                                                     : toolrack_tool_state_name(tool);
 }
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Whether the names of the command line, if there are any, have one that matches. */
+static bool has_name(const struct options *options, const char *name) {
+    const struct texts *words = &options->words;
+    bool matches = words->count == 0;
+    for (size_t i = 0; i < words->count && !matches; i++) {
+        matches = fnmatch(words->items[i], name, FNM_NOESCAPE) == 0;
+    }
+    return matches;
+}
+
+static bool is_wanted(const struct options *options, const char *name, const char *plugin,
+                      const char *state) {
+    return has_name(options, name) &&
+           (options->plugin == NULL || (plugin != NULL && strcmp(options->plugin, plugin) == 0)) &&
+           (options->in_state == NULL || strcmp(options->in_state, state) == 0);
+}
+
+static bool wants_tool(const struct options *options, const struct toolrack_tool *tool) {
+    return is_wanted(options, toolrack_tool_name(tool), toolrack_tool_plugin(tool), state_of(tool));
+}
+
+static bool wants_refusal(const struct options *options, const struct toolrack_refusal *refusal) {
+    const char *name = refusal->tool != NULL   ? refusal->tool
+                       : refusal->file != NULL ? last_part(refusal->file)
+                                               : "";
+    return is_wanted(options, name, refusal->plugin, "refused");
+}
+
+static int check_state(struct cli *cli) {
+    const char *state = cli->options.in_state;
+    CLEANUP(buf_finish) struct buf known = BUF_INIT;
+    for (size_t i = 0; state != NULL && i < ARRAY_LENGTH(states); i++) {
+        if (strcmp(state, states[i]) == 0) {
+            return 0;
+        }
+        buf_printf(&known, "%s%s", i == 0 ? "" : ", ", states[i]);
+    }
+    return state == NULL ? 0
+                         : cli_error(cli, TOOLRACK_E_INVALID,
+                                     "there is no state \"%s\"; the states are: %s", state,
+                                     known.failed ? "" : known.data);
+}
+
+/* ------------------------------------------------------------------- table */
 
 static void add_tool(struct table *table, const struct toolrack_tool *tool) {
     CLEANUP(buf_finish) struct buf priority = BUF_INIT;
@@ -33,11 +87,6 @@ static void add_tool(struct table *table, const struct toolrack_tool *tool) {
     table_add(table, state);
     table_emphasize(table, style_of_state(state));
     table_add(table, toolrack_tool_description(tool));
-}
-
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
 }
 
 /* The name is that of the refused tool or file; the reason replaces the description. */
@@ -57,19 +106,26 @@ static void add_refusal(struct table *table, const struct toolrack_refusal *refu
 
 static void print_table(struct cli *cli, const struct toolrack_tools *tools,
                         const struct toolrack_refusals *refusals) {
+    const struct options *options = &cli->options;
     CLEANUP(table_finish) struct table table;
     table_init(&table, headings, ARRAY_LENGTH(headings));
     for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
-        add_tool(&table, toolrack_tools_get(tools, i));
+        if (wants_tool(options, toolrack_tools_get(tools, i))) {
+            add_tool(&table, toolrack_tools_get(tools, i));
+        }
     }
     for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
-        add_refusal(&table, toolrack_refusals_get(refusals, i));
+        if (wants_refusal(options, toolrack_refusals_get(refusals, i))) {
+            add_refusal(&table, toolrack_refusals_get(refusals, i));
+        }
     }
     if (table.cells > table.columns) {
         table_print(&table, output_width(), &cli->out, &cli->styles);
     } else {
-        output_note(
-                "no enabled tools; 'toolrack list --all' also shows disabled and refused tools");
+        output_note("%s", options->all || options->in_state != NULL
+                                  ? "no matching tools"
+                                  : "no enabled tools; 'toolrack list --all' also shows disabled "
+                                    "and refused tools");
     }
 }
 
@@ -101,11 +157,15 @@ static int print_json(struct cli *cli, const struct toolrack_tools *tools,
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
     yyjson_mut_val *root = yyjson_mut_arr(doc);
     for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
-        json_add_tool(doc, yyjson_mut_arr_add_obj(doc, root), toolrack_tools_get(tools, i));
+        if (wants_tool(&cli->options, toolrack_tools_get(tools, i))) {
+            json_add_tool(doc, yyjson_mut_arr_add_obj(doc, root), toolrack_tools_get(tools, i));
+        }
     }
     for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
-        add_json_refusal(doc, yyjson_mut_arr_add_obj(doc, root),
-                         toolrack_refusals_get(refusals, i));
+        if (wants_refusal(&cli->options, toolrack_refusals_get(refusals, i))) {
+            add_json_refusal(doc, yyjson_mut_arr_add_obj(doc, root),
+                             toolrack_refusals_get(refusals, i));
+        }
     }
     return json_print(cli, doc, root);
 }
@@ -113,7 +173,11 @@ static int print_json(struct cli *cli, const struct toolrack_tools *tools,
 int verb_list(struct cli *cli) {
     const struct options *options = &cli->options;
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
-    filter.all = options->all;
+    bool all = options->all || options->in_state != NULL;
+    if (check_state(cli) < 0) {
+        return cli_fail_usage(cli);
+    }
+    filter.all = all;
     filter.tag = options->tag;
     filter.category = options->category;
     filter.purpose = options->purpose;
@@ -124,7 +188,7 @@ int verb_list(struct cli *cli) {
     /* A refused tool has no tags, category or other members for a filter. */
     bool is_filtered = options->tag != NULL || options->category != NULL ||
                        options->purpose != NULL || options->scenario != NULL;
-    if (code == 0 && options->all && !is_filtered) {
+    if (code == 0 && all && !is_filtered) {
         code = toolrack_refused(cli->host, &refusals, cli->err);
     }
     if (code < 0) {

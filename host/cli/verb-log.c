@@ -1,12 +1,12 @@
-/* log: the calls so far, and with --follow each new one. */
+/* log: the calls so far, with --follow each new one, with an id one call. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -19,41 +19,54 @@
 #define FOLLOW_MS      200
 #define FOLLOW_AT_ONCE 100000u
 
-static const char *const headings[] = {"ID",       "TIME", "TOOL", "RESULT",
+static const char result_heading[] = "RESULT";
+static const char *const headings[] = {"ID",       "TIME", "TOOL", result_heading,
                                        "DURATION", "IN",   "OUT",  "DETAIL"};
 
-/* ------------------------------------------------------------------ filter */
+/* ----------------------------------------------------------------- outcome */
 
-/* Read a day, or a moment, in local time; with a Z at the end in UTC. */
-static bool read_time(const char *text, int64_t *ret_ms) {
-    static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
-                                        "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"};
-    for (size_t i = 0; i < ARRAY_LENGTH(forms); i++) {
-        struct tm parts = {.tm_isdst = -1};
-        const char *end = strptime(text, forms[i], &parts);
-        bool utc = end != NULL && strcmp(end, "Z") == 0;
-        if (end != NULL && (utc || *end == '\0')) {
-            *ret_ms = (int64_t)(utc ? timegm(&parts) : mktime(&parts)) * MS_PER_S;
-            return true;
+/* The codes with which a call may end. */
+static const int codes[] = {
+#define CODE(constant, value, name, recoverable) TOOLRACK_E_##constant,
+        TOOLRACK_CODES(CODE)
+#undef CODE
+};
+
+/* Append the outcomes that a word of --exit means. False: it means none. */
+static bool add_outcomes(struct buf *out, const char *word, size_t length) {
+    char *end = NULL;
+    long number = strtol(word, &end, 10);
+    bool is_exit = length > 0 && end == word + length;
+    bool is_failed = length == strlen("failed") && strncasecmp(word, "failed", length) == 0;
+    bool is_ok = length == strlen("ok") && strncasecmp(word, "ok", length) == 0;
+    bool found = is_ok || (is_exit && number == CLI_OK);
+    if (found) {
+        buf_add_text(out, "ok,");
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
+        const char *name = toolrack_code_name(codes[i]);
+        if (is_failed || (is_exit && cli_exit_of(codes[i]) == number) ||
+            (strlen(name) == length && strncasecmp(name, word, length) == 0)) {
+            buf_printf(out, "%s,", name);
+            found = true;
         }
     }
-    return false;
+    return found;
 }
 
-static int read_since(struct cli *cli, int64_t *ret_ms) {
-    const char *text = cli->options.since;
-    uint32_t seconds;
-    if (text == NULL || read_time(text, ret_ms)) {
-        return 0;
+static int read_outcomes(struct cli *cli, struct buf *ret) {
+    const char *at = cli->options.outcome;
+    while (at != NULL) {
+        size_t length = strcspn(at, ",");
+        if (!add_outcomes(ret, at, length)) {
+            return cli_error(cli, TOOLRACK_E_INVALID,
+                             "--exit takes ok, failed, the type of an error such as Timeout or "
+                             "InvalidArguments, or an exit code, not \"%.*s\"",
+                             (int)length, at);
+        }
+        at = at[length] == ',' ? at + length + 1 : NULL;
     }
-    if (!options_duration(text, &seconds)) {
-        return cli_error(cli, TOOLRACK_E_INVALID,
-                         "--since takes a duration such as 30s, 10m, 2h or 7d, or a time such as "
-                         "2026-01-31 or 2026-01-31T18:00, not \"%s\"",
-                         text);
-    }
-    *ret_ms = (clock_wall_s() - seconds) * MS_PER_S;
-    return 0;
+    return ret->failed ? cli_oom(cli) : 0;
 }
 
 /* -------------------------------------------------------------------- rows */
@@ -62,10 +75,16 @@ static const char *member(yyjson_val *object, const char *key) {
     return yyjson_get_str(yyjson_obj_get(object, key));
 }
 
-/* The text beside the numbers: why the call failed, or its arguments. */
-static const char *detail(yyjson_val *call) {
-    const char *message = member(yyjson_obj_get(call, "error"), "message");
-    return message != NULL ? message : member(call, "arguments");
+/* Append why the call failed, with the field at fault; or its arguments. */
+static void add_detail(struct buf *out, yyjson_val *call) {
+    yyjson_val *error = yyjson_obj_get(call, "error");
+    const char *message = member(error, "message");
+    const char *field = member(error, "field");
+    if (message == NULL) {
+        buf_add_text(out, rows_member(call, "arguments", "-"));
+    } else {
+        buf_printf(out, "%s%s%s", field != NULL ? field : "", field != NULL ? ": " : "", message);
+    }
 }
 
 static const char *outcome(yyjson_val *call) {
@@ -94,9 +113,14 @@ static void add_row(struct table *table, yyjson_val *call) {
     const char *at = cells.failed ? NULL : cells.data;
     for (size_t i = 0; i + 1 < ARRAY_LENGTH(headings); i++) {
         table_add(table, at);
+        if (headings[i] == result_heading && !yyjson_is_true(yyjson_obj_get(call, "ok"))) {
+            table_emphasize(table, STYLE_BAD);
+        }
         at = at != NULL ? at + strlen(at) + 1 : NULL;
     }
-    table_add(table, detail(call));
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    add_detail(&text, call);
+    table_add(table, text.failed ? NULL : text.data);
 }
 
 /* ------------------------------------------------------------------ follow */
@@ -110,8 +134,9 @@ static void add_line(struct buf *out, yyjson_val *call) {
         buf_printf(out, "%-*s ", widths[i], at);
         at += strlen(at) + 1;
     }
-    const char *text = detail(call);
-    text_add_line(out, text != NULL ? text : "-", text != NULL ? strlen(text) : 1);
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    add_detail(&text, call);
+    text_add_line(out, text.failed ? "" : text.data, text.length);
     buf_add_char(out, '\n');
 }
 
@@ -165,23 +190,111 @@ static int follow(struct cli *cli, struct toolrack_log_filter *filter) {
     return code;
 }
 
+/* --------------------------------------------------------------- one call */
+
+static void add_lines(struct buf *out, const char *label, yyjson_val *lines) {
+    size_t at;
+    size_t count;
+    yyjson_val *line;
+    yyjson_arr_foreach (lines, at, count, line) {
+        rows_add_line(out, at == 0 ? label : "", yyjson_get_str(line));
+    }
+}
+
+static void add_duration(struct buf *out, const char *label, yyjson_val *ns) {
+    if (yyjson_is_uint(ns)) {
+        rows_add_label(out, label);
+        text_add_duration(out, yyjson_get_uint(ns));
+        buf_add_char(out, '\n');
+    }
+}
+
+static void add_bytes(struct buf *out, const char *label, yyjson_val *bytes) {
+    if (yyjson_is_uint(bytes)) {
+        rows_add_label(out, label);
+        buf_printf(out, "%llu bytes\n", (unsigned long long)yyjson_get_uint(bytes));
+    }
+}
+
+static void print_call(struct cli *cli, yyjson_val *call) {
+    static const char *const keys[] = {"plugin", "caller", "channel", "conversation", "trace"};
+    struct buf *out = &cli->out;
+    yyjson_val *error = yyjson_obj_get(call, "error");
+    char time[ROWS_TIME_ROOM];
+    int64_t time_ms = yyjson_get_sint(yyjson_obj_get(call, "time_ms"));
+    cli_style(cli, STYLE_HEADING);
+    buf_printf(out, "call %llu of %s %s", (unsigned long long)rows_number(call, "id"),
+               rows_member(call, "tool", ""), rows_member(call, "version", ""));
+    cli_style(cli, STYLE_PLAIN);
+    buf_add_text(out, "\n\n");
+    rows_add_label(out, "time");
+    buf_printf(out, "%s.%03d\n", rows_time(time_ms / MS_PER_S, time), (int)(time_ms % MS_PER_S));
+    for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
+        rows_add_line(out, keys[i], member(call, keys[i]));
+    }
+    rows_add_line(out, "outcome", outcome(call));
+    rows_add_line(out, "field", member(error, "field"));
+    rows_add_line(out, "error", member(error, "message"));
+    add_lines(out, "backtrace", yyjson_obj_get(error, "trace"));
+    add_duration(out, "duration", yyjson_obj_get(call, "duration_ns"));
+    add_duration(out, "cpu", yyjson_obj_get(call, "cpu_ns"));
+    add_bytes(out, "memory", yyjson_obj_get(call, "memory"));
+    add_bytes(out, "in", yyjson_obj_get(call, "bytes_in"));
+    add_bytes(out, "out", yyjson_obj_get(call, "bytes_out"));
+    rows_add_line(out, "arguments", member(call, "arguments"));
+    rows_add_line(out, "result", member(call, "result"));
+}
+
+static int show_call(struct cli *cli, const struct toolrack_text *text, const char *id) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
+    yyjson_val *call = NULL;
+    if (cli_find_id(cli, yyjson_doc_get_root(doc), id, &call) < 0) {
+        return cli_fail_usage(cli);
+    }
+    if (call == NULL) {
+        (void)cli_error(cli, TOOLRACK_E_NOT_FOUND,
+                        "there is no call %s in the log, or a filter hides it", id);
+        return cli_fail(cli);
+    }
+    if (cli->options.json) {
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_new();
+        return json_print(cli, copy, yyjson_val_mut_copy(copy, call));
+    }
+    print_call(cli, call);
+    return CLI_OK;
+}
+
 int verb_log(struct cli *cli) {
     const struct options *options = &cli->options;
     struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    CLEANUP(buf_finish) struct buf outcomes = BUF_INIT;
     filter.tool = options->tool;
     filter.errors = options->errors;
     filter.limit = options->limit;
-    int code = read_since(cli, &filter.since_ms);
+    filter.caller = options->caller;
+    filter.conversation = options->conversation;
+    filter.id = options->words.count > 0 ? options->words.items[0] : NULL;
+    int code = cli_since(cli, &filter.since_ms);
+    code = code < 0 ? code : read_outcomes(cli, &outcomes);
+    if (code == 0 && filter.id != NULL && options->follow) {
+        code = cli_error(cli, TOOLRACK_E_INVALID, "--follow takes no id");
+    }
     if (code < 0) {
         return cli_fail_usage(cli);
     }
+    filter.outcomes = options->outcome != NULL ? outcomes.data : NULL;
     code = options->follow ? follow(cli, &filter)
                            : toolrack_log(cli->host, &filter, &text, cli->err);
     if (code < 0 || options->follow) {
         return code < 0 ? cli_fail(cli) : CLI_OK;
     }
+    if (filter.id != NULL) {
+        return show_call(cli, text, filter.id);
+    }
     return rows_print(cli, text,
-                      &(struct rows_view){headings, ARRAY_LENGTH(headings), add_row,
-                                          "no matching calls in the log"});
+                      &(struct rows_view){.headings = headings,
+                                          .columns = ARRAY_LENGTH(headings),
+                                          .add = add_row,
+                                          .nothing = "no matching calls in the log"});
 }

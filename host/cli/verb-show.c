@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/json.h"
+#include "cli/parameters.h"
 #include "cli/rows.h"
 #include "toolrack/records.h"
 
@@ -116,6 +117,14 @@ static void add_json_content(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_va
     json_add_text(doc, root, "sha256", rows_member(object, "sha256", NULL));
 }
 
+/* The C function of a typed tool. */
+static void add_prototype(struct buf *out, const struct toolrack_tool *tool) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (toolrack_tool_prototype(tool, &text, NULL) == 0) {
+        rows_add_line(out, "C function", toolrack_text_data(text, NULL));
+    }
+}
+
 static void add_words(struct buf *out, const char *label, yyjson_val *list) {
     CLEANUP(buf_finish) struct buf words = BUF_INIT;
     size_t at;
@@ -177,7 +186,10 @@ static void add_examples(struct buf *out, const struct toolrack_tool *tool) {
 
 static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     struct buf *out = &cli->out;
-    buf_printf(out, "%s %s\n", toolrack_tool_name(tool), toolrack_tool_version(tool));
+    cli_style(cli, STYLE_HEADING);
+    buf_printf(out, "%s %s", toolrack_tool_name(tool), toolrack_tool_version(tool));
+    cli_style(cli, STYLE_PLAIN);
+    buf_add_char(out, '\n');
     const char *description = toolrack_tool_description(tool);
     if (description != NULL) {
         text_add_escaped(out, description, strlen(description));
@@ -185,8 +197,12 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     }
     buf_add_char(out, '\n');
     rows_add_line(out, "title", toolrack_tool_title(tool));
-    rows_add_line(out, "state",
-                  toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled");
+    const char *state = toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled";
+    rows_add_label(out, "state");
+    cli_style(cli, style_of_state(state));
+    buf_add_text(out, state);
+    cli_style(cli, STYLE_PLAIN);
+    buf_add_char(out, '\n');
     char reason[REASON_MAX] = "";
     toolrack_tool_reason(tool, reason, sizeof reason);
     rows_add_line(out, "reason", reason);
@@ -218,8 +234,13 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     rows_add_line(out, "trust", toolrack_tool_trust(tool));
     add_isolation(cli, tool);
     add_statistics(cli, tool);
-    add_schema(out, "arguments", toolrack_tool_schema(tool));
-    add_schema(out, "result", toolrack_tool_result_schema(tool));
+    add_prototype(out, tool);
+    parameters_print_result(cli, toolrack_tool_result_schema(tool));
+    parameters_print(cli, toolrack_tool_schema(tool));
+    if (cli->options.schema) {
+        add_schema(out, "arguments", toolrack_tool_schema(tool));
+        add_schema(out, "result", toolrack_tool_result_schema(tool));
+    }
     add_examples(out, tool);
 }
 
@@ -283,6 +304,10 @@ static int print_json(struct cli *cli, const struct toolrack_tool *tool) {
     json_add_text(doc, root, "title", toolrack_tool_title(tool));
     json_add_text(doc, root, "file", toolrack_tool_file(tool));
     json_add_text(doc, root, "trust", toolrack_tool_trust(tool));
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *prototype = NULL;
+    (void)toolrack_tool_prototype(tool, &prototype, NULL);
+    json_add_text(doc, root, "prototype",
+                  prototype != NULL ? toolrack_text_data(prototype, NULL) : NULL);
     add_json_content(cli, doc, root, tool);
     yyjson_mut_val *hints = yyjson_mut_obj_add_obj(doc, root, "annotations");
     for (size_t i = 0; i < ARRAY_LENGTH(annotations); i++) {

@@ -9,6 +9,9 @@
 
 static const struct option_spec list_options[] = {
         {"all", NULL, "also disabled and refused tools, with the reason", OPTION_FLAG, MEMBER(all)},
+        {"plugin", "ID", "only tools of this plugin", OPTION_TEXT, MEMBER(plugin)},
+        {"in-state", "S", "only tools in this state, such as failed, disabled or refused",
+         OPTION_TEXT, MEMBER(in_state)},
         {"tag", "T", "only tools with this tag", OPTION_TEXT, MEMBER(tag)},
         {"category", "C", "only tools of this category", OPTION_TEXT, MEMBER(category)},
         {"purpose", "TEXT", "only tools whose purpose contains TEXT", OPTION_TEXT, MEMBER(purpose)},
@@ -70,11 +73,32 @@ static const struct option_spec recommend_options[] = {
 
 static const struct option_spec log_options[] = {
         {"tool", "T", "only calls of this tool, NAME or NAME@VERSION", OPTION_TEXT, MEMBER(tool)},
+        {"caller", "WHO", "only calls of this caller", OPTION_TEXT, MEMBER(caller)},
+        {"conversation", "ID", "only calls of this conversation", OPTION_TEXT,
+         MEMBER(conversation)},
+        {"exit", "E", "only calls that ended so: ok, Timeout, an exit code ...", OPTION_TEXT,
+         MEMBER(outcome)},
         {"errors", NULL, "only calls that failed", OPTION_FLAG, MEMBER(errors)},
         {"since", "WHEN", "only newer calls: 30s, 10m, 2h, 7d, or 2026-01-31T18:00", OPTION_TEXT,
          MEMBER(since)},
         {"limit", "N", "at most the newest N calls (1000)", OPTION_COUNT, MEMBER(limit)},
         {"follow", NULL, "wait for new calls and print them", OPTION_FLAG, MEMBER(follow)},
+        {0},
+};
+
+static const struct option_spec decisions_options[] = {
+        {"tool", "T", "only decisions about this tool", OPTION_TEXT, MEMBER(tool)},
+        {"plugin", "ID", "only decisions about this plugin and its tools", OPTION_TEXT,
+         MEMBER(plugin)},
+        {"since", "WHEN", "only newer ones: 30s, 10m, 2h, 7d, or 2026-01-31T18:00", OPTION_TEXT,
+         MEMBER(since)},
+        {"limit", "N", "at most the newest N (1000)", OPTION_COUNT, MEMBER(limit)},
+        {0},
+};
+
+static const struct option_spec show_options[] = {
+        {"schema", NULL, "also the JSON Schema of arguments and result", OPTION_FLAG,
+         MEMBER(schema)},
         {0},
 };
 
@@ -181,7 +205,8 @@ static const char approvals_details[] =
         "Without arguments: lists the calls that wait for approval. With an answer and an id:\n"
         "'allow' lets the call run once; 'conversation' and 'always' approve all calls of this\n"
         "version of the tool, in the conversation or always; 'deny' refuses the call. The\n"
-        "caller must repeat the call within an hour.\n";
+        "caller must repeat the call within an hour. The beginning of an id is enough if no\n"
+        "other id begins so.\n";
 
 static const char feedback_details[] =
         "Records whether a tool was good or bad, in general or in one call. Recommendations\n"
@@ -224,7 +249,24 @@ static const char watch_details[] =
         "Runs until Ctrl-C or SIGTERM and prints a line for each event; with --json one object\n"
         "for each. SIGHUP checks all plugin files at once.\n";
 
+static const char list_details[] =
+        "With NAMEs only these tools; in a NAME, * stands for any letters and ? for one.\n"
+        "--in-state also lists disabled and refused tools: a state is listed, loaded, failed,\n"
+        "stuck, quarantined, changed, left-out, disabled, kept or refused.\n";
+
+static const char decisions_details[] =
+        "Lists what was allowed, refused, granted, revoked, approved, denied or found changed,\n"
+        "by whom and why, the newest first. Calls of safe tools are not decisions.\n";
+
+static const char plugins_details[] =
+        "Lists the plugins that have tools, and the files of which nothing was registered, with\n"
+        "the reason. 'toolrack why ID' explains a state.\n";
+
 static const char log_details[] =
+        "With ID: everything about one call; the beginning of an id is enough if no other id\n"
+        "begins so. E is ok, failed, the type of an error such as Timeout, an exit code of\n"
+        "'toolrack call', or several of these separated by commas.\n"
+        "\n"
         "Lists the calls of all processes that share the state folder, the oldest first. Calls\n"
         "of the last second may still be missing. Long arguments and results are shortened;\n"
         "values that a schema marks as writeOnly or as password are shown as ***. --follow\n"
@@ -237,9 +279,10 @@ static const char statistics_details[] =
 
 /* In the order of the help: the first verb of a group names it. */
 const struct verb cli_verbs[] = {
-        {"list", "", "list the tools, highest priority first", NULL, list_options, 0, 0, true,
-         verb_list, .group = "tools"},
-        {"show", "NAME[@VERSION]", "show a tool's details", NULL, NULL, 1, 1, true, verb_show},
+        {"list", "[NAME ...]", "list the tools, highest priority first", list_details, list_options,
+         0, MANY_WORDS, true, verb_list, .group = "tools"},
+        {"show", "NAME[@VERSION]", "show a tool's details", NULL, show_options, 1, 1, true,
+         verb_show},
         {"call", "NAME[@VERSION] [JSON|-]", "call a tool and print its result", call_details,
          call_options, 1, 2, true, verb_call, .runs_tools = true, .raw = true},
         {"recommend", "", "list the tools with the best record", recommend_details,
@@ -274,9 +317,12 @@ const struct verb cli_verbs[] = {
         {"approvals", "[allow|always|conversation|deny ID]",
          "list the calls that wait for approval, or answer one", approvals_details, NULL, 0, 2,
          true, verb_approvals},
+        {"plugins", "", "list the plugins", plugins_details, NULL, 0, 0, true, verb_plugins,
+         .group = "plugins"},
         {"check", "FILE ...", "find problems in a plugin or in toolrack.json", check_details, NULL,
-         1, MANY_WORDS, false, verb_check, .group = "plugins"},
-        {"why", "NAME", "explain a plugin's state", why_details, NULL, 1, 1, true, verb_why},
+         1, MANY_WORDS, false, verb_check},
+        {"why", "NAME", "explain a plugin's state", why_details, NULL, 1, 1, true, verb_why,
+         .tells_all = true},
         {"release", "NAME", "release a plugin from quarantine", release_details, NULL, 1, 1, true,
          verb_release},
         {"reload", "[NAME]", "load changed plugin files", reload_details, NULL, 0, 1, true,
@@ -284,9 +330,11 @@ const struct verb cli_verbs[] = {
         {"rollback", "NAME", "return to the previous content of a plugin's file", rollback_details,
          NULL, 1, 1, true, verb_rollback},
         {"watch", "", "reload plugins when their files change", watch_details, NULL, 0, 0, false,
-         verb_watch},
-        {"log", "", "list the calls in the log", log_details, log_options, 0, 0, true, verb_log,
-         .group = "records"},
+         verb_watch, .tells_all = true},
+        {"log", "[ID]", "list the calls in the log, or show one", log_details, log_options, 0, 1,
+         true, verb_log, .group = "records"},
+        {"decisions", "", "list the decisions about calls and tools", decisions_details,
+         decisions_options, 0, 0, true, verb_decisions},
         {"statistics", "[NAME[@VERSION]]", "show statistics of the calls", statistics_details, NULL,
          0, 1, true, verb_statistics, "stats"},
         {"help", "[VERB]", "print help", NULL, NULL, 0, 1, false, verb_help, .group = "help"},

@@ -178,7 +178,8 @@ int decisions_read(struct decisions *decisions, const struct toolrack_decisions_
             &(struct store_decisions_filter){
                     .tool = taken.tool,
                     .since_ms = taken.since_ms,
-                    .limit = taken.limit < UINT32_MAX ? (uint32_t)taken.limit : UINT32_MAX},
+                    .limit = taken.limit < UINT32_MAX ? (uint32_t)taken.limit : UINT32_MAX,
+                    .plugin = taken.plugin},
             add_decision, &listing, err);
     if (code < 0) {
         yyjson_mut_doc_free(listing.doc);

@@ -94,6 +94,12 @@ int record_log(struct record *record, const struct toolrack_log_filter *filter,
     if (code < 0) {
         return code;
     }
+    if (taken.id != NULL &&
+        (taken.id[0] == '\0' || taken.id[strspn(taken.id, "0123456789")] != '\0')) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the id of a call is a number, as 'toolrack log' lists it, not \"%s\"",
+                         taken.id);
+    }
     CLEANUP(freep) char *name = copy_name(&selector);
     if (selector.name != NULL && name == NULL) {
         return error_oom(err);
@@ -110,7 +116,11 @@ int record_log(struct record *record, const struct toolrack_log_filter *filter,
                     .errors = taken.errors,
                     .since_ms = taken.since_ms,
                     .after_id = taken.after_id > INT64_MAX ? INT64_MAX : (int64_t)taken.after_id,
-                    .limit = taken.limit != 0 ? taken.limit : LOG_LIMIT_DEFAULT},
+                    .limit = taken.limit != 0 ? taken.limit : LOG_LIMIT_DEFAULT,
+                    .caller = taken.caller,
+                    .conversation = taken.conversation,
+                    .outcomes = taken.outcomes,
+                    .id = taken.id},
             add_call, &listing, err);
     return code < 0 ? code : document_end(STEAL(doc), ret, err);
 }

@@ -137,6 +137,16 @@ static void visit_call(const struct value *row,
     "duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory "       \
     "FROM calls "
 
+/* What has no index is always mentioned. An error that is no JSON, as in a damaged file, has no
+ * type; the digits of an id are no pattern. */
+#define OTHER_CONDITIONS                                                                         \
+    " AND (?6 IS NULL OR caller = ?6) AND (?7 IS NULL OR conversation = ?7)"                     \
+    " AND (?8 IS NULL OR instr(',' || ?8 || ',', ',' || CASE WHEN error IS NULL THEN 'ok' "      \
+    "WHEN json_valid(error) THEN coalesce(json_extract(error, '$.type'), '') ELSE '' END || "    \
+    "',') > 0)"                                                                                  \
+    " AND (?9 IS NULL OR CASE WHEN EXISTS (SELECT 1 FROM calls WHERE id = CAST(?9 AS INTEGER)) " \
+    "THEN id = CAST(?9 AS INTEGER) ELSE CAST(id AS TEXT) GLOB ?9 || '*' END)"
+
 int store_call_read(struct store *store, int64_t id,
                     void (*visit)(void *user, const struct store_call *call), void *user,
                     struct toolrack_error *err) {
@@ -160,6 +170,7 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
     buf_add_text(&sql, filter->version != NULL ? " AND version = ?3" : "");
     buf_add_text(&sql, filter->errors ? " AND error IS NOT NULL" : "");
     buf_add_text(&sql, filter->since_ms > 0 ? " AND time_ms >= ?4" : "");
+    buf_add_text(&sql, OTHER_CONDITIONS);
     buf_add_text(&sql, " ORDER BY id DESC LIMIT ?5");
     if (sql.failed) {
         return error_oom(err);
@@ -167,7 +178,9 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
     int code = database_read(store, SCHEMA_CALLS, sql.data,
                              VALUES(value_number(filter->after_id), value_text(filter->tool),
                                     value_text(filter->version), value_number(filter->since_ms),
-                                    value_number(filter->limit == 0 ? -1 : (int64_t)filter->limit)),
+                                    value_number(filter->limit == 0 ? -1 : (int64_t)filter->limit),
+                                    value_text(filter->caller), value_text(filter->conversation),
+                                    value_text(filter->outcomes), value_text(filter->id)),
                              &rows, err);
     for (size_t i = rows.count; i > 0; i--) {
         visit_call(rows_at(&rows, i - 1), visit, user);

@@ -60,6 +60,10 @@ struct store_calls_filter {
     int64_t since_ms;    /**< not older than this */
     int64_t after_id;    /**< only newer than this one */
     uint32_t limit;      /**< only the newest so many; 0: all */
+    const char *caller;  /**< NULL: of all; so for the next three */
+    const char *conversation;
+    const char *outcomes; /**< "ok" and types of errors, separated by commas */
+    const char *id;       /**< digits: of the call with this id, or else whose ids begin so */
 };
 
 /** Visit calls, the oldest first. Failures have an index; tools and times have none, since one

@@ -38,9 +38,10 @@ int store_decisions_add(struct store *store, const struct store_decision *rows, 
 
 /** Which decisions to read. */
 struct store_decisions_filter {
-    const char *tool; /**< NULL: of all tools */
-    int64_t since_ms; /**< not older than this */
-    uint32_t limit;   /**< only the newest so many; 0: all */
+    const char *tool;   /**< NULL: of all tools */
+    int64_t since_ms;   /**< not older than this */
+    uint32_t limit;     /**< only the newest so many; 0: all */
+    const char *plugin; /**< NULL: of all plugins */
 };
 
 /** Visit decisions, the newest first. [any-thread] */

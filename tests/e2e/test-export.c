@@ -51,7 +51,7 @@ static void the_allow_list_keeps_the_order_of_the_registry(void **state) {
     EXPECT(RUN("export", "--format", "anthropic", "--allow", "ad"), 0, "[]\n",
            "toolrack: ad: unknown: Tool 'ad' not found; did you mean 'add'?\n");
     EXPECT(RUN("export", "--format", "anthropic", "--allow", "asleep"), 0, "[]\n",
-           "toolrack: asleep: unknown: it is disabled; enable it first\n");
+           "toolrack: asleep: unknown: it is disabled; 'toolrack enable' enables it\n");
 }
 
 static void limit_and_budget_cut_and_say_what(void **state) {
@@ -81,8 +81,8 @@ static void explain_tells_every_change(void **state) {
 
 static void a_format_must_be_known(void **state) {
     (void)state;
-    EXPECT(RUN("export", "--format", "claude"), 3, "",
-           "toolrack: NotFound: there is no format 'claude'; the formats are: openai, "
+    EXPECT(RUN("export", "--format", "claude"), 2, "",
+           "toolrack: there is no format 'claude'; the formats are: openai, "
            "openai-responses, "
            "anthropic, gemini, ollama, mcp\n");
     EXPECT(RUN("export"), 2, "", "toolrack: export needs --format F*\n");

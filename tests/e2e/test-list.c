@@ -79,6 +79,15 @@ static void list_filters(void **state) {
                 "\"total\"", "/2", "");
     EXPECT_JSON(RUN("list", "--json", "--tag", "math", "--category", "none"), 0, "", "[]");
     EXPECT(RUN("list", "--tag", "none"), 0, "", "toolrack: no enabled tools; *\n");
+    EXPECT_JSON(RUN("list", "--json", "greet", "a*"), 0, "/0/id", "\"add\"", "/1/id", "\"asks\"",
+                "/2/id", "\"greet\"", "/3/id", "\"greet\"", "/4", "");
+    EXPECT_JSON(RUN("list", "--json", "gr*", "--plugin", "kit.old"), 0, "/0/version", "\"1.0.0\"",
+                "/1", "");
+    EXPECT_JSON(RUN("list", "--json", "--in-state", "disabled"), 0, "/0/id", "\"asleep\"", "/1",
+                "");
+    EXPECT_JSON(RUN("list", "--json", "--in-state", "failed"), 0, "", "[]");
+    EXPECT(RUN("list", "--in-state", "broken"), 2, "",
+           "toolrack: there is no state \"broken\"; the states are: listed, *refused\n");
 }
 
 static void all_is_also_the_disabled(void **state) {
@@ -119,6 +128,18 @@ static void broken_files_hide_no_good_ones(void **state) {
            NULL);
     EXPECT(RUN_WITH({.plugins = "mixed"}, "call", "greet", "--arg", "name=x"), 0, "good day\n",
            NULL);
+    EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "list", "cut*", "--in-state", "refused", "--json"),
+                0, "/0/id", "\"mixed/cut.so\"", "/1", "");
+    EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "plugins", "--json"), 0, "/0/id", "\"kit.old\"",
+                "/0/version", "\"1.0.0\"", "/0/trust", "\"community\"", "/0/state", "\"*\"",
+                "/0/file", "\"mixed/good.so\"", "/0/tools", "1", "/0/isolation", "\"process\"",
+                "/1/file", "\"mixed/half.so\"", "/1/tools", "1", "/2/id", "null", "/2/file",
+                "\"mixed/cut.so\"", "/2/state", "\"refused\"", "/2/tools", "0", "/3/file",
+                "\"mixed/words.so\"", "/3/reason", "\"*\"", "/4", "");
+    EXPECT(RUN_WITH({.plugins = "mixed"}, "plugins"), 0,
+           "ID *VERSION *TRUST *STATE *TOOLS *ISOLATION *FILE\nkit.old *\n* refused *0 *"
+           "mixed/cut.so: *\n*",
+           NULL);
     EXPECT(RUN_WITH({.plugins = "mixed"}, "show", "crooked"), 3, "",
            "*toolrack: NotFound: Tool 'crooked' of mixed/half.so was refused: *\n");
 }
@@ -140,10 +161,28 @@ static void show_tells_everything(void **state) {
            "trust        community\n"
            "isolation    process\n"
            "sandbox      *\n"
-           "\narguments\n{\n*\"a\": {*first addend*}\n"
-           "\nresult\n{\n*number*}\n"
+           "C function   double add(double a, double b)\n"
+           "result       number\n"
+           "\nPARAMETER  TYPE    RANGE  DEFAULT   DESCRIPTION\n"
+           "a          number  -      required  first addend\n"
+           "b          number  -      required  second addend\n"
            "\nexamples\n{\"a\": 1, \"b\": 2} -> 3\n{\"a\": 1, \"b\": -1}\n",
            "");
+    EXPECT(RUN("show", "add", "--schema"), 0,
+           "*\narguments\n{\n*\"a\": {*first addend*}\n\nresult\n{\n*number*}\n\nexamples*", "");
+    EXPECT(RUN("show", "greet"), 0,
+           "*C function   const char *greet(struct tr_call *call, const char *name, bool loud)\n*"
+           "name       string   at most 10 characters  required  whom\n"
+           "loud       boolean  -                      false     shout\n*",
+           "");
+    EXPECT(RUN("show", "total"), 0,
+           "*C function   int64_t total(const int64_t *numbers, size_t numbers_count)\n*"
+           "numbers    array of integer *",
+           "");
+    /* A JSON tool has no C function; a member of an object has a row. */
+    EXPECT(RUN("show", "echo"), 0, "*\n\nPARAMETER *\no          object *\no.s        string *",
+           "");
+    EXPECT_JSON(RUN("show", "echo", "--json"), 0, "/prototype", "null");
     EXPECT(RUN("show", "say"), 0, "say 1.0.0\nSay two lines \\u202e;sdrawkcab\n*", "");
     EXPECT(RUN("show", "asleep"), 0, "asleep 1.0.0\n*state        disabled\n*", "");
     EXPECT(RUN("show", "stubborn"), 0, "*deadline     200 ms\n*", "");

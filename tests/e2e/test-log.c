@@ -32,6 +32,46 @@ static void calls_are_in_the_log(void **state) {
            "ID  TIME*TOOL*RESULT*DURATION*IN*OUT*DETAIL\n*add@*InvalidArguments*\n", "");
 }
 
+static void filters_of_the_log(void **state) {
+    (void)state;
+    call_some();
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":1e3}", "--caller", "ada", "--conversation", "c1"), 0,
+           "1001.0\n", "");
+    EXPECT(RUN("call", "asleep"), 5, "", NULL);
+    EXPECT_JSON(RUN("log", "--json", "--caller", "ada"), 0, "/0/id", "4", "/1", "");
+    EXPECT_JSON(RUN("log", "--json", "--conversation", "c1"), 0, "/0/id", "4", "/1", "");
+    EXPECT_JSON(RUN("log", "--json", "--exit", "ok"), 0, "/0/id", "1", "/1/id", "3", "/2/id", "4",
+                "/3", "");
+    EXPECT_JSON(RUN("log", "--json", "--exit", "InvalidArguments,Timeout"), 0, "/0/id", "2", "/1",
+                "");
+    EXPECT_JSON(RUN("log", "--json", "--exit", "5"), 0, "/0/error/type", "\"Disabled\"", "/1", "");
+    EXPECT_JSON(RUN("log", "--json", "--exit", "failed"), 0, "/0/id", "2", "/1/id", "5", "/2", "");
+    EXPECT(RUN("log", "--exit", "badly"), 2, "", "toolrack: --exit takes ok, *not \"badly\"\n");
+    /* The field of an error, and a number as it was written. */
+    EXPECT(RUN("log", "--exit", "4"), 0, "ID *\n2 *  /a: must be a number, *\n", "");
+    EXPECT(RUN("log", "--caller", "ada"), 0, "ID *  {\"a\":1,\"b\":1e3}\n", "");
+}
+
+static void one_call_of_the_log(void **state) {
+    (void)state;
+    call_some();
+    for (int i = 4; i <= 12; i++) {
+        EXPECT(RUN("call", "nothing"), 0, NULL, "");
+    }
+    EXPECT(RUN("log", "2"), 0,
+           "call 2 of add 1.0.0\n\ntime *\nplugin       kit\n*outcome      InvalidArguments\n"
+           "field        /a\nerror        must be a number, *\n*arguments    {\"a\":\"x\"}\n",
+           "");
+    EXPECT_JSON(RUN("log", "2", "--json"), 0, "/id", "2", "/error/field", "\"/a\"");
+    /* 1 is an id, and also the beginning of others. */
+    EXPECT_JSON(RUN("log", "1", "--json"), 0, "/id", "1");
+    EXPECT(RUN("log", "99"), 3, "", "toolrack: NotFound: there is no call 99 in the log*\n");
+    EXPECT(RUN("log", "one"), 1, "", "toolrack: Invalid: the id of a call is a number, *\"one\"\n");
+    EXPECT(RUN("log", "1", "--follow"), 2, "", "toolrack: --follow takes no id\n");
+    /* Without call 1 its digit means those that begin with it. */
+    EXPECT(RUN("log", "1", "--tool", "nothing"), 3, "", NULL);
+}
+
 static void a_wrong_filter_is_wrong_usage(void **state) {
     (void)state;
     EXPECT(RUN("log", "--since", "soon"), 2, "", "*--since takes a duration*\"soon\"*");
@@ -78,6 +118,8 @@ static void a_damaged_store_costs_no_call(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(calls_are_in_the_log),
+            TEST(filters_of_the_log),
+            TEST(one_call_of_the_log),
             TEST(a_wrong_filter_is_wrong_usage),
             TEST(statistics_add_up),
             TEST(follow_goes_on_until_it_is_told_to_end),

@@ -52,7 +52,7 @@ static void wrong_usage_exits_2(void **state) {
     (void)state;
     EXPECT(RUN("lsit"), 2, "", "toolrack: there is no verb \"lsit\"; did you mean \"list\"?\n");
     EXPECT(RUN("list", "--al"), 2, "", "toolrack: list has no option --al; did you mean --all?\n");
-    EXPECT(RUN("list", "more"), 2, "", "toolrack: \"more\" is one argument too many; usage: *\n");
+    EXPECT(RUN("grants", "more"), 2, "", "toolrack: \"more\" is one argument too many; usage: *\n");
     EXPECT(RUN("show"), 2, "",
            "toolrack: an argument is missing; usage: toolrack show NAME[@VERSION]\n");
     EXPECT(RUN("priority", "add"), 2, "", "toolrack: an argument is missing; usage: *\n");
@@ -83,7 +83,7 @@ static void a_wrong_configuration_fails(void **state) {
     EXPECT(RUN_WITH({.bare = true}, "list", "--config", "bad.json", "--state", ""), 1, "",
            "toolrack: Invalid: *bad.json*\n");
     EXPECT_JSON(RUN_WITH({.bare = true}, "list", "--config", "none.json", "--state", "", "--json"),
-                1, "/error/type", "\"InputOutput\"");
+                3, "/error/type", "\"NotFound\"");
 }
 
 static void output_that_cannot_be_written_is_a_failure(void **state) {
@@ -103,6 +103,26 @@ static void output_that_cannot_be_written_is_a_failure(void **state) {
     (void)close(broken[1]);
 }
 
+/* The same cause has the same exit code, whatever the verb. */
+static void causes_have_one_exit_code(void **state) {
+    (void)state;
+    static const char *const no_format = "toolrack: there is no format *smoke*";
+    EXPECT(RUN("export", "--format", "smoke"), 2, "", no_format);
+    EXPECT(RUN("answer", "--format", "smoke"), 2, "", no_format);
+    EXPECT(RUN("agent", "--endpoint", "x", "--model", "m", "--format", "smoke", "task"), 2, "",
+           no_format);
+    EXPECT(RUN("check", "none.so"), 3, "", "toolrack: NotFound: cannot read none.so: *");
+    EXPECT(RUN("answer", "--format", "openai", "none.json"), 3, "", "*cannot open none.json: *");
+    EXPECT(RUN_WITH({.bare = true}, "list", "--config", "none.json", "--state", ""), 3, "",
+           "toolrack: NotFound: cannot read the configuration none.json: *");
+}
+
+static void a_disabled_tool_names_the_verb(void **state) {
+    (void)state;
+    EXPECT(RUN("call", "asleep"), 5, "",
+           "toolrack: Disabled: Tool 'asleep' is disabled; 'toolrack enable asleep' enables it\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
@@ -114,6 +134,8 @@ int main(void) {
             TEST(options_stand_before_or_after_the_verb),
             TEST(a_wrong_configuration_fails),
             TEST(output_that_cannot_be_written_is_a_failure),
+            TEST(causes_have_one_exit_code),
+            TEST(a_disabled_tool_names_the_verb),
     };
     return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
 }

@@ -24,10 +24,10 @@ ENDS_WITH(toolrack_options, brief);
 ENDS_WITH(toolrack_reached, silent);
 ENDS_WITH(toolrack_filter, all);
 ENDS_WITH(toolrack_tool_statistics, max_ns);
-ENDS_WITH(toolrack_decisions_filter, limit);
+ENDS_WITH(toolrack_decisions_filter, plugin);
 ENDS_WITH(toolrack_call_options, ask);
 ENDS_WITH(toolrack_export_options, budget);
-ENDS_WITH(toolrack_log_filter, errors);
+ENDS_WITH(toolrack_log_filter, id);
 ENDS_WITH(toolrack_recommend_options, limit);
 
 static_assert(TOOLRACK_PRIORITY_BUILTIN == TR_PRIORITY_BUILTIN &&

@@ -53,22 +53,36 @@ _toolrack() {
             _toolrack_reply -W 'auto always never' -- "$cur"
             return
             ;;
-        --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --why | --endpoint | --model | --max-steps | --system) return ;;
+        --in-state)
+            _toolrack_reply -W 'listed loaded failed stuck quarantined changed left-out disabled kept refused' -- "$cur"
+            return
+            ;;
+        --exit)
+            _toolrack_reply -W 'ok failed NotFound Disabled InvalidArguments PermissionDenied ConfirmationRequired ExecutionFailed Timeout Cancelled LimitExceeded' -- "$cur"
+            return
+            ;;
+        --tool)
+            _toolrack_reply -W "$(_toolrack_tools)" -- "$cur"
+            return
+            ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --why | --endpoint | --model | --max-steps | --system) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log statistics check version help
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version help
             --config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
     case $verb in
-        list) options+=' --all --tag --category --purpose --scenario' ;;
+        list) options+=' --all --plugin --in-state --tag --category --purpose --scenario' ;;
+        show) options+=' --schema' ;;
         call) options+=' --arg --timeout --yes --caller --conversation --trace' ;;
         export) options+=' --format --allow --limit --budget --explain' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
         default) options+=' --reset' ;;
         agent) options+=' --endpoint --model --format --max-steps --system --transcript' ;;
         grant) options+=' --for' ;;
-        log) options+=' --tool --errors --since --limit --follow' ;;
+        log) options+=' --tool --caller --conversation --exit --errors --since --limit --follow' ;;
+        decisions) options+=' --tool --plugin --since --limit' ;;
         recommend) options+=' --task --limit --explain' ;;
         feedback) options+=' --call' ;;
         blacklist | whitelist) options+=' --why' ;;
@@ -84,9 +98,9 @@ _toolrack() {
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.@(so|json)' -- "$cur")
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
-            show | call | enable | disable | priority | default | grant | revoke | feedback | why | release | reload | rollback | statistics) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            list | show | call | enable | disable | priority | default | grant | revoke | feedback | why | release | reload | rollback | statistics) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log statistics check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

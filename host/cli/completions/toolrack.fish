@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log statistics check version help
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -52,6 +52,8 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a recommend -d
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a feedback -d 'Record feedback on a tool'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a blacklist -d 'List or change the tools that are never recommended'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a whitelist -d 'List or change the tools that are recommended first'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a plugins -d 'List the plugins'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a decisions -d 'List the decisions about calls and tools'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a why -d 'Explain a plugin\'s state'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d 'Release a plugin from quarantine'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Load changed plugin files'
@@ -65,6 +67,9 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d '
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print help'
 
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l all -d 'Also disabled and refused ones'
+complete -c toolrack -n '__fish_seen_subcommand_from list' -l plugin -x -d 'Only of this plugin'
+complete -c toolrack -n '__fish_seen_subcommand_from list' -l in-state -x -a 'listed loaded failed stuck quarantined changed left-out disabled kept refused' -d 'Only in this state'
+complete -c toolrack -n '__fish_seen_subcommand_from show' -l schema -d 'Also the JSON Schemas'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l tag -x -d 'Only with this tag'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l category -x -d 'Only of this category'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l purpose -x -d 'Only with this in their purpose'
@@ -88,7 +93,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from agent' -l format -x -a 'ope
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-steps -x -d 'Ask the model so often at most'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l system -x -d 'What the model is told beforehand'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l transcript -r -F -d 'Keep the transcript there'
-complete -c toolrack -n '__fish_seen_subcommand_from show call enable disable priority default grant revoke feedback blacklist whitelist why release reload rollback statistics' -a '(__toolrack_tools)'
+complete -c toolrack -n '__fish_seen_subcommand_from list show call enable disable priority default grant revoke feedback blacklist whitelist why release reload rollback statistics' -a '(__toolrack_tools)'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l format -x -a 'openai openai-responses anthropic gemini ollama mcp' -d 'For whom'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l allow -x -d 'Only these tools'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l limit -x -d 'At most so many tools'
@@ -96,6 +101,13 @@ complete -c toolrack -n '__fish_seen_subcommand_from export' -l budget -x -d 'At
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l explain -d 'Say what was changed'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l tool -x -a '(__toolrack_tools)' -d 'Only calls of this tool'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l caller -x -d 'Only calls of this caller'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l conversation -x -d 'Only calls of this conversation'
+complete -c toolrack -n '__fish_seen_subcommand_from log' -l exit -x -a 'ok failed NotFound Disabled InvalidArguments PermissionDenied ConfirmationRequired ExecutionFailed Timeout Cancelled LimitExceeded' -d 'Only calls that ended so'
+complete -c toolrack -n '__fish_seen_subcommand_from decisions' -l tool -x -a '(__toolrack_tools)' -d 'Only about this tool'
+complete -c toolrack -n '__fish_seen_subcommand_from decisions' -l plugin -x -d 'Only about this plugin'
+complete -c toolrack -n '__fish_seen_subcommand_from decisions' -l since -x -d 'Not older than this, such as 10m'
+complete -c toolrack -n '__fish_seen_subcommand_from decisions' -l limit -x -d 'At most so many'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l errors -d 'Only calls that failed'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l since -x -d 'Not older than this, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l limit -x -d 'At most so many'
@@ -109,4 +121,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist why release reload rollback watch log statistics check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version'

@@ -32,6 +32,13 @@ struct toolrack_log_filter {
     uint64_t after_id; /**< only newer than this call */
     uint32_t limit;    /**< at most so many, the newest; 0 is 1000 */
     uint32_t errors;   /**< not 0: only calls that failed */
+    const char *caller;
+    const char *conversation;
+    /** How they ended: "ok" or type names of codes, separated by commas: "Timeout,Cancelled". */
+    const char *outcomes;
+    /** One call, by the digits of its id; where there is no such call, those whose ids begin with
+     * these digits. */
+    const char *id;
 };
 #define TOOLRACK_LOG_FILTER_INIT \
     { .size = sizeof(struct toolrack_log_filter) }
@@ -43,7 +50,7 @@ struct toolrack_log_filter {
  * as everywhere) or null; cpu_ns, memory (bytes at the peak in a worker, an estimate of what was
  * allocated in process) where they were measured, else null.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_INVALID for a
- *         range of versions; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
+ *         range of versions, or an id that is not digits; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_log(struct toolrack *host, const struct toolrack_log_filter *filter,
                               struct toolrack_text **ret, struct toolrack_error *err);
 

@@ -389,6 +389,13 @@ TOOLRACK_API const char *toolrack_tool_state_name(const struct toolrack_tool *to
 /** Why it is in that state, copied into `reason` (of `room` bytes); "" when there is no reason. */
 TOOLRACK_API void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t room);
 
+/** The C function of a typed tool as its author declares it, such as "double add(double a, double
+ * b)", under the tool's name; the members of structs are shown, since their names are not known.
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NOT_FOUND for a
+ *         tool that is not typed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_tool_prototype(const struct toolrack_tool *tool,
+                                         struct toolrack_text **ret, struct toolrack_error *err);
+
 /** What was measured of one registration's calls since it was registered. */
 struct toolrack_tool_statistics {
     size_t size;       /**< sizeof(struct toolrack_tool_statistics) */
@@ -494,6 +501,16 @@ TOOLRACK_API size_t toolrack_refusals_count(const struct toolrack_refusals *refu
 TOOLRACK_API const struct toolrack_refusal *toolrack_refusals_get(
         const struct toolrack_refusals *refusals, size_t index);
 TOOLRACK_API void toolrack_refusals_free(struct toolrack_refusals *refusals);
+
+/** The plugins that have registered tools, in the order of these, and then the files and
+ * definitions of which nothing was registered, as a JSON array of objects: id (null: it could not
+ * be read), version, trust, file (null: registered by the app), state (as
+ * toolrack_tool_state_name(), or "refused"), reason (or null), tools (their number), isolation
+ * ("process" or "none"), generation, kept (whether its tools are earlier versions: see
+ * toolrack_tool_is_kept()). A refused one has no version, trust, isolation and generation: null.
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_plugins_info(struct toolrack *host, struct toolrack_text **ret,
+                                       struct toolrack_error *err);
 
 /** The definitions of all enabled tools as one JSON array in registry order: name, title,
  * description, inputSchema, outputSchema, annotations. Made once for each state of the registry,
@@ -621,10 +638,11 @@ TOOLRACK_API int toolrack_resolve(struct toolrack *host, const char *id,
 
 /** Which decisions to read. */
 struct toolrack_decisions_filter {
-    size_t size;      /**< sizeof(struct toolrack_decisions_filter) */
-    const char *tool; /**< only about this tool */
-    int64_t since_ms; /**< not older than this, in milliseconds since 1970 */
-    uint64_t limit;   /**< at most so many, the newest; 0 is all that are kept */
+    size_t size;        /**< sizeof(struct toolrack_decisions_filter) */
+    const char *tool;   /**< only about this tool */
+    int64_t since_ms;   /**< not older than this, in milliseconds since 1970 */
+    uint64_t limit;     /**< at most so many, the newest; 0 is all that are kept */
+    const char *plugin; /**< only about this plugin and its tools */
 };
 #define TOOLRACK_DECISIONS_FILTER_INIT \
     { .size = sizeof(struct toolrack_decisions_filter) }

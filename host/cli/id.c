@@ -1,0 +1,51 @@
+/* id: an id that a person has typed, or its beginning. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/rows.h"
+
+/* Most ids that the message about an ambiguous one lists. */
+#define LISTED_MAX 8u
+
+static void add_id(struct buf *out, yyjson_val *row) {
+    yyjson_val *id = yyjson_obj_get(row, "id");
+    if (yyjson_is_str(id)) {
+        buf_add(out, yyjson_get_str(id), yyjson_get_len(id));
+    } else {
+        buf_printf(out, "%llu", (unsigned long long)rows_number(row, "id"));
+    }
+}
+
+int cli_find_id(struct cli *cli, yyjson_val *rows, const char *given, yyjson_val **ret) {
+    CLEANUP(buf_finish) struct buf listed = BUF_INIT;
+    size_t matching = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    *ret = NULL;
+    yyjson_arr_foreach (rows, at, count, row) {
+        CLEANUP(buf_finish) struct buf id = BUF_INIT;
+        add_id(&id, row);
+        if (id.failed) {
+            return cli_oom(cli);
+        }
+        if (strcmp(id.data, given) == 0) {
+            *ret = row;
+            return 0;
+        }
+        if (strncmp(id.data, given, strlen(given)) == 0 && matching++ < LISTED_MAX) {
+            *ret = row;
+            buf_printf(&listed, "%s%s", listed.length > 0 ? ", " : "", id.data);
+        }
+    }
+    if (matching < 2) {
+        return 0;
+    }
+    if (matching > LISTED_MAX) {
+        buf_printf(&listed, " and %zu more", matching - LISTED_MAX);
+    }
+    *ret = NULL;
+    return cli_error(cli, TOOLRACK_E_INVALID, "several ids begin with \"%s\": %s; give more of it",
+                     given, listed.failed ? "" : listed.data);
+}
