@@ -28,6 +28,8 @@ void toolrack_error_copy(struct toolrack_error *to, const struct toolrack_error 
     }
     to->code = from->code;
     to->signal = from->signal;
+    to->from_tool = from->from_tool;
+    to->tool_code = from->tool_code;
     (void)strcpy(to->tool, from->tool);
     (void)strcpy(to->field, from->field);
     (void)strcpy(to->message, from->message);
@@ -56,4 +58,12 @@ const char *toolrack_error_trace(const struct toolrack_error *err) {
 
 int toolrack_error_signal(const struct toolrack_error *err) {
     return err != NULL ? err->signal : 0;
+}
+
+bool toolrack_error_is_from_tool(const struct toolrack_error *err) {
+    return err != NULL && err->from_tool;
+}
+
+int toolrack_error_tool_code(const struct toolrack_error *err) {
+    return err != NULL ? err->tool_code : 0;
 }

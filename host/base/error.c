@@ -33,6 +33,8 @@ int error_setv(struct toolrack_error *err, int code, const char *field, const ch
     }
     err->code = code;
     err->signal = 0;
+    err->from_tool = false;
+    err->tool_code = 0;
     err->tool[0] = '\0';
     err->trace[0] = '\0';
     utf8_copy(err->field, sizeof err->field, field != NULL ? field : "");

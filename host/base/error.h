@@ -24,13 +24,15 @@
 struct toolrack_error {
     int code;
     int signal;
+    bool from_tool; /* the tool failed the call, by tr_fail() */
+    int tool_code;  /* the code that the tool gave, if a tool cannot cause it; else 0 */
     char tool[ERROR_TOOL_MAX];
     char field[ERROR_FIELD_MAX];
     char message[ERROR_MESSAGE_MAX];
     char trace[ERROR_TRACE_MAX];
 };
 
-/** Set code and message; tool, field, trace and signal are emptied. Returns `code`. [any-thread] */
+/** Set code and message; all other members are emptied. Returns `code`. [any-thread] */
 int error_set(struct toolrack_error *err, int code, const char *format, ...) TOOLRACK_PRINTF(3, 4);
 
 /** The same for one argument: `field` is its JSON Pointer (borrowed, copied). [any-thread] */
@@ -48,6 +50,6 @@ int error_oom(struct toolrack_error *err);
  * may be NULL. [any-thread] */
 void error_set_tool(struct toolrack_error *err, const char *tool);
 
-/** Set the backtrace of the tool's dead process, one line per function; cut at a line end if it is
- * too long. `err` may be NULL. [any-thread] */
+/** Set the trace: where the tool was, one line per function, innermost first; cut at a line end if
+ * it is too long. `err` may be NULL. [any-thread] */
 void error_set_trace(struct toolrack_error *err, const char *trace);

@@ -41,6 +41,9 @@ yyjson_mut_val *error_object(yyjson_mut_doc *doc, const struct toolrack_error *e
                                     toolrack_code_is_recoverable(err->code)) &&
             (err->field[0] == '\0' || add_text(doc, object, "field", err->field)) &&
             (err->tool[0] == '\0' || add_text(doc, object, "tool_name", err->tool)) &&
+            (!err->from_tool || yyjson_mut_obj_add_str(doc, object, "from", "tool")) &&
+            (err->tool_code == 0 || yyjson_mut_obj_add_str(doc, object, "tool_code",
+                                                           toolrack_code_name(err->tool_code))) &&
             (err->signal == 0 || yyjson_mut_obj_add_int(doc, object, "signal", err->signal)) &&
             (err->trace[0] == '\0' || add_trace(doc, object, err->trace));
     return added ? object : NULL;

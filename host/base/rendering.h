@@ -10,7 +10,8 @@
 void error_add_text(struct buf *out, const struct toolrack_error *err);
 
 /** A new object: type, message, is_recoverable, and if known field, tool_name, signal and trace (an
- * array of lines).
+ * array of lines); `"from": "tool"` if the tool failed the call itself, with tool_code if it gave a
+ * code that only the host may give.
  * @param type  used instead of the code's name; NULL: the code's name
  * @return NULL if `doc` is out of memory. [any-thread] */
 yyjson_mut_val *error_object(yyjson_mut_doc *doc, const struct toolrack_error *err,

@@ -56,6 +56,13 @@ void call_finish(struct call *call) {
     run_finish(&call->run);
 }
 
+/* How long the call had. */
+static uint64_t deadline_ms_of(const struct call *call) {
+    return call->run.deadline_ns == 0
+                   ? 0
+                   : (call->run.deadline_ns - call->started_ns) / CLOCK_NS_PER_MS;
+}
+
 uint32_t call_deadline_ms(const struct call_host *host, const struct toolrack_tool *tool,
                           const struct toolrack_call_options *options) {
     uint32_t asked = options != NULL ? options->deadline_ms : 0;
@@ -228,8 +235,10 @@ static int enter_plugin(struct call *call, struct toolrack_error *err) {
     case PLUGIN_TURN_CANCELLED: return given_up(err);
     case PLUGIN_TURN_LATE: break;
     }
-    return error_set(err, TOOLRACK_E_TIMEOUT,
-                     "plugin '%s' was busy until the deadline; it runs one call at a time", id);
+    return error_set(
+            err, TOOLRACK_E_TIMEOUT,
+            "plugin '%s' was busy until the deadline of %llu ms; it runs one call at a time", id,
+            (unsigned long long)deadline_ms_of(call));
 }
 
 static void leave_plugin(struct call *call) {
@@ -239,8 +248,9 @@ static void leave_plugin(struct call *call) {
 }
 
 int call_late(const struct call *call, const char *why, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_TIMEOUT, "Tool '%s' did not finish within its deadline%s",
-                     toolrack_tool_name(call->tool), why);
+    return error_set(err, TOOLRACK_E_TIMEOUT,
+                     "Tool '%s' did not finish within its deadline of %llu ms%s",
+                     toolrack_tool_name(call->tool), (unsigned long long)deadline_ms_of(call), why);
 }
 
 /* The code of a failure. A tool that checks its deadline may end with Cancelled just before its
@@ -378,6 +388,7 @@ static int run_isolated(struct call *call, const struct prepared *prepared, stru
                              .arguments = run->arguments_text,
                              .arguments_length = run->arguments_length,
                              .deadline_ns = run->deadline_ns,
+                             .deadline_ms = deadline_ms_of(call),
                              .caller = run->context.caller,
                              .channel = run->context.channel,
                              .conversation = run->context.conversation,

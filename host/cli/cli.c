@@ -53,6 +53,8 @@ static void take_error(struct cli *cli) {
     }
     error_set_trace(cli->own, toolrack_error_trace(from));
     cli->own->signal = toolrack_error_signal(from);
+    cli->own->from_tool = toolrack_error_is_from_tool(from);
+    cli->own->tool_code = toolrack_error_tool_code(from);
 }
 
 void cli_error_set_tool(struct cli *cli, const char *tool) {

@@ -4,6 +4,7 @@
  * fails, never the host. */
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -16,6 +17,8 @@
 
 /* Longest message of a tool; longer ones are cut. */
 #define MESSAGE_LENGTH_MAX 4096u
+/* Longest name of a source file; longer ones are cut. */
+#define PLACE_LENGTH_MAX   128u
 
 /* -------------------------------------------------------------- arguments */
 
@@ -341,6 +344,8 @@ static tr_status reply_resource(struct tr_call *base, const char *uri, const cha
 
 /* ------------------------------------------------------------------- fail */
 
+/* What a tool says of its failure; permission, deadline and cancellation are the host's to decide.
+ */
 static int error_code_of(tr_status code) {
     switch (code) {
     case TR_INVALID_ARGUMENTS: return TOOLRACK_E_INVALID_ARGUMENTS;
@@ -368,18 +373,60 @@ static const char *presentable(char room[MESSAGE_LENGTH_MAX + 1], const char *te
     return room;
 }
 
-static tr_status fail(struct tr_call *base, tr_status code, const char *field,
-                      const char *message) {
+/* Whether the host may have decided so: then the tool repeats it. */
+static bool is_tools_to_say(const struct run *run, int error_code) {
+    bool is_late = run->deadline_ns != 0 && clock_now_ns() >= run->deadline_ns;
+    switch (error_code) {
+    case TOOLRACK_E_PERMISSION_DENIED: return false;
+    case TOOLRACK_E_TIMEOUT: return is_late;
+    case TOOLRACK_E_CANCELLED: return is_late || run->host->cancelled(run);
+    default: return true;
+    }
+}
+
+/* "weather.c:12", of strings of the plugin. */
+static void set_place(struct run *run, const char *file, int32_t line) {
+    char room[MESSAGE_LENGTH_MAX + 1];
+    char place[PLACE_LENGTH_MAX + 1];
+    char text[PLACE_LENGTH_MAX + sizeof ":-2147483648"];
+    const char *path = presentable(room, file);
+    const char *slash = strrchr(path, '/');
+    utf8_copy(place, sizeof place, slash != NULL ? slash + 1 : path);
+    utf8_make_line(place);
+    (void)snprintf(text, sizeof text, "%s:%d", place, (int)line);
+    error_set_trace(&run->error, text);
+}
+
+static tr_status fail_at(struct tr_call *base, tr_status code, const char *field,
+                         const char *message, const char *file, int32_t line) {
     struct run *run = run_of(base);
     char room[MESSAGE_LENGTH_MAX + 1];
+    if (run->failed) {
+        return code == TR_OK ? TR_FAILED : code;
+    }
     /* Fields are JSON Pointers; a path may leave out the first slash. */
     const char *path = presentable(room, field);
     const char *slash = path[0] == '\0' || path[0] == '/' ? "" : "/";
     const char *pointer = arena_printf(&run->arena, "%s%s", slash, path);
     const char *text = presentable(room, message);
-    return run_fail(run, error_code_of(code), code == TR_OK ? TR_FAILED : code,
-                    pointer != NULL ? pointer : "", "%s",
+    int error_code = error_code_of(code);
+    bool is_claim = !is_tools_to_say(run, error_code);
+    code = run_fail(run, is_claim ? TOOLRACK_E_EXECUTION_FAILED : error_code,
+                    code == TR_OK ? TR_FAILED : code, pointer != NULL ? pointer : "", "%s%s%s%s",
+                    is_claim ? "the tool says " : "",
+                    is_claim ? toolrack_code_name(error_code) : "", is_claim ? ": " : "",
                     text[0] != '\0' ? text : "the tool failed and did not say why");
+    run->error.from_tool = true;
+    run->error.tool_code = is_claim ? error_code : 0;
+    if (file != NULL) {
+        set_place(run, file, line);
+    }
+    return code;
+}
+
+static tr_status fail(struct tr_call *base, tr_status code, const char *field,
+                      const char *message) {
+    return fail_at(base, code, field, message, NULL, 0);
 }
 
 /* ---------------------------------------------------------------- the rest */
@@ -538,4 +585,5 @@ const struct tr_call_api run_api = {
         .put_f64 = writer_f64,
         .put_json = writer_json,
         .ask = ask,
+        .fail_at = fail_at,
 };

@@ -259,6 +259,9 @@ static void reply(struct channel *channel, const struct run *run, int code, stru
                                   &(struct frame_failure){.code = err->code,
                                                           .field = err->field,
                                                           .message = err->message,
+                                                          .trace = err->trace,
+                                                          .from_tool = err->from_tool,
+                                                          .tool_code = err->tool_code,
                                                           .cpu_ns = meter->cpu_ns,
                                                           .memory = meter->memory})) {
         give_up();
@@ -325,6 +328,9 @@ static void open_lane(struct child *child) {
 }
 
 static void serve(struct child *child, struct channel *channel) {
+    if (!crash_lane_begin(channel)) {
+        give_up();
+    }
     for (;;) {
         const struct frame_in frame = receive(channel);
         struct frame_call call;

@@ -1,13 +1,20 @@
 /* The host's side: reads the crash area of a dead worker. The plugin can write there too, so any
  * part may be wrong; the worst effect is a wrong text. */
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "files/stage.h"
 #include "plugin/symbols.h"
+#include "worker/channel.h"
 #include "worker/crash.h"
 
 /* Longest repeated sequence of frames: functions that call each other in a circle. */
@@ -27,10 +34,10 @@ static uint32_t frames_kept(const struct crash_record *record) {
     return record->frame_count < CRASH_FRAMES_MAX ? record->frame_count : CRASH_FRAMES_MAX;
 }
 
-bool crash_read(const void *area, struct crash_record *ret) {
+static bool read_record(const void *area, uint32_t magic, struct crash_record *ret) {
     struct crash_record record;
     memcpy(&record, area, sizeof record);
-    if (record.magic != CRASH_MAGIC) {
+    if (record.magic != magic) {
         return false;
     }
     if (record.frame_count > CRASH_WALK_MAX) {
@@ -62,6 +69,34 @@ bool crash_read(const void *area, struct crash_record *ret) {
     return true;
 }
 
+bool crash_read(const void *area, struct crash_record *ret) {
+    return read_record(area, CRASH_MAGIC, ret);
+}
+
+/* Until the word is not 0, CRASH_TRACE_WAIT_MS at most. */
+static void await_magic(const uint32_t *magic) {
+    const struct timespec pause = {.tv_nsec = CRASH_TRACE_WAIT_MS * CLOCK_NS_PER_MS};
+    uint64_t until_ns = clock_now_ns() + CRASH_TRACE_WAIT_MS * CLOCK_NS_PER_MS;
+    while (__atomic_load_n(magic, __ATOMIC_ACQUIRE) == 0 && clock_now_ns() < until_ns) {
+        (void)syscall(SYS_futex, magic, FUTEX_WAIT, 0, &pause, NULL, 0);
+    }
+}
+
+void crash_ask_trace(struct channel *channel, int pidfd, struct buf *out) {
+    struct crash_record *area = channel_crash_area(channel);
+    struct crash_record record;
+    uint32_t old = CRASH_TRACE_MAGIC; /* of an earlier call; the record of a crash stays */
+    (void)__atomic_compare_exchange_n(&area->magic, &old, 0, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED);
+    if (pidfd_send_signal(pidfd, CRASH_TRACE_SIGNAL, NULL, 0) < 0) {
+        return;
+    }
+    await_magic(&area->magic);
+    if (read_record(area, CRASH_TRACE_MAGIC, &record)) {
+        crash_describe(&record, out);
+    }
+}
+
 /* --------------------------------------------------------------- the signal */
 
 const char *crash_signal_name(int signal, char room[CRASH_SIGNAL_ROOM]) {
@@ -86,7 +121,7 @@ static const struct {
         {SIGILL, 0, true, "this CPU does not know the instruction at "},
         {SIGFPE, FPE_INTDIV, false, "an integer was divided by zero, or the quotient is too large"},
         {SIGFPE, 0, false, "an arithmetic error"},
-        {SIGTRAP, 0, true, "a trap for a debugger at "},
+        {SIGTRAP, 0, true, "a trap: a check in the code, or __builtin_trap(), stopped it at "},
         {SIGXCPU, 0, false, "the limit of CPU time was reached"},
         {SIGXFSZ, 0, false, "the limit of a file's size was reached"},
 };
@@ -98,6 +133,11 @@ void crash_explain(const struct crash_record *record, struct buf *out) {
         buf_add_text(out, ": abort() was called, as by a failed assertion or for a broken heap");
     } else if (record->overflow) {
         buf_add_text(out, ": the stack overflowed");
+    } else if (record->trap != 0) {
+        buf_printf(out,
+                   ": a trap: the code came to where its compiler let it stop (__builtin_trap(), a "
+                   "failed check, or no return statement) at 0x%llx",
+                   (unsigned long long)record->address);
     } else if (record->code <= 0) {
         buf_add_text(out, ": a program sent it; no instruction caused it");
     } else if (record->signal == SIGSYS) {
@@ -199,8 +239,64 @@ static void add_place(struct trace *trace, uint32_t index) {
     buf_add_char(trace->out, '\n');
 }
 
-static void add_places(struct trace *trace, uint32_t from, uint32_t end) {
+/* Frames of the system and of the worker say little about the plugin. */
+static bool is_system(const struct trace *trace, uint32_t index) {
+    static const char *const names[] = {"libc.so",    "libc-",          "ld-linux",  "ld-musl",
+                                        "libm.so",    "libm-",          "libdl.",    "libpthread",
+                                        "librt.",     "libgcc_s",       "libstdc++", "libc++",
+                                        "linux-vdso", "toolrack-worker"};
+    uint32_t module = trace->places[index].frame->module;
+    const char *path = module != CRASH_NO_MODULE ? trace->record->modules[module] : "";
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        if (strncmp(slash != NULL ? slash + 1 : path, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t system_end(const struct trace *trace, uint32_t from, uint32_t end) {
+    while (from < end && is_system(trace, from)) {
+        from++;
+    }
+    return from;
+}
+
+/* One line for these frames, with the function that the code below them called. */
+static void add_folded(struct trace *trace, uint32_t from, uint32_t end) {
+    const struct place *called = &trace->places[end - 1];
+    const char *path = trace->record->modules[called->frame->module];
+    const char *slash = strrchr(path, '/');
+    buf_printf(trace->out, "    ... %u frame%s of ", end - from, end - from == 1 ? "" : "s");
+    add_shown(trace->out, slash != NULL ? slash + 1 : path, FILE_SHOWN_MAX);
+    if (called->function != NULL) {
+        buf_add_text(trace->out, ", in ");
+        add_shown(trace->out, called->function, FUNCTION_SHOWN_MAX);
+    }
+    buf_add_char(trace->out, '\n');
+}
+
+/* The plugin's innermost frame, and after it what it called. Returns where the others begin; 0 if
+ * all frames are the system's. */
+static uint32_t add_first(struct trace *trace, uint32_t end) {
+    uint32_t first = system_end(trace, 0, end);
+    if (first == 0 || first == end) {
+        return 0;
+    }
+    add_place(trace, first);
+    add_folded(trace, 0, first);
+    return first + 1;
+}
+
+static void add_places(struct trace *trace, uint32_t from, uint32_t end, bool folds) {
     while (from < end) {
+        uint32_t system = folds ? system_end(trace, from, end) : from;
+        if (system > from) {
+            add_folded(trace, from, system);
+            from = system;
+            continue;
+        }
         uint32_t period = 1;
         uint32_t repeated = repeating(trace, from, end, &period);
         for (uint32_t i = 0; i < period; i++) {
@@ -229,13 +325,15 @@ void crash_describe(const struct crash_record *record, struct buf *out) {
                     symbols_find(trace.symbols[module], place->frame->offset, &place->offset);
         }
     }
+    bool folds = system_end(&trace, 0, kept) < kept;
+    uint32_t first = add_first(&trace, inner);
     if (record->frame_count <= kept) {
-        add_places(&trace, 0, kept);
+        add_places(&trace, first, kept, folds);
         return;
     }
-    add_places(&trace, 0, inner);
+    add_places(&trace, first, inner, folds);
     buf_printf(out, "    ... %u left out\n", record->frame_count - kept);
-    add_places(&trace, inner, kept);
+    add_places(&trace, inner, kept, folds);
     if (record->frame_count == CRASH_WALK_MAX) {
         buf_add_text(out, "    ... and further frames\n");
     }

@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,6 +28,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -55,13 +57,18 @@ _Static_assert(sizeof(struct crash_record) <= CHANNEL_CRASH_SIZE, "the record ha
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE, SIGABRT,
                                     SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ};
 
-static struct {
+/* A record that is being written. */
+struct writing {
     struct crash_record *record;
     const struct link_map *maps[CRASH_MODULES_MAX]; /* the modules that the record names */
-    pid_t process;                                  /* a fork of this process is not the worker */
-    atomic_int owner;                               /* thread that writes the record; 0: none */
-    int signal;                                     /* the owner's */
-    int statm;                                      /* /proc/self/statm, or -1 */
+};
+
+static struct {
+    struct writing writing; /* of the crash */
+    pid_t process;          /* a fork of this process is not the worker */
+    atomic_int owner;       /* thread that writes the record; 0: none */
+    int signal;             /* the owner's */
+    int statm;              /* /proc/self/statm, or -1 */
     size_t page_size;
     char program[CRASH_PATH_MAX]; /* path of the program, which the loader does not store */
 } crash;
@@ -84,6 +91,11 @@ static uintptr_t sp_of(const ucontext_t *context) {
     return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
 }
 
+/* ud2 and ud1: __builtin_trap(), and what cannot be reached. */
+static bool is_trap(const unsigned char *code) {
+    return code[0] == 0x0f && (code[1] == 0x0b || code[1] == 0xb9);
+}
+
 /* At the first instruction of a function its caller's address is on top of the stack. */
 static uintptr_t caller_of(const ucontext_t *context) {
     uintptr_t caller;
@@ -102,6 +114,12 @@ static uintptr_t pc_of(const ucontext_t *context) {
 
 static uintptr_t sp_of(const ucontext_t *context) {
     return (uintptr_t)context->uc_mcontext.sp;
+}
+
+/* A trap is SIGTRAP here. */
+static bool is_trap(const unsigned char *code) {
+    (void)code;
+    return false;
 }
 
 /* At the first instruction of a function its caller's address is in the link register. */
@@ -131,18 +149,18 @@ static void copy_path(char *to, const char *path) {
     to[length - skipped] = '\0';
 }
 
-static uint32_t module_of(const struct link_map *map) {
-    struct crash_record *record = crash.record;
+static uint32_t module_of(struct writing *writing, const struct link_map *map) {
+    struct crash_record *record = writing->record;
     uint32_t count = record->module_count;
     for (uint32_t i = 0; i < count; i++) {
-        if (crash.maps[i] == map) {
+        if (writing->maps[i] == map) {
             return i;
         }
     }
     if (count == CRASH_MODULES_MAX) {
         return CRASH_NO_MODULE;
     }
-    crash.maps[count] = map;
+    writing->maps[count] = map;
     copy_path(record->modules[count], map->l_name[0] != '\0' ? map->l_name : crash.program);
     publish(&record->module_count, count + 1);
     return count;
@@ -155,8 +173,8 @@ static bool in_a_module(uintptr_t address) {
 
 /* ---------------------------------------------------------------- backtrace */
 
-static void add_frame(uintptr_t address) {
-    struct crash_record *record = crash.record;
+static void add_frame(struct writing *writing, uintptr_t address) {
+    struct crash_record *record = writing->record;
     uint32_t count = record->frame_count;
     uint32_t place =
             count < CRASH_FRAMES_INNER
@@ -165,7 +183,7 @@ static void add_frame(uintptr_t address) {
     struct crash_frame frame = {.offset = address, .module = CRASH_NO_MODULE};
     struct dl_find_object found;
     if (_dl_find_object((void *)address, &found) == 0) {
-        frame.module = module_of(found.dlfo_link_map);
+        frame.module = module_of(writing, found.dlfo_link_map);
         frame.offset -= frame.module != CRASH_NO_MODULE ? found.dlfo_link_map->l_addr : 0;
     }
     record->frames[place] = frame;
@@ -173,6 +191,7 @@ static void add_frame(uintptr_t address) {
 }
 
 struct walk {
+    struct writing *writing;
     uintptr_t start; /* address at which the signal came; earlier frames are the handler's */
     bool started;
     uint32_t steps; /* before it */
@@ -186,31 +205,38 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *use
         walk->started = is_exact && pc == walk->start; /* that frame is already in the record */
         return walk->steps++ < HANDLER_FRAMES_MAX ? _URC_NO_REASON : _URC_NORMAL_STOP;
     }
-    if (pc == 0 || crash.record->frame_count == CRASH_WALK_MAX) {
+    if (pc == 0 || walk->writing->record->frame_count == CRASH_WALK_MAX) {
         return _URC_NORMAL_STOP;
     }
-    add_frame(is_exact ? pc : pc - 1);
+    add_frame(walk->writing, is_exact ? pc : pc - 1);
     return _URC_NO_REASON;
 }
 
 /* The unwinder starts at its own caller and passes the signal frame with the registers that the
  * kernel saved there. After a call to an invalid address it would stop at once, so it gets the
  * address of that call instead. */
-static void walk_stack(ucontext_t *context) {
+static void walk_stack(struct writing *writing, ucontext_t *context) {
     uintptr_t pc = pc_of(context);
     if (!in_a_module(pc)) {
         uintptr_t caller = caller_of(context);
         if (!in_a_module(caller)) {
             return;
         }
-        add_frame(caller - 1);
+        add_frame(writing, caller - 1);
         go_to_caller(context, caller - 1);
     }
-    struct walk walk = {.start = pc_of(context)};
+    struct walk walk = {.writing = writing, .start = pc_of(context)};
     (void)_Unwind_Backtrace(take_frame, &walk);
 }
 
 /* ------------------------------------------------------------------- record */
+
+static void begin_record(struct writing *writing) {
+    struct crash_record *record = writing->record;
+    publish(&record->magic, 0);
+    record->frame_count = 0;
+    record->module_count = 0;
+}
 
 /* The stack pointer is beyond the end of the stack, or will be after this instruction's push, and
  * the faulting address is between the two. */
@@ -268,17 +294,20 @@ static void on_fatal(int signal, siginfo_t *info, void *context) {
     int self = gettid();
     int owner = 0;
     if (atomic_compare_exchange_strong(&crash.owner, &owner, self)) {
-        struct crash_record *record = crash.record;
+        struct crash_record *record = crash.writing.record;
         crash.signal = signal;
+        begin_record(&crash.writing); /* the trace of a late call may have been there */
         record->signal = signal;
         record->code = info->si_code;
         record->address = address_of(signal, info);
         record->overflow = info->si_code > 0 &&
                            is_overflow(signal, (uintptr_t)record->address, sp_of(context));
-        add_frame(pc_of(context));
+        record->trap = signal == SIGILL && info->si_code > 0 && in_a_module(pc_of(context)) &&
+                       is_trap((const unsigned char *)pc_of(context));
+        add_frame(&crash.writing, pc_of(context));
         publish(&record->magic, CRASH_MAGIC);
         record->memory_bytes = memory_in_use();
-        walk_stack(context);
+        walk_stack(&crash.writing, context);
     } else if (owner != self) {
         /* (3) The end of the process ends the sleep. */
         struct timespec left = {.tv_sec = CRASH_WAIT_MS / 1000,
@@ -287,6 +316,62 @@ static void on_fatal(int signal, siginfo_t *info, void *context) {
         }
     }
     die(crash.signal);
+}
+
+/* ---------------------------------------------------------- a call that is late */
+
+/* The host asks where the thread of a call stands (CRASH_TRACE_SIGNAL to the process, whichever
+ * thread that reaches). Each lane whose call is cancelled writes its stack into the area of its own
+ * channel. The thread may hold any lock, as in (1); the call is over, so what an interrupted system
+ * call returns is nobody's concern. */
+static struct {
+    atomic_int thread; /* 0: no such lane */
+    struct channel *channel;
+} lanes[CRASH_LANES_MAX];
+
+static void write_trace(struct channel *channel, ucontext_t *context) {
+    struct writing writing = {.record = channel_crash_area(channel)};
+    if (atomic_load(&crash.owner) != 0) {
+        return; /* the process has crashed: that record counts */
+    }
+    begin_record(&writing);
+    add_frame(&writing, pc_of(context));
+    walk_stack(&writing, context);
+    publish(&writing.record->magic, CRASH_TRACE_MAGIC);
+    (void)syscall(SYS_futex, &writing.record->magic, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void on_asked(int signal, siginfo_t *info, void *context) {
+    int error_number = errno;
+    int self = gettid();
+    bool is_of_host = info->si_pid != crash.process;
+    for (unsigned i = 0; i < CRASH_LANES_MAX && getpid() == crash.process; i++) {
+        int thread = atomic_load(&lanes[i].thread);
+        if (thread == 0 || !channel_is_cancelled(lanes[i].channel)) {
+            continue;
+        }
+        if (thread == self) {
+            write_trace(lanes[i].channel, context);
+        } else if (is_of_host) {
+            (void)tgkill(crash.process, thread, signal);
+        }
+    }
+    errno = error_number;
+}
+
+bool crash_lane_begin(struct channel *channel) {
+    for (unsigned i = 0; i < CRASH_LANES_MAX; i++) {
+        int none = 0;
+        /* The channel is set before the thread's number is seen: by this thread's own handler, and
+         * by the handlers of others, for which a lane that is only begun has no call. */
+        if (atomic_load(&lanes[i].thread) == 0) {
+            lanes[i].channel = channel;
+            if (atomic_compare_exchange_strong(&lanes[i].thread, &none, gettid())) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* ------------------------------------------------------------- installation */
@@ -298,10 +383,8 @@ static _Unwind_Reason_Code take_none(struct _Unwind_Context *context, void *user
 }
 
 bool crash_install(void *area) {
-    crash.record = area;
-    crash.record->magic = 0;
-    crash.record->frame_count = 0;
-    crash.record->module_count = 0;
+    crash.writing.record = area;
+    begin_record(&crash.writing);
     crash.process = getpid();
     crash.page_size = (size_t)sysconf(_SC_PAGESIZE);
     crash.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -328,7 +411,9 @@ bool crash_install(void *area) {
             return false;
         }
     }
-    return true;
+    struct sigaction asked = {.sa_sigaction = on_asked,
+                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    return sigaction(CRASH_TRACE_SIGNAL, &asked, NULL) == 0;
 }
 
 /* The first thread's stack grows until its limit, counted from its upper end. The name of the

@@ -10,6 +10,7 @@
  * crash.c is the child's side, part of the worker program only; crash-text.c the host's. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,8 @@ struct crash_record {
     uint64_t memory_bytes; /* address space in use, when it could be read; else 0 */
     uint32_t frame_count;  /* frames walked through; above CRASH_FRAMES_MAX some are left out */
     uint32_t module_count;
+    uint32_t trap; /* 1: the instruction is one that compilers use as a trap */
+    uint32_t reserved;
     /* CRASH_FRAMES_INNER frames from the crash on, then the outermost. crash_read() returns the
      * latter in the order of the stack; the handler writes them as a ring, from the start again
      * whenever it is full. */
@@ -73,6 +76,26 @@ bool crash_thread_begin(void);
  * [worker] */
 void crash_thread_end(void);
 
+/* The host asks for the stack of a late call by this signal, which is ignored where there is no
+ * handler; the answer is a record with this magic number in the area of the call's channel. */
+#define CRASH_TRACE_SIGNAL SIGURG
+#define CRASH_TRACE_MAGIC  0x65746164u
+
+/* Most threads that run tools. */
+#define CRASH_LANES_MAX 4u
+
+struct channel;
+
+/** Worker: this thread runs the calls of `channel` from now on, for the life of the process. False:
+ * there are CRASH_LANES_MAX already. Called by one thread at a time. [worker] */
+bool crash_lane_begin(struct channel *channel);
+
+/** Host: ask where the thread of the call on `channel` stands, which was cancelled, and append its
+ * backtrace to `out`; nothing if the worker does not answer within CRASH_TRACE_WAIT_MS.
+ * [any-thread] */
+#define CRASH_TRACE_WAIT_MS 50u
+void crash_ask_trace(struct channel *channel, int pidfd, struct buf *out);
+
 /** Host: whether `area` holds a record. `ret` receives a copy with counts in range and strings
  * terminated. [any-thread] */
 bool crash_read(const void *area, struct crash_record *ret);
@@ -87,7 +110,8 @@ const char *crash_signal_name(int signal, char room[CRASH_SIGNAL_ROOM]);
 void crash_explain(const struct crash_record *record, struct buf *out);
 
 /** Host: the backtrace, appended to `out`: lines such as "#0  tool_name+0x1c (plugin.so)", for at
- * most CRASH_FRAMES_MAX frames; repeated frames, as in a recursion, are shown once. Reads the
+ * most CRASH_FRAMES_MAX frames; repeated frames, as in a recursion, are shown once. The first line
+ * is that of the plugin; frames of the system's libraries and of the worker are one line. Reads the
  * modules' files as they are now; if a file cannot be read, the offset stays a number. `record` is
  * crash_read()'s. [any-thread] */
 void crash_describe(const struct crash_record *record, struct buf *out);

@@ -230,8 +230,9 @@ bool call_is_late(const struct crew_call *call) {
 }
 
 int call_late_error(const struct crew_call *call, const char *why, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_TIMEOUT, "Tool '%s' did not finish within its deadline%s",
-                     call->tool_name, why);
+    return error_set(err, TOOLRACK_E_TIMEOUT,
+                     "Tool '%s' did not finish within its deadline of %llu ms%s", call->tool_name,
+                     (unsigned long long)call->deadline_ms, why);
 }
 
 int call_cancelled_error(const struct crew_call *call, struct toolrack_error *err) {

@@ -100,6 +100,7 @@ struct crew_call {
     const char *arguments; /* checked, defaults filled in */
     size_t arguments_length;
     uint64_t deadline_ns; /* 0: none */
+    uint64_t deadline_ms; /* how long it was, for the error */
     const char *caller;
     const char *channel;
     const char *conversation;

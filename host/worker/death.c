@@ -18,23 +18,56 @@
 
 #define MIB (1024u * 1024)
 
-/* "#0  null_deref+0x14 (zoo.so)" and so on, without the numbers, up to the first frame of the
- * worker program itself. */
+/* "#0  null_deref+0x14 (zoo.so)" and so on, without the numbers and without what is folded, up to
+ * the first frame of the worker program itself. */
 static void add_frames(const char *backtrace, struct buf *out) {
     static const char own[] = "(toolrack-worker)";
     const size_t own_length = sizeof own - 1;
     const char *at = backtrace;
-    for (unsigned i = 0; i < REASON_FRAMES && *at == '#'; i++) {
+    unsigned i = 0;
+    while (i < REASON_FRAMES && *at != '\0') {
         size_t length = strcspn(at, "\n");
         if (length >= own_length && memcmp(at + length - own_length, own, own_length) == 0) {
             return;
+        }
+        if (*at != '#') {
+            at += length + (at[length] == '\n');
+            continue;
         }
         size_t skipped = strcspn(at, " ");
         skipped += strspn(at + skipped, " ");
         buf_add_text(out, i == 0 ? ", in " : i == 1 ? ", called from " : ", ");
         buf_add(out, at + skipped, length > skipped ? length - skipped : 0);
         at += length + (at[length] == '\n');
+        i++;
     }
+}
+
+/* What the C++ library wrote when it ended the process because of an exception, such as
+ * "std::runtime_error: no bridge". Returns whether it did. */
+static bool add_exception(const struct output *output, struct buf *out) {
+    static const char gnu[] = "terminate called after throwing an instance of '";
+    static const char what[] = "  what():  ";
+    static const char llvm[] = "uncaught exception of type ";
+    const char *lines[CREW_LAST_LINES];
+    size_t count = output_last_lines(output, lines);
+    for (size_t i = count; i-- > 0;) {
+        const char *type = strstr(lines[i], gnu);
+        if (type != NULL) {
+            type += sizeof gnu - 1;
+            buf_add(out, type, strcspn(type, "'"));
+            if (i + 1 < count && strncmp(lines[i + 1], what, sizeof what - 1) == 0) {
+                buf_printf(out, ": %s", lines[i + 1] + sizeof what - 1);
+            }
+            return true;
+        }
+        type = strstr(lines[i], llvm);
+        if (type != NULL) {
+            buf_add_text(out, type + sizeof llvm - 1);
+            return true;
+        }
+    }
+    return false;
 }
 
 static void add_end(const struct worker *worker, const struct crash_record *record,
@@ -60,7 +93,13 @@ static void add_end(const struct worker *worker, const struct crash_record *reco
                        (unsigned long long)(limits->memory_bytes / MIB));
         }
         buf_add_text(out, "crashed: ");
-        crash_explain(record, out);
+        CLEANUP(buf_finish) struct buf exception = BUF_INIT;
+        if (record->signal == SIGABRT && add_exception(&worker->output, &exception)) {
+            buf_printf(out, "SIGABRT: an exception left the tool: %s",
+                       exception.failed ? "" : exception.data);
+        } else {
+            crash_explain(record, out);
+        }
         add_frames(death->backtrace.length > 0 ? death->backtrace.data : "", out);
     } else if (death->signal == SIGSYS) { /* here and below: without a record of the handler */
         buf_add_text(out, "made a system call of another ABI, which the sandbox forbids (SIGSYS)");

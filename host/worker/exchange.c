@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "run/run.h"
 #include "toolrack/plugin.h"
+#include "worker/crash.h"
 #include "worker/protocol.h"
 
 /* Nothing from a worker is trusted: a message that is not an expected frame of protocol.h ends the
@@ -48,6 +49,11 @@ static enum exchange_end leave(struct exchange *exchange, int code) {
             : code == TOOLRACK_E_NO_MEMORY ? error_oom(exchange->err)
                                            : call_late_error(exchange->call, "", exchange->err);
     channel_cancel(exchange->channel);
+    if (code == TOOLRACK_E_TIMEOUT) {
+        CLEANUP(buf_finish) struct buf trace = BUF_INIT;
+        crash_ask_trace(exchange->channel, exchange->lane->worker->process.pidfd, &trace);
+        error_set_trace(exchange->err, trace.length > 0 ? trace.data : "");
+    }
     return EXCHANGE_LEFT;
 }
 
@@ -199,6 +205,38 @@ static const char *take_message(struct exchange *exchange, const struct frame_in
     }
 }
 
+/* Whether a worker may end a call with this code. Whether a call is permitted, asks for consent or
+ * finds its tool is the host's to say, and so are its deadline and its cancellation. */
+static bool is_workers_to_say(const struct exchange *exchange, int code) {
+    const struct crew_call *call = exchange->call;
+    switch (code) {
+    case TOOLRACK_E_INVALID_ARGUMENTS:
+    case TOOLRACK_E_EXECUTION_FAILED:
+    case TOOLRACK_E_LIMIT_EXCEEDED:
+    case TOOLRACK_E_NO_MEMORY: return true;
+    case TOOLRACK_E_CANCELLED: return atomic_load(&call->interrupted) || call_is_late(call);
+    case TOOLRACK_E_TIMEOUT: return call_is_late(call);
+    default: return false;
+    }
+}
+
+static enum exchange_end take_failure(struct exchange *exchange, const struct frame_in *frame) {
+    struct frame_failure failure;
+    if (!read_failure(frame, &failure)) {
+        return nonsense(exchange, "an unreadable failure");
+    }
+    if (!is_workers_to_say(exchange, failure.code)) {
+        return nonsense(exchange, "a failure that only the host can decide");
+    }
+    take_cost(failure.cpu_ns, failure.memory, exchange->reply);
+    exchange->code =
+            error_set_field(exchange->err, failure.code, failure.field, "%s", failure.message);
+    error_set_trace(exchange->err, failure.trace);
+    exchange->err->from_tool = failure.from_tool != 0;
+    exchange->err->tool_code = failure.tool_code;
+    return EXCHANGE_DONE;
+}
+
 /* Take one frame. *ret_over: the call is over; the return value says how. */
 static enum exchange_end take_frame(struct exchange *exchange, const struct frame_in *frame,
                                     bool *ret_over) {
@@ -207,14 +245,7 @@ static enum exchange_end take_frame(struct exchange *exchange, const struct fram
         return take_result(exchange, frame);
     }
     if (frame->type == FRAME_FAILURE) {
-        struct frame_failure failure;
-        if (!read_failure(frame, &failure)) {
-            return nonsense(exchange, "an unreadable failure");
-        }
-        take_cost(failure.cpu_ns, failure.memory, exchange->reply);
-        exchange->code =
-                error_set_field(exchange->err, failure.code, failure.field, "%s", failure.message);
-        return EXCHANGE_DONE;
+        return take_failure(exchange, frame);
     }
     const char *wrong = take_message(exchange, frame);
     if (wrong != NULL) {

@@ -336,6 +336,9 @@ static void code_failure(struct codec *codec, void *frame) {
     CODE_NUMBER(codec, failure->code);
     code_message(codec, &failure->field, STRING_NEEDED);
     code_message(codec, &failure->message, STRING_NEEDED);
+    code_message(codec, &failure->trace, STRING_NEEDED);
+    CODE_NUMBER(codec, failure->from_tool);
+    CODE_NUMBER(codec, failure->tool_code);
     CODE_NUMBER(codec, failure->cpu_ns);
     CODE_NUMBER(codec, failure->memory);
 }
@@ -345,6 +348,7 @@ bool send_failure(struct channel *channel, enum frame_type type,
     struct frame_failure sent = *failure;
     sent.field = sent.field != NULL ? sent.field : "";
     sent.message = sent.message != NULL ? sent.message : "";
+    sent.trace = sent.trace != NULL ? sent.trace : "";
     return send_frame(channel, type, code_failure, &sent);
 }
 

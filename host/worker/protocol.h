@@ -74,6 +74,9 @@ struct frame_failure {
     int32_t code;        /* enum toolrack_code, negative */
     const char *field;   /* when read: never NULL; when sent: NULL means "" */
     const char *message; /* the same */
+    const char *trace;   /* the same */
+    int32_t from_tool;   /* 1: the tool failed the call by tr_fail() */
+    int32_t tool_code;   /* as in struct toolrack_error */
     uint64_t cpu_ns;     /* as for a result, if a call failed */
     uint64_t memory;
 };

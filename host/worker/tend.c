@@ -9,6 +9,15 @@
 /* Longest pause between two checks of a lingering lane: the end of its call causes no event. */
 #define LINGER_PAUSE_NS_MAX (64u * (uint64_t)CLOCK_NS_PER_MS)
 
+static const char *tool_name(const struct crew *crew, uint32_t index) {
+    for (uint32_t i = 0; i < crew->desc->tool_count; i++) {
+        if (crew->desc->tools[i].index == index) {
+            return crew->desc->tools[i].tool->name;
+        }
+    }
+    return "a tool";
+}
+
 /* Releases the lock for a moment: the lane and its worker stay valid, as only this thread removes
  * them.
  */
@@ -27,12 +36,7 @@ static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns
         crew_offer(crew, lane);
         return;
     }
-    const char *tool = "a tool";
-    for (uint32_t i = 0; i < crew->desc->tool_count; i++) {
-        if (crew->desc->tools[i].index == lane->tool) {
-            tool = crew->desc->tools[i].tool->name;
-        }
-    }
+    const char *tool = tool_name(crew, lane->tool);
     if (linger == LINGER_NONSENSE) {
         worker_kill(worker, END_NONSENSE,
                     "the worker of plugin '%s' sent nonsense instead of the end of '%s', and was "
@@ -93,12 +97,30 @@ static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_n
     }
 }
 
+/* A lane whose call is over for its caller and goes on; NULL: there is none. */
+static const struct lane *late_lane(const struct worker *worker) {
+    for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
+        if (worker->lanes[i].state == LANE_LINGERING) {
+            return &worker->lanes[i];
+        }
+    }
+    return NULL;
+}
+
 /* No calls follow, or none before the crew is released from quarantine. */
 static void dismiss_workers(struct crew *crew, bool kills, uint64_t now_ns) {
     for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         if (worker->state == WORKER_READY && is_free(worker)) {
             worker_dismiss(worker, now_ns);
         } else if (kills && worker->state != WORKER_ENDING) {
+            const struct lane *late = late_lane(worker);
+            if (late != NULL) {
+                worker_kill(worker, END_KILLED,
+                            "a worker of plugin '%s' was ended, because '%s' went on after %s",
+                            crew->id, tool_name(crew, late->tool),
+                            late->was_cancelled ? "it was cancelled" : "its deadline");
+                continue;
+            }
             worker_kill(worker, END_KILLED,
                         "a worker of plugin '%s' was ended before it was idle, because the host is "
                         "closing or the plugin was replaced",

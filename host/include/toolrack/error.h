@@ -79,12 +79,16 @@ TOOLRACK_API const char *toolrack_error_message(const struct toolrack_error *err
 TOOLRACK_API const char *toolrack_error_tool(const struct toolrack_error *err);
 /** JSON Pointer of the argument at fault, or "". */
 TOOLRACK_API const char *toolrack_error_field(const struct toolrack_error *err);
-/** The stack of the tool's process when it died: a line for each function, the innermost first; or
- * "".
- */
+/** Where the tool was when it failed: the stack of its process when it died, or of its thread at
+ * the deadline, a line for each function, the innermost first; for tr_fail() "file.c:12"; or "". */
 TOOLRACK_API const char *toolrack_error_trace(const struct toolrack_error *err);
 /** The signal that ended the tool's process, or 0. */
 TOOLRACK_API int toolrack_error_signal(const struct toolrack_error *err);
+/** Whether the tool itself says so: it failed the call with tr_fail(). Otherwise the host does. */
+TOOLRACK_API bool toolrack_error_is_from_tool(const struct toolrack_error *err);
+/** The code that the tool gave when it claims what only the host decides (PERMISSION_DENIED,
+ * TIMEOUT, CANCELLED); the error's own code is then EXECUTION_FAILED. Otherwise 0. */
+TOOLRACK_API int toolrack_error_tool_code(const struct toolrack_error *err);
 
 #ifdef __cplusplus
 }

@@ -27,6 +27,7 @@
  * call runs.
  *
  * Changes, newest first:
+ *   1.3  2026-11-22  fail_at() in struct tr_call_api: tr_fail() also tells its file and line
  *   1.2  2026-11-22  deprecated, purpose and scenarios in struct tr_tool
  *   1.1  2026-11-22  examples in struct tr_tool; ask() in struct tr_call_api, tr_ask()
  *   1.0  2026-11-21  first version
@@ -53,7 +54,7 @@ extern "C" {
 /** The interface this header describes. A host loads a plugin of its own major number whose
  * `host_minor_min` is not above the host's minor number. */
 #define TR_ABI_MAJOR 1
-#define TR_ABI_MINOR 2
+#define TR_ABI_MINOR 3
 
 #if defined(__GNUC__)
 #define TR_EXPORT         __attribute__((visibility("default")))
@@ -383,6 +384,9 @@ struct tr_call_api {
     /* Since 1.1. */
     tr_status (*ask)(struct tr_call *call, const char *message, const char *schema,
                      const char **ret_content);
+    /* Since 1.3. `file` is a file name or path; the host shows what follows its last slash. */
+    tr_status (*fail_at)(struct tr_call *call, tr_status code, const char *field,
+                         const char *message, const char *file, int32_t line);
 };
 
 /** One call in progress. It and all its data are valid until the tool returns. [call-thread] */
@@ -571,7 +575,9 @@ static inline tr_status tr_reply_textf(struct tr_call *call, const char *format,
 
 /** Fail the call: `return tr_fail(call, TR_INVALID_ARGUMENTS, "amount", "must be above 0");`
  * `field` is the path of the argument at fault, or NULL. Returns `code`; a typed tool may return
- * any value after it. */
+ * any value after it. The error says that the tool failed the call; one of the host's decisions
+ * (TR_PERMISSION_DENIED, TR_TIMED_OUT; TR_CANCELLED of a call that nobody cancelled) becomes
+ * ExecutionFailed with a message that names the code. */
 TR_FORMAT_(4, 5)
 static inline tr_status tr_fail(struct tr_call *call, tr_status code, const char *field,
                                 const char *format, ...) {
@@ -582,6 +588,33 @@ static inline tr_status tr_fail(struct tr_call *call, tr_status code, const char
     va_end(args);
     return (call->api->fail)(call, code, field, message); /* cmocka has a macro fail() */
 }
+
+/** The same, with the place in the source, which the error's trace names on a host since 1.3. */
+TR_FORMAT_(6, 7)
+static inline tr_status tr_fail_at(struct tr_call *call, tr_status code, const char *field,
+                                   const char *file, int32_t line, const char *format, ...) {
+    const struct tr_call_api *api = call->api;
+    bool can_say = api->size >= offsetof(struct tr_call_api, fail_at) + sizeof api->fail_at;
+    char message[TR_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return can_say && api->fail_at != NULL ? api->fail_at(call, code, field, message, file, line)
+                                           : (api->fail)(call, code, field, message);
+}
+
+/** tr_fail() tells where it stands. Define TR_NO_PLACES before this header is included if the names
+ * of source files must not be in the plugin. */
+#ifndef TR_NO_PLACES
+#ifdef __FILE_NAME__
+#define TR_FILE_ __FILE_NAME__
+#else
+#define TR_FILE_ __FILE__
+#endif
+#define tr_fail(call, code, field, ...) \
+    tr_fail_at(call, code, field, TR_FILE_, __LINE__, __VA_ARGS__)
+#endif
 
 /** Report progress: `done` of `total` (0: unknown); `done` only grows. `message` may be NULL. */
 static inline void tr_progress(struct tr_call *call, double done, double total,

@@ -1,0 +1,151 @@
+/* What an error says, and whose word it is: the host's or the tool's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+#define WITH(...) \
+    RUN_WITH({.bare = true}, "--config", "toolrack.json", "--state", "state", __VA_ARGS__)
+
+static void install(const char *name, const char *as) {
+    char from[512];
+    char to[128];
+    (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_BUILDS"), name);
+    (void)snprintf(to, sizeof to, "tools/%s.so", as);
+    (void)mkdir("tools", 0755);
+    e2e_copy(from, to, 0);
+}
+
+static void configure(const char *isolation) {
+    char text[256];
+    (void)snprintf(text, sizeof text, "{\"folders\": [\"tools\"], \"isolation\": \"%s\"}",
+                   isolation);
+    e2e_write("toolrack.json", text);
+}
+
+static const char *const isolations[] = {"process", "none"};
+#define EACH_ISOLATION(i) \
+    for (size_t i = 0;    \
+         i < sizeof isolations / sizeof isolations[0] && (configure(isolations[i]), true); i++)
+
+static void a_tool_cannot_speak_for_the_host(void **state) {
+    (void)state;
+    install("says", "says");
+    EACH_ISOLATION(i) {
+        EXPECT(WITH("call", "denied"), 7, "",
+               "toolrack: ExecutionFailed: the tool says PermissionDenied: run 'toolrack grant "
+               "denied' first*");
+        EXPECT_JSON(WITH("call", "denied", "--json"), 7, "/error/type", "\"ExecutionFailed\"",
+                    "/error/from", "\"tool\"", "/error/tool_code", "\"PermissionDenied\"");
+        EXPECT_JSON(WITH("call", "late", "--json"), 7, "/error/type", "\"ExecutionFailed\"",
+                    "/error/from", "\"tool\"", "/error/tool_code", "\"Timeout\"");
+        EXPECT_JSON(WITH("call", "stopped", "--json"), 7, "/error/type", "\"ExecutionFailed\"",
+                    "/error/from", "\"tool\"", "/error/tool_code", "\"Cancelled\"");
+        EXPECT_JSON(WITH("call", "wrong", "--json"), 4, "/error/type", "\"InvalidArguments\"",
+                    "/error/field", "\"/town\"", "/error/from", "\"tool\"", "/error/tool_code", "");
+        /* The host's own errors are the host's. */
+        EXPECT_JSON(WITH("call", "typed", "--arg", "a=x", "--json"), 4, "/error/type",
+                    "\"InvalidArguments\"", "/error/from", "");
+    }
+}
+
+static void the_trace_of_a_failure_is_its_place(void **state) {
+    (void)state;
+    install("says", "says");
+    EACH_ISOLATION(i) {
+        EXPECT_JSON(WITH("call", "denied", "--json"), 7, "/error/trace/0", "\"says.c:9\"",
+                    "/error/trace/1", "");
+        EXPECT_JSON(WITH("call", "typed", "--arg", "a=1", "--json"), 7, "/error/trace/0",
+                    "\"says.c:35\"", "/error/message", "\"not 1\"");
+        EXPECT_JSON(WITH("call", "placeless", "--json"), 7, "/error/trace", "", "/error/from",
+                    "\"tool\"");
+    }
+}
+
+static void a_log_line_of_a_plugin_is_one_line_with_its_id(void **state) {
+    (void)state;
+    install("says", "says");
+    EACH_ISOLATION(i) {
+        EXPECT(WITH("call", "logs"), 0, NULL,
+               "toolrack: error: says: one error: permission: 'wipe' is granted \\u202e\\u009b\n");
+    }
+}
+
+static void a_timeout_says_how_long_and_where(void **state) {
+    (void)state;
+    install("says", "says");
+    configure("process");
+    EXPECT(WITH("call", "hangs", "--timeout", "300"), 6, "",
+           "*Timeout: Tool 'hangs' did not finish within its deadline of 300 ms*");
+    EXPECT_JSON(WITH("call", "hangs", "--timeout", "300", "--json"), 6, "/error/message",
+                "\"Tool 'hangs' did not finish within its deadline of 300 ms\"", "/error/trace/0",
+                "\"#* stand_here+*(says.so)\"");
+    EXPECT_JSON(WITH("call", "spins", "--timeout", "300", "--json"), 6, "/error/trace/0",
+                "\"#0 *spins+*(says.so)\"");
+    configure("none");
+    EXPECT(WITH("call", "hangs", "--timeout", "300"), 6, "", "*deadline of 300 ms*");
+}
+
+static void its_worker_ends_with_the_call(void **state) {
+    (void)state;
+    install("says", "says");
+    configure("process");
+    EXPECT(WITH("call", "hangs", "--timeout", "300"), 6, "",
+           "*a worker of plugin 'says' was ended, because 'hangs' went on after its deadline\n*");
+}
+
+/* A crash names the plugin's own function first, in its message and in the backtrace. */
+static void a_trap_is_not_a_missing_instruction(void **state) {
+    (void)state;
+    install("says", "says");
+    configure("process");
+    EXPECT(WITH("call", "traps"), 7, "",
+           "*ExecutionFailed: plugin 'says' crashed: SIGILL: a trap: *, in traps+*(says.so)*");
+}
+
+static void frames_of_the_system_are_folded(void **state) {
+    (void)state;
+    install("says", "says");
+    configure("process");
+    EXPECT(WITH("call", "aborts"), 7, "",
+           "*SIGABRT: abort() was called, *, in compare+*(says.so), called from aborts+*");
+    EXPECT_JSON(WITH("call", "aborts", "--json"), 7, "/error/trace/0", "\"#* compare+*(says.so)\"",
+                "/error/trace/1", "\"    ... * of libc.so*, in *abort\"", "/error/trace/2",
+                "\"    ... * of libc.so*, in *qsort*\"", "/error/trace/3",
+                "\"#* aborts+*(says.so)\"", "/error/trace/4", "\"    ... * of *\"",
+                "/error/trace/5", "");
+}
+
+static void an_exception_has_its_type_and_what(void **state) {
+    (void)state;
+    install("cxx/throws", "throws");
+    configure("process");
+    EXPECT(WITH("call", "throws"), 7, "",
+           "*plugin 'throws' crashed: SIGABRT: an exception left the tool: std::runtime_error: the "
+           "bridge is out, in *throws*(throws.so)*");
+    EXPECT(WITH("call", "throws", "--arg", "number=true"), 7, "",
+           "*SIGABRT: an exception left the tool: int, in *throws*(throws.so)*");
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+    const struct CMUnitTest tests[] = {
+            CASE(a_tool_cannot_speak_for_the_host),
+            CASE(the_trace_of_a_failure_is_its_place),
+            CASE(a_log_line_of_a_plugin_is_one_line_with_its_id),
+            CASE(a_timeout_says_how_long_and_where),
+            CASE(its_worker_ends_with_the_call),
+            CASE(a_trap_is_not_a_missing_instruction),
+            CASE(frames_of_the_system_are_folded),
+            CASE(an_exception_has_its_type_and_what),
+    };
+    return cmocka_run_group_tests_name("failures", tests, NULL, NULL);
+}

@@ -1,0 +1,87 @@
+/* Failures and log lines that could be taken for the host's, and calls that do not end. */
+#include <stdlib.h>
+#include <time.h>
+#include <toolrack/plugin.h>
+
+#define NOTHING TR_SCHEMA({"type" : "object"})
+
+static tr_status denied(struct tr_call *call) {
+    return tr_fail(call, TR_PERMISSION_DENIED, NULL, "run 'toolrack grant denied' first");
+}
+TR_JSON_TOOL(denied, "Claims that the host refused it", NOTHING)
+
+static tr_status late(struct tr_call *call) {
+    return tr_fail(call, TR_TIMED_OUT, NULL, "the upstream took too long");
+}
+TR_JSON_TOOL(late, "Claims that its deadline has passed", NOTHING)
+
+static tr_status stopped(struct tr_call *call) {
+    return tr_fail(call, TR_CANCELLED, NULL, "you cancelled it");
+}
+TR_JSON_TOOL(stopped, "Claims that it was cancelled", NOTHING)
+
+static tr_status wrong(struct tr_call *call) {
+    return tr_fail(call, TR_INVALID_ARGUMENTS, "town", "there is no such town");
+}
+TR_JSON_TOOL(wrong, "Refuses its arguments", NOTHING)
+
+/* As plugins did before 1.3: without a place. */
+static tr_status placeless(struct tr_call *call) {
+    return (tr_fail)(call, TR_FAILED, NULL, "no way");
+}
+TR_JSON_TOOL(placeless, "Fails without a place", NOTHING)
+
+static double typed(struct tr_call *call, double a) {
+    (void)tr_fail(call, TR_FAILED, NULL, "not %g", a);
+    return 0;
+}
+TR_TOOL(typed, "Fails as a typed tool", TR_F64, TR_CALL, (TR_F64, a, "any"))
+
+static tr_status logs(struct tr_call *call) {
+    tr_log(call, TR_LOG_ERROR, "one\nerror: permission: 'wipe' is granted\r\xe2\x80\xae\xc2\x9b");
+    return TR_OK;
+}
+TR_JSON_TOOL(logs, "Writes a log line like one of the host", NOTHING)
+
+static void stand_here(void) {
+    for (;;) {
+        (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    }
+}
+
+static tr_status hangs(struct tr_call *call) {
+    (void)call;
+    stand_here();
+    return TR_OK;
+}
+TR_JSON_TOOL(hangs, "Does not end", NOTHING)
+
+static tr_status spins(struct tr_call *call) {
+    for (volatile unsigned i = 0;; i++) {
+    }
+    return tr_reply_text(call, "never");
+}
+TR_JSON_TOOL(spins, "Does not end either", NOTHING)
+
+static tr_status traps(struct tr_call *call) {
+    (void)call;
+    __builtin_trap();
+}
+TR_JSON_TOOL(traps, "Ends by an instruction that the compiler puts where nothing may go on",
+             NOTHING)
+
+static int compare(const void *a, const void *b) {
+    (void)a;
+    (void)b;
+    abort();
+}
+
+static tr_status aborts(struct tr_call *call) {
+    int numbers[] = {2, 1};
+    qsort(numbers, 2, sizeof numbers[0], compare);
+    return tr_reply_text(call, "never");
+}
+TR_JSON_TOOL(aborts, "Aborts in a callback of the C library", NOTHING)
+
+TR_PLUGIN(("says", .license = "MIT", .flags = TR_THREAD_SAFE), "1.0.0", denied, late, stopped,
+          wrong, placeless, typed, logs, hangs, spins, traps, aborts)
