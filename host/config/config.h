@@ -122,6 +122,12 @@ struct config_policy {
 };
 void config_policy(const struct config *config, const char *plugin_id, struct config_policy *ret);
 
+/** Whether the file has settings or a policy for a plugin. [any-thread] */
+bool config_mentions(const struct config *config, const char *plugin_id);
+/** The name of the index-th definition if it is a function of a library (which has the policy of
+ * its name), "" if it is not; NULL after the last. [any-thread] */
+const char *config_native_name(const struct config *config, size_t index);
+
 /** The value of a placeholder ("workspace"), or NULL. "home" is HOME of the environment, unless the
  * file sets it. */
 const char *config_placeholder(const struct config *config, const char *name, size_t length);

@@ -348,6 +348,20 @@ size_t config_definition_count(const struct config *config) {
     return yyjson_arr_size(config_definitions(config));
 }
 
+bool config_mentions(const struct config *config, const char *plugin_id) {
+    return yyjson_obj_get(yyjson_obj_get(config->root, "policies"), plugin_id) != NULL ||
+           config_plugin_settings(config, plugin_id) != NULL;
+}
+
+const char *config_native_name(const struct config *config, size_t index) {
+    yyjson_val *definition = yyjson_arr_get(config_definitions(config), index);
+    const char *name = yyjson_get_str(yyjson_obj_get(definition, "name"));
+    yyjson_val *type = yyjson_obj_get(yyjson_obj_get(definition, "implementation"), "type");
+    return definition == NULL                                  ? NULL
+           : name != NULL && yyjson_equals_str(type, "native") ? name
+                                                               : "";
+}
+
 /* The numbers of a policy and their members. */
 static const struct {
     const char *key;

@@ -132,6 +132,7 @@ int generation_create(struct generations *all, const struct generation_source *s
     plugin->isolated = isolated;
     plugin->pin = generation->policy.pin;
     generation->is_isolated = plugin->isolated;
+    atomic_store(&plugin->kept, source->kept);
     if (plugin->isolated) { /* as many calls may hold a thread of the pool as its crew can serve */
         uint32_t workers = generation->policy.limits.workers_max;
         workers = workers != 0 ? workers : CREW_WORKERS_DEFAULT;
@@ -294,14 +295,19 @@ struct plugin *generations_hold(struct generations *all, const char *plugin_id, 
     return NULL;
 }
 
-struct plugin *generations_hold_serving(struct generations *all, const char *plugin_id) {
+struct plugin *generations_hold_claimant(struct generations *all, const char *plugin_id,
+                                         size_t index) {
     LOCK_SCOPE(&all->lock);
     for (struct generation *at = all->first; at != NULL; at = at->next) {
-        bool fits = at->file->serving == at && strcmp(at->desc->plugin->id, plugin_id) == 0;
-        struct plugin *found = fits ? hold(at) : NULL;
+        if (at->file->serving != at || at->foreign != NULL ||
+            strcmp(at->desc->plugin->id, plugin_id) != 0) {
+            continue;
+        }
+        struct plugin *found = index == 0 ? hold(at) : NULL;
         if (found != NULL) {
             return found;
         }
+        index -= index != 0;
     }
     return NULL;
 }
@@ -322,6 +328,22 @@ struct plugin **generations_hold_troubled(struct generations *all, size_t *ret_c
         }
     }
     return found;
+}
+
+struct plugin *generations_hold_serving(struct generations *all, const char *plugin_id) {
+    LOCK_SCOPE(&all->lock);
+    struct plugin *kept = NULL;
+    for (struct generation *at = all->first; at != NULL; at = at->next) {
+        bool fits = at->file->serving == at && strcmp(at->desc->plugin->id, plugin_id) == 0 &&
+                    (kept == NULL || !atomic_load(&at->plugin->kept));
+        struct plugin *found = fits ? hold(at) : NULL;
+        if (found != NULL && !atomic_load(&found->kept)) {
+            plugin_unref(kept);
+            return found;
+        }
+        kept = found != NULL ? found : kept;
+    }
+    return kept;
 }
 
 const char *const *generations_list_copies(struct generations *all, struct plugin_files *files,

@@ -66,6 +66,7 @@ struct generation_source {
     const char *foreign_text;      /* the function as foreign_write() writes it */
     struct file_identity identity; /* of the file when it was read */
     struct descriptor *desc;
+    bool kept;            /* beside a higher version (identities.h) */
     bool isolated;        /* runs in workers, whatever the policy says */
     const char *exposure; /* how other users could change the file (ownership.h), or NULL */
 };
@@ -118,8 +119,13 @@ struct plugin *generations_hold_kept(struct generations *all, const struct plugi
 /** The plugin of the index-th generation that has a plugin with this id, newest first, with a
  * reference; NULL when there are fewer. [any-thread] */
 struct plugin *generations_hold(struct generations *all, const char *plugin_id, size_t index);
-/** The plugin with this id that serves, with a reference; or NULL. [any-thread] */
+/** The plugin with this id that serves, with a reference; a kept version if there is no other; or
+ * NULL. [any-thread] */
 struct plugin *generations_hold_serving(struct generations *all, const char *plugin_id);
+/** The index-th plugin with this id that serves, kept versions too, with a reference; NULL when
+ * there are fewer. [any-thread] */
+struct plugin *generations_hold_claimant(struct generations *all, const char *plugin_id,
+                                         size_t index);
 
 /** The plugins that do not run, or not as they should: all whose state is neither LISTED nor
  * LOADED, *ret_count of them, each with a reference. On the heap; NULL when out of memory.

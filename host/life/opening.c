@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/name.h"
+#include "life/identities.h"
 #include "life/parts.h"
 #include "life/reload.h"
 #include "registry/registry.h"
@@ -49,6 +50,8 @@ struct opening {
     struct life *life;
     const struct scan *scan;
     bool *rolled_back; /* by the number of the file in the scan */
+    struct identity_claim *claims;
+    size_t claim_count;
 };
 
 static void see_rollback(void *user, const struct store_rollback *kept) {
@@ -71,21 +74,31 @@ static void see_quarantine(void *user, const struct store_quarantine *kept) {
     }
 }
 
-static void refuse_exposed(struct life *life, struct plugin_file *file,
-                           const struct descriptor *desc, const char *reason) {
+static void refuse(struct life *life, struct plugin_file *file, const struct descriptor *desc,
+                   const struct toolrack_refusal *refusal) {
     file->is_refused = true;
-    registry_refuse(life->options.registry,
-                    &(struct toolrack_refusal){.file = file->path,
-                                               .plugin = desc->plugin->id,
-                                               .rule = GENERATION_RULE_EXPOSED,
-                                               .reason = reason});
+    registry_refuse(life->options.registry, refusal);
     struct toolrack_error words; /* cuts between characters, makes it one line */
-    (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused: %s", file->path, reason);
+    (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused: %s%s%s", file->path,
+                    refusal->reason, refusal->fix != NULL ? "; " : "",
+                    refusal->fix != NULL ? refusal->fix : "");
     life_tell(life, TOOLRACK_EVENT_REFUSED, desc->plugin->id, words.message);
 }
 
+static void refuse_claim(struct life *life, struct plugin_file *file,
+                         const struct identity_claim *claim) {
+    refuse(life, file, claim->desc,
+           &(struct toolrack_refusal){.file = file->path,
+                                      .plugin = claim->desc->plugin->id,
+                                      .rule = claim->rule,
+                                      .reason = claim->reason,
+                                      .fix = claim->fix});
+    identities_note_refused(&life->options, claim);
+}
+
 static int open_file(struct life *life, const struct scan_file *scanned, bool is_rolled_back,
-                     int64_t now_ns, struct plugin **ret, struct toolrack_error *err) {
+                     const struct identity_claim *claim, int64_t now_ns, struct plugin **ret,
+                     struct toolrack_error *err) {
     struct plugin_file *file =
             files_add(&life->files, scanned->path, &life->options.places->folders[scanned->folder]);
     if (file == NULL) {
@@ -112,16 +125,26 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
         file->is_refused = true;
         return 0;
     }
+    if (claim != NULL && claim->verdict == IDENTITY_REFUSED) {
+        refuse_claim(life, file, claim);
+        return 0;
+    }
     const struct generation_source source = {.file = file,
                                              .identity = scanned->identity,
                                              .desc = scanned->descriptor,
+                                             .kept = claim != NULL &&
+                                                     claim->verdict == IDENTITY_KEPT,
                                              .exposure = scanned->exposure};
     struct toolrack_error why;
     int code = generation_create(&life->generations, &source, ret, &why);
     if (code == 0) {
         generations_serve(&life->generations, file, *ret);
     } else if (code == TOOLRACK_E_REFUSED) {
-        refuse_exposed(life, file, scanned->descriptor, why.message);
+        refuse(life, file, scanned->descriptor,
+               &(struct toolrack_refusal){.file = file->path,
+                                          .plugin = scanned->descriptor->plugin->id,
+                                          .rule = GENERATION_RULE_EXPOSED,
+                                          .reason = why.message});
         return 0;
     } else if (err != NULL) {
         *err = why;
@@ -129,21 +152,66 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
     return code;
 }
 
-static int register_files(struct life *life, const struct scan *scan, struct toolrack_error *err) {
+/* What a file says about its id counts unless the file is refused anyway. */
+static bool claims_id(const struct scan_file *scanned) {
+    return scanned->descriptor->plugin != NULL &&
+           (scanned->exposure == NULL || scanned->trust == TRUST_COMMUNITY);
+}
+
+static void collect_claims(struct opening *opening) {
+    const struct scan *scan = opening->scan;
+    const struct places *places = opening->life->options.places;
+    for (size_t i = 0; i < scan->file_count; i++) {
+        const struct scan_file *scanned = &scan->files[i];
+        if (claims_id(scanned)) {
+            opening->claims[opening->claim_count++] =
+                    (struct identity_claim){.path = scanned->path,
+                                            .folder = &places->folders[scanned->folder],
+                                            .identity = scanned->identity,
+                                            .desc = scanned->descriptor};
+        }
+    }
+}
+
+static int open_all(struct opening *opening, struct plugin **plugins, size_t *ret_count,
+                    struct toolrack_error *err) {
+    const struct scan *scan = opening->scan;
+    const struct identity_claim *claim = opening->claims;
     int64_t now_ns = clock_wall_ns();
+    size_t count = 0;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < scan->file_count; i++) {
+        const struct scan_file *scanned = &scan->files[i];
+        code = open_file(opening->life, scanned, opening->rolled_back[i],
+                         claims_id(scanned) ? claim++ : NULL, now_ns, &plugins[count], err);
+        count += plugins[count] != NULL;
+    }
+    *ret_count = count;
+    return code;
+}
+
+static int register_files(struct life *life, const struct scan *scan, struct toolrack_error *err) {
     struct plugin **plugins = calloc(scan->file_count + 1, sizeof(struct plugin *));
+    struct identities identities = {0};
     size_t count = 0;
     struct toolrack_error unheard; /* the host has reported that its store cannot be used */
-    struct opening opening = {
-            .life = life, .scan = scan, .rolled_back = calloc(scan->file_count + 1, sizeof(bool))};
-    int code = plugins == NULL || opening.rolled_back == NULL ? error_oom(err) : 0;
+    struct opening opening = {.life = life,
+                              .scan = scan,
+                              .rolled_back = calloc(scan->file_count + 1, sizeof(bool)),
+                              .claims =
+                                      calloc(scan->file_count + 1, sizeof(struct identity_claim))};
+    int code = plugins == NULL || opening.rolled_back == NULL || opening.claims == NULL
+                       ? error_oom(err)
+                       : 0;
     if (code == 0) {
-        (void)store_rollback_read(life->options.store, see_rollback, &opening, &unheard);
+        collect_claims(&opening);
+        code = identities_judge(&identities, &life->options, opening.claims, opening.claim_count,
+                                true, err);
     }
-    for (size_t i = 0; code == 0 && i < scan->file_count; i++) {
-        code = open_file(life, &scan->files[i], opening.rolled_back[i], now_ns, &plugins[count],
-                         err);
-        count += plugins[count] != NULL;
+    if (code == 0) {
+        identities_record(&identities);
+        (void)store_rollback_read(life->options.store, see_rollback, &opening, &unheard);
+        code = open_all(&opening, plugins, &count, err);
     }
     if (code == 0) {
         (void)store_quarantine_read(life->options.store, see_quarantine, &opening, &unheard);
@@ -157,6 +225,8 @@ static int register_files(struct life *life, const struct scan *scan, struct too
     for (size_t i = 0; i < count; i++) {
         plugin_unref(plugins[i]);
     }
+    identities_finish(&identities);
+    free(opening.claims);
     free(opening.rolled_back);
     free(plugins);
     return code;

@@ -12,9 +12,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/semver.h"
 #include "files/ownership.h"
+#include "life/identities.h"
 #include "life/keep.h"
 #include "life/parts.h"
+#include "registry/duplicate.h"
 #include "registry/registry.h"
 #include "store/loading.h"
 
@@ -29,6 +32,10 @@ struct reload {
     struct content content;
     struct descriptor *desc;
     struct plugin *new;
+    struct identities identities;
+    struct identity_claim *claims; /* the file's, then those of `others` */
+    struct plugin **others;        /* plugins of other files with the same id; references */
+    size_t other_count;
 };
 
 void reload_row_finish(struct reload_row *row) {
@@ -121,16 +128,21 @@ static enum reload_outcome refuse_for_now(struct reload *reload, const struct to
 
 /* ------------------------------------------------------------------------ exchange */
 
-/* Tools of other files that were refused because their names were taken may be registered now. */
+/* Whether a file, or a tool of it, may be registered when another one is gone. */
+static bool waits_for_another(const struct toolrack_refusal *refusal) {
+    return refusal->file != NULL && (strcmp(refusal->rule, DUPLICATE_RULE) == 0 ||
+                                     strcmp(refusal->rule, IDENTITY_RULE_TAKEN) == 0 ||
+                                     strcmp(refusal->rule, IDENTITY_RULE_BOUND) == 0);
+}
+
+/* Files that were refused for another file, or tools of them, may be registered now. */
 static void complete_others(struct life *life, const struct plugin_file *but) {
     struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
     const struct plugin_file *last = NULL;
     for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *refusal = toolrack_refusals_get(refusals, i);
         struct plugin_file *file =
-                refusal->file != NULL && strcmp(refusal->rule, "tool-exists") == 0
-                        ? files_find(&life->files, refusal->file)
-                        : NULL;
+                waits_for_another(refusal) ? files_find(&life->files, refusal->file) : NULL;
         if (file == NULL || file == but || file == last) {
             continue;
         }
@@ -192,6 +204,145 @@ static int exchange_tools(struct reload *reload, const struct toolrack_refusal *
     return 0;
 }
 
+/* ---------------------------------------------------------------------- other files */
+
+/* How long a file waits for another one whose id it takes over. */
+#define RELOAD_TAKE_MS_MAX 5000u
+
+/* A file from an origin that comes first has the id now: remove the tools of the file that had it.
+ * A file waits only for files that come after it, so no two files wait for each other. */
+static void give_way(struct reload *reload, struct plugin *plugin,
+                     const struct identity_claim *claim) {
+    struct life *life = reload->life;
+    struct plugin_file *file = generation_of(plugin)->file;
+    struct reload_row row = {0};
+    struct toolrack_error err;
+    const struct toolrack_refusal refusal = {.file = file->path,
+                                             .plugin = plugin->desc->plugin->id,
+                                             .rule = claim->rule,
+                                             .reason = claim->reason,
+                                             .fix = claim->fix};
+    if (!files_take(&life->files, file,
+                    clock_now_ns() + RELOAD_TAKE_MS_MAX * (uint64_t)CLOCK_NS_PER_MS)) {
+        log_line(life->options.log, LOG_ERROR, "reload",
+                 "%s is in use by another reload: reload it again, since %s", file->path,
+                 claim->reason);
+        return;
+    }
+    struct reload other = {.life = life, .file = file, .row = &row, .old = plugin};
+    if (exchange_tools(&other, &refusal, 1, &err) < 0) {
+        log_line(life->options.log, LOG_ERROR, "reload", "%s: %s", file->path, err.message);
+    } else {
+        struct toolrack_error words; /* cuts between characters, makes it one line */
+        file->is_refused = true;
+        (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused: %s; %s", file->path,
+                        claim->reason, claim->fix);
+        life_tell(life, TOOLRACK_EVENT_REFUSED, refusal.plugin, words.message);
+        identities_note_refused(&life->options, claim);
+    }
+    reload_row_finish(&row);
+    files_give(&life->files, file);
+}
+
+/* Of the files with an id that serve, which are of one origin, all but the one with the highest
+ * version are kept versions. */
+static void settle_kept(struct life *life, const char *id) {
+    CLEANUP(plugin_unrefp) struct plugin *highest = NULL;
+    struct plugin *other;
+    for (size_t at = 0; (other = generations_hold_claimant(&life->generations, id, at)) != NULL;
+         at++) {
+        if (highest == NULL ||
+            semver_compare(other->desc->plugin->version, highest->desc->plugin->version) > 0) {
+            plugin_unref(highest);
+            highest = plugin_ref(other);
+        }
+        plugin_unref(other);
+    }
+    for (size_t at = 0; (other = generations_hold_claimant(&life->generations, id, at)) != NULL;
+         at++) {
+        struct toolrack_error err;
+        if (registry_set_kept(life->options.registry, other, other != highest, &err) < 0) {
+            log_line(life->options.log, LOG_ERROR, "reload", "%s: %s", other->path, err.message);
+        }
+        plugin_unref(other);
+    }
+}
+
+/* The file serves: the others with its id give way, or become kept versions. */
+static void settle_others(struct reload *reload) {
+    identities_record(&reload->identities);
+    for (size_t i = 0; i < reload->other_count; i++) {
+        if (reload->claims[i + 1].verdict == IDENTITY_REFUSED) {
+            give_way(reload, reload->others[i], &reload->claims[i + 1]);
+        }
+    }
+    settle_kept(reload->life, reload->desc->plugin->id);
+    if (reload->old != NULL &&
+        strcmp(reload->old->desc->plugin->id, reload->desc->plugin->id) != 0) {
+        settle_kept(reload->life, reload->old->desc->plugin->id);
+    }
+}
+
+/* Hold the plugins of other files that have the same id. */
+static bool find_others(struct reload *reload) {
+    struct generations *generations = &reload->life->generations;
+    const char *id = reload->desc->plugin->id;
+    size_t room = 0;
+    struct plugin *other;
+    for (size_t at = 0; (other = generations_hold_claimant(generations, id, at)) != NULL; at++) {
+        if (generation_of(other)->file == reload->file) {
+            plugin_unref(other);
+            continue;
+        }
+        if (reload->other_count == room) {
+            room = room == 0 ? 4 : 2 * room;
+            struct plugin **grown = realloc(reload->others, room * sizeof(struct plugin *));
+            if (grown == NULL) {
+                plugin_unref(other);
+                return false;
+            }
+            reload->others = grown;
+        }
+        reload->others[reload->other_count++] = other;
+    }
+    return true;
+}
+
+/* May the file use its id? */
+static enum reload_outcome claim_id(struct reload *reload) {
+    struct toolrack_error err;
+    const struct life_options *options = &reload->life->options;
+    bool complete = find_others(reload);
+    reload->claims = complete ? calloc(reload->other_count + 1, sizeof *reload->claims) : NULL;
+    if (reload->claims == NULL) {
+        (void)error_oom(&err);
+        return refuse_for_now(reload, &err);
+    }
+    reload->claims[0] = (struct identity_claim){.path = reload->file->path,
+                                                .folder = reload->file->folder,
+                                                .identity = reload->content.staged.source,
+                                                .desc = reload->desc};
+    for (size_t i = 0; i < reload->other_count; i++) {
+        const struct plugin *other = reload->others[i];
+        reload->claims[i + 1] =
+                (struct identity_claim){.path = other->path,
+                                        .folder = generation_of(other)->file->folder,
+                                        .identity = other->identity,
+                                        .desc = other->desc,
+                                        .came_before = true};
+    }
+    if (identities_judge(&reload->identities, options, reload->claims, reload->other_count + 1,
+                         false, &err) < 0) {
+        return refuse_for_now(reload, &err);
+    }
+    const struct identity_claim *claim = &reload->claims[0];
+    if (claim->verdict != IDENTITY_REFUSED) {
+        return RELOAD_UNDECIDED;
+    }
+    identities_note_refused(options, claim);
+    return refuse(reload, claim->rule, NULL, claim->reason, claim->fix);
+}
+
 static enum reload_outcome exchange(struct reload *reload) {
     const struct life_options *options = &reload->life->options;
     struct plugin_file *file = reload->file;
@@ -210,6 +361,7 @@ static enum reload_outcome exchange(struct reload *reload) {
     }
     file->is_refused = count > 0;
     reload->row->generation = reload->new->generation;
+    settle_others(reload);
     if (!reload->content.is_earlier) {
         content_note(options, file->path, reload->new);
     }
@@ -235,6 +387,9 @@ static enum reload_outcome remove_tools(struct reload *reload) {
     content_end_rollback(&reload->life->options, file->path);
     if (was_known && exchange_tools(reload, NULL, 0, &err) < 0) {
         return refuse_for_now(reload, &err);
+    }
+    if (reload->old != NULL) {
+        settle_kept(reload->life, reload->old->desc->plugin->id);
     }
     file->exists = false;
     file->is_refused = false;
@@ -339,6 +494,9 @@ static enum reload_outcome make(struct reload *reload) {
         return keep_serving(reload);
     }
     enum reload_outcome outcome = read_copy(reload);
+    if (outcome == RELOAD_UNDECIDED) {
+        outcome = claim_id(reload);
+    }
     if (outcome != RELOAD_UNDECIDED) {
         return outcome;
     }
@@ -347,6 +505,7 @@ static enum reload_outcome make(struct reload *reload) {
     const struct generation_source source = {.file = file,
                                              .identity = staged->source,
                                              .desc = reload->desc,
+                                             .kept = reload->claims[0].verdict == IDENTITY_KEPT,
                                              .isolated = must_isolate(reload),
                                              .exposure = is_exposed ? exposed.message : NULL};
     int code = generation_create(&life->generations, &source, &reload->new, &err);
@@ -461,6 +620,12 @@ enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enu
     if (ret->sha256[0] == '\0' && reload.old != NULL && atomic_load(&reload.old->staged)) {
         set_hash(ret, reload.old->sha256);
     }
+    for (size_t i = 0; i < reload.other_count; i++) {
+        plugin_unref(reload.others[i]);
+    }
+    free(reload.others);
+    free(reload.claims);
+    identities_finish(&reload.identities);
     plugin_unref(reload.new);
     plugin_unref(reload.old);
     descriptor_unref(reload.desc);

@@ -615,6 +615,45 @@ int registry_complete(struct registry *registry, struct plugin *plugin,
     return end(registry, &change, complete(registry, plugin, &change, err));
 }
 
+/* ------------------------------------------------------------------- kept */
+
+static int set_kept(struct registry *registry, struct plugin *plugin, bool kept,
+                    struct change *change, struct toolrack_error *err) {
+    const struct snapshot *old = read_current(registry);
+    if (atomic_load(&plugin->kept) == kept) {
+        return 0;
+    }
+    if (!change_begin(change, old->count, registry->uid_last)) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        struct toolrack_tool *tool = old->by_name[i];
+        if (tool->reg->plugin != plugin) {
+            change_add(change, tool);
+            continue;
+        }
+        struct toolrack_tool *view = tool_copy(tool);
+        if (view == NULL) {
+            return error_oom(err);
+        }
+        view->kept = kept;
+        change->tools[change->count++] = view;
+        change_note(change, TOOLRACK_EVENT_CHANGED, view);
+    }
+    int code = publish(registry, change, err);
+    if (code == 0) {
+        atomic_store(&plugin->kept, kept);
+    }
+    return code;
+}
+
+int registry_set_kept(struct registry *registry, struct plugin *plugin, bool kept,
+                      struct toolrack_error *err) {
+    struct change change = {0};
+    begin(registry);
+    return end(registry, &change, set_kept(registry, plugin, kept, &change, err));
+}
+
 /* ----------------------------------------------------------------- remove */
 
 /* Remove what matches: by selector, or by uid if `selector` is NULL. */

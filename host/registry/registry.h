@@ -123,6 +123,11 @@ int registry_swap(struct registry *registry, const struct registry_swap *swap, s
  * @return as above. [any-thread] */
 int registry_complete(struct registry *registry, struct plugin *plugin, struct toolrack_error *err);
 
+/** Say whether a plugin is a kept version.
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int registry_set_kept(struct registry *registry, struct plugin *plugin, bool kept,
+                      struct toolrack_error *err);
+
 /** A tool of a plugin as it would be registered, but in no snapshot: for a trial. If the settings
  * cannot be read, the tool is disabled.
  * @return a reference; NULL when out of memory. [any-thread] */

@@ -844,21 +844,21 @@ static void a_folder_that_became_a_file_takes_its_tools_along(void **state) {
     assert_int_equal(code_of(place->host, "build"), TOOLRACK_E_NOT_FOUND);
 }
 
-static void a_name_that_gets_free_is_taken(void **state) {
+static void an_id_that_gets_free_is_taken(void **state) {
     struct place *place = *state;
     install(place, 1);
     install_as(place, "second", "build", 2);
     open_in_process(place);
     assert_int_equal(call_build(place->host), 1);
-    assert_int_equal(count_refusals(place->host, "tool-exists"), 3);
+    assert_int_equal(count_refusals(place->host, "plugin-exists"), 1);
     assert_int_equal(unlink(place->file), 0);
     expect_reload(place->host, NULL, "/1/outcome", "removed");
-    assert_int_equal(count_refusals(place->host, "tool-exists"), 0);
+    assert_int_equal(count_refusals(place->host, "plugin-exists"), 0);
     assert_int_equal(call_build(place->host), 2);
     /* And the first is now the second. */
     install(place, 3);
-    expect_reload(place->host, NULL, "/0/outcome", "added");
-    assert_int_equal(count_refusals(place->host, "tool-exists"), 3);
+    expect_reload(place->host, NULL, "/0/outcome", "refused");
+    assert_int_equal(count_refusals(place->host, "plugin-exists"), 1);
     assert_int_equal(call_build(place->host), 2);
 }
 
@@ -1325,7 +1325,7 @@ int main(int argc, char **argv) {
             TEST(the_same_content_is_no_news),
             TEST(settings_hold_for_the_next_generation),
             TEST(a_folder_that_became_a_file_takes_its_tools_along),
-            TEST(a_name_that_gets_free_is_taken),
+            TEST(an_id_that_gets_free_is_taken),
             TEST(exchanged_before_its_first_call),
             TEST(two_hosts_on_one_folder),
             TEST(an_event_may_ask_for_a_reload),
