@@ -121,11 +121,6 @@ void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root)
  * failure, a usage error. (since.c) */
 int cli_since(struct cli *cli, int64_t *ret_ms);
 
-/** Find the row of a JSON array whose member "id", a string or a number, is `given` or the only one
- * that begins with it. @return 0, with NULL when there is no such row; or the code of the failure,
- * a usage error: several begin with it. (id.c) */
-int cli_find_id(struct cli *cli, yyjson_val *rows, const char *given, yyjson_val **ret);
-
 /** Report the error that the command has set; without such an error, the error of the library.
  * With --json, what was printed so far is dropped and the output is the error alone.
  * @return the exit code for it. */

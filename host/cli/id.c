@@ -1,9 +1,9 @@
-/* id: an id that a person has typed, or its beginning. */
+#include "cli/id.h"
+
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/cli.h"
-#include "cli/rows.h"
 
 /* Most ids that the message about an ambiguous one lists. */
 #define LISTED_MAX 8u
@@ -13,11 +13,11 @@ static void add_id(struct buf *out, yyjson_val *row) {
     if (yyjson_is_str(id)) {
         buf_add(out, yyjson_get_str(id), yyjson_get_len(id));
     } else {
-        buf_printf(out, "%llu", (unsigned long long)rows_number(row, "id"));
+        buf_printf(out, "%llu", (unsigned long long)yyjson_get_uint(id));
     }
 }
 
-int cli_find_id(struct cli *cli, yyjson_val *rows, const char *given, yyjson_val **ret) {
+int id_find(yyjson_val *rows, const char *given, yyjson_val **ret, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf listed = BUF_INIT;
     size_t matching = 0;
     size_t at;
@@ -28,7 +28,7 @@ int cli_find_id(struct cli *cli, yyjson_val *rows, const char *given, yyjson_val
         CLEANUP(buf_finish) struct buf id = BUF_INIT;
         add_id(&id, row);
         if (id.failed) {
-            return cli_oom(cli);
+            return error_oom(err);
         }
         if (strcmp(id.data, given) == 0) {
             *ret = row;
@@ -46,6 +46,6 @@ int cli_find_id(struct cli *cli, yyjson_val *rows, const char *given, yyjson_val
         buf_printf(&listed, " and %zu more", matching - LISTED_MAX);
     }
     *ret = NULL;
-    return cli_error(cli, TOOLRACK_E_INVALID, "several ids begin with \"%s\": %s; give more of it",
+    return error_set(err, TOOLRACK_E_INVALID, "several ids begin with \"%s\": %s; give more of it",
                      given, listed.failed ? "" : listed.data);
 }

@@ -1,6 +1,7 @@
 /* grant, revoke, grants, approvals: what may run, and who decided it. */
 #include <string.h>
 
+#include "cli/id.h"
 #include "cli/json.h"
 #include "cli/rows.h"
 
@@ -127,7 +128,7 @@ static int find_pending(struct cli *cli, const char *given, char **ret) {
         return toolrack_error_code(cli->err);
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
-    int code = cli_find_id(cli, yyjson_doc_get_root(doc), given, &row);
+    int code = id_find(yyjson_doc_get_root(doc), given, &row, cli->own);
     if (code == 0) {
         *ret = strdup(rows_member(row, "id", given));
         code = *ret != NULL ? 0 : cli_oom(cli);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/id.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/rows.h"
@@ -248,7 +249,7 @@ static void print_call(struct cli *cli, yyjson_val *call) {
 static int show_call(struct cli *cli, const struct toolrack_text *text, const char *id) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
     yyjson_val *call = NULL;
-    if (cli_find_id(cli, yyjson_doc_get_root(doc), id, &call) < 0) {
+    if (id_find(yyjson_doc_get_root(doc), id, &call, cli->own) < 0) {
         return cli_fail_usage(cli);
     }
     if (call == NULL) {

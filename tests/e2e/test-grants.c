@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "e2e.h"
+#include "toolrack/toolrack.h"
 
 static void a_grant_lets_a_dangerous_tool_run(void **state) {
     (void)state;
@@ -98,6 +100,63 @@ static void approvals_are_listed_and_answered(void **state) {
     EXPECT(RUN("approvals", "perhaps", "0123"), 2, "", "toolrack: an answer is allow, *\n");
 }
 
+static int answer_later(void *user, const struct toolrack_approval_request *request) {
+    (void)user;
+    (void)request;
+    return TOOLRACK_APPROVAL_ASK_LATER;
+}
+
+/* Let so many calls wait for approval, the first with numbers in several forms. */
+static void make_pending(int count) {
+    const char *dirs[] = {e2e_plugins(), NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    struct toolrack *host = NULL;
+    options.config_file = "";
+    options.state_dir = "state";
+    options.plugin_dirs = dirs;
+    options.approve = answer_later;
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    for (int i = 0; i < count; i++) {
+        char arguments[128];
+        (void)snprintf(arguments, sizeof arguments,
+                       "{\"a\":1e3,\"b\":1.0,\"c\":123456789012345678901234567890,\"d\":%d}", i);
+        struct toolrack_result *result = NULL;
+        assert_int_equal(toolrack_call(host, "erase", arguments, NULL, &result, NULL),
+                         TOOLRACK_E_CONFIRMATION_REQUIRED);
+    }
+    toolrack_close(host);
+}
+
+static void approvals_show_numbers_as_they_were_written(void **state) {
+    (void)state;
+    make_pending(1);
+    EXPECT(RUN("approvals"), 0,
+           "ID *\n* {\"a\":1e3,\"b\":1.0,\"c\":123456789012345678901234567890,\"d\":0}\n", "");
+    EXPECT(RUN("approvals", "--json"), 0,
+           "*\"arguments\":{\"a\":1e3,\"b\":1.0,\"c\":123456789012345678901234567890,\"d\":0}*",
+           "");
+}
+
+/* Seventeen ids of hexadecimal digits: two of them begin with the same one. */
+static void approvals_are_answered_by_the_beginning_of_an_id(void **state) {
+    (void)state;
+    make_pending(17);
+    struct run run = RUN("approvals");
+    size_t count[256] = {0};
+    char id[32] = "";
+    unsigned char shared = 0;
+    for (const char *line = strchr(run.out, '\n'); line != NULL && line[1] != '\0';
+         line = strchr(line + 1, '\n')) {
+        shared = ++count[(unsigned char)line[1]] > 1 ? (unsigned char)line[1] : shared;
+        (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(line + 1, " ") - 1, line + 1);
+    }
+    run_finish(&run);
+    EXPECT(RUN("approvals", "allow", ((char[]){(char)shared, '\0'})), 2, "",
+           "toolrack: several ids begin with \"*\": *, *; give more of it\n");
+    EXPECT(RUN("approvals", "deny", id), 0, "* is denied*\n", "");
+    EXPECT(RUN("approvals", "deny", id), 3, "", "toolrack: NotFound: *\n");
+}
+
 /* The plugin "leash" in a folder of its own, as it was built in that way. */
 static void install(const char *build) {
     char path[512];
@@ -156,6 +215,8 @@ int main(void) {
             TEST(the_person_at_the_terminal_is_asked),
             TEST(ctrl_c_ends_the_question),
             TEST(approvals_are_listed_and_answered),
+            TEST(approvals_show_numbers_as_they_were_written),
+            TEST(approvals_are_answered_by_the_beginning_of_an_id),
             TEST(why_shows_what_changed),
     };
     return cmocka_run_group_tests_name("grants", tests, NULL, NULL);

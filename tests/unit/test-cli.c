@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/id.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -129,6 +130,33 @@ static void table_narrows_the_widest_columns(void **state) {
     assert_string_equal(out.data, "TOOL        SINCE       WHO\n"
                                   "a_rather_lo 2026-01-31  root\n"
                                   "ng_name     18:00:00\n");
+}
+
+/* --------------------------------------------------------------------- ids */
+
+static void ids_are_found_by_their_beginning(void **state) {
+    (void)state;
+    static const char json[] =
+            "[{\"id\":\"ab12\"},{\"id\":\"ab13\"},{\"id\":\"ab\"},{\"id\":70},{\"id\":7}]";
+    struct toolrack_error err = {.code = 0};
+    yyjson_doc *doc = yyjson_read(json, strlen(json), 0);
+    yyjson_val *rows = yyjson_doc_get_root(doc);
+    yyjson_val *row = NULL;
+    assert_int_equal(id_find(rows, "ab12", &row, &err), 0);
+    assert_ptr_equal(row, yyjson_arr_get(rows, 0));
+    assert_int_equal(id_find(rows, "70", &row, &err), 0);
+    assert_ptr_equal(row, yyjson_arr_get(rows, 3));
+    /* Exact, though others begin with it. */
+    assert_int_equal(id_find(rows, "ab", &row, &err), 0);
+    assert_ptr_equal(row, yyjson_arr_get(rows, 2));
+    assert_int_equal(id_find(rows, "7", &row, &err), 0);
+    assert_ptr_equal(row, yyjson_arr_get(rows, 4));
+    assert_int_equal(id_find(rows, "c", &row, &err), 0);
+    assert_null(row);
+    assert_int_equal(id_find(rows, "ab1", &row, &err), TOOLRACK_E_INVALID);
+    assert_null(row);
+    assert_string_equal(err.message, "several ids begin with \"ab1\": ab12, ab13; give more of it");
+    yyjson_doc_free(doc);
 }
 
 /* ------------------------------------------------------------------ render */
@@ -536,6 +564,7 @@ int main(void) {
             cmocka_unit_test(table_wraps_a_long_text),
             cmocka_unit_test(table_puts_a_text_without_room_beneath),
             cmocka_unit_test(table_narrows_the_widest_columns),
+            cmocka_unit_test(ids_are_found_by_their_beginning),
             cmocka_unit_test(output_is_wrapped_under_its_text),
             cmocka_unit_test(only_styles_become_escape_sequences),
             cmocka_unit_test(options_stand_anywhere),

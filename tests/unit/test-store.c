@@ -1407,6 +1407,15 @@ static void calls_are_found_by_what_is_asked(void **state) {
     assert_seen(read_calls(&(struct store_calls_filter){.tool = "even"}),
                 "2 even 1000002;4 even 1000004;");
     assert_seen(read_calls(&(struct store_calls_filter){.tool = "even", .version = "2.0.0"}), "");
+    assert_seen(read_calls(&(struct store_calls_filter){.id = "2"}), "2 even 1000002;");
+    assert_seen(read_calls(&(struct store_calls_filter){.id = "5"}), "");
+    /* Where there is no call 1 any more, its digit is the beginning of others. */
+    run_sql("UPDATE calls SET id = 10 + id WHERE id < 3");
+    assert_seen(read_calls(&(struct store_calls_filter){.id = "1"}),
+                "11 odd 1000001;12 even 1000002;");
+    run_sql("UPDATE calls SET id = id - 10 WHERE id > 10");
+    assert_seen(read_calls(&(struct store_calls_filter){.id = "1"}), "1 odd 1000001;");
+    assert_seen(read_calls(&(struct store_calls_filter){.outcomes = "Timeout"}), "");
     assert_seen(read_calls(&(struct store_calls_filter){.since_ms = NOW + 3}),
                 "3 odd 1000003;4 even 1000004;");
     assert_seen(read_calls(&(struct store_calls_filter){.limit = 1}), "4 even 1000004;");

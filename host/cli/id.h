@@ -1,0 +1,12 @@
+/* id.h - an id that a person has typed, or its beginning. */
+#pragma once
+
+#include <yyjson.h>
+
+#include "base/error.h"
+
+/** Find the row of a JSON array whose member "id", a string or a number, is `given` or the only one
+ * that begins with it.
+ * @param ret  receives the row; NULL: there is none
+ * @return 0; TOOLRACK_E_INVALID, a usage error: several begin with it; TOOLRACK_E_NO_MEMORY. */
+int id_find(yyjson_val *rows, const char *given, yyjson_val **ret, struct toolrack_error *err);
