@@ -118,14 +118,21 @@ static void every_file_is_checked(void **state) {
            "toolrack: an argument is missing; usage: toolrack check FILE ...\n");
 }
 
+/* The command itself, as compilers link programs today: like a shared object. */
+static void a_program_is_one_finding(void **state) {
+    (void)state;
+    EXPECT_JSON(RUN_WITH({.bare = true}, "check", getenv("E2E_TOOLRACK"), "--json"), 1,
+                "/0/findings/0/rule", "\"elf-type\"", "/0/findings/0/cause",
+                "\"the file is a program, not a shared object\"", "/0/findings/1", "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(a_good_plugin_has_nothing_to_mend),
-            TEST(six_ways_to_be_wrong_are_six_messages),
-            TEST(findings_are_told_with_their_fix),
-            TEST(every_file_is_checked),
+            TEST(a_good_plugin_has_nothing_to_mend), TEST(six_ways_to_be_wrong_are_six_messages),
+            TEST(findings_are_told_with_their_fix),  TEST(every_file_is_checked),
+            TEST(a_program_is_one_finding),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

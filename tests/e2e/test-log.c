@@ -72,6 +72,25 @@ static void one_call_of_the_log(void **state) {
     EXPECT(RUN("log", "1", "--tool", "nothing"), 3, "", NULL);
 }
 
+static void decisions_are_listed(void **state) {
+    (void)state;
+    EXPECT(RUN("decisions"), 0, "", "toolrack: no matching decisions\n");
+    EXPECT(RUN("grant", "launch"), 0, NULL, "");
+    EXPECT(RUN("call", "launch"), 0, NULL, "");
+    EXPECT(RUN("call", "erase"), 5, "", NULL);
+    /* The newest first. */
+    EXPECT_JSON(RUN("decisions", "--json", "--tool", "launch"), 0, "/0/tool", "\"launch\"",
+                "/0/decision", "\"allowed\"", "/1/decision", "\"*\"");
+    EXPECT_JSON(RUN("decisions", "--json", "--limit", "1"), 0, "/0/tool", "\"erase\"",
+                "/0/decision", "\"refused\"", "/1", "");
+    EXPECT_JSON(RUN("decisions", "--json", "--plugin", "kit"), 0, "/0/plugin", "\"kit\"");
+    EXPECT_JSON(RUN("decisions", "--json", "--plugin", "kit.old"), 0, "", "[]");
+    EXPECT_JSON(RUN("decisions", "--json", "--since", "2100-01-01"), 0, "", "[]");
+    EXPECT(RUN("decisions", "--tool", "launch"), 0,
+           "TIME *DECISION *TOOL *PLUGIN *WHO *WHY\n*allowed *launch@1.0.0 *kit *\n*granted *", "");
+    EXPECT(RUN("decisions", "--since", "soon"), 2, "", "toolrack: --since takes *");
+}
+
 static void a_wrong_filter_is_wrong_usage(void **state) {
     (void)state;
     EXPECT(RUN("log", "--since", "soon"), 2, "", "*--since takes a duration*\"soon\"*");
@@ -120,6 +139,7 @@ int main(void) {
             TEST(calls_are_in_the_log),
             TEST(filters_of_the_log),
             TEST(one_call_of_the_log),
+            TEST(decisions_are_listed),
             TEST(a_wrong_filter_is_wrong_usage),
             TEST(statistics_add_up),
             TEST(follow_goes_on_until_it_is_told_to_end),
