@@ -48,6 +48,7 @@ struct options {
     const char *scenario;
     const char *plugin;
     const char *in_state;
+    const char *crash;
     bool reset;
     const char *caller; /**< NULL: the user who is logged in */
     const char *conversation;

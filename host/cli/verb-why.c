@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/id.h"
 #include "cli/json.h"
 #include "cli/rows.h"
 
@@ -24,7 +25,8 @@ static const char *member(yyjson_val *object, const char *key) {
 
 static void add_crash(struct buf *out, yyjson_val *crash) {
     yyjson_val *lines = yyjson_obj_get(crash, "last_lines");
-    buf_printf(out, "\ncrash of %s\n", member(crash, "time"));
+    buf_printf(out, "\ncrash %llu of %s\n", (unsigned long long)rows_number(crash, "id"),
+               member(crash, "time"));
     rows_add_line(out, "tool", member(crash, "tool"));
     rows_add_line(out, "version", member(crash, "version"));
     rows_add_line(out, "signal", member(crash, "signal"));
@@ -234,15 +236,38 @@ static void print_text(struct buf *out, yyjson_val *root) {
     for_each(out, yyjson_obj_get(root, "crashes"), add_crash);
 }
 
+/* Show the one crash that --crash names. */
+static int show_crash(struct cli *cli, yyjson_val *root) {
+    const char *id = cli->options.crash;
+    yyjson_val *crash = NULL;
+    if (id_find(yyjson_obj_get(root, "crashes"), id, &crash, cli->own) < 0) {
+        return cli_fail_usage(cli);
+    }
+    if (crash == NULL) {
+        (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "%s has no stored crash %s",
+                        cli->options.words.items[0], id);
+        return cli_fail(cli);
+    }
+    if (cli->options.json) {
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_new();
+        return json_print(cli, copy, yyjson_val_mut_copy(copy, crash));
+    }
+    add_crash(&cli->out, crash);
+    return CLI_OK;
+}
+
 int verb_why(struct cli *cli) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     if (toolrack_why(cli->host, cli->options.words.items[0], &text, cli->err) < 0) {
         return cli_fail(cli);
     }
-    if (cli->options.json) {
+    if (cli->options.json && cli->options.crash == NULL) {
         return json_print_text(cli, text);
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
+    if (cli->options.crash != NULL) {
+        return show_crash(cli, yyjson_doc_get_root(doc));
+    }
     print_text(&cli->out, yyjson_doc_get_root(doc));
     return CLI_OK;
 }

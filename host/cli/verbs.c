@@ -96,6 +96,11 @@ static const struct option_spec decisions_options[] = {
         {0},
 };
 
+static const struct option_spec why_options[] = {
+        {"crash", "ID", "only this stored crash", OPTION_TEXT, MEMBER(crash)},
+        {0},
+};
+
 static const struct option_spec show_options[] = {
         {"schema", NULL, "also the JSON Schema of arguments and result", OPTION_FLAG,
          MEMBER(schema)},
@@ -321,7 +326,7 @@ const struct verb cli_verbs[] = {
          .group = "plugins"},
         {"check", "FILE ...", "find problems in a plugin or in toolrack.json", check_details, NULL,
          1, MANY_WORDS, false, verb_check},
-        {"why", "NAME", "explain a plugin's state", why_details, NULL, 1, 1, true, verb_why,
+        {"why", "NAME", "explain a plugin's state", why_details, why_options, 1, 1, true, verb_why,
          .tells_all = true},
         {"release", "NAME", "release a plugin from quarantine", release_details, NULL, 1, 1, true,
          verb_release},

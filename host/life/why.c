@@ -111,6 +111,7 @@ static void add_crash(void *user, const struct store_crash *crash) {
     yyjson_doc *bundle = yyjson_read(crash->bundle, strlen(crash->bundle), 0);
     yyjson_mut_val *copy = yyjson_val_mut_copy(crashes->doc, yyjson_doc_get_root(bundle));
     if (copy != NULL) {
+        (void)yyjson_mut_obj_add_sint(crashes->doc, copy, "id", crash->id);
         (void)yyjson_mut_arr_append(crashes->list, copy);
     }
     yyjson_doc_free(bundle);

@@ -65,7 +65,7 @@ _toolrack() {
             _toolrack_reply -W "$(_toolrack_tools)" -- "$cur"
             return
             ;;
-        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --why | --endpoint | --model | --max-steps | --system) return ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system) return ;;
     esac
     if [[ -z $verb ]]; then
         _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version help
@@ -75,6 +75,7 @@ _toolrack() {
     case $verb in
         list) options+=' --all --plugin --in-state --tag --category --purpose --scenario' ;;
         show) options+=' --schema' ;;
+        why) options+=' --crash' ;;
         call) options+=' --arg --timeout --yes --caller --conversation --trace' ;;
         export) options+=' --format --allow --limit --budget --explain' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;

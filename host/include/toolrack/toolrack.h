@@ -544,7 +544,7 @@ TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
 /** Explain a plugin's state, as one JSON object: plugin, version, file, state, reason, generation,
  * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
  * fix), retired (earlier generations: generation, state, cause), crashes (the bundles kept, the
- * newest first: time, tool, signal, exit_status, reason, backtrace, lines ...).
+ * newest first: id, time, tool, signal, exit_status, reason, backtrace, lines ...).
  * Asked about a tool: also tool, tool_version, permission, deprecated; default (an object: version,
  * what a call by its name alone means; set, the version that toolrack_set_default() named, or null;
  * reason, why it is not that one, or null); when it was registered in place of or beside an older
