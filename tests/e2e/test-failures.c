@@ -111,6 +111,21 @@ static void a_trap_is_not_a_missing_instruction(void **state) {
            "*ExecutionFailed: plugin 'says' crashed: SIGILL: a trap: *, in traps+*(says.so)*");
 }
 
+/* A stored crash has an id, which may be shortened. */
+static void one_crash_is_shown(void **state) {
+    (void)state;
+    install("says", "says");
+    configure("process");
+    EXPECT(WITH("call", "traps"), 7, "", NULL);
+    EXPECT(WITH("call", "aborts"), 7, "", NULL);
+    EXPECT(WITH("why", "says"), 0, "*\ncrash 2 of *SIGABRT*\ncrash 1 of *SIGILL*", NULL);
+    EXPECT(WITH("why", "says", "--crash", "1"), 0, "\ncrash 1 of *\ntool         traps\n*", NULL);
+    EXPECT_JSON(WITH("why", "says", "--crash", "2", "--json"), 0, "/id", "2", "/tool",
+                "\"aborts\"");
+    EXPECT(WITH("why", "says", "--crash", "3"), 3, "",
+           "*toolrack: NotFound: says has no stored crash 3\n");
+}
+
 static void frames_of_the_system_are_folded(void **state) {
     (void)state;
     install("says", "says");
@@ -144,6 +159,7 @@ int main(void) {
             CASE(a_timeout_says_how_long_and_where),
             CASE(its_worker_ends_with_the_call),
             CASE(a_trap_is_not_a_missing_instruction),
+            CASE(one_crash_is_shown),
             CASE(frames_of_the_system_are_folded),
             CASE(an_exception_has_its_type_and_what),
     };
