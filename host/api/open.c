@@ -299,16 +299,16 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     if (code == 0) {
         code = open_store(host, &host->places, err);
     }
+    if (code == 0) { /* first of all: no grant covers a plugin folder */
+        code = places_add_folders(&host->options, host->config, &host->arena, &host->places, err);
+    }
     if (code == 0) {
         code = life_open_definitions(host->life, err);
     }
     if (code < 0 || host->options.no_scan) {
         return code;
     }
-    code = places_add_folders(&host->options, host->config, &host->arena, &host->places, err);
-    if (code == 0) {
-        code = life_open_files(host->life, err);
-    }
+    code = life_open_files(host->life, err);
     if (code == 0) {
         defaults_check(host);
     }

@@ -149,7 +149,9 @@ static void add_capability(struct buf *out, yyjson_val *capability) {
     if (path != NULL && strcmp(path, value) != 0) {
         buf_printf(&text, " (%s)", path);
     }
-    buf_add_text(&text, allowed ? ": allowed" : ": not allowed");
+    const char *refused = yyjson_get_str(yyjson_obj_get(capability, "refused"));
+    buf_add_text(&text, allowed ? ": allowed" : refused != NULL ? ": refused: " : ": not allowed");
+    buf_add_text(&text, refused != NULL ? refused : "");
     rows_add_line(out, "capability", text.data);
 }
 

@@ -43,6 +43,11 @@ int places_find(const struct toolrack_options *options, struct arena *arena, str
     } else if (options->state_dir[0] != '\0') {
         ret->state_dir = copy(arena, options->state_dir);
     }
+    ret->data_dir = xdg_path(arena, "XDG_DATA_HOME", ".local/share", "toolrack");
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    if (runtime != NULL && runtime[0] == '/') {
+        ret->runtime_dir = arena_printf(arena, "%s/toolrack", runtime);
+    }
     if (ret->state_dir != NULL) {
         ret->cache_path = arena_printf(arena, "%s/scan.cache", ret->state_dir);
         if (ret->cache_path == NULL) {

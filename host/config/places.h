@@ -10,8 +10,10 @@ struct places {
     size_t folder_count;
     const char *config_file; /* NULL: none */
     bool config_optional;
-    const char *state_dir;  /* NULL: nothing is kept after the host is closed */
-    const char *cache_path; /* NULL: none */
+    const char *state_dir;   /* NULL: nothing is kept after the host is closed */
+    const char *cache_path;  /* NULL: none */
+    const char *data_dir;    /* of the user's plugins and their data; NULL: there is no HOME */
+    const char *runtime_dir; /* of sockets; NULL: none */
 };
 
 /** Read the options and the environment, except the folders.

@@ -90,6 +90,25 @@ static int judge_exposure(const struct generations *all, const struct generation
     return 0;
 }
 
+static void tell_refusals(const struct life_options *options, const char *id,
+                          const struct policy *policy) {
+    for (size_t i = 0; i < policy->capability_count; i++) {
+        const struct policy_capability *capability = &policy->capabilities[i];
+        if (capability->refusal == NULL) {
+            continue;
+        }
+        char line[32] = "";
+        if (capability->allowance_line > 0) {
+            (void)snprintf(line, sizeof line, ", line %zu", capability->allowance_line);
+        }
+        const char *file = options->places->config_file;
+        log_line(options->log, LOG_ERROR, id, "'%s:%s' is not granted (%s%s): %s",
+                 policy_capability_name(capability->declared->kind), capability->declared->value,
+                 capability->allowance == NULL || file == NULL ? "by its trust" : file, line,
+                 capability->refusal);
+    }
+}
+
 int generation_create(struct generations *all, const struct generation_source *source,
                       struct plugin **ret, struct toolrack_error *err) {
     const struct life_options *options = all->options;
@@ -104,11 +123,22 @@ int generation_create(struct generations *all, const struct generation_source *s
                                                     .trust = folder->trust,
                                                     .isolation = folder->isolation,
                                                     .pin = folder->pin,
-                                                    .app_isolation = options->isolation},
+                                                    .app_isolation = options->isolation,
+                                                    .origin = folder->origin,
+                                                    .places = options->places,
+                                                    .worker_program = options->worker_program},
                            &generation->arena, &generation->policy, err);
     bool isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
     if (code == 0) {
         code = judge_exposure(all, source, isolated, err);
+    }
+    if (code == 0 && options->require_sandbox && !isolated) {
+        code = error_set(err, TOOLRACK_E_REFUSED,
+                         "the sandbox is required, and the plugin would run with isolation "
+                         "\"none\": without any");
+    }
+    if (code == 0) {
+        tell_refusals(options, source->desc->plugin->id, &generation->policy);
     }
     struct plugin *plugin =
             code < 0 ? NULL

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "config/config.h"
 #include "life/generation.h"
+#include "life/guard.h"
 #include "life/quarantine.h"
 #include "life/staging.h"
 #include "plugin/build_id.h"
@@ -193,6 +194,19 @@ static int start_supervisor(struct isolate *isolate, struct toolrack_error *err)
     return isolate->supervisor != NULL ? 0 : err->code;
 }
 
+/* The copies of other plugins lie beside that of this one. */
+static int hide_image(struct generation *generation, const char *image,
+                      struct toolrack_error *err) {
+    const char *slash = generation->foreign == NULL ? strrchr(image, '/') : NULL;
+    const char *folder =
+            slash == NULL ? NULL : arena_copy(&generation->arena, image, (size_t)(slash - image));
+    return slash == NULL    ? 0
+           : folder == NULL ? error_oom(err)
+           : folder[0] == 0
+                   ? 0
+                   : guard_hide_also(&generation->arena, folder, &generation->policy.sandbox, err);
+}
+
 int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolrack_error *err) {
     const struct life_options *options = isolate->options;
     struct generation *generation = generation_of(plugin);
@@ -215,6 +229,10 @@ int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolra
     size_t crashes = quarantine_recent_crashes(
             options, plugin, window_ms != 0 ? window_ms : CREW_CRASHES_WINDOW_MS, ago_ms);
     struct crew *crew = NULL;
+    code = hide_image(generation, plugin->image_path, err);
+    if (code < 0) {
+        return code;
+    }
     code = crew_create(
             isolate->supervisor,
             &(struct crew_options){.desc = generation->desc,

@@ -6,6 +6,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "life/data.h"
+#include "life/guard-way.h"
+#include "life/guard.h"
+#include "life/programs.h"
 #include "plugin/capability.h"
 
 const char *policy_capability_name(uint32_t kind) {
@@ -23,34 +27,29 @@ struct making {
     const char **read_paths;
     const char **write_paths;
     uint16_t *ports;
+    const char **programs;
+    size_t program_count;
     bool all_ports;
+    bool all_programs;
+    struct guard guard;
     const char **environment;
     size_t environment_count;
 };
-
-/* ------------------------------------------------------------------ allowed */
-
-static bool is_allowed(const struct making *making, const struct tr_capability *capability) {
-    size_t at;
-    size_t count;
-    yyjson_val *allowance;
-    yyjson_arr_foreach (making->asked->allow, at, count, allowance) {
-        if (capability_is_allowed(yyjson_get_str(allowance), capability->kind, capability->value)) {
-            return true;
-        }
-    }
-    return making->options->trust == TRUST_BUILTIN && capability->kind == TR_CAP_READ;
-}
 
 /* ------------------------------------------------------------- placeholders */
 
 #define SETTING_PREFIX "setting:"
 
-/* ${workspace}, ${home}: folders that the administrator set. ${setting:rates_file}: the value of
- * the plugin's own setting, also written by the administrator. */
+/* ${workspace}, ${home}: folders that the administrator set. ${data}: the plugin's own.
+ * ${setting:rates_file}: the value of the plugin's own setting, also written by the administrator.
+ */
 static const char *placeholder(const struct making *making, const char *name, size_t length) {
     const struct config *config = making->options->config;
     size_t prefix = strlen(SETTING_PREFIX);
+    if (length == strlen("data") && memcmp(name, "data", length) == 0 &&
+        config_placeholder(config, name, length) == NULL) {
+        return making->guard.own_folder;
+    }
     if (length <= prefix || memcmp(name, SETTING_PREFIX, prefix) != 0) {
         return config_placeholder(config, name, length);
     }
@@ -87,11 +86,11 @@ static const char *real_path(const struct making *making, const char *text, bool
     }
     /* Symbolic links are resolved: otherwise a user who may change a link would decide what is
      * granted. A path that does not exist grants nothing. */
-    CLEANUP(freep) char *resolved = realpath(path.data, NULL);
-    const char *found = resolved != NULL ? resolved : path.data;
-    const char *kept = arena_copy(making->arena, found, strlen(found));
-    *ret_failed = kept == NULL;
-    return kept;
+    struct guard_way way;
+    if (strlen(path.data) >= PATH_MAX || !guard_walk(making->arena, path.data, &way)) {
+        return NULL; /* links without end, or too long */
+    }
+    return way.end;
 }
 
 /* ------------------------------------------------------------------- grants */
@@ -102,25 +101,64 @@ static int too_many(const struct making *making, struct toolrack_error *err) {
                      making->options->desc->plugin->id, SANDBOX_PATHS_MAX, SANDBOX_PORTS_MAX);
 }
 
+/* Let the worker read or write at and below a path, unless it is the host's. */
+static int grant_path(struct making *making, struct policy_capability *capability, const char *path,
+                      struct toolrack_error *err) {
+    struct sandbox_policy *sandbox = &making->policy->sandbox;
+    bool reads = capability->declared->kind == TR_CAP_READ;
+    size_t *count = reads ? &sandbox->read_path_count : &sandbox->write_path_count;
+    const char *own = making->guard.own_folder;
+    if (own != NULL && strcmp(own, path) == 0) {
+        capability->refusal = data_make(making->arena, path);
+    }
+    int code = capability->refusal != NULL
+                       ? 0
+                       : guard_grant(&making->guard, path, !reads, &capability->refusal, err);
+    if (code < 0 || capability->refusal != NULL) {
+        return code;
+    }
+    if (*count == SANDBOX_PATHS_MAX) {
+        return too_many(making, err);
+    }
+    (reads ? making->read_paths : making->write_paths)[(*count)++] = path;
+    return 0;
+}
+
+static int grant_program(struct making *making, struct policy_capability *capability,
+                         struct toolrack_error *err) {
+    const char *value = capability->declared->value;
+    const char *files[PROGRAM_FILES_MAX];
+    struct capability_fault unused;
+    if (strcmp(value, "*") == 0) {
+        making->policy->sandbox.spawn = true;
+        making->all_programs = true;
+        return 0;
+    }
+    size_t count = capability_check(TR_CAP_SPAWN, value, &unused)
+                           ? program_files(making->arena, value, files)
+                           : 0;
+    if (count == 0) {
+        capability->refusal = arena_printf(making->arena, "there is no program %s", value);
+        return capability->refusal != NULL ? 0 : error_oom(err);
+    }
+    if (making->program_count + count > SANDBOX_PATHS_MAX) {
+        return too_many(making, err);
+    }
+    making->policy->sandbox.spawn = true;
+    memcpy(making->programs + making->program_count, files, count * sizeof *files);
+    making->program_count += count;
+    return 0;
+}
+
 /* Let the sandbox do what an allowed capability says. */
-static int grant(struct making *making, const struct policy_capability *capability,
+static int grant(struct making *making, struct policy_capability *capability,
                  struct toolrack_error *err) {
     struct sandbox_policy *sandbox = &making->policy->sandbox;
     const char *value = capability->declared->value;
     switch (capability->declared->kind) {
     case TR_CAP_READ:
-    case TR_CAP_WRITE: {
-        bool reads = capability->declared->kind == TR_CAP_READ;
-        size_t *count = reads ? &sandbox->read_path_count : &sandbox->write_path_count;
-        if (capability->path == NULL) {
-            return 0; /* it is shown as allowed and without a folder */
-        }
-        if (*count == SANDBOX_PATHS_MAX) {
-            return too_many(making, err);
-        }
-        (reads ? making->read_paths : making->write_paths)[(*count)++] = capability->path;
-        return 0;
-    }
+    case TR_CAP_WRITE: /* without a folder it is shown as allowed, and grants nothing */
+        return capability->path != NULL ? grant_path(making, capability, capability->path, err) : 0;
     case TR_CAP_NETWORK: {
         struct capability_network network;
         struct capability_fault unused;
@@ -139,7 +177,7 @@ static int grant(struct making *making, const struct policy_capability *capabili
         making->ports[sandbox->port_count++] = network.port;
         return 0;
     }
-    case TR_CAP_SPAWN: sandbox->spawn = true; return 0;
+    case TR_CAP_SPAWN: return grant_program(making, capability, err);
     case TR_CAP_ENV: {
         struct capability_fault unused;
         const char *found = getenv(value);
@@ -154,10 +192,71 @@ static int grant(struct making *making, const struct policy_capability *capabili
     }
 }
 
+/* ------------------------------------------------------------------ allowed */
+
+/* The path of an item of "allow" that grants less than is declared: a folder in it, or a file. */
+static const char *narrower_path(const struct making *making, const char *allowance,
+                                 const struct policy_capability *capability, bool *ret_failed) {
+    const char *kind = capability_kind_name(capability->declared->kind);
+    size_t length = strlen(kind);
+    *ret_failed = false;
+    if (capability->path == NULL || strncmp(allowance, kind, length) != 0 ||
+        allowance[length] != ':') {
+        return NULL;
+    }
+    const char *path = real_path(making, allowance + length + 1, ret_failed);
+    const char *below = path != NULL ? guard_below(path, capability->path) : NULL;
+    return below != NULL && below[0] != '\0' ? path : NULL;
+}
+
+/* What the first allowance of it grants; the narrower ones together, if none grants the whole. */
+static int add_allowed(struct making *making, struct policy_capability *capability,
+                       struct toolrack_error *err) {
+    const struct tr_capability *declared = capability->declared;
+    size_t at;
+    size_t count;
+    yyjson_val *allowance;
+    yyjson_arr_foreach (making->asked->allow, at, count, allowance) {
+        if (capability_is_allowed(yyjson_get_str(allowance), declared->kind, declared->value)) {
+            capability->allowed = true;
+            capability->allowance = yyjson_get_str(allowance);
+            capability->allowance_line = config_allowance_line(
+                    making->options->config, making->options->desc->plugin->id, at);
+            return grant(making, capability, err);
+        }
+    }
+    yyjson_arr_foreach (making->asked->allow, at, count, allowance) {
+        bool failed;
+        const char *path = narrower_path(making, yyjson_get_str(allowance), capability, &failed);
+        if (failed) {
+            return error_oom(err);
+        }
+        int code = path != NULL ? grant_path(making, capability, path, err) : 0;
+        if (code < 0) {
+            return code;
+        }
+        if (path != NULL && (!capability->allowed || capability->refusal != NULL)) {
+            capability->allowed = true;
+            capability->path = path;
+            capability->allowance = yyjson_get_str(allowance);
+            capability->allowance_line = config_allowance_line(
+                    making->options->config, making->options->desc->plugin->id, at);
+        }
+        if (capability->refusal != NULL) {
+            return 0;
+        }
+    }
+    if (!capability->allowed && making->options->trust == TRUST_BUILTIN &&
+        declared->kind == TR_CAP_READ) {
+        capability->allowed = true;
+        return grant(making, capability, err);
+    }
+    return 0;
+}
+
 static int add_capability(struct making *making, const struct tr_capability *declared,
                           struct policy_capability *ret, struct toolrack_error *err) {
-    *ret = (struct policy_capability){.declared = declared,
-                                      .allowed = is_allowed(making, declared)};
+    *ret = (struct policy_capability){.declared = declared};
     if (declared->kind == TR_CAP_READ || declared->kind == TR_CAP_WRITE) {
         bool failed;
         ret->path = real_path(making, declared->value, &failed);
@@ -165,7 +264,11 @@ static int add_capability(struct making *making, const struct tr_capability *dec
             return error_oom(err);
         }
     }
-    return ret->allowed ? grant(making, ret, err) : 0;
+    int code = add_allowed(making, ret, err);
+    if (code == 0 && ret->refusal != NULL) {
+        ret->allowed = false;
+    }
+    return code;
 }
 
 static int add_capabilities(struct making *making, struct toolrack_error *err) {
@@ -176,9 +279,10 @@ static int add_capabilities(struct making *making, struct toolrack_error *err) {
     making->read_paths = arena_alloc(making->arena, SANDBOX_PATHS_MAX * sizeof(char *));
     making->write_paths = arena_alloc(making->arena, SANDBOX_PATHS_MAX * sizeof(char *));
     making->ports = arena_alloc(making->arena, SANDBOX_PORTS_MAX * sizeof *making->ports);
+    making->programs = arena_alloc(making->arena, SANDBOX_PATHS_MAX * sizeof(char *));
     making->environment = arena_zalloc(making->arena, (count + 1) * sizeof(char *));
     if (capabilities == NULL || making->read_paths == NULL || making->write_paths == NULL ||
-        making->ports == NULL || making->environment == NULL) {
+        making->ports == NULL || making->programs == NULL || making->environment == NULL) {
         return error_oom(err);
     }
     making->policy->capabilities = capabilities;
@@ -246,7 +350,18 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
                                               .files = asked.files,
                                               .processes = asked.processes,
                                               .threads = choose_threads(options, &asked)}};
-    struct making making = {.options = options, .asked = &asked, .arena = arena, .policy = ret};
+    struct making making = {.options = options,
+                            .asked = &asked,
+                            .arena = arena,
+                            .policy = ret,
+                            .guard = {.arena = arena,
+                                      .places = options->places,
+                                      .worker_program = options->worker_program,
+                                      .no_mounts = options->no_mounts}};
+    if (options->places != NULL && options->origin != NULL) {
+        making.guard.own_folder =
+                data_folder(arena, options->places, options->desc->plugin->id, options->origin);
+    }
     int code = add_capabilities(&making, err);
     if (code < 0) {
         return code;
@@ -254,6 +369,9 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
     ret->sandbox.read_paths = making.read_paths;
     ret->sandbox.write_paths = making.write_paths;
     ret->sandbox.ports = making.ports;
+    ret->sandbox.programs = making.programs;
+    ret->sandbox.program_count = making.all_programs ? 0 : making.program_count;
+    guard_finish(&making.guard, &ret->sandbox);
     if (making.all_ports) {
         ret->sandbox.port_count = 0;
     }

@@ -2,10 +2,13 @@
  *
  * Isolation and pins: stated by its policy, else its folder, else the configuration, else the app.
  * Capabilities: those that the descriptor declares and the policy's "allow" names. A builtin
- * plugin, whose files came with toolrack, may read what it declares without being named there. */
+ * plugin, whose files came with toolrack, may read what it declares without being named there. An
+ * allowance of a path in a declared one grants that path. What stays the host's is never granted
+ * (guard.h). */
 #pragma once
 
 #include "config/config.h"
+#include "config/places.h"
 #include "plugin/descriptor.h"
 #include "worker/crew.h"
 
@@ -13,7 +16,11 @@
 struct policy_capability {
     const struct tr_capability *declared;
     bool allowed;
-    const char *path; /* for READ and WRITE: the real path; NULL where a placeholder has no value */
+    const char *path; /* for READ and WRITE: the real path that is granted, or would be; NULL where
+                       * a placeholder has no value */
+    const char *allowance; /* what allows it, in the policy's "allow"; NULL: nothing there */
+    size_t allowance_line; /* 0: not known */
+    const char *refusal;   /* why it is not granted though it is allowed; NULL: it is */
 };
 
 struct policy {
@@ -37,6 +44,10 @@ struct policy_options {
     enum isolation isolation; /* this and `pin`: stated by the folder */
     enum pin_policy pin;
     enum isolation app_isolation;
+    const char *origin;          /* of the plugin (plugin/origin.h); NULL: no ${data} */
+    const struct places *places; /* what is never granted; NULL: nothing (a test) */
+    const char *worker_program;  /* likewise, or NULL */
+    bool no_mounts;              /* as if this system had no mount namespaces (a test) */
 };
 
 /** Make a policy in the arena. @return 0; TOOLRACK_E_LIMIT_EXCEEDED for more paths or ports than a

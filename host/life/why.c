@@ -76,6 +76,9 @@ void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_
         if (kind == TR_CAP_READ || kind == TR_CAP_WRITE) {
             document_add_text(doc, row, "path", capability->path);
         }
+        if (capability->refusal != NULL) {
+            document_add_text(doc, row, "refused", capability->refusal);
+        }
     }
     if (!plugin->isolated) {
         return;

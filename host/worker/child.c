@@ -510,7 +510,9 @@ _Noreturn void child_main(void) {
     socklen_t size = sizeof host;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
         getsockopt(WORKER_SOCKET, SOL_SOCKET, SO_PEERCRED, &host, &size) < 0 ||
-        host.pid != getppid() || chdir("/") < 0) {
+        host.pid != getppid() || chdir("/") < 0 ||
+        fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) <
+                0) { /* what is exec'd gets no descriptor of it */
         give_up();
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* the host shows whole lines */

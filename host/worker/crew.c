@@ -63,17 +63,28 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
     const struct sandbox_policy *policy = &options->policy;
     crew->policy = *policy;
     sandbox_fill_limits(&crew->policy.limits);
-    crew->policy.read_paths = copy_paths(&crew->arena, policy->read_paths, policy->read_path_count);
-    crew->policy.write_paths =
-            copy_paths(&crew->arena, policy->write_paths, policy->write_path_count);
+    struct sandbox_policy *own = &crew->policy;
+    const struct {
+        const char *const **list;
+        size_t count;
+    } lists[] = {{&own->read_paths, own->read_path_count},
+                 {&own->write_paths, own->write_path_count},
+                 {&own->programs, own->program_count},
+                 {&own->hidden_paths, own->hidden_path_count},
+                 {&own->frozen_paths, own->frozen_path_count},
+                 {&own->kept_paths, own->kept_path_count}};
+    bool is_copied = true;
+    for (size_t i = 0; i < ARRAY_LENGTH(lists); i++) {
+        *lists[i].list = copy_paths(&crew->arena, *lists[i].list, lists[i].count);
+        is_copied = is_copied && *lists[i].list != NULL;
+    }
     uint16_t *ports = arena_alloc(&crew->arena, (policy->port_count + 1) * sizeof *ports);
     if (ports != NULL && policy->port_count > 0) {
         memcpy(ports, policy->ports, policy->port_count * sizeof *ports);
     }
     crew->policy.ports = ports;
-    return crew->policy.read_paths != NULL && crew->policy.write_paths != NULL && ports != NULL &&
-           crew->path != NULL && crew->settings != NULL && crew->environment != NULL &&
-           (crew->foreign != NULL) == (options->foreign != NULL);
+    return is_copied && ports != NULL && crew->path != NULL && crew->settings != NULL &&
+           crew->environment != NULL && (crew->foreign != NULL) == (options->foreign != NULL);
 }
 
 /* The filter of a policy, compiled once for all crews of a supervisor, which owns it. */

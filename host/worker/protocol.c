@@ -257,7 +257,12 @@ static void code_start(struct codec *codec, void *frame) {
     code_bool(codec, &policy->network);
     code_bool(codec, &policy->udp);
     code_ports(codec, &policy->ports, &policy->port_count);
+    code_ports(codec, &policy->own_ports, &policy->own_port_count);
     code_bool(codec, &policy->spawn);
+    code_paths(codec, &policy->programs, &policy->program_count);
+    code_paths(codec, &policy->hidden_paths, &policy->hidden_path_count);
+    code_paths(codec, &policy->frozen_paths, &policy->frozen_path_count);
+    code_paths(codec, &policy->kept_paths, &policy->kept_path_count);
     code_bool(codec, &policy->network_namespace);
     CODE_NUMBER(codec, policy->limits.memory_bytes);
     CODE_NUMBER(codec, policy->limits.file_size_bytes);

@@ -15,7 +15,8 @@
  *  - MSG_FASTOPEN and MPTCP: connections that Landlock's rules for TCP do not control;
  *  - prctl(PR_SET_PDEATHSIG), CLONE_PARENT, setsid() and setpgid(): a worker and all processes that
  *    it started must end when the host kills them or ends;
- *  - memfd_create() and F_SETPIPE_SZ: memory that no limit counts. A larger pipe is 16 times as
+ *  - memfd_create() and F_SETPIPE_SZ: memory that no limit counts, and files that Landlock lets be
+ *    executed, as they belong to no path. A larger pipe is 16 times as
  *    large as others, and a file in memory has no limit but the machine's;
  *  - System V IPC and POSIX message queues: they reach other processes of the user.
  *

@@ -23,6 +23,20 @@ uint32_t sandbox_landlock_layers(int version, const struct sandbox_policy *polic
 int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
                            const char *const *library_paths, struct toolrack_error *err);
 
+/** Whether a policy needs a mount namespace. [any-thread] */
+bool sandbox_needs_mounts(const struct sandbox_policy *policy);
+
+/** Enter the mount namespace that a policy needs, and mount what it hides. [worker] */
+int sandbox_mounts_apply(const struct sandbox_policy *policy, const char *const *library_paths,
+                         struct toolrack_error *err);
+
+/** Enter a user namespace, with all capabilities in it, and other new namespaces. False with errno.
+ * [worker] */
+bool sandbox_enter_users(int other_namespaces);
+
+/* Longest path below a hidden folder that stays visible. */
+#define PROTECTED_PATH_MAX 4096u
+
 /** Whether the kernel accepts system call filters. [any-thread] */
 bool sandbox_has_seccomp(void);
 

@@ -108,9 +108,9 @@ static struct landlock_ruleset handled(int version, const struct sandbox_policy 
     ret.files |= version >= 2 ? FILE_REFER : 0;
     ret.files |= version >= 3 ? FILE_TRUNCATE : 0;
     if (version >= 4) { /* without ports, all are granted */
-        ret.tcp = !policy->network         ? TCP_BIND | TCP_CONNECT
-                  : policy->port_count > 0 ? TCP_CONNECT
-                                           : 0;
+        ret.tcp = !policy->network                                  ? TCP_BIND | TCP_CONNECT
+                  : policy->port_count + policy->own_port_count > 0 ? TCP_CONNECT
+                                                                    : 0;
     }
     ret.files |= version >= 5 ? FILE_IOCTL : 0;
     ret.scope = version >= 6 ? SCOPE_ABSTRACT | SCOPE_SIGNAL : 0;
@@ -163,11 +163,45 @@ static int grant_paths(int ruleset, const struct landlock_ruleset *handles,
     return 0;
 }
 
+static bool is_own_port(const struct sandbox_policy *policy, uint16_t port) {
+    bool is_own = false;
+    for (size_t i = 0; i < policy->own_port_count; i++) {
+        is_own = is_own || policy->own_ports[i] == port;
+    }
+    return is_own;
+}
+
+static int grant_port(int ruleset, const struct sandbox_policy *policy, uint16_t port,
+                      struct toolrack_error *err) {
+    struct landlock_port rule = {.rights = TCP_CONNECT, .port = port};
+    if (is_own_port(policy, port) ||
+        syscall(SYS_landlock_add_rule, ruleset, RULE_PORT, &rule, 0) == 0) {
+        return 0;
+    }
+    return error_set(err, TOOLRACK_E_IO, "cannot grant port %u to the plugin: %s", port,
+                     strerror(errno));
+}
+
+/* There is no rule for "all but these": where all are granted and the host listens, each of the
+ * others gets a rule, which takes some 30 ms. */
+static int grant_ports(int ruleset, const struct sandbox_policy *policy,
+                       struct toolrack_error *err) {
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < policy->port_count; i++) {
+        code = grant_port(ruleset, policy, policy->ports[i], err);
+    }
+    for (uint32_t port = 1; code == 0 && policy->port_count == 0 && port <= UINT16_MAX; port++) {
+        code = grant_port(ruleset, policy, (uint16_t)port, err);
+    }
+    return code;
+}
+
 int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
                            const char *const *library_paths, struct toolrack_error *err) {
     assert(policy->read_path_count <= SANDBOX_PATHS_MAX &&
            policy->write_path_count <= SANDBOX_PATHS_MAX &&
-           policy->port_count <= SANDBOX_PORTS_MAX);
+           policy->program_count <= SANDBOX_PATHS_MAX &&
+           policy->own_port_count <= SANDBOX_PORTS_MAX && policy->port_count <= SANDBOX_PORTS_MAX);
     struct landlock_ruleset handles = handled(version, policy);
     CLEANUP(closep)
     int fd = (int)syscall(SYS_landlock_create_ruleset, &handles, sizeof handles, 0);
@@ -175,28 +209,26 @@ int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
         return error_set(err, TOOLRACK_E_IO,
                          "cannot make Landlock rules: %s; the plugin is not run", strerror(errno));
     }
+    bool all_programs = policy->spawn && policy->program_count == 0;
     const struct grant grants[] = {
-            {true, policy->spawn ? GRANT_EXECUTE : GRANT_READ, true, library_paths, SIZE_MAX},
+            {true, all_programs ? GRANT_EXECUTE : GRANT_READ, true, library_paths, SIZE_MAX},
             {true, GRANT_READ, true, devices_read, SIZE_MAX},
             {true, GRANT_READ | FILE_WRITE, true, devices_written, SIZE_MAX},
             {policy->network || policy->udp, GRANT_READ, true, network_paths, SIZE_MAX},
-            {policy->spawn, GRANT_EXECUTE, true, program_paths, SIZE_MAX},
+            {all_programs, GRANT_EXECUTE, true, program_paths, SIZE_MAX},
+            {policy->spawn, GRANT_EXECUTE, false, policy->programs, policy->program_count},
             {true, GRANT_READ, false, policy->read_paths, policy->read_path_count},
             {true, GRANT_WRITE, false, policy->write_paths, policy->write_path_count},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(grants); i++) {
-        int code = grants[i].is_wanted ? grant_paths(fd, &handles, &grants[i], err) : 0;
-        if (code < 0) {
-            return code;
+        int failed = grants[i].is_wanted ? grant_paths(fd, &handles, &grants[i], err) : 0;
+        if (failed < 0) {
+            return failed;
         }
     }
-    bool has_ports = policy->network && handles.tcp != 0;
-    for (size_t i = 0; has_ports && i < policy->port_count; i++) {
-        struct landlock_port rule = {.rights = TCP_CONNECT, .port = policy->ports[i]};
-        if (syscall(SYS_landlock_add_rule, fd, RULE_PORT, &rule, 0) < 0) {
-            return error_set(err, TOOLRACK_E_IO, "cannot grant port %u to the plugin: %s",
-                             policy->ports[i], strerror(errno));
-        }
+    int code = policy->network && handles.tcp != 0 ? grant_ports(fd, policy, err) : 0;
+    if (code < 0) {
+        return code;
     }
     if (syscall(SYS_landlock_restrict_self, fd, 0) < 0) {
         return error_set(err, TOOLRACK_E_IO,

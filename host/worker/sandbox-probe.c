@@ -1,9 +1,13 @@
 /* What this kernel can put into force, found out without doing it: the host must not change itself
  * and starts no process for this. The answers do not change while it runs. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,7 +25,7 @@ static struct {
 static struct {
     pthread_once_t once;
     bool possible;
-} network_namespace = {.once = PTHREAD_ONCE_INIT};
+} network_namespace = {.once = PTHREAD_ONCE_INIT}, mount_namespace = {.once = PTHREAD_ONCE_INIT};
 
 /* The number in a file of /proc/sys; `otherwise` if there is none. */
 static long setting(const char *path, long otherwise) {
@@ -56,6 +60,19 @@ static void ask_network_namespace(void) {
                                  (may_administer() || users_may_unshare());
 }
 
+/* In a chroot that is no mount point, mounts cannot be kept from others, and no user namespace is
+ * given. */
+static bool is_root_mounted(void) {
+    struct statx st;
+    return statx(AT_FDCWD, "/", 0, 0, &st) == 0 && (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+static void ask_mount_namespace(void) {
+    mount_namespace.possible = access("/proc/self/ns/mnt", F_OK) == 0 && is_root_mounted() &&
+                               setting("/proc/sys/user/max_mnt_namespaces", 0) > 0 &&
+                               (may_administer() || users_may_unshare());
+}
+
 static void ask_kernel(void) {
     kernel.landlock = sandbox_landlock_version();
     kernel.seccomp = sandbox_has_seccomp();
@@ -72,5 +89,45 @@ uint32_t sandbox_available(const struct sandbox_policy *policy) {
         (void)pthread_once(&network_namespace.once, ask_network_namespace);
         layers |= network_namespace.possible ? SANDBOX_NETWORK_NAMESPACE : 0u;
     }
+    if (sandbox_needs_mounts(policy)) {
+        (void)pthread_once(&mount_namespace.once, ask_mount_namespace);
+        layers |= mount_namespace.possible ? SANDBOX_MOUNT_NAMESPACE : 0u;
+    }
     return layers;
+}
+
+/* The port of a socket that listens; 0: none. */
+static uint16_t listening_port(int fd) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address;
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 || listens == 0) {
+        return 0;
+    }
+    size = sizeof address;
+    if (getsockname(fd, &address.any, &size) < 0) {
+        return 0;
+    }
+    return address.any.sa_family == AF_INET    ? ntohs(address.v4.sin_port)
+           : address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port)
+                                               : 0;
+}
+
+size_t sandbox_own_ports(uint16_t ret[SANDBOX_PORTS_MAX]) {
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        uint16_t port = listening_port((int)strtol(entry->d_name, NULL, 10));
+        if (port != 0 && count < SANDBOX_PORTS_MAX) {
+            ret[count++] = port;
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return count;
 }

@@ -4,8 +4,8 @@
  *
  *  (1) no-new-privs first: Landlock and seccomp require it for users other than root.
  *  (2) Limits while no layer can refuse to set them.
- *  (3) The network namespace before Landlock, as it writes to /proc, and before capabilities are
- *      dropped, as it may need one and gives all of them in a new user namespace.
+ *  (3) The namespaces before Landlock, as they write to /proc and mount, and before capabilities
+ *      are dropped, as they may need one and give all of them in a new user namespace.
  *  (4) Landlock while files can still be opened.
  *  (5) Capabilities after the last step that needs them, together with access to the process's
  *      files in /proc.
@@ -71,10 +71,14 @@ void sandbox_fill_limits(struct sandbox_limits *limits) {
 
 /* ------------------------------------------------------------------ layers */
 
+bool sandbox_needs_mounts(const struct sandbox_policy *policy) {
+    return policy->hidden_path_count + policy->frozen_path_count + policy->kept_path_count > 0;
+}
+
 uint32_t sandbox_wanted(const struct sandbox_policy *policy) {
     uint32_t layers = SANDBOX_NO_NEW_PRIVS | SANDBOX_CAPABILITIES | SANDBOX_LANDLOCK_FILES |
                       SANDBOX_SECCOMP | SANDBOX_LIMITS | SANDBOX_THREADS;
-    if (policy->network && policy->port_count > 0) {
+    if (policy->network && policy->port_count + policy->own_port_count > 0) {
         layers |= SANDBOX_LANDLOCK_TCP;
     }
     if (policy->spawn) {
@@ -82,6 +86,9 @@ uint32_t sandbox_wanted(const struct sandbox_policy *policy) {
     }
     if (policy->network_namespace && !policy->network && !policy->udp) {
         layers |= SANDBOX_NETWORK_NAMESPACE;
+    }
+    if (sandbox_needs_mounts(policy)) {
+        layers |= SANDBOX_MOUNT_NAMESPACE;
     }
     return layers;
 }
@@ -102,6 +109,7 @@ static const struct {
         {SANDBOX_LIMITS, "limits"},
         {SANDBOX_NETWORK_NAMESPACE, "network namespace"},
         {SANDBOX_THREADS, "threads"},
+        {SANDBOX_MOUNT_NAMESPACE, "mount namespace"},
 };
 
 void sandbox_describe(uint32_t layers, struct buf *out) {
@@ -186,30 +194,44 @@ static void write_file(const char *path, const char *text) {
     }
 }
 
-/* Many systems forbid this; then the layer is treated as one that the kernel does not have. */
-static int isolate_network(struct application *application) {
+bool sandbox_enter_users(int other_namespaces) {
     uid_t user = geteuid();
     gid_t group = getegid();
+    if (unshare(CLONE_NEWUSER | other_namespaces) < 0) {
+        return false;
+    }
+    /* In a new user namespace every user is "nobody" until the maps are written. The maps affect
+     * only the result of getuid(), not rights to files, so a failure here does not matter. */
+    char text[40];
+    (void)snprintf(text, sizeof text, "%u %u 1", user, user);
+    write_file("/proc/self/uid_map", text);
+    write_file("/proc/self/setgroups", "deny");
+    (void)snprintf(text, sizeof text, "%u %u 1", group, group);
+    write_file("/proc/self/gid_map", text);
+    return true;
+}
+
+/* Many systems forbid this; then the layer is treated as one that the kernel does not have. */
+static int isolate_network(struct application *application) {
     if (!application->policy->network_namespace || application->policy->network ||
         application->policy->udp) {
         return 0;
     }
-    if (unshare(CLONE_NEWNET) < 0) {
-        if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
-            return 0;
-        }
-        /* In a new user namespace every user is "nobody" until the maps are written. The maps
-         * affect only the result of getuid(), not rights to files, so a failure here does not
-         * matter. */
-        char text[40];
-        (void)snprintf(text, sizeof text, "%u %u 1", user, user);
-        write_file("/proc/self/uid_map", text);
-        write_file("/proc/self/setgroups", "deny");
-        (void)snprintf(text, sizeof text, "%u %u 1", group, group);
-        write_file("/proc/self/gid_map", text);
+    if (unshare(CLONE_NEWNET) == 0 || sandbox_enter_users(CLONE_NEWNET)) {
+        application->layers |= SANDBOX_NETWORK_NAMESPACE;
     }
-    application->layers |= SANDBOX_NETWORK_NAMESPACE;
     return 0;
+}
+
+/* Unlike the layers that a system may lack: what is granted would be more than was agreed to. */
+static int hide_files(struct application *application) {
+    if (!sandbox_needs_mounts(application->policy)) {
+        return 0;
+    }
+    int code =
+            sandbox_mounts_apply(application->policy, application->library_paths, application->err);
+    application->layers |= code == 0 ? SANDBOX_MOUNT_NAMESPACE : 0u;
+    return code;
 }
 
 static int restrict_files(struct application *application) {
@@ -336,7 +358,7 @@ int sandbox_apply(const struct sandbox_policy *policy, const char *const *librar
                   const void *filter, size_t filter_size, int *ret_listener, uint32_t *ret_layers,
                   struct toolrack_error *err) {
     static int (*const steps[])(struct application *) = {
-            forbid_new_privileges, limit,       isolate_network, restrict_files,
+            forbid_new_privileges, limit,       isolate_network, hide_files, restrict_files,
             drop_capabilities,     hide_memory, filter_calls,
     };
     struct application application = {

@@ -16,6 +16,7 @@
  *     threads                         each new thread or process is asked for at the host, which
  *                                     counts them; neither rlimits nor a filter alone can
  *     rlimits                         memory, open files, file size, processes, no core
+ *     mount namespace                 only where a granted folder contains what stays the host's
  *     network namespace               only on request, as it costs 0.4 ms per start
  *
  * What no layer refuses: a plugin can learn that a file exists, its size and times, and the target
@@ -53,7 +54,8 @@ enum sandbox_layer {
     SANDBOX_SECCOMP = 1 << 5,
     SANDBOX_LIMITS = 1 << 6,
     SANDBOX_NETWORK_NAMESPACE = 1 << 7,
-    SANDBOX_THREADS = 1 << 8 /* kernel 5.5; not below another filter that has a listener */
+    SANDBOX_THREADS = 1 << 8, /* kernel 5.5; not below another filter that has a listener */
+    SANDBOX_MOUNT_NAMESPACE = 1 << 9
 };
 
 /** Limits of one worker process. 0 stands for the default, which is named at each field. */
@@ -94,14 +96,27 @@ struct sandbox_policy {
     bool udp;              /* UDP; the kernel has no rules for its hosts and ports */
     const uint16_t *ports; /* with network: TCP connections to these ports only; no ports: to all */
     size_t port_count;
-    bool spawn;             /* fork, and exec of programs in the system's program folders */
+    const uint16_t *own_ports; /* on which the host itself listens: never granted */
+    size_t own_port_count;
+    bool spawn;                  /* fork, and exec of programs in the system's program folders */
+    const char *const *programs; /* with spawn: exec of these files only; none: of all programs */
+    size_t program_count;
+    /* What stays the host's in granted folders; each list sorted, so that what is above comes
+     * first. Folders that look empty, but for what is granted below them; files that cannot be
+     * written; folders on the way to those, which cannot be renamed or removed. */
+    const char *const *hidden_paths;
+    size_t hidden_path_count;
+    const char *const *frozen_paths;
+    size_t frozen_path_count;
+    const char *const *kept_paths;
+    size_t kept_path_count;
     bool network_namespace; /* without network and udp: also an empty network namespace */
     struct sandbox_limits limits;
 };
 
 /** Layers that this kernel and this process can put into force for a policy (host side). The
- * answers of the kernel are cached for the process's life. For the network namespace the result
- * only follows the system's settings, as a test would need a process; the worker's report is
+ * answers of the kernel are cached for the process's life. For the namespaces the result only
+ * follows the system's settings, as a test would need a process; the worker's report is
  * reliable. [any-thread] */
 uint32_t sandbox_available(const struct sandbox_policy *policy);
 
@@ -115,9 +130,13 @@ uint32_t sandbox_wanted(const struct sandbox_policy *policy);
  * limits, network namespace", or "none", appended to `out`. [any-thread] */
 void sandbox_describe(uint32_t layers, struct buf *out);
 
+/** The TCP ports on which this process listens now, SANDBOX_PORTS_MAX at most. (host side)
+ * [any-thread] */
+size_t sandbox_own_ports(uint16_t ret[SANDBOX_PORTS_MAX]);
+
 /** Compile the system call filter of a policy (host side; libseccomp): an array of struct
- * sock_filter, appended to `out`. The filter depends on network, udp and spawn only and contains no
- * data of this process, so callers may keep it.
+ * sock_filter, appended to `out`. The filter depends on network, udp and spawn only, and contains
+ * no data of this process, so callers may keep it.
  * @return 0; TOOLRACK_E_IO if libseccomp fails; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
                    struct toolrack_error *err);

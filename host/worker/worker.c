@@ -112,12 +112,16 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
     output_set_streams(&worker->output, worker->process.streams);
     struct lane *lane = &worker->lanes[0];
     const struct log *log = worker->output.log;
+    uint16_t own_ports[SANDBOX_PORTS_MAX];
+    struct sandbox_policy policy = crew->policy;
+    policy.own_ports = own_ports;
+    policy.own_port_count = policy.network ? sandbox_own_ports(own_ports) : 0;
     const struct frame_start start = {.plugin_id = crew->id,
                                       .path = crew->path,
                                       .foreign = crew->foreign,
                                       .identity = crew->identity,
                                       .settings = crew->settings,
-                                      .policy = crew->policy,
+                                      .policy = policy,
                                       .filter = crew->filter->data,
                                       .filter_size = crew->filter->length,
                                       .layers_required =

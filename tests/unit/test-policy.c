@@ -1,4 +1,5 @@
 /* What a plugin may do: its declared capabilities against what the administrator allows. */
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,10 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
+#include "life/data.h"
 #include "life/policy.h"
 
 static const struct tr_capability declared[] = {
@@ -282,6 +286,224 @@ static void what_cannot_be_allowed_is_refused_with_words(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------ what is the host's */
+
+static char work[64];
+
+static const char *in_work(const char *name, char room[256]) {
+    (void)snprintf(room, 256, "%s/%s", work, name);
+    return room;
+}
+
+static int make_work(void **state) {
+    static const char *const folders[] = {"home",        "home/data",    "home/.config",
+                                          "home/.state", "home/plugins", "home/plugins/more"};
+    char path[256];
+    (void)state;
+    (void)snprintf(work, sizeof work, "/tmp/toolrack-policy-XXXXXX");
+    assert_non_null(mkdtemp(work));
+    for (size_t i = 0; i < ARRAY_LENGTH(folders); i++) {
+        assert_int_equal(mkdir(in_work(folders[i], path), 0700), 0);
+    }
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
+    (void)st;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static int remove_work(void **state) {
+    (void)state;
+    return nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The policy of one path, of a host whose places are in the work folder. */
+static void make_placed(struct subject *subject, const char *value, bool writes, bool no_mounts) {
+    static struct tr_capability one;
+    static struct tr_plugin asks;
+    static char paths[4][256];
+    static struct scan_folder folder;
+    struct toolrack_error err;
+    one = (struct tr_capability){writes ? TR_CAP_WRITE : TR_CAP_READ, 0, value};
+    asks = plugin;
+    asks.capabilities = &one;
+    asks.capability_count = 1;
+    make_for(subject, &asks, "{\"policies\": {\"subject\": {\"allow\": [\"*\"]}}}", TRUST_COMMUNITY,
+             ISOLATION_UNSTATED, ISOLATION_UNSTATED);
+    folder = (struct scan_folder){.path = in_work("home/plugins", paths[0])};
+    const struct places places = {.folders = &folder,
+                                  .folder_count = 1,
+                                  .config_file = in_work("home/.config/toolrack.json", paths[1]),
+                                  .config_optional = true,
+                                  .state_dir = in_work("home/.state", paths[2]),
+                                  .data_dir = in_work("home/share/toolrack", paths[3])};
+    const struct policy_options options = {.config = subject->config,
+                                           .desc = &subject->desc,
+                                           .trust = TRUST_COMMUNITY,
+                                           .origin = "community:/somewhere",
+                                           .places = &places,
+                                           .no_mounts = no_mounts};
+    assert_int_equal(policy_make(&options, &subject->arena, &subject->policy, &err), 0);
+}
+
+static void what_is_the_hosts_is_never_granted(void **state) {
+    static const char *const paths[] = {"home/.config",        "home/.config/toolrack.json",
+                                        "home/.state/x",       "home/plugins/more",
+                                        "home/share/toolrack", "home/data/../.state"};
+    (void)state;
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(paths); i++) {
+        struct subject subject;
+        char path[256];
+        make_placed(&subject, in_work(paths[i / 2], path), i % 2 == 0, false);
+        const struct sandbox_policy *sandbox = &subject.policy.sandbox;
+        assert_int_equal(sandbox->read_path_count + sandbox->write_path_count, 0);
+        assert_false(subject.policy.capabilities[0].allowed);
+        assert_non_null(strstr(subject.policy.capabilities[0].refusal, "never granted"));
+        finish(&subject);
+    }
+}
+
+/* Where nothing can be hidden, the refusal says what would do. */
+static void without_mounts_a_folder_above_is_refused(void **state) {
+    (void)state;
+    for (int writes = 0; writes < 2; writes++) {
+        struct subject subject;
+        char path[256];
+        char narrower[300];
+        make_placed(&subject, in_work("home", path), writes != 0, true);
+        const char *refusal = subject.policy.capabilities[0].refusal;
+        assert_non_null(refusal);
+        assert_non_null(strstr(refusal, "no mount namespace"));
+        (void)snprintf(narrower, sizeof narrower, "\"%s:%s/home/data\"",
+                       writes != 0 ? "write" : "read", work);
+        assert_non_null(strstr(refusal, narrower));
+        assert_int_equal(subject.policy.sandbox.hidden_path_count, 0);
+        assert_int_equal(subject.policy.sandbox.read_path_count +
+                                 subject.policy.sandbox.write_path_count,
+                         0);
+        finish(&subject);
+        make_placed(&subject, in_work("home/data", path), writes != 0, true);
+        assert_true(subject.policy.capabilities[0].allowed);
+        finish(&subject);
+    }
+}
+
+static bool has(const char *const *paths, size_t count, const char *name) {
+    char path[256];
+    bool found = false;
+    (void)in_work(name, path);
+    for (size_t i = 0; i < count; i++) {
+        found = found || strcmp(paths[i], path) == 0;
+    }
+    return found;
+}
+
+static void a_folder_above_is_granted_without_it(void **state) {
+    struct subject subject;
+    char path[256];
+    (void)state;
+    make_placed(&subject, in_work("home", path), true, false);
+    const struct sandbox_policy *sandbox = &subject.policy.sandbox;
+    if (!subject.policy.capabilities[0].allowed) {
+        assert_non_null(strstr(subject.policy.capabilities[0].refusal, "no mount namespace"));
+        finish(&subject);
+        skip();
+    }
+    assert_int_equal(sandbox->write_path_count, 1);
+    assert_true(has(sandbox->hidden_paths, sandbox->hidden_path_count, "home/.config"));
+    assert_true(has(sandbox->hidden_paths, sandbox->hidden_path_count, "home/.state"));
+    assert_true(has(sandbox->hidden_paths, sandbox->hidden_path_count, "home/plugins"));
+    assert_true(has(sandbox->hidden_paths, sandbox->hidden_path_count, "home/share/toolrack"));
+    assert_true(has(sandbox->kept_paths, sandbox->kept_path_count, "home/share"));
+    assert_int_equal(access(in_work("home/share/toolrack", path), F_OK), 0); /* made by the host */
+    finish(&subject);
+    /* To read, nothing has to be kept in its place. */
+    make_placed(&subject, in_work("home", path), false, false);
+    assert_int_equal(subject.policy.sandbox.kept_path_count, 0);
+    assert_int_equal(subject.policy.sandbox.hidden_path_count, 4);
+    finish(&subject);
+}
+
+static void a_link_above_is_refused(void **state) {
+    struct subject subject;
+    char path[256];
+    char to[256];
+    (void)state;
+    assert_int_equal(rename(in_work("home/.state", path), in_work("state", to)), 0);
+    assert_int_equal(symlink(to, path), 0);
+    make_placed(&subject, in_work("home", path), true, false);
+    assert_non_null(subject.policy.capabilities[0].refusal);
+    assert_int_equal(subject.policy.sandbox.write_path_count, 0);
+    finish(&subject);
+    make_placed(&subject, in_work("state", path), true, false); /* where the link leads */
+    assert_non_null(strstr(subject.policy.capabilities[0].refusal, "never granted"));
+    finish(&subject);
+}
+
+static void a_program_needs_what_starts_it(void **state) {
+    struct subject subject;
+    char path[256];
+    (void)state;
+    make_one(&subject, TR_CAP_SPAWN, "/bin/sh", "spawn");
+    const struct sandbox_policy *sandbox = &subject.policy.sandbox;
+    assert_true(sandbox->spawn);
+    assert_true(sandbox->program_count >= 1 && sandbox->program_count <= 2); /* with its loader */
+    finish(&subject);
+    make_one(&subject, TR_CAP_SPAWN, "sh", "spawn:sh");
+    assert_true(subject.policy.sandbox.spawn);
+    finish(&subject);
+    make_one(&subject, TR_CAP_SPAWN, "*", "spawn");
+    assert_true(subject.policy.sandbox.spawn && subject.policy.sandbox.program_count == 0);
+    finish(&subject);
+    make_one(&subject, TR_CAP_SPAWN, "/nonexistent/program", "spawn");
+    assert_false(subject.policy.sandbox.spawn);
+    assert_non_null(strstr(subject.policy.capabilities[0].refusal, "no program"));
+    finish(&subject);
+    FILE *file = fopen(in_work("script", path), "we");
+    assert_non_null(file);
+    (void)fputs("#! /bin/sh -e\necho\n", file);
+    assert_int_equal(fclose(file), 0);
+    make_one(&subject, TR_CAP_SPAWN, path, "spawn");
+    assert_true(subject.policy.sandbox.program_count >= 2);
+    assert_string_equal(subject.policy.sandbox.programs[0], path);
+    finish(&subject);
+}
+
+static void data_belongs_to_an_identity(void **state) {
+    (void)state;
+    const struct places places = {.data_dir = "/data"};
+    struct arena arena;
+    arena_init(&arena, NULL, 0);
+    const char *one = data_folder(&arena, &places, "subject", "community:/a");
+    const char *other = data_folder(&arena, &places, "subject", "community:/b");
+    const char *same = data_folder(&arena, &places, "subject", "community:/a");
+    assert_true(one != NULL && other != NULL && same != NULL);
+    assert_string_equal(one, same);
+    assert_string_not_equal(one, other);
+    assert_int_equal(strncmp(one, "/data/data/subject-", 19), 0);
+    arena_finish(&arena);
+}
+
+static void data_is_for_this_user_alone(void **state) {
+    char path[256];
+    struct stat st;
+    struct arena arena;
+    (void)state;
+    arena_init(&arena, NULL, 0);
+    assert_null(data_make(&arena, in_work("share/data/a", path)));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_non_null(strstr(data_make(&arena, path), "0700"));
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(symlink("/tmp", path), 0);
+    assert_non_null(data_make(&arena, path));
+    arena_finish(&arena);
+}
+
 static enum isolation isolation_of(const char *text, enum isolation folder, enum isolation app) {
     struct subject subject;
     make(&subject, text, TRUST_COMMUNITY, folder, app);
@@ -340,6 +562,7 @@ static void a_policy_asks_for_no_more_than_a_crew_takes(void **state) {
     }
 }
 
+#define WITH_WORK(name) cmocka_unit_test_setup_teardown(name, make_work, remove_work)
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(nothing_is_allowed_by_default),
@@ -349,6 +572,13 @@ int main(void) {
             cmocka_unit_test(a_network_grant_says_what_it_gives),
             cmocka_unit_test(no_variable_changes_the_loader),
             cmocka_unit_test(what_cannot_be_allowed_is_refused_with_words),
+            WITH_WORK(what_is_the_hosts_is_never_granted),
+            WITH_WORK(without_mounts_a_folder_above_is_refused),
+            WITH_WORK(a_folder_above_is_granted_without_it),
+            WITH_WORK(a_link_above_is_refused),
+            WITH_WORK(a_program_needs_what_starts_it),
+            WITH_WORK(data_is_for_this_user_alone),
+            cmocka_unit_test(data_belongs_to_an_identity),
             cmocka_unit_test(who_says_more_exactly_decides_on_isolation),
             cmocka_unit_test(a_wrong_policy_is_refused),
             cmocka_unit_test(a_policy_asks_for_no_more_than_a_crew_takes),

@@ -149,6 +149,14 @@ static struct frame_start start_of(void) {
                        .write_path_count = 1,
                        .network = true,
                        .udp = true,
+                       .programs = read_paths,
+                       .program_count = 1,
+                       .hidden_paths = read_paths,
+                       .hidden_path_count = 2,
+                       .frozen_paths = read_paths,
+                       .frozen_path_count = 1,
+                       .kept_paths = read_paths,
+                       .kept_path_count = 2,
                        .ports = ports,
                        .port_count = 3,
                        .spawn = false,
@@ -171,6 +179,10 @@ static void check_policy(const struct sandbox_policy *policy) {
     assert_int_equal(policy->write_path_count, 1);
     assert_string_equal(policy->write_paths[0], write_paths[0]);
     assert_true(policy->network && policy->udp);
+    assert_true(policy->program_count == 1 && policy->frozen_path_count == 1);
+    assert_true(policy->hidden_path_count == 2 && policy->kept_path_count == 2);
+    assert_string_equal(policy->hidden_paths[1], read_paths[1]);
+    assert_string_equal(policy->kept_paths[0], read_paths[0]);
     assert_int_equal(policy->port_count, 3);
     assert_memory_equal(policy->ports, ports, sizeof ports);
     assert_true(policy->network && !policy->spawn && policy->network_namespace);

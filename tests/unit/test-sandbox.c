@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <iconv.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <regex.h>
@@ -55,6 +56,14 @@ enum { ENDED_SKIPPED = 201, ENDED_WRONG, ENDED_UNPREPARED, ENDED_NOT_APPLIED };
 /* A user who is not root; whether it has a name is no matter. */
 #define NOBODY 65534u
 
+/* What the kernel starts for a program; /lib64 is a link on some systems, where grants have none.
+ */
+#if defined(__x86_64__)
+#define LOADER "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
+#else
+#define LOADER "/usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1"
+#endif
+
 /* The inherited socket of a worker. */
 #define WORKER_SOCKET 3
 
@@ -101,6 +110,10 @@ static const char *below(const char *folder, const char *name, char room[PATH_RO
 #define LIMIT_LOW     256u
 #define AS_NOBODY     512u /* where it would be root */
 #define GRANT_UDP     1024u
+#define HIDE          2048u  /* in the writable folder: see scene_hidden() */
+#define NO_NAMESPACE  4096u  /* where none can be had */
+#define GRANT_PROGRAM 8192u  /* exec of one program */
+#define OWN_PORT      16384u /* the other port is the host's */
 #define GRANT_ALL     (GRANT_READ | GRANT_WRITE | GRANT_NETWORK | GRANT_UDP | GRANT_SPAWN)
 
 #define LOW_MEMORY    (UINT64_C(256) * 1024 * 1024)
@@ -255,6 +268,52 @@ ATTEMPT(use_devices) {
     MUST(null >= 0 && write(null, "x", 1) == 1);
     MUST(random >= 0 && read(random, bytes, sizeof bytes) == sizeof bytes);
     return 0;
+}
+
+/* ------------------------------------------------------------------ hidden */
+
+ATTEMPT(see_hidden) {
+    char path[PATH_ROOM];
+    MUST(try_open(below(scene->writable, "above/hidden/secret", path), O_RDONLY) == ENOENT);
+    MUST(try_open(below(scene->writable, "above/hidden/new", path), O_WRONLY | O_CREAT) == EROFS);
+    MUST(try_open(below(scene->writable, "above/hidden/shown/file", path), O_RDONLY) == 0);
+    MUST(try_open(below(scene->writable, "above/hidden/shown/file", path), O_WRONLY) == EROFS);
+    MUST(try_open(below(scene->writable, "above/seen", path), O_RDWR) == 0);
+    return 0;
+}
+
+/* In a namespace of users. */
+ATTEMPT(see_hidden_as_nobody) {
+    char path[PATH_ROOM];
+    MUST(try_open(below(scene->writable, "above/hidden/secret", path), O_RDONLY) == ENOENT);
+    MUST(try_open(below(scene->writable, "above/hidden/new", path), O_WRONLY | O_CREAT) == EROFS);
+    MUST(try_open(below(scene->writable, "above/hidden/shown/file", path), O_RDONLY) == 0);
+    return 0;
+}
+
+ATTEMPT(replace_hidden) {
+    char path[PATH_ROOM];
+    char to[PATH_ROOM];
+    (void)below(scene->writable, "other", to);
+    MUST(TRY(rename(below(scene->writable, "above", path), to)) == EBUSY);
+    MUST(TRY(rename(to, path)) == ENOENT);
+    (void)below(scene->writable, "above/other", to);
+    MUST(TRY(rename(below(scene->writable, "above/hidden", path), to)) == EBUSY);
+    return TRY(rmdir(path));
+}
+
+ATTEMPT(change_frozen) {
+    char path[PATH_ROOM];
+    char to[PATH_ROOM];
+    (void)below(scene->writable, "program2", to);
+    MUST(try_open(below(scene->writable, "program", path), O_RDONLY) == 0);
+    MUST(try_open(path, O_WRONLY) == EROFS);
+    MUST(TRY(rename(path, to)) == EBUSY);
+    return TRY(unlink(path));
+}
+
+ATTEMPT(hide_in_vain) {
+    return 0; /* not reached */
 }
 
 ATTEMPT(grant_swapped) {
@@ -437,6 +496,18 @@ ATTEMPT(run_with_capabilities) {
                         " grep -q '^CapPrm:.0000000000000000$' /proc/self/status");
     MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     return 0;
+}
+
+/* One program, the loader that the kernel starts for it, and nothing else. */
+ATTEMPT(execute_granted) {
+    int status;
+    pid_t child;
+    char *const arguments[] = {(char[]){"true"}, NULL};
+    MUST(posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environ) == 0);
+    MUST(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    MUST(TRY(execv("/bin/sh", arguments)) == EACCES);
+    MUST(TRY((int)syscall(SYS_memfd_create, "x", 0)) == EPERM);
+    return TRY(execv("/bin/cat", arguments));
 }
 
 ATTEMPT(execute_written) {
@@ -918,6 +989,11 @@ static const struct attempt attempts[] = {
         THIS(read_host_environment, GRANT_ALL),
         THIS(use_devices, 0),
         THIS(grant_swapped, GRANT_SWAPPED),
+        THIS(see_hidden, W | HIDE),
+        THIS(replace_hidden, W | HIDE),
+        THIS(change_frozen, W | HIDE),
+        THIS(hide_in_vain, W | HIDE | NO_NAMESPACE),
+        {"see_hidden_as_nobody", W | HIDE | AS_NOBODY, see_hidden_as_nobody},
 
         THIS(socket_internet, S),
         THIS(sockets_granted, N),
@@ -939,6 +1015,7 @@ static const struct attempt attempts[] = {
         THIS(run_shell, S),
         THIS(run_with_capabilities, S | GRANT_PROC),
         THIS(execute_written, W | S),
+        THIS(execute_granted, S | GRANT_PROGRAM),
         THIS(leave_group, GRANT_ALL),
         THIS(fork_bomb, S | LIMIT_LOW | AS_NOBODY),
         THIS(clone_users, GRANT_ALL),
@@ -983,6 +1060,8 @@ static const struct attempt attempts[] = {
         {"signal_oneself_spawning", S, signal_oneself},
         {"signal_host_spawning", S, signal_host},
         {"connect_anywhere", N, connect_other},
+        {"connect_own", N | OWN_PORT, connect_other},
+        {"connect_not_own", N | OWN_PORT, connect_granted},
         {"socket_local_alone", 0, socket_local},
         {"socket_local_networked", N, socket_local},
         {"socket_local_udp", GRANT_UDP, socket_local},
@@ -1006,11 +1085,28 @@ static struct sandbox_limits limits_of(unsigned grants) {
     return limits;
 }
 
+/* As in many containers: unshare() fails. */
+static bool refuse_namespaces(void) {
+    struct sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = ARRAY_LENGTH(code), .filter = code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 static bool prepare(unsigned grants, struct before *before) {
     if ((grants & AS_NOBODY) != 0 && geteuid() == 0 &&
         (setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)) {
         return false;
     }
+    if ((grants & NO_NAMESPACE) != 0 && !refuse_namespaces()) {
+        return false;
+    }
+    (void)prctl(PR_SET_DUMPABLE, 1); /* as a program is that was started by its user */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     before->landlock = sandbox_landlock_version();
     before->status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -1019,7 +1115,7 @@ static bool prepare(unsigned grants, struct before *before) {
 }
 
 static int apply_policy(const struct scene *scene, unsigned grants, struct before *before) {
-    const char *read_paths[5];
+    const char *read_paths[6];
     size_t reads = 0;
     read_paths[reads++] = "/nonexistent/toolrack";
     read_paths[reads++] = "/dev/null/no-folder";
@@ -1033,6 +1129,14 @@ static int apply_policy(const struct scene *scene, unsigned grants, struct befor
         read_paths[reads++] = "/proc";
     }
     const char *const write_paths[] = {scene->writable};
+    char hidden[4][PATH_ROOM];
+    const char *const hidden_paths[] = {below(scene->writable, "above/hidden", hidden[0])};
+    const char *const kept_paths[] = {below(scene->writable, "above", hidden[1])};
+    const char *const frozen_paths[] = {below(scene->writable, "program", hidden[2])};
+    const char *const programs[] = {"/usr/bin/true", LOADER};
+    if ((grants & HIDE) != 0) {
+        read_paths[reads++] = below(scene->writable, "above/hidden/shown", hidden[3]);
+    }
     const char *library_paths[24] = {TEST_WORK};
     for (size_t i = 0; sandbox_library_paths()[i] != NULL; i++) {
         library_paths[i + 1] = sandbox_library_paths()[i];
@@ -1045,7 +1149,17 @@ static int apply_policy(const struct scene *scene, unsigned grants, struct befor
                                     .udp = (grants & GRANT_UDP) != 0,
                                     .ports = &scene->port,
                                     .port_count = (grants & GRANT_PORT) != 0,
+                                    .own_ports = &scene->other_port,
+                                    .own_port_count = (grants & OWN_PORT) != 0,
                                     .spawn = (grants & GRANT_SPAWN) != 0,
+                                    .programs = programs,
+                                    .program_count = (grants & GRANT_PROGRAM) != 0 ? 2 : 0,
+                                    .hidden_paths = hidden_paths,
+                                    .hidden_path_count = (grants & HIDE) != 0,
+                                    .kept_paths = kept_paths,
+                                    .kept_path_count = (grants & HIDE) != 0,
+                                    .frozen_paths = frozen_paths,
+                                    .frozen_path_count = (grants & HIDE) != 0,
                                     .network_namespace = (grants & ASK_NAMESPACE) != 0,
                                     .limits = limits_of(grants)};
     CLEANUP(buf_finish) struct buf filter = BUF_INIT;
@@ -1055,8 +1169,13 @@ static int apply_policy(const struct scene *scene, unsigned grants, struct befor
         (void)fprintf(stderr, "# %s\n", err.message);
         return ENDED_UNPREPARED;
     }
+    if ((grants & (HIDE | NO_NAMESPACE)) == HIDE &&
+        (before->available & SANDBOX_MOUNT_NAMESPACE) == 0) {
+        return ENDED_SKIPPED;
+    }
     if (sandbox_apply(&policy, library_paths, filter.data, filter.length, NULL, &before->layers,
                       &err) < 0) {
+        (void)fprintf(stderr, "# %s\n", err.message);
         return ENDED_NOT_APPLIED;
     }
     return 0;
@@ -1134,6 +1253,27 @@ static int scene_setup(void **state) {
                            symlink("../secret", below(scene->readable, "link", path)) == 0 &&
                            symlink("..", scene->swapped) == 0 && scene->listeners[0] >= 0 &&
                            scene->listeners[1] >= 0
+                   ? 0
+                   : -1;
+}
+
+/* What the host has in the writable folder. */
+static int hidden_setup(void **state) {
+    char path[PATH_ROOM];
+    if (scene_setup(state) < 0) {
+        return -1;
+    }
+    const struct scene *scene = *state;
+    return chmod(scene->root, 0755) == 0 && chmod(scene->writable, 0755) == 0 &&
+                           mkdir(below(scene->writable, "above", path), 0755) == 0 &&
+                           put_text(below(scene->writable, "above/seen", path), "seen") == 0 &&
+                           mkdir(below(scene->writable, "above/hidden", path), 0755) == 0 &&
+                           put_text(below(scene->writable, "above/hidden/secret", path), "x") ==
+                                   0 &&
+                           mkdir(below(scene->writable, "above/hidden/shown", path), 0755) == 0 &&
+                           put_text(below(scene->writable, "above/hidden/shown/file", path),
+                                    "shown") == 0 &&
+                           put_text(below(scene->writable, "program", path), "program") == 0
                    ? 0
                    : -1;
 }
@@ -1233,6 +1373,23 @@ static void test_files(void **state) {
     expect(*state, "execute_written", EACCES);
 }
 
+static void test_hidden_files(void **state) {
+    need(SANDBOX_LANDLOCK_FILES);
+    expect(*state, "see_hidden", 0);
+    expect(*state, "replace_hidden", EBUSY);
+    expect(*state, "change_frozen", EBUSY);
+}
+
+static void test_hidden_files_of_a_user(void **state) {
+    need(SANDBOX_LANDLOCK_FILES);
+    expect(*state, "see_hidden_as_nobody", 0);
+}
+
+/* A plugin is not run with what could not be taken out. */
+static void test_nothing_can_be_hidden(void **state) {
+    expect(*state, "hide_in_vain", ENDED_NOT_APPLIED);
+}
+
 /* Of what Landlock does not know, or not in all its versions. */
 static void test_files_by_seccomp(void **state) {
     expect(*state, "truncate_readable", sandbox_landlock_version() >= 3 ? EACCES : EPERM);
@@ -1266,6 +1423,19 @@ static void test_ports(void **state) {
     need(SANDBOX_LANDLOCK_TCP);
     expect(*state, "connect_granted", 0);
     expect(*state, "connect_other", EACCES);
+    expect(*state, "connect_own", EACCES);
+    expect(*state, "connect_not_own", 0);
+}
+
+static void test_own_ports(void **state) {
+    const struct scene *scene = *state;
+    uint16_t ports[SANDBOX_PORTS_MAX];
+    bool found = false;
+    size_t count = sandbox_own_ports(ports);
+    for (size_t i = 0; i < count; i++) {
+        found = found || ports[i] == scene->other_port;
+    }
+    assert_true(found);
 }
 
 static void test_network_namespace(void **state) {
@@ -1303,6 +1473,15 @@ static void test_processes(void **state) {
     expect(*state, "unshare_users", EPERM);
     expect(*state, "trace_host", EPERM);
     expect(*state, "be_traced", EPERM);
+}
+
+static void test_programs(void **state) {
+    need(SANDBOX_LANDLOCK_FILES);
+    if (access(LOADER, F_OK) < 0 || access("/usr/bin/true", F_OK) < 0) {
+        print_message("# the loader or the program is elsewhere here\n");
+        skip();
+    }
+    expect(*state, "execute_granted", EACCES);
 }
 
 static void test_process_limit(void **state) {
@@ -1415,7 +1594,8 @@ static void test_describe(void **state) {
     assert_described(SANDBOX_LANDLOCK_SCOPE, "landlock (scope)");
     assert_described(SANDBOX_LANDLOCK_FILES | SANDBOX_SECCOMP, "landlock (files), seccomp");
     assert_described(UINT32_MAX, "no-new-privs, capabilities, landlock (files, tcp, scope), "
-                                 "seccomp, limits, network namespace, threads");
+                                 "seccomp, limits, network namespace, threads, mount "
+                                 "namespace");
 }
 
 static void test_wanted(void **state) {
@@ -1487,12 +1667,19 @@ int main(int argc, char **argv) {
             cmocka_unit_test(test_landlock_versions),
             cmocka_unit_test(test_filter),
             TEST(test_files),
+            cmocka_unit_test_setup_teardown(test_hidden_files, hidden_setup, scene_teardown),
+            cmocka_unit_test_setup_teardown(test_hidden_files_of_a_user, hidden_setup,
+                                            scene_teardown),
+            cmocka_unit_test_setup_teardown(test_nothing_can_be_hidden, hidden_setup,
+                                            scene_teardown),
             TEST(test_files_by_seccomp),
             TEST(test_sockets),
             TEST(test_ports),
+            TEST(test_own_ports),
             TEST(test_network_namespace),
             TEST(test_inherited_socket),
             TEST(test_processes),
+            TEST(test_programs),
             TEST(test_process_limit),
             TEST(test_signals),
             TEST(test_signals_when_spawning),

@@ -525,8 +525,9 @@ TOOLRACK_API void toolrack_text_unref(struct toolrack_text *text);
 /* --------------------------------------------------------------- isolation */
 
 /** How the plugin of a tool is isolated, as one JSON object: isolation, capabilities (kind, value,
- * allowed, path); and of one that runs in workers sandbox (wanted, in_force, missing: arrays of
- * layers), limits, workers, busy, waiting, crashes.
+ * allowed, path, refused: why one is not granted though it is allowed); and of one that runs in
+ * workers sandbox (wanted, in_force, missing: arrays of layers), limits, workers, busy, waiting,
+ * crashes.
  * @param name  of a tool
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NOT_FOUND;
  *         TOOLRACK_E_NO_MEMORY. */

@@ -254,7 +254,7 @@ struct tr_tool {
 };
 
 enum tr_capability_kind {
-    TR_CAP_READ = 1,    /**< reads below a path; ${workspace} and ${home} stand for real folders */
+    TR_CAP_READ = 1,    /**< reads below a path; ${workspace}, ${home}, ${data}: folders */
     TR_CAP_WRITE = 2,   /**< writes below a path */
     TR_CAP_NETWORK = 3, /**< TCP: "*:443", one port of every host; "*", every port; "udp": UDP */
     TR_CAP_SPAWN = 4,   /**< starts a program */

@@ -1,0 +1,220 @@
+#include "life/guard-way.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* The kernel's limit. */
+#define LINKS_MAX 40u
+/* Most names on a way that are remembered; a longer way is not walked. */
+#define STEPS_MAX 256u
+
+const char *guard_below(const char *path, const char *folder) {
+    size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    if (strncmp(path, folder, length) != 0 || (path[length] != '\0' && path[length] != '/')) {
+        return NULL;
+    }
+    return path[length] == '\0' ? "" : path + length + 1;
+}
+
+/* --------------------------------------------------------------------- way */
+
+struct walk {
+    struct arena *arena;
+    struct guard_way *way;
+    char at[PATH_MAX]; /* without links; "" is the root */
+    char rest[PATH_MAX];
+    unsigned links;
+};
+
+static bool add_step(struct walk *walk, const char *path, bool is_link) {
+    const char *copy = arena_copy(walk->arena, path, strlen(path));
+    if (copy == NULL || walk->way->step_count == STEPS_MAX) {
+        return false;
+    }
+    walk->way->steps[walk->way->step_count++] = (struct way_step){copy, is_link};
+    return true;
+}
+
+/* Put the target of a link before the rest. */
+static bool follow(struct walk *walk, const char *link, const char *rest) {
+    char target[PATH_MAX];
+    char joined[PATH_MAX];
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    if (length < 0 || ++walk->links > LINKS_MAX) {
+        return false;
+    }
+    target[length] = '\0';
+    if (snprintf(joined, sizeof joined, "%s/%s", target, rest) >= (int)sizeof joined) {
+        return false;
+    }
+    if (target[0] == '/') {
+        walk->at[0] = '\0';
+    }
+    memcpy(walk->rest, joined, strlen(joined) + 1);
+    return true;
+}
+
+static bool take_name(struct walk *walk, const char *name, size_t length, const char *rest) {
+    char next[PATH_MAX];
+    struct stat st;
+    if (length == 1 && name[0] == '.') {
+        memmove(walk->rest, rest, strlen(rest) + 1);
+        return true;
+    }
+    if (length == 2 && memcmp(name, "..", 2) == 0) {
+        char *slash = strrchr(walk->at, '/');
+        *(slash != NULL ? slash : walk->at) = '\0';
+        memmove(walk->rest, rest, strlen(rest) + 1);
+        return true;
+    }
+    if (snprintf(next, sizeof next, "%s/%.*s", walk->at, (int)length, name) >= (int)sizeof next) {
+        return false;
+    }
+    bool exists = walk->way->exists && lstat(next, &st) == 0;
+    walk->way->exists = exists;
+    if (exists && !add_step(walk, next, S_ISLNK(st.st_mode))) {
+        return false;
+    }
+    if (exists && S_ISLNK(st.st_mode)) {
+        return follow(walk, next, rest);
+    }
+    memmove(walk->rest, rest, strlen(rest) + 1);
+    memcpy(walk->at, next, strlen(next) + 1);
+    return true;
+}
+
+bool guard_walk(struct arena *arena, const char *path, struct guard_way *ret) {
+    struct walk walk = {.arena = arena, .way = ret};
+    *ret = (struct guard_way){.steps = arena_alloc(arena, STEPS_MAX * sizeof *ret->steps),
+                              .exists = true};
+    if (ret->steps == NULL ||
+        snprintf(walk.rest, sizeof walk.rest, "%s", path) >= (int)sizeof walk.rest) {
+        return false;
+    }
+    for (;;) {
+        const char *name = walk.rest + strspn(walk.rest, "/");
+        size_t length = strcspn(name, "/");
+        if (length == 0) {
+            break;
+        }
+        if (!take_name(&walk, name, length, name + length)) {
+            return false;
+        }
+    }
+    const char *end = walk.at[0] == '\0' ? "/" : walk.at;
+    ret->end = arena_copy(arena, end, strlen(end));
+    return ret->end != NULL;
+}
+
+/* ----------------------------------------------------------------- aliases */
+
+/* One line of mountinfo. */
+struct mount_row {
+    unsigned device[2];
+    char root[PATH_MAX];
+    char point[PATH_MAX];
+};
+
+/* The kernel writes blanks, tabs, line ends and backslashes as octal numbers. */
+static void decode(char *text) {
+    char *to = text;
+    for (const char *at = text; *at != '\0'; at++) {
+        unsigned code;
+        if (at[0] == '\\' && sscanf(at + 1, "%3o", &code) == 1) {
+            *to++ = (char)code;
+            at += 3;
+        } else {
+            *to++ = *at;
+        }
+    }
+    *to = '\0';
+}
+
+static bool read_row(const char *line, struct mount_row *ret) {
+    _Static_assert(PATH_MAX == 4096, "the widths below");
+    if (sscanf(line, "%*u %*u %u:%u %4095s %4095s", &ret->device[0], &ret->device[1], ret->root,
+               ret->point) != 4) {
+        return false;
+    }
+    decode(ret->root);
+    decode(ret->point);
+    return true;
+}
+
+static bool is_same_file(const char *a, const char *b) {
+    struct stat one;
+    struct stat two;
+    return stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+}
+
+/* `path` in its file system: the row whose mount point is nearest above it; the last one where
+ * several are mounted upon each other. */
+static bool find_mount(FILE *file, const char *path, struct mount_row *ret, char inside[PATH_MAX]) {
+    char *line = NULL;
+    size_t room = 0;
+    size_t longest = 0;
+    bool found = false;
+    struct mount_row row;
+    while (getline(&line, &room, file) > 0) {
+        const char *below = read_row(line, &row) ? guard_below(path, row.point) : NULL;
+        if (below != NULL && strlen(row.point) >= longest) {
+            longest = strlen(row.point);
+            *ret = row;
+            found = snprintf(inside, PATH_MAX, "%s%s%s", strcmp(row.root, "/") == 0 ? "" : row.root,
+                             below[0] != '\0' ? "/" : "", below) < PATH_MAX;
+        }
+    }
+    free(line);
+    return found;
+}
+
+/* Where a mount shows what is at `inside` of its file system, or a part of it. */
+static bool seen_at(const struct mount_row *row, const char *path, const char *inside,
+                    char ret[PATH_MAX]) {
+    const char *below = guard_below(inside[0] == '\0' ? "/" : inside, row->root);
+    if (below != NULL) {
+        int length = snprintf(ret, PATH_MAX, "%s%s%s",
+                              strcmp(row->point, "/") == 0 && below[0] != '\0' ? "" : row->point,
+                              below[0] != '\0' ? "/" : "", below);
+        return length < PATH_MAX && strcmp(ret, path) != 0 && is_same_file(ret, path);
+    }
+    struct stat st;
+    return guard_below(row->root, inside) != NULL && guard_below(row->point, path) == NULL &&
+           snprintf(ret, PATH_MAX, "%s", row->point) < PATH_MAX && stat(ret, &st) == 0;
+}
+
+#define ALIASES_MAX 32u
+
+const char *const *guard_aliases(struct arena *arena, const char *path) {
+    const char **list = arena_zalloc(arena, (ALIASES_MAX + 1) * sizeof *list);
+    FILE *file = fopen("/proc/self/mountinfo", "re");
+    struct mount_row home = {{0}};
+    char inside[PATH_MAX];
+    size_t count = 0;
+    bool failed = list == NULL;
+    if (!failed && file != NULL && find_mount(file, path, &home, inside)) {
+        struct mount_row row;
+        char *line = NULL;
+        size_t room = 0;
+        rewind(file);
+        while (!failed && count < ALIASES_MAX && getline(&line, &room, file) > 0) {
+            char seen[PATH_MAX];
+            if (read_row(line, &row) && row.device[0] == home.device[0] &&
+                row.device[1] == home.device[1] && seen_at(&row, path, inside, seen)) {
+                list[count] = arena_copy(arena, seen, strlen(seen));
+                failed = list[count++] == NULL;
+            }
+        }
+        free(line);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return failed ? NULL : list;
+}

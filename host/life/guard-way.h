@@ -1,0 +1,30 @@
+/* guard-way.h - how a path is found, and where else its end can be seen. */
+#pragma once
+
+#include <limits.h>
+
+#include "base/arena.h"
+
+/* One name on the way to a path, with the real path of the folder that has it. */
+struct way_step {
+    const char *path;
+    bool is_link;
+};
+
+/* Strings are in the arena. */
+struct guard_way {
+    struct way_step *steps; /* those that exist */
+    size_t step_count;
+    const char *end; /* without links; what does not exist is taken as written */
+    bool exists;
+};
+
+/** Walk an absolute path name by name. False: no memory, or the path is too long. [any-thread] */
+bool guard_walk(struct arena *arena, const char *path, struct guard_way *ret);
+
+/** Other paths at which the same file or folder, or a part of the folder, can be seen, because
+ * something is mounted twice. NULL-terminated, in the arena; NULL: no memory. [any-thread] */
+const char *const *guard_aliases(struct arena *arena, const char *path);
+
+/** The part of `path` after `folder/`; "" if both are the same; NULL: it is not in it. */
+const char *guard_below(const char *path, const char *folder);

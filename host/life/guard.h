@@ -1,0 +1,41 @@
+/* guard.h - what stays the host's, whatever is granted.
+ *
+ * The configuration, the state folder with the stage and the transcripts, the plugin folders, the
+ * folders of the plugins' data and of sockets, and the programs that run plugins: whoever may write
+ * there could grant itself anything. A grant inside of them is refused; of one that contains them
+ * they are taken out, by a mount namespace of the worker (worker/sandbox-mounts.c), and where none
+ * can be had, or where it would not hold, the grant is refused too. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "config/places.h"
+#include "worker/sandbox.h"
+
+/* Grants of one policy under construction. The lists are for the sandbox. */
+struct guard {
+    struct arena *arena;
+    const struct places *places; /* NULL: nothing is guarded */
+    const char *worker_program;  /* or NULL */
+    const char *own_folder;      /* the data folder of the plugin, or NULL */
+    bool no_mounts;              /* as if this system had no mount namespaces */
+    struct guard_list {
+        const char **paths; /* sorted, without doubles */
+        size_t count;
+    } hidden, frozen, kept;
+};
+
+/** Check a grant of a path, which is real as far as it exists; add what is to be hidden in it.
+ * `ret_refusal`: why it is not granted, in the arena; NULL: it is.
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int guard_grant(struct guard *guard, const char *path, bool writes, const char **ret_refusal,
+                struct toolrack_error *err);
+
+/** Add the lists to a policy. */
+void guard_finish(const struct guard *guard, struct sandbox_policy *policy);
+
+/** Hide one more folder from the worker of a policy, if it is in what is granted: the stage, which
+ * may be a temporary folder. The lists that change are in the arena.
+ * @return 0; TOOLRACK_E_REFUSED when it cannot be hidden; TOOLRACK_E_NO_MEMORY. */
+int guard_hide_also(struct arena *arena, const char *folder, struct sandbox_policy *policy,
+                    struct toolrack_error *err);

@@ -1,0 +1,528 @@
+/* What stays the host's, though a plugin was granted the whole home: through a host with the
+ * default folders in a home of its own, real workers and the plugin `greedy` (tests/plugins). */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <yyjson.h>
+
+#include "toolrack/toolrack.h"
+
+#define PLUGINS "home/.local/share/toolrack/plugins"
+#define CONFIG  "home/.config/toolrack/toolrack.json"
+
+static char work[64];
+static char logged[16384];
+static struct toolrack *host;
+
+static const char *in_work(const char *name, char room[256]) {
+    (void)snprintf(room, 256, "%s/%s", work, name);
+    return room;
+}
+
+static void make_folders(const char *name) {
+    char path[256];
+    (void)in_work(name, path);
+    for (char *slash = path + strlen(work) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+        *slash = '/';
+    }
+    (void)mkdir(path, 0700);
+}
+
+static void write_text(const char *name, const char *text) {
+    char path[256];
+    FILE *file = fopen(in_work(name, path), "we");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void read_text(const char *name, char ret[4096]) {
+    char path[256];
+    FILE *file = fopen(in_work(name, path), "re");
+    assert_non_null(file);
+    ret[fread(ret, 1, 4095, file)] = '\0';
+    (void)fclose(file);
+}
+
+static void install(const char *name, const char *to) {
+    char from[300];
+    char path[256];
+    char bytes[4096];
+    (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_GRANTED"), name);
+    FILE *in = fopen(from, "re");
+    FILE *out = fopen(in_work(to, path), "we");
+    assert_true(in != NULL && out != NULL);
+    for (size_t got; (got = fread(bytes, 1, sizeof bytes, in)) > 0;) {
+        assert_int_equal(fwrite(bytes, 1, got, out), got);
+    }
+    (void)fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void when_logged(void *user, enum toolrack_log_level level, const char *source,
+                        const char *line) {
+    size_t length = strlen(logged);
+    (void)user;
+    (void)level;
+    (void)snprintf(logged + length, sizeof logged - length, "%s: %s\n", source, line);
+}
+
+static int set_up(void **state) {
+    char path[256];
+    (void)state;
+    (void)snprintf(work, sizeof work, "/tmp/toolrack-guard-XXXXXX");
+    assert_non_null(mkdtemp(work));
+    make_folders("home/documents");
+    make_folders("home/run");
+    make_folders(PLUGINS);
+    make_folders("home/.config/toolrack");
+    install("greedy", PLUGINS "/greedy.so");
+    (void)setenv("HOME", in_work("home", path), 1);
+    (void)setenv("XDG_RUNTIME_DIR", in_work("home/run", path), 1);
+    (void)setenv("TOOLRACK_BUILTIN_DIR", "/nonexistent", 1);
+    logged[0] = '\0';
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
+    (void)status;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    toolrack_close(host);
+    host = NULL;
+    return nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void open_host_at(const char *config) {
+    char path[256];
+    struct toolrack_error *err = toolrack_error_create();
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = config != NULL ? in_work(config, path) : NULL;
+    options.log = when_logged;
+    options.log_level = TOOLRACK_LOG_WARNING;
+    if (toolrack_open(&options, &host, err) < 0) {
+        fail_msg("%s", toolrack_error_message(err));
+    }
+    toolrack_error_free(err);
+}
+
+static void open_host(const char *allow) {
+    char text[512];
+    (void)snprintf(text, sizeof text, "{\"policies\": {\"greedy\": {\n\"allow\": [%s]}}}", allow);
+    write_text(CONFIG, text);
+    open_host_at(NULL);
+}
+
+static int describe(const char *pointer, char text[512]) {
+    struct toolrack_text *said = NULL;
+    size_t length = 0;
+    assert_int_equal(toolrack_describe_isolation(host, "greedy_try", &said, NULL), 0);
+    const char *json = toolrack_text_data(said, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    yyjson_val *value = yyjson_doc_ptr_get(doc, pointer);
+    int number = yyjson_is_arr(value)    ? (int)yyjson_arr_size(value)
+                 : yyjson_is_bool(value) ? yyjson_get_bool(value)
+                                         : -1;
+    (void)snprintf(text, 512, "%s", yyjson_is_str(value) ? yyjson_get_str(value) : "");
+    yyjson_doc_free(doc);
+    toolrack_text_unref(said);
+    return number;
+}
+
+/* Skip what needs a mount namespace where there is none; there it is refused, and told. */
+static void need_mounts(void) {
+    if (strstr(logged, "no mount namespace") != NULL) {
+        skip();
+    }
+}
+
+static void attempt(const char *name, const char *path, const char *to, char ret[4200]) {
+    char arguments[1024];
+    struct toolrack_result *result = NULL;
+    struct toolrack_error *err = toolrack_error_create();
+    (void)snprintf(arguments, sizeof arguments,
+                   "{\"attempt\": \"%s\", \"path\": \"%s\", \"to\": \"%s\"}", name, path, to);
+    if (toolrack_call(host, "greedy_try", arguments, NULL, &result, err) < 0) {
+        (void)snprintf(ret, 4200, "%s", toolrack_error_message(err));
+    } else {
+        (void)snprintf(ret, 4200, "%s", toolrack_result_text(result, NULL));
+    }
+    toolrack_result_free(result);
+    toolrack_error_free(err);
+}
+
+static void expect_raw(const char *name, const char *path, const char *to, const char *says) {
+    char text[4200];
+    attempt(name, path, to, text);
+    if (strstr(text, says) == NULL) {
+        fail_msg("%s %s %s: '%s', not '%s'", name, path, to, text, says);
+    }
+}
+
+/* Paths are below the work folder. */
+static void expect(const char *name, const char *path, const char *to, const char *says) {
+    char whole[256];
+    char target[256];
+    expect_raw(name, in_work(path, whole), strncmp(to, "home", 4) == 0 ? in_work(to, target) : to,
+               says);
+}
+
+#define HOME_ALLOWED "\"write\", \"read\""
+
+/* ------------------------------------------------------------------ the host's own */
+
+static void a_home_is_granted_without_what_is_the_hosts(void **state) {
+    char before[4096];
+    char after[4096];
+    (void)state;
+    open_host(HOME_ALLOWED);
+    need_mounts();
+    read_text(CONFIG, before);
+    expect("write", "home/documents/letter", "text", "done");
+    expect("read", "home/documents/letter", "", "text");
+    expect("read", CONFIG, "", "ENOENT");
+    expect("write", CONFIG, "{}", "EROFS");
+    expect("list", "home/.config/toolrack", "", "0 entries");
+    expect("list", "home/.local/state/toolrack", "", "1 entries"); /* with the copy that runs */
+    expect("list", "home/.local/state/toolrack/images", "", "1 entries");
+    expect("write", "home/.local/state/toolrack/toolrack.db", "x", "EROFS");
+    expect("list", PLUGINS, "", "ENOENT");
+    expect("write", "home/.local/share/toolrack/evil.so", "x", "EROFS");
+    expect("make", "home/run/toolrack/x", "", "EROFS");
+    read_text(CONFIG, after);
+    assert_string_equal(before, after);
+}
+
+/* What is hidden here would be found by the host at its next start. */
+static void nothing_takes_the_place_of_what_is_hidden(void **state) {
+    char path[256];
+    (void)state;
+    open_host(HOME_ALLOWED);
+    need_mounts();
+    expect("rename", "home/.config", "home/.other", "EBUSY");
+    expect("rename", "home/.config/toolrack", "home/.config/other", "EBUSY");
+    expect("rename", "home/.local", "home/.other", "EBUSY");
+    expect("rename", "home/.local/share", "home/.local/other", "EBUSY");
+    expect("remove", "home/.config/toolrack", "", "EBUSY");
+    assert_int_equal(access(in_work(CONFIG, path), F_OK), 0);
+    assert_int_equal(access(in_work(PLUGINS "/greedy.so", path), F_OK), 0);
+}
+
+/* The state folder is made by a host only when there is something to keep. */
+static void what_does_not_exist_yet_cannot_be_made_by_a_plugin(void **state) {
+    char path[256];
+    (void)state;
+    write_text("toolrack.json", "{\"policies\": {\"greedy\": {\"allow\": [\"write\"]}}}");
+    make_folders("config");
+    open_host_at("toolrack.json");
+    need_mounts();
+    expect("make", "home/.local/state/toolrack/loading", "", "EROFS");
+    expect("make", "home/run/toolrack", "", "EEXIST");
+    assert_int_equal(access(in_work("home/run/toolrack", path), F_OK), 0);
+}
+
+static void a_link_on_the_way_is_no_grant(void **state) {
+    char from[256];
+    char to[256];
+    (void)state;
+    make_folders("elsewhere");
+    assert_int_equal(rename(in_work("home/.config", from), in_work("elsewhere/config", to)), 0);
+    assert_int_equal(symlink(to, from), 0);
+    open_host("\"write\"");
+    expect("write", "home/documents/letter", "text", "EACCES");
+    assert_non_null(strstr(logged, "symbolic link, which the plugin could replace"));
+}
+
+static void a_path_of_the_host_is_refused(void **state) {
+    static const char *const paths[] = {
+            "home/.config/toolrack",
+            CONFIG,
+            "home/.local/state/toolrack",
+            "home/.local/state/toolrack/images/x",
+            PLUGINS,
+            "home/.local/share/toolrack",
+            "home/documents/../.config/toolrack",
+            "home/link",
+    };
+    char link[256];
+    char target[256];
+    (void)state;
+    assert_int_equal(symlink(in_work("home/.config/toolrack", target), in_work("home/link", link)),
+                     0);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        char path[256];
+        char text[768];
+        char refusal[512];
+        logged[0] = '\0';
+        (void)snprintf(text, sizeof text,
+                       "{\"plugins\": {\"greedy\": {\"path\": \"%s\"}}, \"policies\": {\n"
+                       "\"greedy\": {\n\"allow\": [\"read:${setting:path}\"]}}}",
+                       in_work(paths[i], path));
+        write_text(CONFIG, text);
+        open_host_at(NULL);
+        assert_int_equal(describe("/capabilities/3/allowed", refusal), 0);
+        (void)describe("/capabilities/3/refused", refusal);
+        if (strstr(refusal, "never granted; allow a path outside of it") == NULL ||
+            strstr(logged, "toolrack.json, line 3)") == NULL) {
+            fail_msg("%s: '%s'; %s", paths[i], refusal, logged);
+        }
+        toolrack_close(host);
+        host = NULL;
+    }
+}
+
+static void a_configuration_with_two_names_is_no_grant(void **state) {
+    char from[256];
+    char to[256];
+    (void)state;
+    write_text(CONFIG, "{\"policies\": {\"greedy\": {\"allow\": [\"write\"]}}}");
+    assert_int_equal(link(in_work(CONFIG, from), in_work("home/documents/second", to)), 0);
+    open_host_at(NULL);
+    assert_non_null(strstr(logged, "has 2 names (hard links)"));
+    expect("write", "home/documents/second", "{}", "EACCES");
+}
+
+/* A file that is replaced takes the mount upon it along. */
+static void a_configuration_of_its_own_place_needs_its_own_folder(void **state) {
+    (void)state;
+    write_text("home/mine.json",
+               "{\"policies\": {\"greedy\": {\"allow\": [\"write\", \"read\"]}}}");
+    open_host_at("home/mine.json");
+    assert_non_null(strstr(logged, "a folder of its own"));
+    expect("write", "home/mine.json", "{}", "EACCES");
+}
+
+static void the_layers_are_told(void **state) {
+    char text[512];
+    bool found = false;
+    (void)state;
+    open_host(HOME_ALLOWED);
+    need_mounts();
+    expect("write", "home/documents/letter", "text", "done");
+    for (int i = 0; i < describe("/sandbox/in_force", text); i++) {
+        char pointer[64];
+        char layer[512];
+        (void)snprintf(pointer, sizeof pointer, "/sandbox/in_force/%d", i);
+        (void)describe(pointer, layer);
+        found = found || strcmp(layer, "mount namespace") == 0;
+    }
+    assert_true(found);
+}
+
+static void a_narrower_path_is_granted(void **state) {
+    char allow[300];
+    char path[256];
+    (void)state;
+    (void)snprintf(allow, sizeof allow, "\"write:%s\"", in_work("home/documents", path));
+    open_host(allow);
+    expect("write", "home/documents/letter", "text", "done");
+    expect("write", "home/letter", "text", "EACCES");
+    assert_string_equal(logged, "");
+}
+
+/* ------------------------------------------------------------------ ${data} */
+
+static void data_is_private_and_made_by_the_host(void **state) {
+    char path[512];
+    struct stat st;
+    char outside[256];
+    (void)state;
+    open_host("\"write:${data}\"");
+    assert_int_equal(describe("/capabilities/2/allowed", path), 1);
+    (void)describe("/capabilities/2/path", path);
+    assert_non_null(strstr(path, "home/.local/share/toolrack/data/greedy-"));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    char file[600];
+    (void)snprintf(file, sizeof file, "%s/kept", path);
+    expect_raw("write", file, "text", "done");
+    expect_raw("read", file, "", "text");
+    expect_raw("write", in_work("home/.local/share/toolrack/data/other", outside), "x", "EACCES");
+}
+
+/* Its own, and that of no other, also below a granted home. */
+static void data_is_there_beside_a_granted_home(void **state) {
+    char path[512];
+    char file[600];
+    (void)state;
+    make_folders("home/.local/share/toolrack/data/other-0123456789abcdef");
+    open_host(HOME_ALLOWED ", \"write:${data}\"");
+    need_mounts();
+    (void)describe("/capabilities/2/path", path);
+    (void)snprintf(file, sizeof file, "%s/kept", path);
+    expect_raw("write", file, "text", "done");
+    expect("list", "home/.local/share/toolrack/data", "", "1 entries");
+}
+
+/* ------------------------------------------------------------------ network, programs */
+
+static void no_local_socket_is_reached(void **state) {
+    static const char *const grants[] = {"\"network\"", "\"spawn\"", "\"*\"", "\"network:udp\""};
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    char path[256];
+    (void)state;
+    make_folders("home/run/toolrack");
+    (void)snprintf(at.sun_path, sizeof at.sun_path, "%s", in_work("home/run/toolrack/host", path));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof at) == 0 &&
+                listen(fd, 1) == 0);
+    for (size_t i = 0; i < sizeof grants / sizeof grants[0]; i++) {
+        open_host(grants[i]);
+        expect_raw("local", at.sun_path, "", "EACCES");
+        toolrack_close(host);
+        host = NULL;
+    }
+    open_host("\"*\"");
+    need_mounts();
+    expect("list", "home/run/toolrack", "", "0 entries");
+    (void)close(fd);
+}
+
+static void udp_is_a_word_of_its_own(void **state) {
+    (void)state;
+    open_host("\"network:*\"");
+    expect_raw("socket", "tcp", "", "done");
+    expect_raw("socket", "udp", "", "EPERM");
+    toolrack_close(host);
+    open_host("\"network:udp\"");
+    expect_raw("socket", "tcp", "", "EPERM");
+    expect_raw("socket", "udp", "", "done");
+}
+
+/* Whatever ports are granted. */
+static void the_ports_of_the_host_are_not_granted(void **state) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof at;
+    char port[16];
+    char text[512];
+    (void)state;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof at) == 0 &&
+                listen(fd, 1) == 0 && getsockname(fd, (struct sockaddr *)&at, &size) == 0);
+    (void)snprintf(port, sizeof port, "%u", ntohs(at.sin_port));
+    open_host("\"network:*\"");
+    (void)describe("/sandbox/missing/0", text);
+    if (strcmp(text, "landlock (tcp)") == 0) {
+        skip();
+    }
+    expect_raw("connect", port, "", "EACCES");
+    (void)close(fd);
+}
+
+static void only_the_granted_program_runs(void **state) {
+    (void)state;
+    open_host("\"spawn\"");
+    expect_raw("run", INMATE, "/etc/passwd", "privileges 1");
+    expect_raw("run", "/bin/true", "", "EACCES");
+    expect_raw("run", "/bin/sh", "-c", "EACCES");
+    expect_raw("run_memory", INMATE, "/etc/passwd", "EPERM");
+}
+
+/* It may start the loader, as the kernel does for each program; the loader reads what it runs, so
+ * it runs what may be read, in the same sandbox. */
+static void the_loader_runs_only_what_may_be_read(void **state) {
+    (void)state;
+    open_host("\"spawn\"");
+    if (access(LOADER, F_OK) < 0) {
+        skip();
+    }
+    expect_raw("run", LOADER, INMATE, "");
+    char text[4200];
+    attempt("run", LOADER, "/bin/true", text);
+    if (strstr(text, "EACCES") != NULL || strcmp(text, "done") != 0) {
+        fail_msg("the loader said: %s",
+                 text); /* it says on standard error that it cannot open it */
+    }
+}
+
+static void a_program_has_the_same_sandbox(void **state) {
+    static const char *const lines[] = {
+            "privileges 1\n", "filter 2\n",     "descriptors 0\n", "variables 2\n", "limited 1\n",
+            "read EACCES\n",  "local EACCES\n", "session EPERM\n", "host EPERM\n",  "exec EACCES\n",
+    };
+    char text[4200];
+    (void)state;
+    open_host("\"spawn\", \"network\"");
+    attempt("run", INMATE, "/etc/passwd", text);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (strstr(text, lines[i]) == NULL) {
+            fail_msg("no '%s' in:\n%s", lines[i], text);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ environment, require */
+
+/* Two variables and no more, as `greedy` is granted none. */
+static void the_loader_of_a_worker_sees_nothing_of_the_hosts(void **state) {
+    char text[4200];
+    (void)state;
+    (void)setenv("LD_PRELOAD", "/nonexistent/evil.so", 1);
+    (void)setenv("GLIBC_TUNABLES", "glibc.malloc.check=3", 1);
+    (void)setenv("LD_DEBUG", "libs", 1);
+    open_host("\"spawn\"");
+    attempt("run", INMATE, "/etc/passwd", text);
+    (void)unsetenv("LD_PRELOAD");
+    (void)unsetenv("GLIBC_TUNABLES");
+    (void)unsetenv("LD_DEBUG");
+    if (strstr(text, "variables 2\n") == NULL) {
+        fail_msg("%s", text);
+    }
+    /* A loader that had seen them would have said so on standard error. */
+    assert_string_equal(logged, "");
+}
+
+static void a_required_sandbox_is_not_left_out(void **state) {
+    char text[4200];
+    (void)state;
+    write_text(CONFIG, "{\"require_sandbox\": true, \"isolation\": \"none\"}");
+    open_host_at(NULL);
+    attempt("stat", "/", "", text);
+    assert_true(strcmp(text, "done") != 0);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+            TEST(a_home_is_granted_without_what_is_the_hosts),
+            TEST(nothing_takes_the_place_of_what_is_hidden),
+            TEST(what_does_not_exist_yet_cannot_be_made_by_a_plugin),
+            TEST(a_link_on_the_way_is_no_grant),
+            TEST(a_path_of_the_host_is_refused),
+            TEST(a_configuration_with_two_names_is_no_grant),
+            TEST(a_configuration_of_its_own_place_needs_its_own_folder),
+            TEST(the_layers_are_told),
+            TEST(a_narrower_path_is_granted),
+            TEST(data_is_private_and_made_by_the_host),
+            TEST(data_is_there_beside_a_granted_home),
+            TEST(no_local_socket_is_reached),
+            TEST(udp_is_a_word_of_its_own),
+            TEST(the_ports_of_the_host_are_not_granted),
+            TEST(only_the_granted_program_runs),
+            TEST(the_loader_runs_only_what_may_be_read),
+            TEST(a_program_has_the_same_sandbox),
+            TEST(the_loader_of_a_worker_sees_nothing_of_the_hosts),
+            TEST(a_required_sandbox_is_not_left_out),
+    };
+    return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
+}
