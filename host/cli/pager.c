@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 
@@ -65,9 +65,20 @@ static void give_back_signals(const struct sigaction before[]) {
 
 /* ----------------------------------------------------------------- process */
 
+/* Whether the shell would run a command as its child, or `exec` does not take it. */
+static bool is_compound(const char *command) {
+    return strpbrk(command, "|&;<>()`=\n") != NULL;
+}
+
 /* Start the pager with `input` as its standard input, and its signals as they were here. */
 static int start(const char *command, int input, const struct sigaction before[], pid_t *ret) {
-    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)command, NULL};
+    /* The pager takes the place of the shell, so that a signal for it reaches it. */
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    buf_printf(&line, "%s%s", is_compound(command) ? "" : "exec ", command);
+    if (line.failed) {
+        return ENOMEM;
+    }
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, line.data, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t usual;

@@ -227,7 +227,9 @@ static void a_pager_that_is_left_is_no_failure(void **state) {
  * that have the terminal. */
 static void a_pager_ends_with_the_command(void **state) {
     (void)state;
-    (void)setenv("TOOLRACK_PAGER", "kill -TERM $PPID; exec sleep 600", 1);
+    e2e_write("pager", "#!/bin/sh\nkill -TERM $PPID\nexec sleep 600\n");
+    assert_int_equal(chmod("pager", 0700), 0);
+    (void)setenv("TOOLRACK_PAGER", "./pager --wait", 1);
     struct run run = RUN_WITH({.columns = 80}, "help");
     assert_int_equal(run.signal, SIGTERM);
     run_finish(&run);
