@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "config/config.h"
+#include "plugin/libraries.h"
 
 struct toolrack_findings {
     struct descriptor *desc; /* of a plugin; it owns its strings; NULL: a configuration */
@@ -29,7 +30,30 @@ static enum toolrack_severity severity_of(int severity) {
     }
 }
 
-static int check_plugin(int fd, struct toolrack_findings *findings, struct toolrack_error *err) {
+/* Only here and not when folders are scanned: a library may be installed later than its plugin. */
+static bool add_missing_libraries(const char *file, const struct descriptor *desc,
+                                  struct toolrack_findings *findings) {
+    for (uint32_t i = 0; i < desc->needed_count; i++) {
+        struct toolrack_finding *finding = &findings->items[findings->count];
+        int severity;
+        if (library_is_found(desc->needed[i], desc->run_path)) {
+            continue;
+        }
+        const char *cause = arena_printf(&findings->arena, "%s needs %s, which is not installed",
+                                         file, desc->needed[i]);
+        if (cause == NULL) {
+            return false;
+        }
+        *finding = (struct toolrack_finding){.cause = cause};
+        (void)finding_rule_get(FINDING_ELF_LIBRARY, &finding->rule, &severity, &finding->fix);
+        finding->severity = severity_of(severity);
+        findings->count++;
+    }
+    return true;
+}
+
+static int check_plugin(int fd, const char *file, struct toolrack_findings *findings,
+                        struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     bool no_memory;
     struct descriptor_options options = tool_descriptor_options(&no_memory);
@@ -37,8 +61,9 @@ static int check_plugin(int fd, struct toolrack_findings *findings, struct toolr
     if (code < 0 || no_memory) {
         return code < 0 ? code : error_oom(err);
     }
-    findings->items =
-            arena_alloc(&findings->arena, desc->finding_count * sizeof *findings->items + 1);
+    findings->items = arena_alloc(
+            &findings->arena,
+            (desc->finding_count + (size_t)desc->needed_count) * sizeof *findings->items + 1);
     if (findings->items == NULL) {
         return error_oom(err);
     }
@@ -51,6 +76,9 @@ static int check_plugin(int fd, struct toolrack_findings *findings, struct toolr
                                                        .fix = finding->fix};
     }
     findings->count = desc->finding_count;
+    if (!add_missing_libraries(file, desc, findings)) {
+        return error_oom(err);
+    }
     findings->tool_count = desc->tool_count;
     findings->desc = STEAL(desc);
     return 0;
@@ -92,7 +120,7 @@ int toolrack_check(const char *file, struct toolrack_findings **ret, struct tool
     int code = ends_in_json(file) || begins_as_json(fd)
                        ? config_check(&options, file, &findings->arena, &findings->items,
                                       &findings->count, &findings->tool_count, err)
-                       : check_plugin(fd, findings, err);
+                       : check_plugin(fd, file, findings, err);
     if (code == 0) {
         *ret = STEAL(findings);
     }

@@ -45,6 +45,7 @@ static struct toolrack_text *define(const struct snapshot *snapshot, enum toolra
 struct selection {
     struct toolrack *host;
     const char *const *allow;       /* NULL: all */
+    bool disabled;                  /* disabled tools too */
     struct toolrack_tool **allowed; /* a reference on each */
     size_t allowed_count;
     struct toolrack_tool **tools; /* a reference on each; in registry order */
@@ -72,15 +73,15 @@ static int compare_registrations(const void *a, const void *b) {
 }
 
 /* Report a requested tool that does not exist; the others are exported. */
-static void note_unknown(struct selection *selection, const char *name, const char *why) {
+static void note(struct selection *selection, const char *kind, const char *name, const char *why) {
     const struct report report = {.out = &selection->report, .tool = name};
-    format_report_add(&report, "unknown", NULL, "%s", why);
+    format_report_add(&report, kind, NULL, "%s", why);
 }
 
 static void note_not_there(struct selection *selection, const char *name) {
     struct toolrack_error err;
     (void)registry_not_found(selection->host->registry, name, &err);
-    note_unknown(selection, name, err.message);
+    note(selection, "unknown", name, err.message);
 }
 
 static void find_allowed(struct selection *selection) {
@@ -97,8 +98,11 @@ static void find_allowed(struct selection *selection) {
         } else {
             selection->allowed[selection->allowed_count++] = tool;
             if (!toolrack_tool_enabled(tool)) {
-                note_unknown(selection, selection->allow[i],
-                             "it is disabled; 'toolrack enable' enables it");
+                note(selection, "disabled", selection->allow[i],
+                     selection->disabled
+                             ? "it is exported, but disabled: a call of it is refused; 'toolrack "
+                               "enable' enables it"
+                             : "it is disabled; 'toolrack enable' enables it");
             }
         }
     }
@@ -111,9 +115,10 @@ static void find_allowed(struct selection *selection) {
 static bool is_selected(const struct selection *selection, const struct snapshot *snapshot,
                         struct toolrack_tool *tool) {
     if (selection->allow == NULL) {
-        return snapshot_is_default(snapshot, tool);
+        return selection->disabled ? snapshot_is_first(snapshot, tool)
+                                   : snapshot_is_default(snapshot, tool);
     }
-    return toolrack_tool_enabled(tool) && selection->allowed_count > 0 &&
+    return (selection->disabled || toolrack_tool_enabled(tool)) && selection->allowed_count > 0 &&
            bsearch(&tool, selection->allowed, selection->allowed_count,
                    sizeof(struct toolrack_tool *), compare_registrations) != NULL;
 }
@@ -158,7 +163,8 @@ static int export_selected(struct toolrack *host, enum toolrack_format format,
                            struct toolrack_text **ret, struct toolrack_text **ret_report,
                            struct toolrack_error *err) {
     CLEANUP(selection_finish)
-    struct selection selection = {.host = host, .allow = options->allow};
+    struct selection selection = {
+            .host = host, .allow = options->allow, .disabled = options->disabled != 0};
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     struct format_limits limits = {.count = options->limit,
                                    .bytes = (size_t)options->budget * BYTES_PER_TOKEN};
@@ -194,7 +200,8 @@ int toolrack_export(struct toolrack *host, enum toolrack_format format,
     if (options != NULL) {
         memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);
     }
-    if (ret_report != NULL || asked.allow != NULL || asked.limit != 0 || asked.budget != 0) {
+    if (ret_report != NULL || asked.allow != NULL || asked.limit != 0 || asked.budget != 0 ||
+        asked.disabled != 0) {
         return export_selected(host, format, &asked, ret, ret_report, err);
     }
     struct toolrack_text *text = registry_definitions(host->registry, format, define);

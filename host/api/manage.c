@@ -134,8 +134,7 @@ int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uin
     plugin->pin = config_settings(host->config)->pin != PIN_UNSTATED
                           ? config_settings(host->config)->pin
                           : PIN_WARN;
-    code = plugin_adopt(plugin, source, err);
-    return code < 0 ? code : registry_add_all(host->registry, plugin, ret_uids, err);
+    return registry_add_all(host->registry, plugin, ret_uids, err);
 }
 
 int toolrack_unregister(struct toolrack *host, uint64_t uid, struct toolrack_error *err) {

@@ -70,7 +70,8 @@ int error_oom(struct toolrack_error *err) {
 
 void error_set_tool(struct toolrack_error *err, const char *tool) {
     if (err != NULL) {
-        utf8_copy(err->tool, sizeof err->tool, tool[0] != '\0' ? tool : "<unnamed>");
+        utf8_copy(err->tool, sizeof err->tool,
+                  tool[strspn(tool, " \t\r\n")] != '\0' ? tool : "<unnamed>");
         utf8_make_line(err->tool); /* it may be any string that a caller passed as a name */
     }
 }

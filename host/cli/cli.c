@@ -169,7 +169,7 @@ static void say_not_found(struct cli *cli, const char *name) {
     char *near = versions == NULL ? toolrack_suggest(cli->host, bare) : NULL;
     if (versions != NULL) {
         say_no_version(cli, bare, name[length] == '@' ? name + length + 1 : "", versions);
-    } else if (bare[0] == '\0') {
+    } else if (bare[strspn(bare, " \t\r\n")] == '\0') {
         (void)cli_error(cli, TOOLRACK_E_NOT_FOUND,
                         "Tool '<unnamed>' not found; 'toolrack list' shows what there is");
     } else if (was_refused(cli, bare)) {

@@ -77,6 +77,7 @@ struct options {
     uint32_t limit;  /**< 0 when not given */
     uint32_t budget; /**< 0 when not given */
     bool explain;
+    bool disabled;
     bool schema;
 
     const char **memory; /**< owned; the lists above are parts of it */

@@ -28,7 +28,8 @@ static const char **split(char *copy) {
 
 /* Whether the note is printed without --explain: the tool is not among the definitions. */
 static bool is_missing(const char *kind) {
-    return strcmp(kind, "cut") == 0 || strcmp(kind, "refused") == 0 || strcmp(kind, "unknown") == 0;
+    return strcmp(kind, "cut") == 0 || strcmp(kind, "refused") == 0 ||
+           strcmp(kind, "disabled") == 0 || strcmp(kind, "unknown") == 0;
 }
 
 static void explain(const struct cli *cli, const struct toolrack_text *report) {
@@ -81,6 +82,7 @@ int verb_export(struct cli *cli) {
     options.allow = allow;
     options.limit = cli->options.limit;
     options.budget = cli->options.budget;
+    options.disabled = cli->options.disabled;
     if (toolrack_export(cli->host, format, &options, &text, &report, cli->err) < 0) {
         return cli_fail(cli);
     }

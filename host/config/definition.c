@@ -152,21 +152,18 @@ static void read_mock(struct reader *reader, yyjson_val *value) {
             "\"mock_response\" has a number that is too large");
         return;
     }
-    reader->definition->service =
-            (struct run_service){.run = run_mock, .user = (void *)(uintptr_t)text};
+    const char *handler = string_in(value, "handler");
+    struct definition *definition = reader->definition;
+    definition->handler = handler != NULL               ? handler
+                          : definition->handler != NULL ? definition->handler
+                                                        : definition->name;
+    definition->service = (struct run_service){.run = run_mock, .user = (void *)(uintptr_t)text};
 }
 
-/* The handler, from the definition or from its implementation. */
+/* The handler, from the implementation or else from the definition. */
 static const char *handler_of(struct reader *reader, yyjson_val *value, const char *type) {
-    const char *outer = reader->definition->handler;
     const char *inner = string_in(value, "handler");
-    if (inner != NULL && outer != NULL && strcmp(inner, outer) != 0) {
-        say(reader, RULE(DEFINITION_RULE_HANDLER), "/implementation/handler",
-            "name it once, in the implementation",
-            "the definition names two handlers, '%s' and '%s'", outer, inner);
-        return NULL;
-    }
-    const char *handler = inner != NULL ? inner : outer;
+    const char *handler = inner != NULL ? inner : reader->definition->handler;
     if (handler == NULL) {
         say(reader, RULE("definition-missing"), "/implementation",
             "add the name of the function that runs it, as in \"handler\": \"echo\"",

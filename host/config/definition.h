@@ -61,8 +61,8 @@ struct definition {
     const char *version;
     const char *title;
     const char *category;
-    const char *tags; /* comma-separated */
-    const char *handler;
+    const char *tags;    /* comma-separated */
+    const char *handler; /* of a mock: its own name if it states none */
     const char *purpose;
     const char *scenarios; /* comma-separated */
     const char *deprecated;

@@ -117,13 +117,14 @@ int elf_read_dynamic(struct elf *elf) {
     return bad_dynamic(elf, "its end (DT_NULL) is missing");
 }
 
-const char *elf_needed(struct elf *elf, uint32_t index) {
+/* The string of an entry: of those with this tag, the one with that index. */
+static const char *entry_string(struct elf *elf, int64_t tag, uint32_t index) {
     const unsigned char *table =
             elf_at(elf, elf->dynamic.address, elf->dynamic.count * sizeof(Elf64_Dyn));
     for (uint64_t i = 0; table != NULL && i < elf->dynamic.count; i++) {
         Elf64_Dyn one;
         memcpy(&one, table + i * sizeof one, sizeof one);
-        if (one.d_tag == DT_NEEDED && index-- == 0) {
+        if (one.d_tag == tag && index-- == 0) {
             const char *name;
             size_t length;
             bool found = one.d_un.d_val < elf->dynamic.strings_size &&
@@ -133,6 +134,15 @@ const char *elf_needed(struct elf *elf, uint32_t index) {
         }
     }
     return NULL;
+}
+
+const char *elf_needed(struct elf *elf, uint32_t index) {
+    return entry_string(elf, DT_NEEDED, index);
+}
+
+const char *elf_run_path(struct elf *elf) {
+    const char *path = entry_string(elf, DT_RUNPATH, 0);
+    return path != NULL ? path : entry_string(elf, DT_RPATH, 0);
 }
 
 /* ------------------------------------------------------------ symbols */

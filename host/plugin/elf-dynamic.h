@@ -34,3 +34,6 @@ void elf_remark_exports(struct elf *elf, const char *expected);
 /** Name of a library that the file needs, `index` below dynamic.needed_count; NULL when its string
  * cannot be read. Valid until elf_finish(). */
 const char *elf_needed(struct elf *elf, uint32_t index);
+/** Where the loader is to search for them first: folders with colons between them; NULL: nowhere.
+ * Valid until elf_finish(). */
+const char *elf_run_path(struct elf *elf);

@@ -50,6 +50,9 @@ enum finding_severity {
       "end the plugin with TR_PLUGIN(...), or export a constant named toolrack_plugin")            \
     X(ELF_SYMBOL, ERROR, "elf-symbol",                                                             \
       "define toolrack_plugin in this file, as one constant struct tr_plugin")                     \
+    X(ELF_LIBRARY, ERROR, "elf-library",                                                           \
+      "install the library, or link it statically; one beside the plugin is not found, since the " \
+      "host loads a copy of the file")                                                             \
     X(ELF_NODELETE, WARNING, "elf-nodelete", "link without -z nodelete")                           \
     X(ELF_UNIQUE, WARNING, "elf-unique", "compile C++ with -fno-gnu-unique")                       \
     X(ELF_STATIC_TLS, WARNING, "elf-static-tls", "compile without -ftls-model=initial-exec")       \

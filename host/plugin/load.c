@@ -166,8 +166,13 @@ int image_load(const char *path, const struct file_identity *identity,
               desc->resident_reason != NULL ? desc->resident_reason : "");
     image->handle = open_object(path);
     if (image->handle == NULL) {
+        /* The path is that of the host's copy, which says nothing to an author. */
         const char *reason = dlerror();
-        return error_set(err, TOOLRACK_E_REFUSED, "cannot load %s: %s", path,
+        size_t length = strlen(path);
+        if (reason != NULL && strncmp(reason, path, length) == 0 && reason[length] == ':') {
+            reason += length + strspn(reason + length, ": ");
+        }
+        return error_set(err, TOOLRACK_E_REFUSED, "cannot load plugin '%s': %s", desc->plugin->id,
                          reason != NULL ? reason : "out of memory");
     }
     int code = open_image(image, path, desc, host, err);

@@ -33,10 +33,12 @@ static void describe(const struct change *change, const struct toolrack_tool *fi
         }
     }
     const char *file = toolrack_tool_file(first);
+    const char *own = toolrack_tool_file(second);
     (void)snprintf(ret->reason, sizeof ret->reason,
-                   "Tool already exists: %s %s, from plugin %s%s%s%s", name,
+                   "Tool already exists: %s %s, from plugin %s%s%s%s; that of %s is left out", name,
                    toolrack_tool_version(second), toolrack_tool_plugin(first),
-                   file != NULL ? " (" : "", file != NULL ? file : "", file != NULL ? ")" : "");
+                   file != NULL ? " (" : "", file != NULL ? file : "", file != NULL ? ")" : "",
+                   own != NULL ? own : "the second");
     (void)snprintf(ret->fix, sizeof ret->fix,
                    "name it %s, give it another version, or remove the first one", other);
 }

@@ -101,7 +101,7 @@ int find_nothing(const struct snapshot *snapshot, const char *text, struct toolr
     if (slot != NULL) {
         code = find_no_version(snapshot, slot, selector.version != NULL ? selector.version : "",
                                err);
-    } else if (name[0] == '\0') {
+    } else if (name[strspn(name, " \t\r\n")] == '\0') {
         code = error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '<unnamed>' not found");
     } else {
         const char *nearest = find_nearest(snapshot, name);

@@ -74,6 +74,9 @@ void plugin_unref(struct plugin *plugin) {
 static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
     const struct plugin_services *services = plugin->services;
     void *user = plugin->services_user;
+    if (services == NULL) {
+        return plugin_adopt(plugin, plugin->desc->plugin, err);
+    }
     int code = atomic_load(&plugin->staged) ? 0 : services->stage(user, plugin, err);
     if (code < 0 || plugin->isolated) {
         return code < 0 ? code : services->isolate(user, plugin, err);

@@ -163,6 +163,12 @@ bool snapshot_is_default(const struct snapshot *snapshot, const struct toolrack_
     return tool->enabled && slot != NULL && slot->call == tool;
 }
 
+bool snapshot_is_first(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
+    const struct registration *reg = tool->reg;
+    const struct name_slot *slot = snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
+    return slot != NULL && slot->call == tool;
+}
+
 struct toolrack_text *snapshot_definitions(struct snapshot *snapshot, enum toolrack_format format,
                                            snapshot_define *define) {
     struct toolrack_text *known = atomic_load(&snapshot->definitions[format]);

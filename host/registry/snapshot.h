@@ -50,6 +50,8 @@ int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool
 /** Whether a call by its name alone runs this tool, and it is enabled: one tool of each name is
  * shown to those who call by name. [any-thread, inside an RCU reader] */
 bool snapshot_is_default(const struct snapshot *snapshot, const struct toolrack_tool *tool);
+/** The same, also of a name whose tools are all disabled. */
+bool snapshot_is_first(const struct snapshot *snapshot, const struct toolrack_tool *tool);
 
 /* Makes the definitions of a snapshot's tools in one format: a reference, or NULL when out of
  * memory. */

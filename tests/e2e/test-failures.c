@@ -150,6 +150,61 @@ static void an_exception_has_its_type_and_what(void **state) {
            "*SIGABRT: an exception left the tool: int, in *throws*(throws.so)*");
 }
 
+/* The plugin with another name in place of that of the C library, of the same length. */
+static void install_without_library(void) {
+    char path[512];
+    static char bytes[1 << 20];
+    (void)snprintf(path, sizeof path, "%s/says.so", getenv("E2E_BUILDS"));
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t length = fread(bytes, 1, sizeof bytes, file);
+    (void)fclose(file);
+    size_t changed = 0;
+    for (size_t at = 0; at + sizeof "libc.so.6" <= length; at++) {
+        if (memcmp(bytes + at, "libc.so.6", sizeof "libc.so.6") == 0) {
+            bytes[at + sizeof "libc.so.6" - 2] = '9';
+            changed++;
+        }
+    }
+    assert_true(changed > 0);
+    (void)mkdir("tools", 0755);
+    file = fopen("tools/lacks.so", "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void check_finds_a_missing_library(void **state) {
+    (void)state;
+    install_without_library();
+    configure("process");
+    EXPECT(WITH("check", "tools/lacks.so"), 1,
+           "*tools/lacks.so needs libc.so.9, which is not installed*", NULL);
+    EXPECT(WITH("call", "wrong"), 7, "", "*cannot load plugin 'says': libc.so.9: *");
+    install("says", "says");
+    EXPECT(WITH("check", "tools/says.so"), 0, NULL, NULL);
+}
+
+static void an_export_says_what_is_disabled(void **state) {
+    (void)state;
+    install("says", "says");
+    configure("process");
+    EXPECT(WITH("disable", "late"), 0, NULL, NULL);
+    EXPECT(WITH("export", "--format", "mcp", "--allow", "late,wrong"), 0, "*\"wrong\"*",
+           "*late: disabled: it is disabled; 'toolrack enable' enables it*");
+    EXPECT_JSON(WITH("export", "--format", "mcp", "--allow", "late", "--disabled", "--json"), 0,
+                "/0/name", "\"late\"", "/1", "");
+    EXPECT_JSON(WITH("export", "--format", "mcp", "--allow", "late", "--json"), 0, "/0", "");
+}
+
+static void a_name_of_blanks_is_unnamed(void **state) {
+    (void)state;
+    install("says", "says");
+    configure("process");
+    EXPECT(WITH("call", "  "), 3, "", "toolrack: NotFound: Tool '<unnamed>' not found*");
+    EXPECT_JSON(WITH("call", "  ", "--json"), 3, "/error/tool_name", "\"<unnamed>\"");
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
     const struct CMUnitTest tests[] = {
@@ -162,6 +217,9 @@ int main(void) {
             CASE(one_crash_is_shown),
             CASE(frames_of_the_system_are_folded),
             CASE(an_exception_has_its_type_and_what),
+            CASE(check_finds_a_missing_library),
+            CASE(an_export_says_what_is_disabled),
+            CASE(a_name_of_blanks_is_unnamed),
     };
     return cmocka_run_group_tests_name("failures", tests, NULL, NULL);
 }

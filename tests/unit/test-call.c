@@ -1274,6 +1274,50 @@ static void a_serial_plugin_that_calls_itself(void **state) {
     (void)alarm(0);
 }
 
+static unsigned opened;
+
+static tr_status open_own(struct tr_host *own_host) {
+    opened++;
+    return tr_host_config(own_host, "refuses", NULL) != NULL || opened > 1
+                   ? tr_host_fail(own_host, "opened %u times", opened)
+                   : TR_OK;
+}
+
+static tr_status own_runs(struct tr_call *call) {
+    return tr_reply_text(call, "open");
+}
+
+static void an_own_plugin_opens_at_its_first_call(void **state) {
+    (void)state;
+    struct tr_tool tool = {.size = sizeof tool,
+                           .name = "own_runs",
+                           .description = "Says that it is open",
+                           .schema = "{\"type\":\"object\"}",
+                           .run = own_runs};
+    const struct tr_tool *const tools[] = {&tool};
+    struct tr_plugin plugin = serial_plugin;
+    plugin.id = "own";
+    plugin.tool_count = 1;
+    plugin.tools = tools;
+    plugin.open = open_own;
+    assert_int_equal(toolrack_register(host, &plugin, NULL, NULL), 0);
+    assert_int_equal(opened, 0);
+    assert_int_equal(state_of("own_runs"), TOOLRACK_STATE_LISTED);
+    gives("own_runs", "{}", "\"open\"");
+    assert_int_equal(opened, 1);
+    assert_int_equal(state_of("own_runs"), TOOLRACK_STATE_LOADED);
+    /* One that cannot open is registered all the same, and its calls say why. */
+    tool.name = "own_fails";
+    plugin.id = "own2";
+    assert_int_equal(toolrack_register(host, &plugin, NULL, NULL), 0);
+    fails("own_fails", "{}", TOOLRACK_E_EXECUTION_FAILED, "",
+          "plugin 'own2' could not open: opened 2 times");
+    assert_int_equal(state_of("own_fails"), TOOLRACK_STATE_FAILED);
+    struct toolrack_tool *own = toolrack_get(host, "own_runs");
+    assert_int_equal(toolrack_tool_priority(own), TOOLRACK_PRIORITY_BUILTIN);
+    toolrack_tool_unref(own);
+}
+
 static void a_plugin_that_does_not_open_in_time(void **state) {
     (void)state;
     char dir[] = "/tmp/toolrack-test-XXXXXX";
@@ -1388,6 +1432,7 @@ int main(void) {
             IN_HOST(waiting_for_a_turn_ends),
             IN_HOST(a_typed_tool_waits_for_its_turn),
             IN_HOST(a_serial_plugin_that_calls_itself),
+            IN_HOST(an_own_plugin_opens_at_its_first_call),
             IN_HOST(a_plugin_that_does_not_open_in_time),
             IN_HOST(closing_ends_what_submits_again),
             IN_HOST(closing_waits_for_nothing_that_does_not_end),

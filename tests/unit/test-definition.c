@@ -208,6 +208,20 @@ static void builtin_functions_run(void **state) {
 }
 
 /* In a worker, whatever the app says of plugins. */
+static void the_handler_of_the_implementation_runs(void **state) {
+    (void)state;
+    CLEANUP(toolrack_closep)
+    struct toolrack *builtin =
+            open_host(TOOLS(TOOL("t", "\"handler\": \"current_time\",",
+                                 "\"type\": \"builtin\", \"handler\": \"echo\"")));
+    gives(builtin, "t", "{\"a\": 1}", "{\"a\": 1}");
+    CLEANUP(toolrack_closep)
+    struct toolrack *mock =
+            open_host(TOOLS(TOOL("t", "\"handler\": \"t\",",
+                                 "\"type\": \"mock\", \"handler\": \"u\", \"mock_response\": 1")));
+    gives(mock, "t", "{}", "1");
+}
+
 static void a_function_of_a_library_runs(void **state) {
     (void)state;
     CLEANUP(toolrack_closep)
@@ -381,15 +395,16 @@ static const struct {
          "/implementation has no \"mock_response\"", "sunny"},
         {TOOL("t", "", "\"type\": \"mock\", \"mock_response\": 1e999"), "t", "definition-value",
          "too large", ""},
-        {TOOL("t", "", "\"type\": \"mock\", \"mock_response\": 1, \"handler\": \"echo\""), "t",
-         "definition-key", "\"handler\"", ""},
+        {TOOL("t", "", "\"type\": \"mock\", \"mock_response\": 1, \"handle\": \"echo\""), "t",
+         "definition-key", "\"handle\"", ""},
         {TOOL("t", "", "\"type\": \"builtin\""), "t", "definition-missing", "\"handler\"", ""},
         {TOOL("t", "", "\"type\": \"builtin\", \"handler\": 3"), "t", "definition-value",
          "/implementation/handler must be a string", ""},
         {TOOL("t", "", "\"type\": \"builtin\", \"handler\": \"ech\""), "t", "definition-handler",
          "unknown handler 'ech'; there are: echo, current_time, list_tools", ""},
         {TOOL("t", "\"handler\": \"echo\",", "\"type\": \"builtin\", \"handler\": \"x\""), "t",
-         "definition-handler", "two handlers, 'echo' and 'x'", ""},
+         "definition-handler", "unknown handler 'x'; there are: echo, current_time, list_tools",
+         ""},
         {TOOL("t", "", "\"type\": \"internal\""), "t", "definition-missing", "\"handler\"", ""},
         {TOOL("t", "", "\"type\": \"grpc\""), "t", "definition-value",
          "/implementation/type must be one of \"mock\", \"builtin\", \"internal\", \"native\"", ""},
@@ -879,6 +894,7 @@ int main(void) {
             cmocka_unit_test(a_mock_answers_as_it_is_told),
             cmocka_unit_test(arguments_are_checked_before_it_answers),
             cmocka_unit_test(builtin_functions_run),
+            cmocka_unit_test(the_handler_of_the_implementation_runs),
             cmocka_unit_test(a_function_of_a_library_runs),
             cmocka_unit_test(a_service_of_the_app_runs_with_what_is_its_own),
             cmocka_unit_test(a_service_that_comes_later_brings_its_tools),

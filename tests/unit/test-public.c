@@ -26,7 +26,7 @@ ENDS_WITH(toolrack_filter, all);
 ENDS_WITH(toolrack_tool_statistics, max_ns);
 ENDS_WITH(toolrack_decisions_filter, plugin);
 ENDS_WITH(toolrack_call_options, ask);
-ENDS_WITH(toolrack_export_options, budget);
+ENDS_WITH(toolrack_export_options, disabled);
 ENDS_WITH(toolrack_log_filter, id);
 ENDS_WITH(toolrack_recommend_options, limit);
 
@@ -75,7 +75,7 @@ static void an_error_says_what_failed(void **state) {
     assert_string_equal(toolrack_error_message(err), "must not be negative");
     assert_string_equal(toolrack_error_tool(err), "answer");
     assert_string_equal(toolrack_error_field(err), "/n");
-    assert_string_equal(toolrack_error_trace(err), "");
+    assert_string_equal(toolrack_error_trace(err), "test-public.c:40");
     assert_int_equal(toolrack_error_signal(err), 0);
     toolrack_error_copy(copy, err);
     /* Each failure replaces the one before it, all of it. */

@@ -77,7 +77,7 @@ _toolrack() {
         show) options+=' --schema' ;;
         why) options+=' --crash' ;;
         call) options+=' --arg --timeout --yes --caller --conversation --trace' ;;
-        export) options+=' --format --allow --limit --budget --explain' ;;
+        export) options+=' --format --allow --limit --budget --disabled --explain' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
         default) options+=' --reset' ;;
         agent) options+=' --endpoint --model --format --max-steps --system --transcript' ;;

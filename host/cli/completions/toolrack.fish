@@ -99,6 +99,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from export' -l format -x -a 'op
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l allow -x -d 'Only these tools'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l limit -x -d 'At most so many tools'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l budget -x -d 'At most so many tokens'
+complete -c toolrack -n '__fish_seen_subcommand_from export' -l disabled -d 'Disabled tools too'
 complete -c toolrack -n '__fish_seen_subcommand_from export' -l explain -d 'Say what was changed'
 complete -c toolrack -n '__fish_seen_subcommand_from grant' -l for -x -d 'How long, such as 10m'
 complete -c toolrack -n '__fish_seen_subcommand_from log' -l tool -x -a '(__toolrack_tools)' -d 'Only calls of this tool'

@@ -52,6 +52,7 @@ struct toolrack_export_options {
     uint32_t limit;  /**< at most so many, by priority; 0 is as many as the provider allows */
     uint32_t budget; /**< at most so many tokens in all, by priority: an estimate of four bytes each
                       * of the definitions; 0 is no limit */
+    uint64_t disabled; /**< not 0: disabled tools too, where no enabled one has the name */
 };
 #define TOOLRACK_EXPORT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_export_options) }
@@ -63,8 +64,8 @@ struct toolrack_export_options {
  * @param options     NULL is all defaults
  * @param ret         receives a reference, to be released by toolrack_text_unref()
  * @param ret_report  NULL, or receives a reference: what was changed and why, as a JSON array of
- *                    objects: tool; kind ("renamed", "rewritten", "not-strict", "cut", "refused"
- *                    or "unknown"); at (JSON Pointer into the schema, or null); what
+ *                    objects: tool; kind ("renamed", "rewritten", "not-strict", "cut", "refused",
+ *                    "disabled" or "unknown"); at (JSON Pointer into the schema, or null); what
  * @return 0; TOOLRACK_E_INVALID for a number that is no format; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_export(struct toolrack *host, enum toolrack_format format,
                                  const struct toolrack_export_options *options,

@@ -453,14 +453,16 @@ struct toolrack_reached {
 TOOLRACK_API void toolrack_reached(struct toolrack *host, struct toolrack_reached *reached);
 
 /** Register the tools of a descriptor in the app's own memory: the same struct that a plugin
- * exports, with real functions. Copied, except for the functions, which must stay. Its priority
- * default is that of a builtin plugin. All tools are registered, or none.
+ * exports, with real functions. Copied, except for the functions, which must stay. Its open()
+ * runs at the first call of one of its tools; if it fails, that call fails, and the state of its
+ * tools is `failed`. A tool that states no priority has TOOLRACK_PRIORITY_BUILTIN. All tools are
+ * registered, or none.
  *
  * @param ret_uids  receives the number of each tool in the descriptor's order; room for
  *                  plugin->tool_count numbers; may be NULL
  * @return 0; TOOLRACK_E_REFUSED (the message says what is wrong with it); TOOLRACK_E_EXISTS
  *         ("Tool already exists", with a free name) when name and version are taken;
- *         TOOLRACK_E_EXECUTION_FAILED when its open() failed; TOOLRACK_E_LIMIT_EXCEEDED when the
+ *         TOOLRACK_E_LIMIT_EXCEEDED when the
  *         registry would hold more than 65536 tools; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_register(struct toolrack *host, const struct tr_plugin *plugin,
                                    uint64_t *ret_uids, struct toolrack_error *err);
