@@ -115,7 +115,7 @@ int duplicates_check(const struct change *change, struct toolrack_error *err) {
         const struct toolrack_tool *second = change->tools[i];
         const struct toolrack_tool *first = change->tools[i - 1];
         if (tool_compare_names(first, second) == 0 && !second_stays(first, second, false)) {
-            struct words words;
+            struct words words = {0};
             describe(change, first, second, &words);
             int code = error_set(err, TOOLRACK_E_EXISTS, "%s; %s", words.reason, words.fix);
             error_set_tool(err, toolrack_tool_name(second));
