@@ -238,7 +238,8 @@ static const char recommend_details[] =
 static const char release_details[] =
         "A plugin that crashes three times within a minute is put into quarantine: its tools\n"
         "are refused, also after restarts, until it is released. This verb also releases a\n"
-        "plugin that was left out because the host ended while loading it.\n";
+        "plugin that was left out because the host ended while loading it, and one that could\n"
+        "not be loaded.\n";
 
 static const char reload_details[] =
         "NAME is a plugin's id, the name of one of its tools, or the path of its file: that\n"
@@ -329,8 +330,8 @@ const struct verb cli_verbs[] = {
          1, MANY_WORDS, false, verb_check},
         {"why", "NAME", "explain a plugin's state", why_details, why_options, 1, 1, true, verb_why,
          .tells_all = true},
-        {"release", "NAME", "release a plugin from quarantine", release_details, NULL, 1, 1, true,
-         verb_release},
+        {"release", "NAME", "let a plugin run again that is in quarantine or has failed",
+         release_details, NULL, 1, 1, true, verb_release},
         {"reload", "[NAME]", "load changed plugin files", reload_details, NULL, 0, 1, true,
          verb_reload},
         {"rollback", "NAME", "return to the previous content of a plugin's file", rollback_details,

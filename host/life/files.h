@@ -6,6 +6,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,6 +49,8 @@ struct plugin_file {
     bool exposure_told;            /* the log has a warning that others could change it */
     bool is_refused; /* its present content does not serve, or some of its tools were refused */
     uint32_t newest; /* number of the last generation that was made */
+
+    atomic_bool has_failure; /* the store has one of its contents that could not be loaded */
 
     /* Used by generation.c, guarded by its lock. */
     struct generation *serving; /* whose tools are registered; NULL: none, or its plugin is gone */

@@ -10,6 +10,7 @@
 #include "base/name.h"
 #include "life/parts.h"
 #include "life/reload.h"
+#include "store/failures.h"
 #include "store/loading.h"
 #include "store/quarantine.h"
 #include "worker/crew.h"
@@ -140,6 +141,34 @@ static void admit(const struct following *following, struct plugin *plugin) {
     }
 }
 
+/* ------------------------------------------------------------------ failed */
+
+static void take_failure(void *user, const struct store_failure *kept) {
+    struct following_row *row = add_row(user, kept->path);
+    if (row != NULL) {
+        memcpy(row->quarantine.sha256, kept->sha256, sizeof kept->sha256);
+    }
+}
+
+/* A failure that was removed was released, or another host could load the content. */
+static void forgive(const struct following *following, struct plugin *plugin) {
+    struct generation *generation = generation_of(plugin);
+    const struct following_row *row =
+            plugin->path != NULL ? find_row(following, plugin->path) : NULL;
+    bool is_kept = row != NULL && quarantine_is_of(&row->quarantine, plugin);
+    if (is_kept || plugin->path == NULL ||
+        !atomic_exchange(&generation->file->has_failure, row != NULL)) {
+        return;
+    }
+    struct crew *crew = atomic_load(&plugin->crew);
+    if (crew != NULL) {
+        crew_release(crew);
+    }
+    if (plugin_forgive(plugin)) {
+        tell(following->life, TOOLRACK_EVENT_RELEASED, plugin, NULL);
+    }
+}
+
 /* ---------------------------------------------------------------------- all */
 
 /* Read a table, and call `apply` for each plugin with that state. */
@@ -177,6 +206,12 @@ int life_follow(struct life *life, struct toolrack_error *err) {
         begin(&following, life);
         code = store_loading_read(store, take_marker, &following, err);
         code = follow_state(&following, code, TOOLRACK_STATE_LEFT_OUT, admit, err);
+        arena_finish(&following.arena);
+    }
+    if (code == 0) {
+        begin(&following, life);
+        code = store_failures_read(store, take_failure, &following, err);
+        code = follow_state(&following, code, TOOLRACK_STATE_FAILED, forgive, err);
         arena_finish(&following.arena);
     }
     return code;

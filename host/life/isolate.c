@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "config/config.h"
+#include "life/failure.h"
 #include "life/generation.h"
 #include "life/guard.h"
 #include "life/quarantine.h"
@@ -53,11 +54,15 @@ static void when_started(void *user, void *crew_user, int pid, uint32_t layers) 
         TOOLRACK_STATE_QUARANTINED) { /* by other workers, while this worker started */
         plugin_set_state(plugin, TOOLRACK_STATE_LOADED, "");
     }
+    failure_end(crew_user);
 }
 
-static void when_refused(void *user, void *crew_user, const char *reason) {
+static void when_refused(void *user, void *crew_user, const char *reason, bool is_lasting) {
     const struct isolate *isolate = user;
-    const struct generation *generation = crew_user;
+    struct generation *generation = crew_user;
+    if (is_lasting) {
+        failure_note(generation, reason);
+    }
     CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
     if (plugin == NULL) {
         return;

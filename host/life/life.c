@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/object.h"
+#include "life/failure.h"
 #include "life/parts.h"
 #include "life/reload.h"
 #include "life/watcher.h"
@@ -26,13 +27,25 @@ static void loading(void *user, struct plugin *plugin, bool begins) {
     generation_note_loading(plugin, begins);
 }
 
+static void loaded(void *user, struct plugin *plugin, const char *failure) {
+    (void)user;
+    if (failure != NULL) {
+        failure_note(generation_of(plugin), failure);
+    } else {
+        failure_end(generation_of(plugin));
+    }
+}
+
 static void release(void *user, struct plugin *plugin, struct image *image) {
     struct life *life = user;
     retire_release(&life->retirement, plugin, image);
 }
 
-static const struct plugin_services services = {
-        .stage = stage, .isolate = isolate, .loading = loading, .release = release};
+static const struct plugin_services services = {.stage = stage,
+                                                .isolate = isolate,
+                                                .loading = loading,
+                                                .loaded = loaded,
+                                                .release = release};
 
 /* --------------------------------------------------------------------------- create */
 

@@ -54,8 +54,8 @@ int life_reload(struct life *life, const char *name, struct toolrack_text **ret_
 int life_rollback(struct life *life, const char *name, struct toolrack_error *err);
 int life_release(struct life *life, const char *name, struct toolrack_error *err);
 
-/** Another host has stored something: begin or end here what the store says of quarantines and of
- * loads that did not end. Not while the room is stopped.
+/** Another host has stored something: begin or end here what the store says of quarantines, of
+ * loads that failed and of loads that did not end. Not while the room is stopped.
  * @return 0; TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY: read it again later. [any-thread] */
 int life_follow(struct life *life, struct toolrack_error *err);
 /** The same for rollbacks: exchange the contents that serve. May take long. */

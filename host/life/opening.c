@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/name.h"
+#include "life/failure.h"
 #include "life/identities.h"
 #include "life/parts.h"
 #include "life/reload.h"
@@ -71,6 +72,18 @@ static void see_quarantine(void *user, const struct store_quarantine *kept) {
     for (size_t at = 0; (held = generations_hold(&life->generations, id, at)) != NULL; at++) {
         isolate_recall(&life->isolate, held);
         plugin_unref(held);
+    }
+}
+
+/* The copy of the file shows whether it still has the content that failed. */
+static void take_failure(void *user, const struct store_failure *kept) {
+    struct life *life = ((const struct opening *)user)->life;
+    struct plugin_file *file = files_find(&life->files, kept->path);
+    CLEANUP(plugin_unrefp)
+    struct plugin *plugin = file != NULL ? generations_serving(&life->generations, file) : NULL;
+    struct toolrack_error err; /* a copy that fails is reported at the first call */
+    if (plugin != NULL && staging_copy(&life->staging, plugin, &err) == 0) {
+        failure_recall(generation_of(plugin), plugin, kept);
     }
 }
 
@@ -215,6 +228,7 @@ static int register_files(struct life *life, const struct scan *scan, struct too
     }
     if (code == 0) {
         (void)store_quarantine_read(life->options.store, see_quarantine, &opening, &unheard);
+        (void)store_failures_read(life->options.store, take_failure, &opening, &unheard);
         code = registry_add(life->options.registry, plugins, count, err);
     }
     struct toolrack_error why;

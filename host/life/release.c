@@ -8,6 +8,7 @@
 #include "life/parts.h"
 #include "permit/permit.h"
 #include "store/decisions.h"
+#include "store/failures.h"
 #include "store/loading.h"
 #include "store/quarantine.h"
 #include "worker/crew.h"
@@ -15,6 +16,30 @@
 static void tell(const struct life *life, const struct plugin *plugin) {
     life->options.event(life->options.host, TOOLRACK_EVENT_RELEASED, plugin->desc->plugin->id,
                         NULL);
+}
+
+/* A failure that was not stored is in memory only. */
+static int release_failed(const struct life *life, struct plugin *plugin,
+                          struct toolrack_error *err) {
+    struct toolrack_error why;
+    struct crew *crew = atomic_load(&plugin->crew);
+    int code = plugin->path != NULL
+                       ? store_failure_remove(life->options.store, plugin->path, NULL, &why)
+                       : 0;
+    if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
+        return error_set(err, code, "%s", why.message);
+    }
+    if (crew != NULL) {
+        crew_release(crew);
+    }
+    if (plugin_forgive(plugin)) {
+        tell(life, plugin);
+    }
+    permit_note(life->options.permit, &(struct store_decision){.plugin = plugin->desc->plugin->id,
+                                                               .decision = "released",
+                                                               .who = "api",
+                                                               .why = "to be loaded again"});
+    return 0;
 }
 
 int life_release(struct life *life, const char *name, struct toolrack_error *err) {
@@ -33,6 +58,9 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
         return code;
     }
     struct toolrack_error why;
+    if (plugin_state(plugin) == TOOLRACK_STATE_FAILED) {
+        return release_failed(life, plugin, err);
+    }
     code = store_quarantine_remove(options->store, plugin->identity_text, &why);
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
         return error_set(err, code, "%s", why.message);
@@ -55,7 +83,8 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
     }
     if (!was_kept && !was_quarantined) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "plugin '%s' is neither in quarantine nor left out", id);
+                         "plugin '%s' is neither in quarantine nor left out, and has not failed",
+                         id);
     }
     permit_note(options->permit, &(struct store_decision){.plugin = id,
                                                           .decision = "released",

@@ -87,6 +87,11 @@ static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
                       &image, err);
     services->loading(user, plugin, false);
     if (code == 0) {
+        services->loaded(user, plugin, NULL);
+    } else if (code != TOOLRACK_E_NO_MEMORY && code != TOOLRACK_E_IO) {
+        services->loaded(user, plugin, err->message);
+    }
+    if (code == 0) {
         atomic_store(&plugin->image, image);
         plugin_set_state(plugin, TOOLRACK_STATE_LOADED, "");
     }
@@ -219,6 +224,15 @@ void plugin_leave_out(struct plugin *plugin, const char *reason) {
 
 bool plugin_admit(struct plugin *plugin) {
     if (atomic_load(&plugin->state) != (int)TOOLRACK_STATE_LEFT_OUT) {
+        return false;
+    }
+    plugin_set_state(plugin, TOOLRACK_STATE_LISTED, "");
+    atomic_store(&plugin->failed, 0);
+    return true;
+}
+
+bool plugin_forgive(struct plugin *plugin) {
+    if (atomic_load(&plugin->state) != (int)TOOLRACK_STATE_FAILED) {
         return false;
     }
     plugin_set_state(plugin, TOOLRACK_STATE_LISTED, "");

@@ -32,6 +32,9 @@ struct plugin_services {
     /* Called before the code of the plugin first runs in this process, and (not `begins`) after
      * that. */
     void (*loading)(void *user, struct plugin *plugin, bool begins);
+    /* Called after a load in this process, before anybody learns how it ended: with the reason why
+     * it failed, other than for want of memory; NULL: it is loaded. */
+    void (*loaded)(void *user, struct plugin *plugin, const char *failure);
     /* The plugin is not used any more. Unload its image (NULL: none), not necessarily on this
      * thread, which may be that of a caller that has its result already. */
     void (*release)(void *user, struct plugin *plugin, struct image *image);
@@ -138,6 +141,9 @@ void plugin_reason(struct plugin *plugin, char *reason, size_t room);
 void plugin_leave_out(struct plugin *plugin, const char *reason);
 /** End that. False: the plugin was not left out. [any-thread] */
 bool plugin_admit(struct plugin *plugin);
+
+/** Let a plugin be loaded again whose load has failed. False: it has not failed. [any-thread] */
+bool plugin_forgive(struct plugin *plugin);
 
 /** Whether its file was not copied yet, so that it may have changed since it was read. [any-thread]
  */

@@ -67,6 +67,16 @@
     ") WITHOUT ROWID, STRICT;"                \
     "ALTER TABLE defaults ADD COLUMN identity TEXT;"
 
+/* Contents that could not be loaded. */
+#define FAILURE_TABLES                  \
+    "CREATE TABLE failures ("           \
+    "  path TEXT PRIMARY KEY NOT NULL," \
+    "  sha256 BLOB NOT NULL,"           \
+    "  conditions BLOB NOT NULL,"       \
+    "  reason TEXT NOT NULL,"           \
+    "  since_s INTEGER NOT NULL"        \
+    ") WITHOUT ROWID, STRICT;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const char *const steps[SCHEMA_NUMBER] = {
@@ -213,8 +223,8 @@ static const char *const steps[SCHEMA_NUMBER] = {
         "  PRIMARY KEY (usage, bucket)"
         ") WITHOUT ROWID, STRICT;" OPINION_TABLES,
 
-        /* 4: identities of plugins, and what is bound to them */
-        IDENTITY_TABLES,
+        /* 4: identities of plugins, and what is bound to them; failed loads */
+        IDENTITY_TABLES FAILURE_TABLES,
 };
 
 /* Set in the same transaction as the tables. */

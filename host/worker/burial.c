@@ -193,7 +193,7 @@ void worker_bury(struct worker *worker, uint64_t now_ns) {
                       .last_line_count = output_last_lines(&worker->output, obituary.lines),
                       .since_start_ms = (now_ns - worker->started_ns) / CLOCK_NS_PER_MS}};
     if (obituary.is_refused) {
-        worker_tell_refused(crew, death->reason);
+        worker_tell_refused(crew, death->reason, false);
     }
     const struct supervisor_options *options = &crew->supervisor->options;
     lock_take(&crew->lock);

@@ -73,7 +73,7 @@ struct supervisor_options {
     void (*quarantined)(void *user, void *crew_user, const char *reason);
     void (*started)(void *user, void *crew_user, int pid, uint32_t layers);
     /* A start that failed other than by a crash; calls in line get the same reason afterwards. */
-    void (*refused)(void *user, void *crew_user, const char *reason);
+    void (*refused)(void *user, void *crew_user, const char *reason, bool is_lasting);
     /* The crew has neither references nor workers: no callback follows. */
     void (*gone)(void *user, void *crew_user);
 };

@@ -90,10 +90,10 @@ void worker_refuse_start(struct crew *crew, const struct toolrack_error *err, ui
     }
 }
 
-void worker_tell_refused(const struct crew *crew, const char *reason) {
+void worker_tell_refused(const struct crew *crew, const char *reason, bool is_lasting) {
     const struct supervisor_options *options = &crew->supervisor->options;
     if (options->refused != NULL) {
-        options->refused(options->user, crew->user, reason);
+        options->refused(options->user, crew->user, reason, is_lasting);
     }
 }
 
@@ -175,7 +175,7 @@ void worker_start(struct crew *crew, uint64_t now_ns) {
         code = start_process(worker, &err);
     }
     if (code < 0) {
-        worker_tell_refused(crew, err.message);
+        worker_tell_refused(crew, err.message, false);
     }
     lock_take(&crew->lock);
     if (code < 0) {
@@ -245,7 +245,8 @@ static void begin_refused(struct worker *worker, const struct frame_failure *fai
     struct crew *crew = worker->crew;
     struct toolrack_error err;
     (void)error_set(&err, failure->code, "%s", failure->message);
-    worker_tell_refused(crew, err.message);
+    worker_tell_refused(crew, err.message,
+                        err.code != TOOLRACK_E_NO_MEMORY && err.code != TOOLRACK_E_IO);
     LOCK_SCOPE(&crew->lock);
     lane_move(&worker->lanes[0], LANE_NONE);
     if (worker->state == WORKER_STARTING) {

@@ -23,7 +23,7 @@ void worker_free(struct worker *worker);
 
 /** Report a failed start to the host. No lock is held. Called before the calls in line fail, as a
  * refused caller may read the state of the plugin at once. [supervisor] */
-void worker_tell_refused(const struct crew *crew, const char *reason);
+void worker_tell_refused(const struct crew *crew, const char *reason, bool is_lasting);
 /** A start failed and must not be repeated at once: calls in line fail if no other worker could
  * take them. The caller holds crew->lock. */
 void worker_refuse_start(struct crew *crew, const struct toolrack_error *err, uint64_t now_ns);

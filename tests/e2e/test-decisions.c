@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -33,14 +34,38 @@
 struct own {
     struct toolrack *host;
     atomic_uint events[TOOLRACK_EVENT_CHANGED_TEXT + 8];
+    atomic_int stored; /* 1: what the last event told was in the store then */
 };
+
+static int64_t ask(const char *sql) {
+    int64_t answer = -1;
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_open("state/toolrack.db", &db) == SQLITE_OK &&
+        sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        answer = sqlite3_column_int64(statement, 0);
+    }
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return answer;
+}
 
 static void take_event(void *user, const struct toolrack_event *event) {
     struct own *own = user;
+    /* What is told is stored. */
+    if (event->kind == TOOLRACK_EVENT_FAILED) {
+        atomic_store(&own->stored, (int)ask("SELECT count(*) FROM failures"));
+    } else if (event->kind == TOOLRACK_EVENT_QUARANTINED) {
+        atomic_store(&own->stored, (int)ask("SELECT count(*) FROM quarantine"));
+    } else if (event->kind == TOOLRACK_EVENT_RELEASED) {
+        atomic_store(&own->stored, (int)ask("SELECT count(*) = 0 FROM quarantine"));
+    }
     atomic_fetch_add(&own->events[event->kind], 1);
 }
 
 static const char *plugin_folder;
+static enum toolrack_isolation isolation;
 
 static void open_as(struct own *own, bool is_brief) {
     const char *const folders[] = {plugin_folder, NULL};
@@ -53,6 +78,7 @@ static void open_as(struct own *own, bool is_brief) {
     options.event = take_event;
     options.user = own;
     options.brief = is_brief;
+    options.isolation = isolation;
     if (toolrack_open(&options, &own->host, err) < 0) {
         fail_msg("%s", toolrack_error_message(err));
     }
@@ -102,6 +128,7 @@ static void expect_version(const struct own *own, const char *name, const char *
 static int setup(void **state) {
     (void)alarm(BLOCKED_AFTER_S);
     plugin_folder = e2e_plugins();
+    isolation = TOOLRACK_ISOLATION_DEFAULT;
     return e2e_setup(state) | mkdir("plugins", 0700);
 }
 
@@ -252,6 +279,7 @@ static void a_quarantine_and_its_end_are_everywhere(void **state) {
     AWAIT(state_of(&a, "granted_pid") == TOOLRACK_STATE_QUARANTINED);
     AWAIT(state_of(&b, "granted_pid") == TOOLRACK_STATE_QUARANTINED);
     AWAIT(atomic_load(&b.events[TOOLRACK_EVENT_QUARANTINED]) == 1);
+    assert_int_equal(atomic_load(&a.stored), 1);
     assert_int_equal(call(&b, "granted_pid", NULL), TOOLRACK_E_EXECUTION_FAILED);
     EXPECT(RUN_WITH({.bare = true}, "release", "granted", "--config", "config.json", "--state",
                     "state", "--plugins", "plugins"),
@@ -260,11 +288,97 @@ static void a_quarantine_and_its_end_are_everywhere(void **state) {
     assert_int_equal(call(&b, "granted_pid", NULL), 0);
     assert_int_equal(atomic_load(&a.events[TOOLRACK_EVENT_RELEASED]), 1);
     assert_int_equal(atomic_load(&b.events[TOOLRACK_EVENT_RELEASED]), 1);
+    assert_int_equal(atomic_load(&b.stored), 1);
     /* The crashes before it do not count any more. */
     assert_int_equal(call(&b, "granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED);
     assert_int_equal(call(&b, "granted_pid", NULL), 0);
     toolrack_close(a.host);
     toolrack_close(b.host);
+}
+
+static const char refusing[] = "zoo_open_refuses";
+
+static void expect_failed(const struct own *own, const char *reason) {
+    char text[1024] = "";
+    struct toolrack_tool *tool = toolrack_get(own->host, refusing);
+    assert_non_null(tool);
+    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_STATE_FAILED);
+    toolrack_tool_reason(tool, text, sizeof text);
+    toolrack_tool_unref(tool);
+    assert_non_null(strstr(text, reason));
+}
+
+static void put_refusing(void) {
+    char from[256];
+    (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_ZOO"), refusing);
+    e2e_copy(from, "plugins/test.so", 0);
+    plugin_folder = "plugins";
+}
+
+/* Before its first call, with the reason; as long as nobody lets it be loaded again. */
+static void check_failure(void) {
+    struct own own;
+    struct own other;
+    put_refusing();
+    open_own(&own);
+    assert_int_equal(state_of(&own, refusing), TOOLRACK_STATE_LISTED);
+    assert_int_equal(call(&own, refusing, NULL), TOOLRACK_E_EXECUTION_FAILED);
+    AWAIT(atomic_load(&own.events[TOOLRACK_EVENT_FAILED]) == 1);
+    assert_int_equal(atomic_load(&own.stored), 1);
+    toolrack_close(own.host);
+    for (int i = 0; i < 2; i++) {
+        open_own(&own);
+        expect_failed(&own, "open");
+        toolrack_close(own.host);
+    }
+    /* Released in this process and in others. */
+    open_own(&own);
+    open_own(&other);
+    expect_failed(&other, "open");
+    assert_int_equal(toolrack_release(other.host, refusing, NULL), 0);
+    assert_int_equal(state_of(&other, refusing), TOOLRACK_STATE_LISTED);
+    assert_int_equal(state_of(&own, refusing), TOOLRACK_STATE_LISTED);
+    assert_int_equal(atomic_load(&own.events[TOOLRACK_EVENT_RELEASED]), 1);
+    toolrack_close(other.host);
+    toolrack_close(own.host);
+    open_own(&own);
+    assert_int_equal(state_of(&own, refusing), TOOLRACK_STATE_LISTED);
+    assert_int_equal(call(&own, refusing, NULL), TOOLRACK_E_EXECUTION_FAILED); /* it was tried */
+    AWAIT(atomic_load(&own.events[TOOLRACK_EVENT_FAILED]) == 1);
+    toolrack_close(own.host);
+    /* Under other conditions it may work. */
+    e2e_write("config.json", "{\"plugins\": {\"zoo_open_refuses\": {\"mood\": \"better\"}}, "
+                             "\"policies\": {\"zoo_open_refuses\": {\"memory_mb\": 2048}}}");
+    open_own(&own);
+    assert_int_equal(state_of(&own, refusing), TOOLRACK_STATE_LISTED);
+    toolrack_close(own.host);
+}
+
+static void a_failed_load_is_known_after_a_restart(void **state) {
+    (void)state;
+    check_failure();
+}
+
+static void a_failed_load_in_process_is_known_after_a_restart(void **state) {
+    (void)state;
+    isolation = TOOLRACK_ISOLATION_NONE;
+    check_failure();
+}
+
+/* Another content has another chance, and success ends it. */
+static void a_failure_is_that_of_a_content(void **state) {
+    (void)state;
+    struct own own;
+    put_refusing();
+    open_own(&own);
+    assert_int_equal(call(&own, refusing, NULL), TOOLRACK_E_EXECUTION_FAILED);
+    AWAIT(ask("SELECT count(*) FROM failures") == 1);
+    toolrack_close(own.host);
+    put("build");
+    open_own(&own);
+    assert_int_equal(state_of(&own, "build"), TOOLRACK_STATE_LISTED);
+    assert_int_equal(call(&own, "build", NULL), 0);
+    toolrack_close(own.host);
 }
 
 static void a_rollback_exchanges_the_generation(void **state) {
@@ -474,6 +588,9 @@ int main(void) {
             CASE(a_grant_holds_until_it_is_withdrawn),
             CASE(a_mark_is_in_the_next_recommendation),
             CASE(a_quarantine_and_its_end_are_everywhere),
+            CASE(a_failed_load_is_known_after_a_restart),
+            CASE(a_failed_load_in_process_is_known_after_a_restart),
+            CASE(a_failure_is_that_of_a_content),
             CASE(a_rollback_exchanges_the_generation),
             CASE(all_hosts_of_the_folder_are_counted),
             CASE(a_suspended_host_is_said_to_be_silent),

@@ -111,9 +111,10 @@ static void when_started(void *user, void *crew_user, int pid, uint32_t layers) 
     tell(&told.started);
 }
 
-static void when_refused(void *user, void *crew_user, const char *reason) {
+static void when_refused(void *user, void *crew_user, const char *reason, bool is_lasting) {
     (void)user;
     (void)crew_user;
+    (void)is_lasting;
     (void)pthread_mutex_lock(&told.lock);
     copy(told.reason, sizeof told.reason, reason);
     tell(&told.refused);

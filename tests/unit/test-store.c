@@ -1882,9 +1882,9 @@ static void a_full_disk_is_an_error_and_loses_nothing(void **state) {
     assert_int_equal(status, 0);
 }
 
-/* As with a quota: no file may grow beyond 200 KiB. */
+/* As with a quota: no file may grow beyond 400 KiB. */
 static int full_file_child(void) {
-    const struct rlimit limit = {.rlim_cur = 200u * 1024u, .rlim_max = 200u * 1024u};
+    const struct rlimit limit = {.rlim_cur = 400u * 1024u, .rlim_max = 400u * 1024u};
     (void)signal(SIGXFSZ, SIG_IGN);
     return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? fill_disk("cannot write to") : CHILD_SKIPS;
 }

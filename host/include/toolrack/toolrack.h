@@ -537,10 +537,11 @@ TOOLRACK_API int toolrack_describe_isolation(struct toolrack *host, const char *
                                              struct toolrack_text **ret,
                                              struct toolrack_error *err);
 
-/** End a plugin's quarantine, or load it again after it was left out. Durable on return.
+/** End a plugin's quarantine, or let it be loaded again after it was left out or has failed.
+ * Durable on return.
  * @param name  of the plugin, or of one of its tools
  * @return 0; TOOLRACK_E_NOT_FOUND when there is no such plugin, or it is neither in quarantine nor
- * left out; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+ * left out, and has not failed; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
                                   struct toolrack_error *err);
 
