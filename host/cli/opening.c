@@ -57,7 +57,8 @@ static bool is_refusal(const struct toolrack_refusals *refusals, const char *tex
     for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *refusal = toolrack_refusals_get(refusals, i);
         if (strstr(text, refusal->reason) != NULL ||
-            (refusal->fix[0] != '\0' && strstr(text, refusal->fix) != NULL)) {
+            (refusal->fix != NULL && refusal->fix[0] != '\0' &&
+             strstr(text, refusal->fix) != NULL)) {
             return true;
         }
     }

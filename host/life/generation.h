@@ -73,6 +73,7 @@ struct generation_source {
 
 /* The rule of a file that is refused because other users could change it. */
 #define GENERATION_RULE_EXPOSED "file-exposed"
+#define GENERATION_RULE_SANDBOX "sandbox-required" /* and it would run without one */
 
 /** Make a plugin, with its policy, for a file that was read. A file that other users could change
  * gets a warning the first time; it is refused if it would run in the host's process or if its

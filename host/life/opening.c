@@ -156,7 +156,8 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
         refuse(life, file, scanned->descriptor,
                &(struct toolrack_refusal){.file = file->path,
                                           .plugin = scanned->descriptor->plugin->id,
-                                          .rule = GENERATION_RULE_EXPOSED,
+                                          .rule = source.exposure != NULL ? GENERATION_RULE_EXPOSED
+                                                                          : GENERATION_RULE_SANDBOX,
                                           .reason = why.message});
         return 0;
     } else if (err != NULL) {

@@ -510,7 +510,8 @@ static enum reload_outcome make(struct reload *reload) {
                                              .exposure = is_exposed ? exposed.message : NULL};
     int code = generation_create(&life->generations, &source, &reload->new, &err);
     if (code == TOOLRACK_E_REFUSED) {
-        return refuse(reload, GENERATION_RULE_EXPOSED, NULL, err.message, NULL);
+        return refuse(reload, is_exposed ? GENERATION_RULE_EXPOSED : GENERATION_RULE_SANDBOX, NULL,
+                      err.message, NULL);
     }
     if (code == 0) {
         code = staging_set_copy(&life->staging, reload->new, staged, &err);

@@ -115,8 +115,8 @@ struct sandbox_policy {
 };
 
 /** Layers that this kernel and this process can put into force for a policy (host side). The
- * answers of the kernel are cached for the process's life. For the namespaces the result only
- * follows the system's settings, as a test would need a process; the worker's report is
+ * answers of the kernel are cached for the process's life. For the network namespace the result
+ * only follows the system's settings, as a test would need a process; the worker's report is
  * reliable. [any-thread] */
 uint32_t sandbox_available(const struct sandbox_policy *policy);
 

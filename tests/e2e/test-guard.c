@@ -499,6 +499,7 @@ static void a_required_sandbox_is_not_left_out(void **state) {
     open_host_at(NULL);
     attempt("stat", "/", "", text);
     assert_true(strcmp(text, "done") != 0);
+    assert_non_null(strstr(logged, "the sandbox is required"));
 }
 
 int main(void) {
