@@ -72,7 +72,11 @@ void host_event(struct toolrack *host, enum toolrack_event_kind kind, const char
 
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message) {
-    host_event(user, kind, plugin->desc->plugin->id, message);
+    struct toolrack *host = user;
+    host_event(host, kind, plugin->desc->plugin->id, message);
+    if (kind == TOOLRACK_EVENT_FAILED) {
+        life_note_failed(host->life, plugin);
+    }
 }
 
 static void host_log(void *user, int level, const char *source, const char *line) {

@@ -672,51 +672,59 @@ int stage_hash(const char *source_path, const struct file_identity *expected,
 
 /* -------------------------------------------------------------- collecting */
 
-/* Whether items[at] is the newest copy of its content, and its content one of the last of its name.
- */
-static bool is_kept(const struct entries *entries, size_t at) {
-    const struct entry *entry = &entries->items[at];
-    const char *contents[STAGE_CONTENTS_KEPT];
-    size_t count = 0;
-    for (size_t i = 0; i < at; i++) {
-        const struct entry *newer = &entries->items[i];
-        if (strcmp(newer->base, entry->base) != 0) {
-            continue;
-        }
-        bool known = false;
-        for (size_t k = 0; k < count; k++) {
-            known = known || memcmp(contents[k], newer->name, NAME_DIGITS) == 0;
-        }
-        if (memcmp(newer->name, entry->name, NAME_DIGITS) == 0) {
-            return false;
-        }
-        if (!known && ++count == STAGE_CONTENTS_KEPT) {
-            return false;
-        }
-        if (!known) {
-            contents[count - 1] = newer->name;
+static bool is_in_use(const struct stage *stage, const struct stage_needs *needs,
+                      const char *name) {
+    size_t length = strlen(stage->path);
+    for (size_t i = 0; i < needs->in_use_count; i++) {
+        const char *path = needs->in_use[i];
+        if (strncmp(path, stage->path, length) == 0 && path[length] == '/' &&
+            strcmp(path + length + 1, name) == 0) {
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
-size_t stage_collect(struct stage *stage, const char *const *in_use, size_t count) {
+/* Mark the newest copy of each content that is needed, while there is room for it. */
+static void mark_needed(const struct stage *stage, const struct entries *entries,
+                        const struct stage_needs *needs, bool *needed) {
+    uint64_t left = needs->size_max;
+    for (size_t k = 0; k < needs->content_count; k++) {
+        char digits[NAME_DIGITS + 1];
+        struct stat st;
+        hash_digits(needs->contents[k], digits);
+        size_t at = 0;
+        while (at < entries->count && memcmp(entries->items[at].name, digits, NAME_DIGITS) != 0) {
+            at++;
+        }
+        if (at == entries->count || needed[at] ||
+            fstatat(stage->dir, entries->items[at].name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+            continue;
+        }
+        uint64_t size = (uint64_t)st.st_size;
+        needed[at] = is_in_use(stage, needs, entries->items[at].name) || size <= left;
+        left -= needed[at] && size <= left ? size : 0;
+    }
+}
+
+size_t stage_collect(struct stage *stage, const struct stage_needs *needs) {
     OBJECT_CHECK(stage, STAGE_MAGIC);
     if (!set_lock(stage->lock, F_WRLCK)) {
         return 0; /* another process has the stage open; the shared lock is still ours */
     }
     CLEANUP(entries_finish) struct entries entries;
-    size_t length = strlen(stage->path);
     size_t removed = 0;
-    bool listed = list_entries(stage, &entries);
-    for (size_t i = 0; listed && i < entries.count; i++) {
+    bool *needed = NULL;
+    if (list_entries(stage, &entries)) {
+        needed = arena_zalloc(&entries.arena, entries.count + 1);
+    }
+    if (needed != NULL) {
+        mark_needed(stage, &entries, needs, needed);
+    }
+    for (size_t i = 0; needed != NULL && i < entries.count; i++) {
         const char *name = entries.items[i].name;
-        bool keep = is_kept(&entries, i);
-        for (size_t k = 0; k < count && !keep; k++) {
-            keep = strncmp(in_use[k], stage->path, length) == 0 && in_use[k][length] == '/' &&
-                   strcmp(in_use[k] + length + 1, name) == 0;
-        }
-        removed += !keep && unlinkat(stage->dir, name, 0) == 0;
+        removed +=
+                !needed[i] && !is_in_use(stage, needs, name) && unlinkat(stage->dir, name, 0) == 0;
     }
     (void)set_lock(stage->lock, F_RDLCK); /* from exclusive to shared: cannot fail */
     return removed;

@@ -25,9 +25,8 @@ struct stage;
 
 #define STAGE_HASH_SIZE 32u
 
-/* How many unused contents of one name are kept: the present one, and the one before it for a
- * rollback. */
-#define STAGE_CONTENTS_KEPT 2u
+/* Most bytes of unused copies that are kept. */
+#define STAGE_UNUSED_SIZE_MAX (4ull << 30)
 
 /* Longest part of a file's name in the names of its copies: the end of a longer name. */
 #define STAGE_NAME_MAX 160u
@@ -107,10 +106,18 @@ int stage_find(struct stage *stage, const uint8_t sha256[STAGE_HASH_SIZE], const
  * copy's name. Any other name is returned unchanged. [any-thread] */
 const char *stage_original_name(const char *name);
 
-/** Remove the copies that are neither in use nor among the last STAGE_CONTENTS_KEPT contents of
- * their name. Nothing happens while another process has the stage open; copies that cannot be
- * removed stay.
- *
- * @param in_use  paths of copies that are loaded or will be; borrowed
+/* The copies that must stay; borrowed. */
+struct stage_needs {
+    const char *const *in_use; /* paths of copies that are loaded or will be */
+    size_t in_use_count;
+    /* Contents that are to be found again, the most important first. The newest copy of each stays,
+     * as long as these copies have no more than size_max bytes together. */
+    const uint8_t (*contents)[STAGE_HASH_SIZE];
+    size_t content_count;
+    uint64_t size_max;
+};
+
+/** Remove all copies that are not needed. Nothing happens while another process has the stage open;
+ * copies that cannot be removed stay.
  * @return how many were removed. [writer] */
-size_t stage_collect(struct stage *stage, const char *const *in_use, size_t count);
+size_t stage_collect(struct stage *stage, const struct stage_needs *needs);

@@ -1,7 +1,10 @@
 #include "life/content.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "registry/plugin.h"
@@ -24,20 +27,56 @@ static void see_rollback(void *user, const struct store_rollback *kept) {
     }
 }
 
+static void see_rule(void *user, const char *rule, const char *reason) {
+    struct content_rollback *rollback = user;
+    rollback->is_automatic = strcmp(rule, CONTENT_RULE_ROLLED_BACK) != 0;
+    (void)snprintf(rollback->rule, sizeof rollback->rule, "%s", rule);
+    (void)snprintf(rollback->reason, sizeof rollback->reason, "%s", reason);
+}
+
 bool content_find_rollback(const struct life_options *options, const char *path,
                            struct content_rollback *ret) {
     struct toolrack_error unheard; /* the host has reported that its store cannot be used */
     struct search search = {.path = path, .ret = ret};
-    return store_rollback_read(options->store, see_rollback, &search, &unheard) == 0 &&
-           search.found;
+    *ret = (struct content_rollback){0};
+    if (store_rollback_read(options->store, see_rollback, &search, &unheard) < 0 || !search.found) {
+        return false;
+    }
+    (void)store_content_condemned(options->store, path, ret->bad_sha256, see_rule, ret, &unheard);
+    return true;
 }
 
-int content_roll_back(const struct life_options *options, const char *path,
-                      const struct content_rollback *rollback, struct toolrack_error *err) {
+static int set_rollback(const struct life_options *options, const char *path,
+                        const struct content_rollback *rollback, struct toolrack_error *err) {
     struct store_rollback kept = {.path = path};
     memcpy(kept.bad_sha256, rollback->bad_sha256, sizeof kept.bad_sha256);
     memcpy(kept.use_sha256, rollback->use_sha256, sizeof kept.use_sha256);
     return store_rollback_set(options->store, &kept, err);
+}
+
+/* The rule is stored first: a process that is killed in between has only noted what is true. */
+int content_roll_back(const struct life_options *options, const char *path,
+                      const struct content_rollback *rollback, struct toolrack_error *err) {
+    int code = store_content_condemn(options->store, path, rollback->bad_sha256,
+                                     CONTENT_RULE_ROLLED_BACK, "a person went back from it", err);
+    if (code == 0) { /* another content that the file serves now may be chosen again */
+        code = store_content_condemn(options->store, path, rollback->use_sha256, NULL, NULL, err);
+    }
+    return code < 0 ? code : set_rollback(options, path, rollback, err);
+}
+
+void content_go_back(const struct life_options *options, const char *path,
+                     const struct content_rollback *rollback) {
+    struct toolrack_error why;
+    int code = store_content_condemn(options->store, path, rollback->bad_sha256, rollback->rule,
+                                     rollback->reason, &why);
+    if (code == 0) {
+        code = set_rollback(options, path, rollback, &why);
+    }
+    if (code < 0) {
+        log_line(options->log, LOG_WARNING, "store",
+                 "the next start will try the refused content of %s again: %s", path, why.message);
+    }
 }
 
 void content_end_rollback(const struct life_options *options, const char *path) {
@@ -55,32 +94,82 @@ void content_end_rollback(const struct life_options *options, const char *path) 
 
 /* ----------------------------------------------------------------- history */
 
+static const char *copy_text(struct content_history *history, const char *text) {
+    const char *copy = text != NULL ? arena_copy(&history->arena, text, strlen(text)) : NULL;
+    history->failed = history->failed || (text != NULL && copy == NULL);
+    return copy;
+}
+
+#define HISTORY_FIRST_ROOM 32u
+
 static void take_content(void *user, const struct store_generation *kept) {
     struct content_history *history = user;
-    if (history->count < STORE_GENERATIONS_PER_FILE_MAX) {
-        memcpy(history->sha256[history->count++], kept->sha256, sizeof kept->sha256);
+    if (history->count == history->room) {
+        size_t room = history->room == 0 ? HISTORY_FIRST_ROOM : 2 * history->room;
+        struct store_generation *rows = realloc(history->rows, room * sizeof *rows);
+        history->failed = history->failed || rows == NULL;
+        if (rows == NULL) {
+            return;
+        }
+        history->rows = rows;
+        history->room = room;
     }
+    struct store_generation *row = &history->rows[history->count];
+    const char *path = history->count > 0 ? row[-1].path : NULL; /* shared by the rows of a file */
+    *row = *kept;
+    row->path =
+            path != NULL && strcmp(path, kept->path) == 0 ? path : copy_text(history, kept->path);
+    row->staged = copy_text(history, kept->staged);
+    row->plugin = copy_text(history, kept->plugin);
+    row->version = copy_text(history, kept->version);
+    row->rule = copy_text(history, kept->rule);
+    row->reason = copy_text(history, kept->reason);
+    history->count += !history->failed;
 }
 
 int content_read_history(const struct life_options *options, const char *path,
                          struct content_history *ret, struct toolrack_error *err) {
-    ret->count = 0;
-    return store_generations_read(options->store, path, take_content, ret, err);
+    *ret = (struct content_history){0};
+    arena_init(&ret->arena, NULL, 0);
+    int code = store_generations_read(options->store, path, take_content, ret, err);
+    return code == 0 && ret->failed ? error_oom(err) : code;
+}
+
+void content_history_finish(struct content_history *history) {
+    arena_finish(&history->arena);
+    free(history->rows);
+    history->rows = NULL;
+    history->count = 0;
+}
+
+size_t content_history_of_file(const struct content_history *history, size_t first) {
+    size_t next = first;
+    while (next < history->count &&
+           strcmp(history->rows[next].path, history->rows[first].path) == 0) {
+        next++;
+    }
+    return next - first;
+}
+
+static bool is_noted(const struct content_history *history, const struct plugin *plugin) {
+    const struct store_generation *newest = history->count > 0 ? &history->rows[0] : NULL;
+    return newest != NULL && memcmp(newest->sha256, plugin->sha256, STAGE_HASH_SIZE) == 0 &&
+           content_is_good(newest) && newest->plugin != NULL;
 }
 
 void content_note(const struct life_options *options, const char *path,
                   const struct plugin *plugin) {
-    struct content_history history;
+    CLEANUP(content_history_finish) struct content_history history;
     struct toolrack_error err;
     int code = content_read_history(options, path, &history, &err);
-    bool is_newest = code == 0 && history.count > 0 &&
-                     memcmp(history.sha256[0], plugin->sha256, sizeof history.sha256[0]) == 0;
-    if (code == 0 && !is_newest) {
+    if (code == 0 && !is_noted(&history, plugin)) {
         const char *slash = strrchr(plugin->image_path, '/');
         struct store_generation generation = {.path = path,
                                               .staged = slash != NULL ? slash + 1
                                                                       : plugin->image_path,
                                               .seen_s = clock_wall_s(),
+                                              .plugin = plugin->desc->plugin->id,
+                                              .version = plugin->desc->plugin->version,
                                               .identity = plugin->identity_text};
         memcpy(generation.sha256, plugin->sha256, sizeof generation.sha256);
         code = store_generation_add(options->store, &generation, NULL, &err);
@@ -90,5 +179,22 @@ void content_note(const struct life_options *options, const char *path,
                  "a rollback to this content of %s will not be possible, as it could not be "
                  "recorded: %s",
                  path, err.message);
+    }
+}
+
+void content_removed(const struct life_options *options, const char *path) {
+    CLEANUP(content_history_finish) struct content_history history;
+    struct toolrack_error err;
+    int code = content_read_history(options, path, &history, &err);
+    bool was_there = false;
+    for (size_t i = 0; code == 0 && i < history.count; i++) {
+        was_there = was_there || !history.rows[i].is_removed;
+    }
+    if (was_there) {
+        code = store_contents_remove(options->store, path, &err);
+    }
+    if (code < 0) {
+        log_line(options->log, LOG_WARNING, "store",
+                 "that %s was removed could not be recorded: %s", path, err.message);
     }
 }

@@ -6,6 +6,8 @@
  * when the file is exchanged or removed. All this is in the store. */
 #pragma once
 
+#include "base/arena.h"
+#include "base/error.h"
 #include "files/stage.h"
 #include "life/options.h"
 #include "store/generations.h"
@@ -15,7 +17,13 @@ struct plugin;
 struct content_rollback {
     uint8_t bad_sha256[STAGE_HASH_SIZE]; /* while the file has this content ... */
     uint8_t use_sha256[STAGE_HASH_SIZE]; /* ... this content is loaded */
+    bool is_automatic; /* the host went back: the content was refused when it was tried out */
+    char rule[64];     /* by which rule it was refused, and why; "" if a person went back */
+    char reason[ERROR_MESSAGE_MAX];
 };
+
+/* The rule of a content that a person went back from. */
+#define CONTENT_RULE_ROLLED_BACK "rolled-back"
 
 /** The rollback of a file. False: the file has no rollback, or the store cannot be read.
  * [any-thread] */
@@ -26,18 +34,42 @@ bool content_find_rollback(const struct life_options *options, const char *path,
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [the file's taker] */
 int content_roll_back(const struct life_options *options, const char *path,
                       const struct content_rollback *rollback, struct toolrack_error *err);
+/** Go back by itself: the content of a file was refused when it was tried out, and another serves.
+ * The next start uses that too, without trying the refused content again. A failure of the store is
+ * logged. [the file's taker] */
+void content_go_back(const struct life_options *options, const char *path,
+                     const struct content_rollback *rollback);
 /** End the file's rollback, if any. A failure of the store is logged. [the file's taker] */
 void content_end_rollback(const struct life_options *options, const char *path);
 
-/* The contents that a file has had, the newest first; two consecutive contents differ. */
+/* The contents that files have had, by path, of each the newest first; two consecutive contents of
+ * a file differ. */
 struct content_history {
-    uint8_t sha256[STORE_GENERATIONS_PER_FILE_MAX][STAGE_HASH_SIZE];
+    struct arena arena; /* of the strings */
+    struct store_generation *rows;
     size_t count;
+    size_t room;
+    bool failed; /* out of memory */
 };
 
-/** Read the history of a file. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
+/** Read the history of a file, or of all (NULL). content_history_finish() must be called in any
+ * case. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int content_read_history(const struct life_options *options, const char *path,
                          struct content_history *ret, struct toolrack_error *err);
+void content_history_finish(struct content_history *history);
+
+/** How many rows from `first` on are of the same file. */
+size_t content_history_of_file(const struct content_history *history, size_t first);
+
+/** Whether a content may serve again: it was not refused, nobody went back from it, and its file
+ * was not removed since. */
+static inline bool content_is_good(const struct store_generation *row) {
+    return row->rule == NULL && !row->is_removed;
+}
+
+/** The file was removed: no content of it serves any more. A failure of the store is logged. [the
+ * file's taker] */
+void content_removed(const struct life_options *options, const char *path);
 
 /** Add the content of a plugin to the history of its file. A failure of the store is logged.
  * [any-thread] */

@@ -40,6 +40,7 @@ struct plugin_file {
     bool queued;     /* the watcher is to look at it */
     uint64_t due_ns; /* not before this */
     uint32_t tries;  /* how many looks in a row found it changing */
+    bool goes_back;  /* what serves could not be loaded: an earlier content is to serve */
     uint32_t round;  /* the last rescan of its folder that found it */
 
     /* Used only by the file's taker. */

@@ -1,6 +1,8 @@
 #include "life/find.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -78,21 +80,63 @@ static struct plugin_file *file_of_refused(struct life *life, const char *name) 
     return file;
 }
 
-/* The file at a path. A file of one of the folders is added if it is not known yet. */
+/* The file in a folder of plugins; added if it is not known yet. */
+static struct plugin_file *file_in(struct life *life, const struct scan_folder *folder,
+                                   const char *name) {
+    CLEANUP(freep) char *path = NULL;
+    if (asprintf(&path, "%s/%s", folder->path, name) < 0) {
+        path = NULL;
+        return NULL;
+    }
+    return files_add(&life->files, path, folder);
+}
+
+/* Whether two paths lead to the same folder. */
+static bool same_folder(const char *a, const char *b) {
+    struct stat x;
+    struct stat y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The file at a path, absolute or not. A file of one of the folders is added if it is not known
+ * yet.
+ */
 static struct plugin_file *file_of_path(struct life *life, const char *path) {
+    const struct places *places = life->options.places;
     const char *slash = strrchr(path, '/');
     struct plugin_file *known = files_find(&life->files, path);
     if (known != NULL || slash == NULL || !folder_takes_name(slash + 1, strlen(slash + 1))) {
         return known;
     }
     size_t length = (size_t)(slash - path);
-    for (size_t i = 0; i < life->options.places->folder_count; i++) {
-        const struct scan_folder *folder = &life->options.places->folders[i];
-        if (strlen(folder->path) == length && memcmp(folder->path, path, length) == 0) {
-            return files_add(&life->files, path, folder);
+    CLEANUP(freep) char *above = length > 0 ? strndup(path, length) : strdup("/");
+    for (size_t i = 0; above != NULL && i < places->folder_count; i++) {
+        if (same_folder(places->folders[i].path, above)) {
+            return file_in(life, &places->folders[i], slash + 1);
         }
     }
     return NULL;
+}
+
+/* The known file with this name, without its folder.
+ * @return NULL with err set if several have it. */
+static struct plugin_file *file_of_name(struct life *life, const char *name,
+                                        struct toolrack_error *err) {
+    struct plugin_file *found = NULL;
+    for (struct plugin_file *at = NULL; (at = files_next(&life->files, at)) != NULL;) {
+        const char *slash = strrchr(at->path, '/');
+        if (slash == NULL || strcmp(slash + 1, name) != 0) {
+            continue;
+        }
+        if (found != NULL) {
+            (void)error_set(err, TOOLRACK_E_INVALID,
+                            "two files are named %s: %s and %s; name one by its path", name,
+                            found->path, at->path);
+            return NULL;
+        }
+        found = at;
+    }
+    return found;
 }
 
 struct plugin_file *find_file(struct life *life, const char *name, struct toolrack_error *err) {
@@ -101,5 +145,7 @@ struct plugin_file *find_file(struct life *life, const char *name, struct toolra
         return file_of_plugin(plugin, err);
     }
     struct plugin_file *file = file_of_path(life, name);
-    return file != NULL ? file : file_of_refused(life, name);
+    file = file != NULL ? file : file_of_name(life, name, err);
+    bool is_ambiguous = file == NULL && err != NULL && err->code == TOOLRACK_E_INVALID;
+    return file != NULL || is_ambiguous ? file : file_of_refused(life, name);
 }

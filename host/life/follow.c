@@ -116,8 +116,11 @@ static void begin_quarantines(const struct following *following) {
 /* A quarantine that this host could not store stays. */
 static void end_quarantine(const struct following *following, struct plugin *plugin) {
     struct generation *generation = generation_of(plugin);
-    const struct following_row *row = find_row(following, plugin->identity_text);
-    bool is_kept = row != NULL && quarantine_is_of(&row->quarantine, plugin);
+    bool is_kept = false; /* a plugin may have several contents in quarantine */
+    for (const struct following_row *row = following->rows; row != NULL; row = row->next) {
+        is_kept = is_kept || (strcmp(row->key, plugin->identity_text) == 0 &&
+                              quarantine_is_of(&row->quarantine, plugin));
+    }
     if (is_kept || !atomic_exchange(&generation->is_quarantine_kept, false)) {
         return;
     }
@@ -226,7 +229,7 @@ static void take_rollback(void *user, const struct store_rollback *kept) {
 /* Whether a rollback that is stored is not in effect: the file has the bad content, and another
  * than the earlier content serves. */
 static bool is_due(const struct life *life, const struct plugin_file *file,
-                   const struct plugin *serving) {
+                   const struct plugin *serving, enum reload_how *ret_how) {
     struct content_rollback rollback;
     uint8_t now[STAGE_HASH_SIZE];
     struct toolrack_error unheard;
@@ -235,6 +238,8 @@ static bool is_due(const struct life *life, const struct plugin_file *file,
          memcmp(serving->sha256, rollback.use_sha256, sizeof rollback.use_sha256) == 0)) {
         return false;
     }
+    /* What another host refused when it tried it out is not tried again. */
+    *ret_how = rollback.is_automatic ? RELOAD_OPENING : RELOAD_FORCED;
     return stage_hash(file->path, NULL, now, &unheard) == 0 &&
            memcmp(now, rollback.bad_sha256, sizeof now) == 0;
 }
@@ -245,10 +250,10 @@ static void exchange(struct life *life, struct plugin_file *file) {
     }
     CLEANUP(plugin_unrefp)
     struct plugin *serving = generations_serving(&life->generations, file);
-    if (is_due(life, file, serving)) {
+    enum reload_how how;
+    if (is_due(life, file, serving, &how)) {
         struct reload_row row;
-        (void)reload_settled(life, file, RELOAD_FORCED, 0,
-                             &row); /* a refusal is a row and an event */
+        (void)reload_settled(life, file, how, 0, &row); /* a refusal is a row and an event */
         reload_row_finish(&row);
     }
     files_give(&life->files, file);

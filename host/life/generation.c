@@ -158,6 +158,11 @@ int generation_create(struct generations *all, const struct generation_source *s
     generation->number = ++source->file->newest;
     generation->plugin = plugin;
     generation->desc = descriptor_ref(source->desc);
+    atomic_store(&plugin->kept, source->kept);
+    if (source->sha256 != NULL) {
+        generation->is_earlier = true;
+        memcpy(generation->sha256, source->sha256, sizeof generation->sha256);
+    }
     plugin->generation = generation->number;
     plugin->isolated = isolated;
     plugin->pin = generation->policy.pin;

@@ -24,6 +24,7 @@ struct generation {
     const char *identity_text; /* as that of `plugin`; in `arena` */
     uint32_t number; /* 1 for the first of its file; number and is_isolated are as in `plugin` */
     bool is_isolated;
+    bool is_earlier;     /* its content is not the file's: `sha256` is known from the start */
     struct arena arena;  /* memory of `foreign`, `policy` and `identity_text` */
     const char *foreign; /* the function of an installed library, as text; NULL: it is a plugin */
     struct policy policy;
@@ -66,9 +67,10 @@ struct generation_source {
     const char *foreign_text;      /* the function as foreign_write() writes it */
     struct file_identity identity; /* of the file when it was read */
     struct descriptor *desc;
-    bool kept;            /* beside a higher version (identities.h) */
-    bool isolated;        /* runs in workers, whatever the policy says */
-    const char *exposure; /* how other users could change the file (ownership.h), or NULL */
+    bool kept; /* beside a higher version (identities.h), or an earlier content of its file */
+    const uint8_t *sha256; /* of an earlier content of the file; NULL: the content it has */
+    bool isolated;         /* runs in workers, whatever the policy says */
+    const char *exposure;  /* how other users could change the file (ownership.h), or NULL */
 };
 
 /* The rule of a file that is refused because other users could change it. */

@@ -83,6 +83,7 @@ static void when_refused(void *user, void *crew_user, const char *reason, bool i
         plugin_set_state(plugin, TOOLRACK_STATE_FAILED, reason);
     }
     tell(isolate, TOOLRACK_EVENT_FAILED, plugin, reason);
+    isolate->failed(isolate->life, plugin);
 }
 
 static void keep_bundle(const struct isolate *isolate, const struct generation *generation,
@@ -275,6 +276,7 @@ void isolate_recall(struct isolate *isolate, struct plugin *plugin) {
     struct toolrack_error err; /* a copy that fails is reported at the first call, which retries */
     if (plugin->isolated && quarantine_read(isolate->options, plugin, &quarantine) &&
         staging_copy(isolate->staging, plugin, &err) == 0 &&
+        quarantine_read(isolate->options, plugin, &quarantine) && /* now its content is known */
         quarantine_is_of(&quarantine, plugin)) {
         atomic_store(&generation_of(plugin)->is_quarantine_kept, true);
         plugin_set_state(plugin, TOOLRACK_STATE_QUARANTINED, quarantine.reason);

@@ -10,6 +10,7 @@
 #include "registry/plugin.h"
 
 struct generation;
+struct life;
 struct retirement;
 struct staging;
 struct supervisor;
@@ -21,6 +22,8 @@ struct isolate {
     /* A generation gets no more calls, and its last worker has ended. [supervisor] */
     void (*gone)(struct retirement *retirement, struct generation *generation);
     struct retirement *retirement;
+    void (*failed)(struct life *life, struct plugin *plugin); /* a worker could not load it */
+    struct life *life;
 
     struct lock lock; /* held while the supervisor is made */
     struct supervisor *supervisor;

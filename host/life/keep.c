@@ -3,12 +3,115 @@
 #include <string.h>
 
 #include "base/semver.h"
+#include "life/content.h"
 #include "life/generation.h"
 
 bool keep_fits(const char *plugin_id, const char *version, const char *now_plugin_id,
                const char *now_version) {
     return strcmp(plugin_id, now_plugin_id) == 0 && semver_compare(version, now_version) != 0;
 }
+
+size_t keep_select(const struct store_generation *rows, size_t count, const char *plugin_id,
+                   const char *version, uint32_t keep, size_t ret_chosen[CONFIG_KEEP_MAX]) {
+    size_t chosen = 0;
+    for (size_t i = 0; i < count && chosen < keep && chosen < CONFIG_KEEP_MAX; i++) {
+        const struct store_generation *row = &rows[i];
+        bool fits = content_is_good(row) && row->plugin != NULL && semver_valid(row->version) &&
+                    keep_fits(row->plugin, row->version, plugin_id, version);
+        for (size_t k = 0; fits && k < chosen; k++) {
+            fits = semver_compare(row->version, rows[ret_chosen[k]].version) != 0;
+        }
+        if (fits) {
+            ret_chosen[chosen++] = i;
+        }
+    }
+    return chosen;
+}
+
+/* ------------------------------------------------------------- what is needed */
+
+/* Contents that are needed, in several ranks: what comes first is more important. */
+enum rank { RANK_LAST, RANK_ROLLBACK, RANK_BEFORE, RANK_KEPT, RANKS };
+
+struct needed {
+    const struct life_options *options;
+    const struct content_history *history;
+    enum rank rank; /* the one that is collected now */
+    uint8_t (*contents)[STAGE_HASH_SIZE];
+    size_t count;
+    size_t room;
+};
+
+static void need(struct needed *needed, const uint8_t *sha256) {
+    if (needed->count < needed->room) {
+        memcpy(needed->contents[needed->count++], sha256, STAGE_HASH_SIZE);
+    }
+}
+
+static void need_of_file(struct needed *needed, const struct store_generation *rows, size_t count) {
+    size_t chosen[CONFIG_KEEP_MAX];
+    const struct store_generation *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        bool is_other = last == NULL || memcmp(rows[i].sha256, last->sha256, STAGE_HASH_SIZE) != 0;
+        if (rows[i].rule != NULL || !is_other) {
+            continue;
+        }
+        if (needed->rank == (last == NULL ? RANK_LAST : RANK_BEFORE)) {
+            need(needed, rows[i].sha256);
+        }
+        if (last != NULL) {
+            break;
+        }
+        last = &rows[i];
+    }
+    if (needed->rank == RANK_KEPT && last != NULL && last->plugin != NULL) {
+        struct config_policy policy;
+        config_policy(needed->options->config, last->plugin, &policy);
+        size_t kept = keep_select(rows, count, last->plugin, last->version, policy.keep, chosen);
+        for (size_t i = 0; i < kept; i++) {
+            need(needed, rows[chosen[i]].sha256);
+        }
+    }
+}
+
+static void need_of_rollback(void *user, const struct store_rollback *rollback) {
+    need(user, rollback->use_sha256);
+}
+
+static void count_rollback(void *user, const struct store_rollback *rollback) {
+    (void)rollback;
+    (*(size_t *)user)++;
+}
+
+bool keep_needed(const struct life_options *options, struct arena *arena, struct stage_needs *ret) {
+    CLEANUP(content_history_finish) struct content_history history;
+    struct toolrack_error unheard;
+    size_t rollbacks = 0;
+    if (content_read_history(options, NULL, &history, &unheard) < 0 ||
+        store_rollback_read(options->store, count_rollback, &rollbacks, &unheard) < 0) {
+        return false;
+    }
+    struct needed needed = {.options = options, .room = 3 * history.count + rollbacks};
+    needed.contents = arena_alloc(arena, (needed.room + 1) * sizeof *needed.contents);
+    if (needed.contents == NULL) {
+        return false;
+    }
+    for (needed.rank = RANK_LAST; needed.rank < RANKS; needed.rank++) {
+        for (size_t first = 0, count; first < history.count; first += count) {
+            count = content_history_of_file(&history, first);
+            need_of_file(&needed, &history.rows[first], count);
+        }
+        if (needed.rank == RANK_ROLLBACK &&
+            store_rollback_read(options->store, need_of_rollback, &needed, &unheard) < 0) {
+            return false;
+        }
+    }
+    ret->contents = (const uint8_t(*)[STAGE_HASH_SIZE])needed.contents;
+    ret->content_count = needed.count;
+    return true;
+}
+
+/* --------------------------------------------------------------------- update */
 
 static bool fits_beside(const struct plugin *earlier, const struct plugin *now) {
     const struct tr_plugin *about = earlier->desc->plugin;

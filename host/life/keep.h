@@ -9,6 +9,9 @@
 #include <stddef.h>
 
 #include "config/config.h"
+#include "files/stage.h"
+#include "life/options.h"
+#include "store/generations.h"
 
 struct generations;
 struct plugin;
@@ -30,6 +33,17 @@ void keep_choose(struct generations *generations, const struct plugin_file *file
                  const struct plugin *old, const struct plugin *new, bool is_going_back,
                  struct keep_choice *ret);
 void keep_choice_finish(struct keep_choice *choice);
+
+/** Choose the kept versions among the contents that a file has had, the newest first: of each other
+ * version the newest content that is good.
+ * @return how many, at most `keep`; their indices. */
+size_t keep_select(const struct store_generation *rows, size_t count, const char *plugin_id,
+                   const char *version, uint32_t keep, size_t ret_chosen[CONFIG_KEEP_MAX]);
+
+/** The contents of all files that may serve again, for stage_collect(), in the arena: of each file
+ * the last two good ones and those of the kept versions; and what rollbacks use. False: the store
+ * cannot be read, or out of memory. [any-thread] */
+bool keep_needed(const struct life_options *options, struct arena *arena, struct stage_needs *ret);
 
 /** Whether an earlier content of a plugin may be a kept version beside another content. */
 bool keep_fits(const char *plugin_id, const char *version, const char *now_plugin_id,

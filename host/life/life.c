@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/object.h"
+#include "life/back.h"
 #include "life/failure.h"
 #include "life/parts.h"
 #include "life/reload.h"
@@ -14,7 +15,11 @@
 
 static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) {
     struct life *life = user;
-    return staging_copy(&life->staging, plugin, err);
+    int code = staging_copy(&life->staging, plugin, err);
+    if (code == 0 && atomic_exchange(&life->staging.made_copy, false)) {
+        retire_collect(&life->retirement);
+    }
+    return code;
 }
 
 static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err) {
@@ -70,12 +75,16 @@ struct life *life_create(const struct life_options *options) {
     life->retirement = (struct retirement){.options = &life->options,
                                            .generations = &life->generations,
                                            .files = &life->files,
-                                           .staging = &life->staging};
+                                           .staging = &life->staging,
+                                           .errand = back_now,
+                                           .errand_user = life};
     retire_init(&life->retirement);
     life->isolate = (struct isolate){.options = &life->options,
                                      .staging = &life->staging,
                                      .gone = retire_workers_gone,
-                                     .retirement = &life->retirement};
+                                     .retirement = &life->retirement,
+                                     .failed = life_note_failed,
+                                     .life = life};
     isolate_init(&life->isolate);
     return life;
 }
@@ -85,6 +94,7 @@ struct life *life_create(const struct life_options *options) {
 void life_stop(struct life *life) {
     if (life != NULL) {
         trials_stop(&life->trials);
+        retire_stop_errands(&life->retirement);
         watcher_stop(life->watcher);
         life->watcher = NULL;
     }
@@ -130,7 +140,11 @@ int life_watch(struct life *life, struct toolrack_error *err) {
 bool life_refresh(struct life *life, struct plugin *plugin, uint64_t until_ns) {
     struct toolrack_error unheard; /* the call reports it */
     return staging_copy(&life->staging, plugin, &unheard) < 0 &&
-           reload_if_stale(life, plugin, until_ns);
+           !generation_of(plugin)->is_earlier && reload_if_stale(life, plugin, until_ns);
+}
+
+void life_note_failed(struct life *life, struct plugin *plugin) {
+    back_soon(life, plugin);
 }
 
 void life_check(struct life *life) {

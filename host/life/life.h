@@ -48,6 +48,10 @@ struct plugin *life_find_plugin(struct life *life, const char *name, struct tool
  * @return whether it was reloaded: another plugin may be registered now. [any-thread] */
 bool life_refresh(struct life *life, struct plugin *plugin, uint64_t until_ns);
 
+/** A plugin could not be loaded at a call: its file goes back to its last good content, if it has
+ * one. [any-thread] */
+void life_note_failed(struct life *life, struct plugin *plugin);
+
 /** As toolrack_reload(), toolrack_rollback() and toolrack_release(). [any-thread] */
 int life_reload(struct life *life, const char *name, struct toolrack_text **ret_report,
                 struct toolrack_error *err);

@@ -8,9 +8,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/name.h"
+#include "life/back.h"
 #include "life/failure.h"
 #include "life/identities.h"
 #include "life/parts.h"
+#include "life/past.h"
 #include "life/reload.h"
 #include "registry/registry.h"
 #include "store/generations.h"
@@ -30,6 +32,10 @@ static void take_marker(void *user, const struct store_unclean *unclean) {
     if (plugin->identity.ctime_ns / (int64_t)CLOCK_NS_PER_S > unclean->since_s) {
         /* The file was changed after the loading marker was set: its present content was not
          * loaded. */
+        (void)store_loading_clear(life->options.store, unclean->path, NULL);
+        return;
+    }
+    if (back_from_crash(life, file, unclean->since_s)) {
         (void)store_loading_clear(life->options.store, unclean->path, NULL);
         return;
     }
@@ -118,10 +124,14 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
         return error_oom(err);
     }
     if (is_rolled_back) {
-        struct reload_row row; /* the content that an administrator went back from is not used */
-        (void)reload_file(life, file, RELOAD_OPENING, &row);
+        struct reload_row row; /* a content that was gone back from is not used */
+        enum reload_outcome outcome = reload_file(life, file, RELOAD_OPENING, &row);
+        int code =
+                outcome == RELOAD_REFUSED && row.generation == 0 /* the file is another one now */
+                        ? past_serve_last_good(life, file, row.reason, ret, err)
+                        : 0;
         reload_row_finish(&row);
-        return 0;
+        return code;
     }
     if (scanned->descriptor->finding_count > 0) {
         size_t count = 0;
@@ -136,7 +146,7 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
     file->settled = now_ns - scanned->identity.ctime_ns > SCAN_SETTLE_NS;
     if (scanned->descriptor->plugin == NULL) {
         file->is_refused = true;
-        return 0;
+        return past_serve_last_good(life, file, scanned->descriptor->findings[0].cause, ret, err);
     }
     if (claim != NULL && claim->verdict == IDENTITY_REFUSED) {
         refuse_claim(life, file, claim);
@@ -231,6 +241,9 @@ static int register_files(struct life *life, const struct scan *scan, struct too
         (void)store_quarantine_read(life->options.store, see_quarantine, &opening, &unheard);
         (void)store_failures_read(life->options.store, take_failure, &opening, &unheard);
         code = registry_add(life->options.registry, plugins, count, err);
+    }
+    if (code == 0) {
+        code = past_open_kept(life, err); /* after all that files have themselves */
     }
     struct toolrack_error why;
     if (code == 0 && store_loading_read(life->options.store, take_marker, life, &why) < 0) {

@@ -12,13 +12,15 @@
 
 struct search {
     const char *identity;
+    const struct plugin *plugin;
     struct quarantine *ret;
     bool found;
 };
 
 static void see_quarantine(void *user, const struct store_quarantine *kept) {
     struct search *search = user;
-    if (identity_is_of(kept->plugin, search->identity)) {
+    bool applies = search->found && quarantine_is_of(search->ret, search->plugin);
+    if (!applies && identity_is_of(kept->plugin, search->identity)) {
         memcpy(search->ret->sha256, kept->sha256, sizeof kept->sha256);
         (void)snprintf(search->ret->reason, sizeof search->ret->reason, "%s", kept->reason);
         search->found = true;
@@ -28,7 +30,7 @@ static void see_quarantine(void *user, const struct store_quarantine *kept) {
 bool quarantine_read(const struct life_options *options, const struct plugin *plugin,
                      struct quarantine *ret) {
     struct toolrack_error unheard; /* the host has reported that its store cannot be used */
-    struct search search = {.identity = plugin->identity_text, .ret = ret};
+    struct search search = {.identity = plugin->identity_text, .plugin = plugin, .ret = ret};
     return store_quarantine_read(options->store, see_quarantine, &search, &unheard) == 0 &&
            search.found;
 }

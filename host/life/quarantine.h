@@ -16,8 +16,9 @@ struct quarantine {
     char reason[ERROR_MESSAGE_MAX];
 };
 
-/** Read the quarantine of a plugin. False: it is not in quarantine, or the store cannot be read.
- * [any-thread] */
+/** Read the quarantine that applies to the content of a plugin, whose file was copied; if there is
+ * none, one of another content of it. False: the plugin is not in quarantine, or the store cannot
+ * be read. [any-thread] */
 bool quarantine_read(const struct life_options *options, const struct plugin *plugin,
                      struct quarantine *ret);
 /** Whether a quarantine applies to the content of a plugin, whose file was copied. [any-thread] */

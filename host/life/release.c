@@ -61,7 +61,11 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
     if (plugin_state(plugin) == TOOLRACK_STATE_FAILED) {
         return release_failed(life, plugin, err);
     }
-    code = store_quarantine_remove(options->store, plugin->identity_text, &why);
+    /* A kept version is released alone; a plugin with all its contents. */
+    bool alone = atomic_load(&plugin->kept);
+    code = store_quarantine_remove(options->store, plugin->identity_text,
+                                   alone && atomic_load(&plugin->staged) ? plugin->sha256 : NULL,
+                                   &why);
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
         return error_set(err, code, "%s", why.message);
     }
@@ -69,7 +73,8 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
     bool was_quarantined = false; /* in memory, even if the store could not keep it */
     struct plugin *held;
     for (size_t at = 0; (held = generations_hold(&life->generations, id, at)) != NULL; at++) {
-        bool is_same = strcmp(held->identity_text, plugin->identity_text) == 0;
+        bool is_same = (!alone || held == plugin) &&
+                       strcmp(held->identity_text, plugin->identity_text) == 0;
         struct crew *crew = is_same ? atomic_load(&held->crew) : NULL;
         if (crew != NULL) {
             crew_release(crew);

@@ -17,6 +17,7 @@
 #include "life/identities.h"
 #include "life/keep.h"
 #include "life/parts.h"
+#include "life/past.h"
 #include "registry/duplicate.h"
 #include "registry/registry.h"
 #include "store/loading.h"
@@ -36,6 +37,7 @@ struct reload {
     struct identity_claim *claims; /* the file's, then those of `others` */
     struct plugin **others;        /* plugins of other files with the same id; references */
     size_t other_count;
+    const char *bad_rule; /* the content of the file is refused by it, and no other one serves */
 };
 
 void reload_row_finish(struct reload_row *row) {
@@ -364,6 +366,10 @@ static enum reload_outcome exchange(struct reload *reload) {
     settle_others(reload);
     if (!reload->content.is_earlier) {
         content_note(options, file->path, reload->new);
+        content_end_rollback(options, file->path); /* a content that was refused before is good */
+    } else if (reload->content.rollback.is_automatic) {
+        const struct content_rollback *rollback = &reload->content.rollback;
+        past_tell_refused(reload->life, file, reload->new, rollback->rule, rollback->reason);
     }
     if (reload->old == NULL) {
         return RELOAD_ADDED;
@@ -385,6 +391,7 @@ static enum reload_outcome remove_tools(struct reload *reload) {
         return RELOAD_CHANGING;
     }
     content_end_rollback(&reload->life->options, file->path);
+    content_removed(&reload->life->options, file->path);
     if (was_known && exchange_tools(reload, NULL, 0, &err) < 0) {
         return refuse_for_now(reload, &err);
     }
@@ -398,6 +405,26 @@ static enum reload_outcome remove_tools(struct reload *reload) {
 
 /* -------------------------------------------------------------------------- try out */
 
+/* The content that serves is to serve after a restart too. If none serves but the one that was
+ * refused, an earlier one is looked for. */
+static void go_back(struct reload *reload, const char *rule, const char *reason) {
+    const struct plugin *old = reload->old;
+    struct content_rollback rollback = {.is_automatic = true};
+    if (reload->content.is_earlier) {
+        return;
+    }
+    if (old == NULL || !atomic_load(&old->staged) ||
+        memcmp(old->sha256, reload->content.file_sha256, STAGE_HASH_SIZE) == 0) {
+        reload->bad_rule = rule;
+        return;
+    }
+    memcpy(rollback.bad_sha256, reload->content.file_sha256, STAGE_HASH_SIZE);
+    memcpy(rollback.use_sha256, old->sha256, STAGE_HASH_SIZE);
+    (void)snprintf(rollback.rule, sizeof rollback.rule, "%s", rule);
+    (void)snprintf(rollback.reason, sizeof rollback.reason, "%s", reason);
+    content_go_back(&reload->life->options, reload->file->path, &rollback);
+}
+
 /* A generation that replaces another is tried out first. A new one is loaded at its first call, as
  * at the start of the host, unless it has examples. */
 static enum reload_outcome try_out(struct reload *reload) {
@@ -408,6 +435,7 @@ static enum reload_outcome try_out(struct reload *reload) {
                                               trial_has_examples(trials, reload->new));
     int code = is_tried ? trial_run(trials, reload->new, &err) : 0;
     if (code == TOOLRACK_E_REFUSED) {
+        go_back(reload, err.tool[0] != '\0' ? "self-test" : "cannot-load", err.message);
         return refuse(reload, err.tool[0] != '\0' ? "self-test" : "cannot-load",
                       err.tool[0] != '\0' ? err.tool : NULL, err.message,
                       "correct the plugin and put it there again");
@@ -417,13 +445,18 @@ static enum reload_outcome try_out(struct reload *reload) {
 
 /* ------------------------------------------------------------------ copy, read, make */
 
+/* Whether an earlier content is used because the one that the file has was refused. */
+static bool is_in_place_of_refused(const struct reload *reload) {
+    return reload->content.is_earlier && reload->content.rollback.is_automatic;
+}
+
 /* The file has the content that serves (again): remove its refusals. */
 static enum reload_outcome keep_serving(struct reload *reload) {
     struct plugin *old = reload->old;
     struct toolrack_error err;
     size_t count = 0;
     reload->row->generation = old->generation;
-    if (!reload->file->is_refused) {
+    if (!reload->file->is_refused || is_in_place_of_refused(reload)) {
         return RELOAD_UNCHANGED;
     }
     struct toolrack_refusal *rows = reload_refusals(reload->file->path, old->desc, &count);
@@ -507,6 +540,8 @@ static enum reload_outcome make(struct reload *reload) {
                                              .desc = reload->desc,
                                              .kept = reload->claims[0].verdict == IDENTITY_KEPT,
                                              .isolated = must_isolate(reload),
+                                             .sha256 = reload->content.is_earlier ? staged->sha256
+                                                                                  : NULL,
                                              .exposure = is_exposed ? exposed.message : NULL};
     int code = generation_create(&life->generations, &source, &reload->new, &err);
     if (code == TOOLRACK_E_REFUSED) {
@@ -527,7 +562,9 @@ static enum reload_outcome copy(struct reload *reload) {
     struct life *life = reload->life;
     struct toolrack_error err;
     staging_enter(&life->staging); /* until a generation has the copy */
-    int code = staging_take(&life->staging, reload->file, &reload->content, &err);
+    /* Who asks for a reload wants a refused content to be tried again; the watch does not. */
+    bool tries = reload->how == RELOAD_IF_CHANGED || reload->how == RELOAD_FORCED;
+    int code = staging_take(&life->staging, reload->file, tries, &reload->content, &err);
     enum reload_outcome outcome = code == 0 ? make(reload) : RELOAD_UNDECIDED;
     staging_leave(&life->staging);
     switch (code) {
@@ -589,7 +626,7 @@ static enum reload_outcome settle(struct reload *reload) {
         }
         return RELOAD_UNCHANGED;
     }
-    if (old != NULL && identity_same(&identity, &old->identity)) {
+    if (old != NULL && reload->how != RELOAD_OPENING && identity_same(&identity, &old->identity)) {
         keep_copy(reload); /* so that there is something to compare with */
     }
     return RELOAD_UNDECIDED;
@@ -630,6 +667,13 @@ enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enu
     plugin_unref(reload.new);
     plugin_unref(reload.old);
     descriptor_unref(reload.desc);
+    if (reload.bad_rule != NULL) {
+        struct reload_row row;
+        if (past_go_back(life, file, reload.content.file_sha256, reload.bad_rule, ret->reason)) {
+            (void)reload_file(life, file, RELOAD_OPENING, &row);
+            reload_row_finish(&row);
+        }
+    }
     return outcome;
 }
 

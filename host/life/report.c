@@ -133,6 +133,28 @@ int life_reload(struct life *life, const char *name, struct toolrack_text **ret_
 
 /* ------------------------------------------------------------------- rollback */
 
+/* The content to go back to: what serves already, if the host has gone back by itself from what the
+ * file has; else the content before the one that serves. */
+static int find_back(struct life *life, struct plugin_file *file, struct plugin *serving,
+                     bool was_rolled_back, const uint8_t file_sha256[STAGE_HASH_SIZE],
+                     uint8_t ret_sha256[STAGE_HASH_SIZE], struct toolrack_error *err) {
+    struct staged previous;
+    struct toolrack_error unheard;
+    /* What was never copied cannot be called after its file has changed. */
+    bool is_known = serving != NULL && staging_copy(&life->staging, serving, &unheard) == 0;
+    if (is_known && !was_rolled_back &&
+        memcmp(serving->sha256, file_sha256, STAGE_HASH_SIZE) != 0) {
+        memcpy(ret_sha256, serving->sha256, STAGE_HASH_SIZE);
+        return 0;
+    }
+    int code = staging_find_previous(&life->staging, file, is_known ? serving->sha256 : NULL,
+                                     file_sha256, &previous, err);
+    if (code == 0) {
+        memcpy(ret_sha256, previous.sha256, STAGE_HASH_SIZE);
+    }
+    return code;
+}
+
 /* Reload the file with the content before the present one. On failure the plugin that serves stays,
  * and the store is unchanged. */
 static int roll_back(struct life *life, struct plugin_file *file, struct toolrack_error *err) {
@@ -141,27 +163,15 @@ static int roll_back(struct life *life, struct plugin_file *file, struct toolrac
     struct content_rollback before;
     struct content_rollback rollback;
     bool was_rolled_back = content_find_rollback(&life->options, file->path, &before);
-    struct staged previous;
-    if (serving == NULL) {
-        return error_set(
-                err, TOOLRACK_E_NOT_FOUND,
-                "no content of %s is in use that could be rolled back; put a good file there",
-                file->path);
-    }
-    int code = staging_copy(&life->staging, serving, err); /* so that its hash is known */
-    if (code < 0) {
-        return code;
-    }
-    code = stage_hash(file->path, NULL, rollback.bad_sha256, err);
+    int code = stage_hash(file->path, NULL, rollback.bad_sha256, err);
     if (code != 0) {
         return code == STAGE_CHANGING ? TOOLRACK_E_IO : code;
     }
-    code = staging_find_previous(&life->staging, file, serving->sha256, rollback.bad_sha256,
-                                 &previous, err);
+    code = find_back(life, file, serving, was_rolled_back && !before.is_automatic,
+                     rollback.bad_sha256, rollback.use_sha256, err);
     if (code < 0) {
         return code;
     }
-    memcpy(rollback.use_sha256, previous.sha256, sizeof rollback.use_sha256);
     code = content_roll_back(&life->options, file->path, &rollback, err);
     if (code < 0) {
         return code;
@@ -173,8 +183,11 @@ static int roll_back(struct life *life, struct plugin_file *file, struct toolrac
     reload_row_finish(&row);
     if (!done && was_rolled_back) {
         struct toolrack_error unheard;
-        memcpy(rollback.use_sha256, serving->sha256, sizeof rollback.use_sha256);
-        (void)content_roll_back(&life->options, file->path, &rollback, &unheard);
+        if (before.is_automatic) {
+            content_go_back(&life->options, file->path, &before);
+        } else {
+            (void)content_roll_back(&life->options, file->path, &before, &unheard);
+        }
     } else if (!done) {
         content_end_rollback(&life->options, file->path);
     }

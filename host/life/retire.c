@@ -122,12 +122,27 @@ static void end_one(struct retirement *retirement, struct generation *generation
     generation_destroy(generation);
 }
 
+/* Caller holds the lock, which is released meanwhile. */
+static void run_errand(struct retirement *retirement) {
+    retirement->has_errand = false;
+    retirement->runs_errand = true;
+    lock_release(&retirement->lock);
+    retirement->errand(retirement->errand_user);
+    lock_take(&retirement->lock);
+    retirement->runs_errand = false;
+    (void)pthread_cond_broadcast(&retirement->ended);
+}
+
 static void *retire_main(void *argument) {
     struct retirement *retirement = argument;
     lock_take(&retirement->lock);
     for (;;) {
         struct generation *generation = retirement->first;
         bool is_told = !retirement->stopping;
+        if (retirement->has_errand && !retirement->no_errands) {
+            run_errand(retirement);
+            continue;
+        }
         if (generation == NULL && !retirement->collects) {
             if (retirement->stopping) {
                 break;
@@ -188,6 +203,28 @@ void retire_workers_gone(struct retirement *retirement, struct generation *gener
     bool is_told = !retirement->stopping;
     lock_release(&retirement->lock);
     end_one(retirement, generation, is_told);
+    retire_collect(retirement);
+}
+
+void retire_errand(struct retirement *retirement) {
+    lock_take(&retirement->lock);
+    if (!retirement->no_errands && have_thread(retirement)) {
+        retirement->has_errand = true;
+        (void)pthread_cond_signal(&retirement->work);
+    }
+    lock_release(&retirement->lock);
+}
+
+void retire_stop_errands(struct retirement *retirement) {
+    lock_take(&retirement->lock);
+    retirement->no_errands = true;
+    while (retirement->runs_errand) {
+        lock_wait(&retirement->lock, &retirement->ended);
+    }
+    lock_release(&retirement->lock);
+}
+
+void retire_collect(struct retirement *retirement) {
     lock_take(&retirement->lock);
     if (have_thread(retirement)) {
         retirement->collects = true;

@@ -44,11 +44,16 @@ struct retirement {
     struct generations *generations;
     struct plugin_files *files;
     struct staging *staging;
+    void (*errand)(void *user); /* other work for the thread, see retire_errand() */
+    void *errand_user;
 
     struct lock lock; /* guards the members below, and the notes in the files */
     struct generation *first;
     struct generation **end;
     bool collects; /* there may be copies that are not needed any more */
+    bool has_errand;
+    bool runs_errand;
+    bool no_errands; /* from now on */
     bool started;
     bool stopping; /* images are unloaded on the thread that releases them */
     pthread_t thread;
@@ -74,6 +79,13 @@ void retire_note(struct retirement *retirement, struct plugin *plugin);
 /** The last reference to a plugin is gone: let its workers end, or unload its image, if any, and
  * destroy its generation. [any-thread] */
 void retire_release(struct retirement *retirement, struct plugin *plugin, struct image *image);
+
+/** Call retirement->errand() soon, on the thread that ends generations. [any-thread] */
+void retire_errand(struct retirement *retirement);
+/** Wait for the one that runs; there will be no other. */
+void retire_stop_errands(struct retirement *retirement);
+/** Remove the copies that are not needed any more, soon. [any-thread] */
+void retire_collect(struct retirement *retirement);
 
 /** The last worker of a generation has ended: destroy it. [supervisor] */
 void retire_workers_gone(struct retirement *retirement, struct generation *generation);

@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "life/content.h"
 #include "life/generation.h"
+#include "life/keep.h"
+#include "registry/tool.h"
 
 void staging_init(struct staging *staging) {
     (void)pthread_rwlock_init(&staging->use, NULL);
@@ -103,7 +105,33 @@ static int copy_as_scanned(struct staging *staging, struct plugin *plugin,
         return error_set(err, TOOLRACK_E_REFUSED, "%s has changed since it was read; reload it",
                          plugin->path);
     }
+    if (!staged.is_old) {
+        atomic_store(&staging->made_copy, true);
+    }
     return staging_set_copy(staging, plugin, &staged, err);
+}
+
+/* An earlier content: not the file is copied, but its copy is looked for. */
+static int find_as_noted(struct staging *staging, struct plugin *plugin,
+                         struct toolrack_error *err) {
+    const struct generation *generation = generation_of(plugin);
+    CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
+    struct staged staged;
+    int code = open_stage(staging, err);
+    if (code == 0) {
+        code = stage_find(staging->stage, generation->sha256, plugin->path, &staged, err);
+    }
+    if (code == 0) {
+        CLEANUP(closep) int fd = open(staged.path, O_RDONLY | O_CLOEXEC);
+        code = fd >= 0 ? descriptor_read(fd, &(struct descriptor_options){0}, &copy, err)
+                       : error_set(err, TOOLRACK_E_IO, "cannot open %s: %s", staged.path,
+                                   strerror(errno));
+    }
+    if (code == TOOLRACK_E_NOT_FOUND || (code == 0 && !descriptor_same(plugin->desc, copy))) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "the copy of this earlier content of %s is damaged or gone", plugin->path);
+    }
+    return code < 0 ? code : staging_set_copy(staging, plugin, &staged, err);
 }
 
 int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack_error *err) {
@@ -112,9 +140,10 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
     (void)pthread_mutex_lock(&generation->stage_lock);
     if (!atomic_load(&plugin->staged)) {
         staging_enter(staging);
-        code = copy_as_scanned(staging, plugin, err);
+        code = generation->is_earlier ? find_as_noted(staging, plugin, err)
+                                      : copy_as_scanned(staging, plugin, err);
         staging_leave(staging);
-        if (code == 0) {
+        if (code == 0 && !generation->is_earlier) {
             content_note(staging->options, plugin->path, plugin);
         }
     }
@@ -124,10 +153,10 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
 
 /* --------------------------------------------------------------- the file as it is now */
 
-int staging_take(struct staging *staging, const struct plugin_file *file, struct content *ret,
-                 struct toolrack_error *err) {
+int staging_take(struct staging *staging, const struct plugin_file *file, bool tries,
+                 struct content *ret, struct toolrack_error *err) {
     struct content content = {0};
-    struct content_rollback rollback;
+    struct content_rollback *rollback = &content.rollback;
     int code = open_stage(staging, err);
     if (code == 0) {
         code = stage_copy(staging->stage, file->path, NULL, STAGE_REUSE, &content.staged, err);
@@ -135,12 +164,13 @@ int staging_take(struct staging *staging, const struct plugin_file *file, struct
     if (code != 0) {
         return code;
     }
-    if (content_find_rollback(staging->options, file->path, &rollback)) {
-        if (memcmp(content.staged.sha256, rollback.bad_sha256, STAGE_HASH_SIZE) != 0) {
+    memcpy(content.file_sha256, content.staged.sha256, STAGE_HASH_SIZE);
+    if (content_find_rollback(staging->options, file->path, rollback)) {
+        if (memcmp(content.staged.sha256, rollback->bad_sha256, STAGE_HASH_SIZE) != 0) {
             content_end_rollback(staging->options, file->path);
-        } else {
+        } else if (!rollback->is_automatic || !tries) {
             struct file_identity source = content.staged.source;
-            code = stage_find(staging->stage, rollback.use_sha256, file->path, &content.staged,
+            code = stage_find(staging->stage, rollback->use_sha256, file->path, &content.staged,
                               err);
             content.staged.source = source;
             content.is_earlier = true;
@@ -157,36 +187,81 @@ int staging_take(struct staging *staging, const struct plugin_file *file, struct
     return code;
 }
 
+static bool is_of(const struct store_generation *row, const uint8_t *sha256) {
+    return sha256 != NULL && memcmp(row->sha256, sha256, STAGE_HASH_SIZE) == 0;
+}
+
+const struct store_generation *staging_find_good(struct staging *staging,
+                                                 const struct store_generation *rows, size_t count,
+                                                 const uint8_t *but, struct staged *ret) {
+    struct toolrack_error unheard; /* then no copy is there */
+    if (count == 0 || open_stage(staging, &unheard) < 0) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (content_is_good(&rows[i]) && !is_of(&rows[i], but) &&
+            stage_find(staging->stage, rows[i].sha256, rows[i].path, ret, NULL) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+struct descriptor *staging_read_noted(struct staging *staging, const struct store_generation *row) {
+    struct descriptor *desc = NULL;
+    struct toolrack_error unheard;
+    bool no_memory;
+    const struct descriptor_options options = tool_descriptor_options(&no_memory);
+    CLEANUP(freep) char *path = NULL;
+    if (strchr(row->staged, '/') != NULL || open_stage(staging, &unheard) < 0) {
+        return NULL;
+    }
+    if (asprintf(&path, "%s/%s", stage_path(staging->stage), row->staged) < 0) {
+        path = NULL;
+        return NULL;
+    }
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int code = fd < 0 ? TOOLRACK_E_IO : descriptor_read(fd, &options, &desc, &unheard);
+    if (code < 0 || no_memory || desc->plugin == NULL) {
+        descriptor_unref(desc);
+        return NULL;
+    }
+    return desc;
+}
+
 int staging_find_previous(struct staging *staging, const struct plugin_file *file,
                           const uint8_t used_sha256[STAGE_HASH_SIZE],
                           const uint8_t file_sha256[STAGE_HASH_SIZE], struct staged *ret,
                           struct toolrack_error *err) {
-    struct content_history history;
+    CLEANUP(content_history_finish) struct content_history history;
     int code = content_read_history(staging->options, file->path, &history, err);
+    if (code == 0) {
+        code = open_stage(staging, err);
+    }
     if (code < 0) {
         return code;
     }
     /* Skip the contents that are not older than the one in use. */
     size_t at = 0;
-    while (at < history.count && memcmp(history.sha256[at], used_sha256, STAGE_HASH_SIZE) != 0) {
+    while (at < history.count && !is_of(&history.rows[at], used_sha256)) {
         at++;
     }
     bool found = false;
     staging_enter(staging);
     for (at = at < history.count ? at + 1 : 0; !found && at < history.count; at++) {
-        const uint8_t *sha256 = history.sha256[at];
-        found = memcmp(sha256, used_sha256, STAGE_HASH_SIZE) != 0 &&
-                memcmp(sha256, file_sha256, STAGE_HASH_SIZE) != 0 &&
-                stage_find(staging->stage, sha256, file->path, ret, NULL) == 0;
+        const struct store_generation *row = &history.rows[at];
+        found = !is_of(row, used_sha256) && !is_of(row, file_sha256) && row->rule == NULL &&
+                stage_find(staging->stage, row->sha256, file->path, ret, NULL) == 0;
     }
     staging_leave(staging);
     return found ? 0
                  : error_set(
                            err, TOOLRACK_E_NOT_FOUND,
-                           "there is no earlier content of %s to go back to: the last %u contents "
-                           "of a file are kept, each since a tool of it was first called; put "
-                           "the file there that you want",
-                           file->path, STAGE_CONTENTS_KEPT);
+                           "there is no earlier content of %s to go back to: the last contents of "
+                           "a "
+                           "file are kept, each since a tool of it was first called; put the file "
+                           "there that you want",
+                           file->path);
 }
 
 /* ------------------------------------------------------------------------ unused */
@@ -199,8 +274,10 @@ void staging_collect(struct staging *staging, struct plugin_files *files) {
     arena_init(&arena, NULL, 0);
     (void)pthread_rwlock_wrlock(&staging->use);
     const char *const *paths = generations_list_copies(staging->generations, files, &arena, &count);
-    if (paths != NULL && staging->stage != NULL) {
-        (void)stage_collect(staging->stage, paths, count);
+    struct stage_needs needs = {
+            .in_use = paths, .in_use_count = count, .size_max = STAGE_UNUSED_SIZE_MAX};
+    if (paths != NULL && staging->stage != NULL && keep_needed(staging->options, &arena, &needs)) {
+        (void)stage_collect(staging->stage, &needs);
     }
     (void)pthread_rwlock_unlock(&staging->use);
     arena_finish(&arena);

@@ -3,8 +3,11 @@
  * The stage is opened at its first use: a host that only lists tools does not open it. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "base/lock.h"
 #include "files/stage.h"
+#include "life/content.h"
 #include "life/options.h"
 
 struct generations;
@@ -19,6 +22,7 @@ struct staging {
                              write: while unneeded copies are removed */
     struct lock lock;     /* held while the stage is opened */
     struct stage *stage;
+    atomic_bool made_copy; /* a new copy was made: others may not be needed any more */
 };
 
 /** The caller sets the members before the locks. */
@@ -34,15 +38,29 @@ void staging_leave(struct staging *staging);
 
 struct content {
     struct staged staged; /* the copy to use; `source` is the identity of the file */
-    bool is_earlier;      /* because of a rollback: the file itself has another content */
+    bool is_earlier;      /* because of `rollback`: the file itself has another content */
+    struct content_rollback rollback;
+    uint8_t file_sha256[STAGE_HASH_SIZE]; /* of what the file has */
 };
 
-/** Copy a file; if a rollback is in force, find the copy to use in its place. Caller is between
- * enter and leave.
+/** Copy a file; if a rollback is in force, find the copy to use in its place. If the host went back
+ * by itself and `tries`, the content of the file is used. Caller is between enter and leave.
  * @return 0; STAGE_CHANGING; TOOLRACK_E_NOT_FOUND when the file does not exist; TOOLRACK_E_REFUSED,
  *         TOOLRACK_E_LIMIT_EXCEEDED, TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY. [the file's taker] */
-int staging_take(struct staging *staging, const struct plugin_file *file, struct content *ret,
-                 struct toolrack_error *err);
+int staging_take(struct staging *staging, const struct plugin_file *file, bool tries,
+                 struct content *ret, struct toolrack_error *err);
+
+/** Find the newest good content in a part of a history whose copy is there and is not `but` (NULL:
+ * any). Caller is between enter and leave.
+ * @return its row; NULL: there is none. [any-thread] */
+const struct store_generation *staging_find_good(struct staging *staging,
+                                                 const struct store_generation *rows, size_t count,
+                                                 const uint8_t *but, struct staged *ret);
+
+/** Read the descriptor of the copy of a content that was noted, without hashing it: it is hashed
+ * before it is loaded.
+ * @return a reference; NULL: there is no such copy, or it cannot be read. [any-thread] */
+struct descriptor *staging_read_noted(struct staging *staging, const struct store_generation *row);
 
 /** Set the copy to load for a plugin that no other thread has yet. If this process may have another
  * image of that copy, another copy is made. Caller is between enter and leave.
@@ -57,6 +75,7 @@ int staging_set_copy(struct staging *staging, struct plugin *plugin, const struc
 int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack_error *err);
 
 /** Find the newest content of a file before the one that is used now whose copy is kept.
+ * @param used_sha256  NULL: none is used
  * @return 0; TOOLRACK_E_NOT_FOUND, with a fix in the message; TOOLRACK_E_NO_MEMORY. [the file's
  *         taker] */
 int staging_find_previous(struct staging *staging, const struct plugin_file *file,

@@ -43,12 +43,19 @@ static void describe(const struct change *change, const struct toolrack_tool *fi
                    "name it %s, give it another version, or remove the first one", other);
 }
 
+/* What a tool is: the plugin's own; a kept version that a file has; one that no file has any more.
+ */
+static unsigned kept_how(const struct toolrack_tool *tool) {
+    return !tool->kept ? 0 : tool->reg->plugin->replaced ? 2 : 1;
+}
+
 /* Whether the second of two tools with the same name and version stays, not the first. A kept
- * version gives way to a tool that its file has, unless that is of a plugin less trusted. */
+ * version gives way to what a file has, unless that is of a plugin less trusted. */
 static bool second_stays(const struct toolrack_tool *first, const struct toolrack_tool *second,
                          bool replaces) {
-    if (first->kept != second->kept) {
-        return first->kept && second->reg->plugin->trust >= first->reg->plugin->trust;
+    if (kept_how(first) != kept_how(second)) {
+        return kept_how(first) > kept_how(second) &&
+               second->reg->plugin->trust >= first->reg->plugin->trust;
     }
     return replaces;
 }
@@ -79,7 +86,7 @@ void duplicates_resolve(struct change *change, bool replaces, struct toolrack_re
         const struct toolrack_tool *second = change->tools[i];
         bool same = tool_compare_names(first, second) == 0;
         bool is_first = same && !second_stays(first, second, replaces);
-        if (is_first && second->kept && !first->kept) {
+        if (is_first && kept_how(second) > kept_how(first)) {
             log_line(log, LOG_INFO, toolrack_tool_plugin(second),
                      "%s %s is not kept: plugin %s has it", toolrack_tool_name(second),
                      toolrack_tool_version(second), toolrack_tool_plugin(first));

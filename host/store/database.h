@@ -34,6 +34,7 @@
 #define SCHEMA_CALLS      3
 #define SCHEMA_IDENTITIES 4
 #define SCHEMA_FAILURES   4
+#define SCHEMA_CONTENTS   4
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000

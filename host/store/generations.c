@@ -46,6 +46,21 @@ int store_generation_add(struct store *store, const struct store_generation *gen
                             "ORDER BY sequence DESC LIMIT -1 OFFSET ?2)",
                             VALUES(path, value_number(STORE_GENERATIONS_PER_FILE_MAX)), err);
     }
+    if (code == 0 && generation->plugin != NULL) {
+        code = database_run(store,
+                            "INSERT OR REPLACE INTO contents (path, sha256, plugin, version, "
+                            "removed) VALUES (?1, ?2, ?3, ?4, 0)",
+                            VALUES(path, sha256, value_text(generation->plugin),
+                                   value_text(generation->version)),
+                            err);
+    }
+    if (code == 0 && generation->plugin != NULL) { /* of contents that are forgotten */
+        code = database_run(store,
+                            "DELETE FROM contents WHERE path = ?1 AND sha256 NOT IN "
+                            "(SELECT sha256 FROM generations WHERE path = ?1 UNION ALL "
+                            "SELECT bad_sha256 FROM rollbacks WHERE path = ?1)",
+                            VALUES(path), err);
+    }
     if (code == 0 && generation->identity != NULL) {
         code = database_run(store,
                             "UPDATE identities SET sha256 = ?2, "
@@ -65,20 +80,88 @@ int store_generations_read(struct store *store, const char *path,
                            void (*visit)(void *user, const struct store_generation *generation),
                            void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_kept(store, SCHEMA_DECISIONS,
-                                  "SELECT path, sha256, staged, seen_s, sequence FROM generations "
-                                  "WHERE ?1 IS NULL OR path = ?1 ORDER BY path, sequence DESC",
-                                  VALUES(value_text(path)), &rows, err);
+    int code = database_read_kept(
+            store, SCHEMA_CONTENTS,
+            "SELECT g.path, g.sha256, staged, seen_s, sequence, c.plugin, version, rule, reason, "
+            "removed FROM generations g LEFT JOIN contents c ON c.path = g.path AND "
+            "c.sha256 = g.sha256 WHERE ?1 IS NULL OR g.path = ?1 ORDER BY g.path, sequence DESC",
+            VALUES(value_text(path)), &rows, err);
+    if (code == 0 && rows.count == 0) { /* an older database, or an empty one */
+        rows_finish(&rows);
+        code = database_read_kept(
+                store, SCHEMA_DECISIONS,
+                "SELECT path, sha256, staged, seen_s, sequence, NULL, NULL, NULL, "
+                "NULL, 0 FROM generations WHERE ?1 IS NULL OR path = ?1 "
+                "ORDER BY path, sequence DESC",
+                VALUES(value_text(path)), &rows, err);
+    }
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         struct store_generation generation = {.path = value_as_text(&row[0]),
                                               .staged = value_as_text(&row[2]),
                                               .seen_s = row[3].number,
-                                              .sequence = row[4].number};
+                                              .sequence = row[4].number,
+                                              .plugin = value_as_optional_text(&row[5]),
+                                              .version = value_as_optional_text(&row[6]),
+                                              .rule = value_as_optional_text(&row[7]),
+                                              .reason = value_as_optional_text(&row[8]),
+                                              .is_removed = row[9].number != 0};
         value_copy_bytes(&row[1], generation.sha256, sizeof generation.sha256);
         visit(user, &generation);
     }
     return code;
+}
+
+/* ----------------------------------------------------------------- contents */
+
+int store_content_condemn(struct store *store, const char *path,
+                          const unsigned char sha256[STORE_SHA256_SIZE], const char *rule,
+                          const char *reason, struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE,
+                              TEXT_LIMITS({"path of the plugin's file", path, STORE_TEXT_SIZE_MAX}),
+                              err);
+    if (code == 0) {
+        code = database_run(store,
+                            "INSERT INTO contents (path, sha256, rule, reason, removed) "
+                            "VALUES (?1, ?2, ?3, ?4, 0) ON CONFLICT (path, sha256) "
+                            "DO UPDATE SET rule = ?3, reason = ?4",
+                            VALUES(value_text(path), value_bytes(sha256, STORE_SHA256_SIZE),
+                                   value_text(rule), value_cut_text(reason, STORE_TEXT_SIZE_MAX)),
+                            err);
+    }
+    return database_end(store, code, err);
+}
+
+int store_content_condemned(struct store *store, const char *path,
+                            const unsigned char sha256[STORE_SHA256_SIZE],
+                            void (*visit)(void *user, const char *rule, const char *reason),
+                            void *user, struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_kept(store, SCHEMA_CONTENTS,
+                                  "SELECT rule, reason FROM contents "
+                                  "WHERE path = ?1 AND sha256 = ?2 AND rule IS NOT NULL",
+                                  VALUES(value_text(path), value_bytes(sha256, STORE_SHA256_SIZE)),
+                                  &rows, err);
+    if (code == 0 && rows.count > 0) {
+        const struct value *row = rows_at(&rows, 0);
+        visit(user, value_as_text(&row[0]), value_as_text(&row[1]));
+    }
+    return code;
+}
+
+int store_contents_remove(struct store *store, const char *path, struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    if (code == 0) {
+        code = database_run(store,
+                            "INSERT OR IGNORE INTO contents (path, sha256, removed) "
+                            "SELECT DISTINCT path, sha256, 1 FROM generations WHERE path = ?1",
+                            VALUES(value_text(path)), err);
+    }
+    if (code == 0) {
+        code = database_run(store, "UPDATE contents SET removed = 1 WHERE path = ?1",
+                            VALUES(value_text(path)), err);
+    }
+    return database_end(store, code, err);
 }
 
 /* ---------------------------------------------------------------- rollbacks */

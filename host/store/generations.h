@@ -14,12 +14,18 @@ struct store_generation {
     unsigned char sha256[STORE_SHA256_SIZE];
     const char *staged; /**< name of the copy in the host's own folder */
     int64_t seen_s;
+    const char *plugin; /**< what it said of itself; NULL: not known, in an older database */
+    const char *version;
+    const char *rule;   /**< why it is not used any more, by the name of a rule; NULL: it may be */
+    const char *reason; /**< the same in words; NULL with `rule` */
+    bool is_removed;    /**< the file was removed since */
     const char *identity; /**< when added: the plugin, whose content it is from now on; or NULL */
     int64_t sequence;     /**< one sequence for all files; grows, never used twice */
 };
 
 /** Store a generation under a new sequence number; generation->sequence is ignored. When the newest
- * generation of the path has the same content, only its staged name and time are replaced.
+ * generation of the path has the same content, only its staged name and time are replaced. The
+ * content may be used again, whatever was noted about it.
  *
  * @param ret_sequence  may be NULL
  * @return see store.h. [any-thread] */
@@ -31,6 +37,23 @@ int store_generation_add(struct store *store, const struct store_generation *gen
 int store_generations_read(struct store *store, const char *path,
                            void (*visit)(void *user, const struct store_generation *generation),
                            void *user, struct toolrack_error *err);
+
+/** Note that a content of a path is not to be used, and why; or (`rule` NULL) that it may be.
+ * @return see store.h. [any-thread] */
+int store_content_condemn(struct store *store, const char *path,
+                          const unsigned char sha256[STORE_SHA256_SIZE], const char *rule,
+                          const char *reason, struct toolrack_error *err);
+
+/** Why a content of a path is not used: call `visit` with it, if that was noted, or never.
+ * [any-thread] */
+int store_content_condemned(struct store *store, const char *path,
+                            const unsigned char sha256[STORE_SHA256_SIZE],
+                            void (*visit)(void *user, const char *rule, const char *reason),
+                            void *user, struct toolrack_error *err);
+
+/** Note that a file was removed: its contents are older than what may come under that path.
+ * @return see store.h. [any-thread] */
+int store_contents_remove(struct store *store, const char *path, struct toolrack_error *err);
 
 /** While the file at `path` has the content `bad_sha256`, `use_sha256` is used instead. */
 struct store_rollback {

@@ -77,6 +77,32 @@
     "  since_s INTEGER NOT NULL"        \
     ") WITHOUT ROWID, STRICT;"
 
+/* What is known of the contents of plugin files, beside their order in `generations`. `rule` and
+ * `reason` say why a content is not used; NULL: it may be used. */
+#define CONTENT_TABLES                                            \
+    "CREATE TABLE contents ("                                     \
+    "  path TEXT NOT NULL,"                                       \
+    "  sha256 BLOB NOT NULL,"                                     \
+    "  plugin TEXT,"                                              \
+    "  version TEXT,"                                             \
+    "  rule TEXT,"                                                \
+    "  reason TEXT,"                                              \
+    "  removed INTEGER NOT NULL,"                                 \
+    "  PRIMARY KEY (path, sha256)"                                \
+    ") WITHOUT ROWID, STRICT;"                                    \
+    "CREATE TABLE quarantine_of_one AS SELECT * FROM quarantine;" \
+    "DROP TABLE quarantine;"                                      \
+    "CREATE TABLE quarantine ("                                   \
+    "  plugin TEXT NOT NULL,"                                     \
+    "  sha256 BLOB NOT NULL,"                                     \
+    "  reason TEXT NOT NULL,"                                     \
+    "  since_s INTEGER NOT NULL,"                                 \
+    "  crash_count INTEGER NOT NULL,"                             \
+    "  PRIMARY KEY (plugin, sha256)"                              \
+    ") WITHOUT ROWID, STRICT;"                                    \
+    "INSERT INTO quarantine SELECT * FROM quarantine_of_one;"     \
+    "DROP TABLE quarantine_of_one;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const char *const steps[SCHEMA_NUMBER] = {
@@ -223,8 +249,9 @@ static const char *const steps[SCHEMA_NUMBER] = {
         "  PRIMARY KEY (usage, bucket)"
         ") WITHOUT ROWID, STRICT;" OPINION_TABLES,
 
-        /* 4: identities of plugins, and what is bound to them; failed loads */
-        IDENTITY_TABLES FAILURE_TABLES,
+        /* 4: identities of plugins, and what is bound to them; failed loads; what is known of
+         * contents; several contents of one plugin may be in quarantine */
+        IDENTITY_TABLES FAILURE_TABLES CONTENT_TABLES,
 };
 
 /* Set in the same transaction as the tables. */

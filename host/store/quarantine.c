@@ -24,11 +24,18 @@ int store_quarantine_set(struct store *store, const struct store_quarantine *qua
     return database_end(store, code, err);
 }
 
-int store_quarantine_remove(struct store *store, const char *plugin, struct toolrack_error *err) {
+int store_quarantine_remove(struct store *store, const char *plugin,
+                            const unsigned char sha256[STORE_SHA256_SIZE],
+                            struct toolrack_error *err) {
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     if (code == 0) {
-        code = database_run(store, "DELETE FROM quarantine WHERE " IS_IDENTITY("?1"),
-                            VALUES(value_text(plugin)), err);
+        code = database_run(
+                store,
+                "DELETE FROM quarantine WHERE " IS_IDENTITY(
+                        "?1") " AND (?2 IS NULL OR sha256 = ?2 OR sha256 = zeroblob(length(?2)))",
+                VALUES(value_text(plugin),
+                       sha256 != NULL ? value_bytes(sha256, STORE_SHA256_SIZE) : value_text(NULL)),
+                err);
     }
     if (code == 0 && database_changes(store) == 0) {
         code = error_set(err, TOOLRACK_E_NOT_FOUND, "plugin '%.*s' is not in quarantine",
@@ -44,7 +51,7 @@ int store_quarantine_read(struct store *store,
     int code = database_read_kept(
             store, SCHEMA_DECISIONS,
             "SELECT plugin, sha256, reason, since_s, crash_count FROM quarantine "
-            "ORDER BY plugin",
+            "ORDER BY plugin, sha256",
             NO_VALUES, &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);

@@ -711,8 +711,19 @@ static void the_last_two_contents_and_what_is_used_are_kept(void **state) {
     }
     struct staged alone = copy(stage, other, STAGE_NEW);
 
+    /* Needed: what is in use; "three", of which the newest copy stays; "four"; "one", of which that
+     * is the copy of the other file. */
     const char *const in_use[] = {copies[1].path, "/elsewhere/x.so"};
-    assert_int_equal(stage_collect(stage, in_use, ARRAY_LENGTH(in_use)), 3);
+    uint8_t contents[3][STAGE_HASH_SIZE];
+    memcpy(contents[0], copies[5].sha256, STAGE_HASH_SIZE);
+    memcpy(contents[1], copies[4].sha256, STAGE_HASH_SIZE);
+    memcpy(contents[2], alone.sha256, STAGE_HASH_SIZE);
+    struct stage_needs needs = {.in_use = in_use,
+                                .in_use_count = ARRAY_LENGTH(in_use),
+                                .contents = (const uint8_t(*)[STAGE_HASH_SIZE])contents,
+                                .content_count = ARRAY_LENGTH(contents),
+                                .size_max = STAGE_UNUSED_SIZE_MAX};
+    assert_int_equal(stage_collect(stage, &needs), 3);
     assert_false(is_there(&copies[0]));
     assert_true(is_there(&copies[1]));
     assert_false(is_there(&copies[2]));
@@ -724,8 +735,15 @@ static void the_last_two_contents_and_what_is_used_are_kept(void **state) {
     for (size_t i = 0; i < ARRAY_LENGTH(almost); i++) {
         assert_int_equal(access(strange[i], F_OK), 0);
     }
-    assert_int_equal(stage_collect(stage, NULL, 0), 1);
+    needs.in_use_count = 0;
+    assert_int_equal(stage_collect(stage, &needs), 1);
     assert_false(is_there(&copies[1]));
+    /* No room for all: what is less important goes. */
+    needs.size_max = strlen("three") + strlen("one");
+    assert_int_equal(stage_collect(stage, &needs), 1);
+    assert_true(is_there(&copies[5]));
+    assert_false(is_there(&copies[4]));
+    assert_true(is_there(&alone));
 
     /* Numbers go on, so that the next one is the newest. */
     assert_non_null(strstr(copy_text(stage, place, "five").path, "-g8-"));
@@ -735,15 +753,14 @@ static void nothing_goes_while_another_has_the_stage_open(void **state) {
     struct place *place = *state;
     AUTO_STAGE stage = open_stage(place);
     struct staged old = copy_text(stage, place, "one");
-    (void)copy_text(stage, place, "two");
-    (void)copy_text(stage, place, "three");
+    const struct stage_needs nothing = {0};
     {
         AUTO_STAGE other = open_stage(place);
-        assert_int_equal(stage_collect(stage, NULL, 0), 0);
-        assert_int_equal(stage_collect(other, NULL, 0), 0); /* the first still has its lock */
+        assert_int_equal(stage_collect(stage, &nothing), 0);
+        assert_int_equal(stage_collect(other, &nothing), 0); /* the first still has its lock */
         assert_true(is_there(&old));
     }
-    assert_int_equal(stage_collect(stage, NULL, 0), 1);
+    assert_int_equal(stage_collect(stage, &nothing), 1);
     assert_false(is_there(&old));
     stage_close(open_stage(place)); /* the exclusive lock is no more */
 }

@@ -623,13 +623,22 @@ static void quarantine_survives_until_it_is_released(void **state) {
     quarantine.crash_count = 4;
     fill(quarantine.sha256, 5);
     assert_ok(store_quarantine_set(store, &quarantine, &err));
+    quarantine.crash_count = 5;
+    fill(quarantine.sha256, 6); /* another content of the same plugin */
+    assert_ok(store_quarantine_set(store, &quarantine, &err));
+    quarantine.crash_count = 4;
+    fill(quarantine.sha256, 5);
     quarantine.plugin = "awful";
     assert_ok(store_quarantine_set(store, &quarantine, &err));
     reopen();
     assert_seen(store_quarantine_read(store, see_quarantine, NULL, &err),
-                "awful 5 three crashes 1000000 4;bad 5 three crashes 1000000 4;");
-    assert_ok(store_quarantine_remove(store, "bad", &err));
-    assert_error(store_quarantine_remove(store, "bad", &err), TOOLRACK_E_NOT_FOUND,
+                "awful 5 three crashes 1000000 4;bad 0 three crashes 1000000 3;"
+                "bad 5 three crashes 1000000 4;bad 6 three crashes 1000000 5;");
+    assert_ok(store_quarantine_remove(store, "bad", quarantine.sha256, &err));
+    assert_seen(store_quarantine_read(store, see_quarantine, NULL, &err),
+                "awful 5 three crashes 1000000 4;bad 6 three crashes 1000000 5;");
+    assert_ok(store_quarantine_remove(store, "bad", NULL, &err));
+    assert_error(store_quarantine_remove(store, "bad", NULL, &err), TOOLRACK_E_NOT_FOUND,
                  "plugin 'bad' is not in quarantine");
     reopen();
     assert_seen(store_quarantine_read(store, see_quarantine, NULL, &err),
@@ -1981,7 +1990,7 @@ static void put_first_form(const struct copy *copy) {
 #define EACH_OF_FIRST   150u
 #define STRIDE          11u
 /* Above this the loop never ends, which is a fault of its own. */
-#define ALLOCATIONS_MAX 10000u
+#define ALLOCATIONS_MAX 20000u
 
 static void every_allocation_may_fail(void **state) {
     (void)state;

@@ -1,0 +1,238 @@
+#include "life/past.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "life/keep.h"
+#include "life/parts.h"
+#include "registry/registry.h"
+
+/* ------------------------------------------------------------ the last good one */
+
+/* In words: since when the host has the content that serves. */
+static void say_refused(struct life *life, const struct plugin_file *file,
+                        const struct plugin *serving, const char *reason) {
+    char message[ERROR_MESSAGE_MAX];
+    (void)snprintf(message, sizeof message,
+                   "%s is refused: %s; its last good content, version %s, serves in its place "
+                   "until the file is good again or removed",
+                   file->path, reason, serving->desc->plugin->version);
+    life_tell(life, TOOLRACK_EVENT_REFUSED, serving->desc->plugin->id, message);
+}
+
+void past_tell_refused(struct life *life, struct plugin_file *file, const struct plugin *serving,
+                       const char *rule, const char *reason) {
+    file->is_refused = true;
+    registry_refuse(life->options.registry,
+                    &(struct toolrack_refusal){
+                            .file = file->path,
+                            .plugin = serving->desc->plugin->id,
+                            .rule = rule,
+                            .reason = reason,
+                            .fix = "correct the plugin and put it there again; its last good "
+                                   "content serves in its place"});
+    say_refused(life, file, serving, reason);
+}
+
+static int make_earlier(struct life *life, struct plugin_file *file,
+                        const struct store_generation *row, struct descriptor *desc, bool is_kept,
+                        struct plugin **ret, struct toolrack_error *err) {
+    const struct generation_source source = {.file = file,
+                                             .identity = file->identity,
+                                             .desc = desc,
+                                             .kept = is_kept,
+                                             .sha256 = row->sha256};
+    int code = generation_create(&life->generations, &source, ret, err);
+    if (code == 0) {
+        (*ret)->replaced = is_kept; /* not registered yet */
+    }
+    return code;
+}
+
+/* Caller is between staging_enter() and staging_leave(). */
+static int make_last_good(struct life *life, struct plugin_file *file, struct plugin **ret,
+                          struct toolrack_error *err) {
+    CLEANUP(content_history_finish) struct content_history history;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = NULL;
+    struct staged staged;
+    int code = content_read_history(&life->options, file->path, &history, err);
+    size_t at = 0;
+    while (code == 0 && plugin == NULL && at < history.count) {
+        const struct store_generation *row = staging_find_good(&life->staging, &history.rows[at],
+                                                               history.count - at, NULL, &staged);
+        if (row == NULL) {
+            return 0;
+        }
+        at = (size_t)(row - history.rows) + 1;
+        struct store_generation found = *row;
+        const char *slash = strrchr(staged.path, '/');
+        found.staged = slash != NULL ? slash + 1 : staged.path;
+        CLEANUP(descriptor_unrefp)
+        struct descriptor *desc = staging_read_noted(&life->staging, &found);
+        struct toolrack_error why = {0};
+        code = desc == NULL ? 0 : make_earlier(life, file, &found, desc, false, &plugin, &why);
+        if (code == TOOLRACK_E_REFUSED) {
+            return 0; /* whoever may write to the file is not trusted with any content */
+        }
+        if (code == 0 && plugin != NULL) {
+            code = staging_set_copy(&life->staging, plugin, &staged, &why);
+        }
+        if (code < 0 && err != NULL) {
+            *err = why;
+        }
+    }
+    if (code == 0 && plugin != NULL) {
+        *ret = STEAL(plugin);
+    }
+    return code;
+}
+
+int past_serve_last_good(struct life *life, struct plugin_file *file, const char *reason,
+                         struct plugin **ret, struct toolrack_error *err) {
+    staging_enter(&life->staging);
+    int code = make_last_good(life, file, ret, err);
+    staging_leave(&life->staging);
+    if (code == 0 && *ret != NULL) {
+        generations_serve(&life->generations, file, *ret);
+        say_refused(life, file, *ret, reason);
+    }
+    return code == TOOLRACK_E_IO ? 0 : code; /* the host has reported that its store is unusable */
+}
+
+/* ---------------------------------------------------------------------- go back */
+
+bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad_sha256[],
+                  const char *rule, const char *reason) {
+    struct content_rollback rollback = {.is_automatic = true};
+    struct toolrack_error unheard;
+    struct staged staged;
+    bool found = false;
+    CLEANUP(content_history_finish) struct content_history history;
+    if (content_read_history(&life->options, file->path, &history, &unheard) == 0) {
+        staging_enter(&life->staging);
+        const struct store_generation *row =
+                staging_find_good(&life->staging, history.rows, history.count, bad_sha256, &staged);
+        staging_leave(&life->staging);
+        found = row != NULL;
+    }
+    if (!found) {
+        return false;
+    }
+    memcpy(rollback.bad_sha256, bad_sha256, sizeof rollback.bad_sha256);
+    memcpy(rollback.use_sha256, staged.sha256, sizeof rollback.use_sha256);
+    (void)snprintf(rollback.rule, sizeof rollback.rule, "%s", rule);
+    (void)snprintf(rollback.reason, sizeof rollback.reason, "%s", reason);
+    content_go_back(&life->options, file->path, &rollback);
+    return true;
+}
+
+/* ------------------------------------------------------------------ kept versions */
+
+/* Plugins under construction; each item is a reference. */
+struct batch {
+    struct plugin **items;
+    size_t count;
+    size_t room;
+};
+
+static void batch_finish(struct batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        plugin_unref(batch->items[i]);
+    }
+    free(batch->items);
+}
+
+static int batch_add(struct batch *batch, struct plugin *plugin, struct toolrack_error *err) {
+    if (batch->count == batch->room) {
+        size_t room = batch->room == 0 ? 8 : 2 * batch->room;
+        struct plugin **items = realloc(batch->items, room * sizeof *items);
+        if (items == NULL) {
+            plugin_unref(plugin);
+            return error_oom(err);
+        }
+        batch->items = items;
+        batch->room = room;
+    }
+    batch->items[batch->count++] = plugin;
+    return 0;
+}
+
+static int add_kept(struct life *life, struct plugin_file *file, const struct plugin *serving,
+                    const struct store_generation *rows, size_t count, struct batch *batch,
+                    struct toolrack_error *err) {
+    size_t chosen[CONFIG_KEEP_MAX];
+    const struct tr_plugin *now = serving->desc->plugin;
+    size_t kept = keep_select(rows, count, now->id, now->version,
+                              generation_of(serving)->policy.keep, chosen);
+    int code = 0;
+    for (size_t i = kept; code == 0 && i > 0; i--) { /* the newest gets the highest number */
+        const struct store_generation *row = &rows[chosen[i - 1]];
+        CLEANUP(descriptor_unrefp)
+        struct descriptor *desc = staging_read_noted(&life->staging, row);
+        struct plugin *plugin = NULL;
+        struct toolrack_error why;
+        if (desc == NULL) {
+            log_line(life->options.log, LOG_INFO, now->id,
+                     "version %s is not kept: its copy is gone", row->version);
+            continue;
+        }
+        code = make_earlier(life, file, row, desc, true, &plugin, &why);
+        if (code == 0) {
+            code = batch_add(batch, plugin, err);
+        } else if (code == TOOLRACK_E_REFUSED) {
+            code = 0;
+        } else if (err != NULL) {
+            *err = why;
+        }
+    }
+    return code;
+}
+
+/* Whether a file that is not known was removed from a folder that is there. */
+static bool is_removed(const struct life *life, const char *path) {
+    const struct places *places = life->options.places;
+    const char *slash = strrchr(path, '/');
+    size_t length = slash != NULL ? (size_t)(slash - path) : 0;
+    struct stat st;
+    for (size_t i = 0; i < places->folder_count; i++) {
+        const char *folder = places->folders[i].path;
+        if (strlen(folder) == length && memcmp(folder, path, length) == 0) {
+            return lstat(path, &st) < 0 && errno == ENOENT && stat(folder, &st) == 0;
+        }
+    }
+    return false;
+}
+
+int past_open_kept(struct life *life, struct toolrack_error *err) {
+    CLEANUP(content_history_finish) struct content_history history;
+    CLEANUP(batch_finish) struct batch batch = {0};
+    struct toolrack_error unheard; /* the host has reported that its store cannot be used */
+    if (content_read_history(&life->options, NULL, &history, &unheard) < 0) {
+        return history.failed ? error_oom(err) : 0;
+    }
+    int code = 0;
+    for (size_t first = 0, count; code == 0 && first < history.count; first += count) {
+        const struct store_generation *rows = &history.rows[first];
+        count = content_history_of_file(&history, first);
+        struct plugin_file *file = files_find(&life->files, rows->path);
+        CLEANUP(plugin_unrefp)
+        struct plugin *serving =
+                file != NULL ? generations_serving(&life->generations, file) : NULL;
+        if (serving != NULL) {
+            code = add_kept(life, file, serving, rows, count, &batch, err);
+        } else if (file == NULL && !rows->is_removed && is_removed(life, rows->path)) {
+            content_removed(&life->options, rows->path);
+        }
+    }
+    for (size_t i = 0; code == 0 && i < batch.count; i++) {
+        isolate_recall(&life->isolate, batch.items[i]);
+    }
+    return code < 0 || batch.count == 0
+                   ? code
+                   : registry_add(life->options.registry, batch.items, batch.count, err);
+}
