@@ -718,6 +718,23 @@ static void a_store_that_becomes_unusable_keeps_tools_out(void **state) {
     remove_state(dir);
 }
 
+/* By its id, which is not the name of a tool. */
+static void the_plugin_of_an_app_is_found(void **state) {
+    (void)state;
+    struct toolrack_error err = {0};
+    struct toolrack_text *text = NULL;
+    assert_int_equal(open_with_state(""), 0);
+    register_one("own.plugin", "tool", NULL, 0);
+    assert_int_equal(toolrack_why(host, "own.plugin", &text, &err), 0);
+    assert_non_null(strstr(toolrack_text_data(text, NULL), "\"plugin\":\"own.plugin\""));
+    toolrack_text_unref(text);
+    assert_int_equal(toolrack_release(host, "own.plugin", &err), TOOLRACK_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "neither in quarantine nor left out"));
+    assert_int_equal(toolrack_reload(host, "own.plugin", NULL, &err), TOOLRACK_E_INVALID);
+    assert_non_null(strstr(err.message, "was registered by the app"));
+    toolrack_close(host);
+}
+
 static void an_empty_store_has_no_settings(void **state) {
     (void)state;
     char dir[] = "/tmp/toolrack-test-XXXXXX";
@@ -1028,6 +1045,7 @@ int main(void) {
             cmocka_unit_test(a_name_alone_sets_every_version),
             cmocka_unit_test(an_unusable_store_serves_all_the_same),
             cmocka_unit_test(a_store_that_becomes_unusable_keeps_tools_out),
+            cmocka_unit_test(the_plugin_of_an_app_is_found),
             cmocka_unit_test(an_empty_store_has_no_settings),
             cmocka_unit_test(settings_hold_in_a_folder_that_is_read_only),
             cmocka_unit_test(of_many_copies_the_first_stays),
