@@ -106,11 +106,24 @@ static enum toolrack_tool_state state_of(struct plugin *plugin, const struct too
     return state;
 }
 
+/* What is only known as refused. */
+static int why_refused(struct toolrack *host, const char *name, struct toolrack_text **ret,
+                       struct toolrack_error *err) {
+    yyjson_mut_val *root;
+    yyjson_mut_doc *doc = document_begin(&root);
+    int code = life_describe_refused(host->life, name, doc, root, err);
+    if (code < 0) {
+        yyjson_mut_doc_free(doc);
+        return code == TOOLRACK_E_NOT_FOUND ? registry_not_found(host->registry, name, err) : code;
+    }
+    return document_end(doc, ret, err);
+}
+
 int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
                  struct toolrack_error *err) {
-    CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(host->life, name, err);
+    CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_described(host->life, name);
     if (plugin == NULL) {
-        return TOOLRACK_E_NOT_FOUND;
+        return why_refused(host, name, ret, err);
     }
     const struct tr_plugin *about = plugin->desc->plugin;
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);

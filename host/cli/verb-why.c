@@ -213,12 +213,25 @@ static void add_compatibility(struct buf *out, yyjson_val *compatibility) {
     }
 }
 
+static void add_happening(struct buf *out, yyjson_val *happening) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text, "%s  %s  %s", member(happening, "time"), member(happening, "event"),
+               rows_member(happening, "text", ""));
+    add_lines(out, text.data);
+}
+
 static void print_text(struct buf *out, yyjson_val *root) {
-    buf_printf(out, "%s %s\n\n", member(root, "plugin"), member(root, "version"));
+    const char *plugin = member(root, "plugin"); /* neither is known of a file that is no plugin */
+    const char *version = member(root, "version");
+    const char *title = plugin != NULL ? plugin : member(root, "file");
+    buf_printf(out, "%s%s%s\n\n", title != NULL ? title : "", version != NULL ? " " : "",
+               version != NULL ? version : "");
     rows_add_line(out, "state", member(root, "state"));
     rows_add_line(out, "reason", member(root, "reason"));
     rows_add_line(out, "file", member(root, "file"));
-    add_content(out, root);
+    if (version != NULL) {
+        add_content(out, root);
+    }
     for_each(out, yyjson_obj_get(root, "retired"), add_retired);
     for_each(out, yyjson_obj_get(root, "refused"), add_refused);
     rows_add_line(out, "tool", member(root, "tool"));
@@ -232,6 +245,11 @@ static void print_text(struct buf *out, yyjson_val *root) {
     yyjson_val *change;
     yyjson_obj_foreach (yyjson_obj_get(root, "changed"), at, count, field, change) {
         add_change(out, yyjson_get_str(field), change);
+    }
+    yyjson_val *history = yyjson_obj_get(root, "history");
+    if (yyjson_arr_size(history) > 0) {
+        buf_add_text(out, "\nhistory\n");
+        for_each(out, history, add_happening);
     }
     for_each(out, yyjson_obj_get(root, "crashes"), add_crash);
 }

@@ -249,7 +249,8 @@ static const char reload_details[] =
         "tried again.\n";
 
 static const char rollback_details[] =
-        "Returns to the previous content of the plugin's file. The rollback lasts for as long\n"
+        "Returns to the previous content of the plugin's file, which is named by its plugin, a\n"
+        "tool, its name or its path, and may be broken. The rollback lasts for as long\n"
         "as the file is unchanged; put another file there to end it.\n";
 
 static const char watch_details[] =

@@ -149,3 +149,13 @@ struct plugin_file *find_file(struct life *life, const char *name, struct toolra
     bool is_ambiguous = file == NULL && err != NULL && err->code == TOOLRACK_E_INVALID;
     return file != NULL || is_ambiguous ? file : file_of_refused(life, name);
 }
+
+struct plugin *life_find_described(struct life *life, const char *name) {
+    struct toolrack_error unheard;
+    struct plugin *plugin = life_find_plugin(life, name, &unheard);
+    struct plugin_file *file = plugin == NULL ? file_of_path(life, name) : NULL;
+    if (plugin == NULL && file == NULL) {
+        file = file_of_name(life, name, &unheard);
+    }
+    return file != NULL ? generations_serving(&life->generations, file) : plugin;
+}

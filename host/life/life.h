@@ -74,6 +74,14 @@ int life_add_service(struct life *life, const struct toolrack_service *service,
 void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_mut_val *root);
 int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
                   yyjson_mut_val *root, struct toolrack_error *err);
+/** Describe what was refused under a name: of a tool or a plugin, or of a file, or its path.
+ * @return as above; TOOLRACK_E_NOT_FOUND without a message; TOOLRACK_E_INVALID: several files have
+ *         that name. [any-thread] */
+int life_describe_refused(struct life *life, const char *name, yyjson_mut_doc *doc,
+                          yyjson_mut_val *root, struct toolrack_error *err);
+/** The plugin of a name, as life_find_plugin(); or that serves the file of that name or path.
+ * @return a reference, or NULL. [any-thread] */
+struct plugin *life_find_described(struct life *life, const char *name);
 
 /** Assert the invariants of the parts; does nothing with NDEBUG. For tests, between steps.
  * [any-thread] */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "life/find.h"
+#include "life/history.h"
 #include "life/parts.h"
 #include "registry/document.h"
 #include "registry/registry.h"
@@ -120,6 +122,15 @@ static void add_crash(void *user, const struct store_crash *crash) {
     yyjson_doc_free(bundle);
 }
 
+static void add_refusal(const struct toolrack_refusal *row, yyjson_mut_doc *doc,
+                        yyjson_mut_val *list) {
+    yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
+    document_add_text(doc, object, "tool", row->tool);
+    document_add_text(doc, object, "rule", row->rule);
+    document_add_text(doc, object, "reason", row->reason);
+    document_add_text(doc, object, "fix", row->fix);
+}
+
 /* The refusals of the file, whatever serves. */
 static int add_refused(struct life *life, const struct plugin *plugin, yyjson_mut_doc *doc,
                        yyjson_mut_val *root, struct toolrack_error *err) {
@@ -130,14 +141,13 @@ static int add_refused(struct life *life, const struct plugin *plugin, yyjson_mu
     }
     for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
-        if (row->file == NULL || plugin->path == NULL || strcmp(row->file, plugin->path) != 0) {
+        if (row->file == NULL || plugin->path == NULL || strcmp(row->file, plugin->path) != 0 ||
+            /* A file of definitions has many plugins. */
+            (generation_of(plugin) == NULL &&
+             (row->plugin == NULL || strcmp(row->plugin, plugin->desc->plugin->id) != 0))) {
             continue;
         }
-        yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
-        document_add_text(doc, object, "tool", row->tool);
-        document_add_text(doc, object, "rule", row->rule);
-        document_add_text(doc, object, "reason", row->reason);
-        document_add_text(doc, object, "fix", row->fix);
+        add_refusal(row, doc, list);
     }
     toolrack_refusals_free(refusals);
     return 0;
@@ -182,5 +192,65 @@ int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc
         return code;
     }
     struct crash_list crashes = {.doc = doc, .list = yyjson_mut_obj_add_arr(doc, root, "crashes")};
-    return store_crashes_read(life->options.store, plugin->identity_text, add_crash, &crashes, err);
+    code = store_crashes_read(life->options.store, plugin->identity_text, add_crash, &crashes, err);
+    return code < 0 ? code
+                    : history_add(life, generation != NULL ? plugin->path : NULL,
+                                  plugin->identity_text, plugin->desc->plugin->id, doc, root, err);
+}
+
+/* ----------------------------------------------------------------- refused */
+
+/* Whether a refusal is about what a person named: a tool, a plugin, or a file by its path or name.
+ */
+static bool is_about(const struct toolrack_refusal *row, const char *name, const char *path) {
+    const char *slash = row->file != NULL ? strrchr(row->file, '/') : NULL;
+    return (row->tool != NULL && strcmp(row->tool, name) == 0) ||
+           (row->plugin != NULL && strcmp(row->plugin, name) == 0) ||
+           (row->file != NULL && (strcmp(row->file, path) == 0 || strcmp(row->file, name) == 0)) ||
+           (slash != NULL && strcmp(slash + 1, name) == 0);
+}
+
+int life_describe_refused(struct life *life, const char *name, yyjson_mut_doc *doc,
+                          yyjson_mut_val *root, struct toolrack_error *err) {
+    struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
+    struct toolrack_error why = {0};
+    const struct plugin_file *file = find_file(life, name, &why);
+    const struct toolrack_refusal *first = NULL;
+    yyjson_mut_val *list = NULL;
+    if (refusals == NULL) {
+        return error_oom(err);
+    }
+    if (file == NULL && why.code == TOOLRACK_E_INVALID) { /* several files have the name */
+        toolrack_refusals_free(refusals);
+        return error_set(err, why.code, "%s", why.message);
+    }
+    for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
+        if (!is_about(row, name, file != NULL ? file->path : name) ||
+            (first != NULL && row->file != NULL && first->file != NULL &&
+             strcmp(row->file, first->file) != 0)) {
+            continue; /* of two files the first one is described, not a mixture */
+        }
+        if (first == NULL) {
+            first = row;
+            document_add_text(doc, root, "plugin", row->plugin);
+            document_add_text(doc, root, "version", NULL);
+            document_add_text(doc, root, "file", row->file);
+            document_add_text(doc, root, "state", "refused");
+            document_add_text(doc, root, "reason", row->reason);
+            document_add_text(doc, root, "tool", row->tool);
+            document_add_text(doc, root, "sha256", NULL);
+            (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", false);
+            (void)yyjson_mut_obj_add_arr(doc, root, "retired");
+            list = yyjson_mut_obj_add_arr(doc, root, "refused");
+        }
+        add_refusal(row, doc, list);
+    }
+    int code = first == NULL ? TOOLRACK_E_NOT_FOUND : 0;
+    if (code == 0) {
+        (void)yyjson_mut_obj_add_arr(doc, root, "crashes");
+        code = history_add(life, first->file, NULL, first->plugin, doc, root, err);
+    }
+    toolrack_refusals_free(refusals);
+    return code;
 }

@@ -548,15 +548,17 @@ TOOLRACK_API int toolrack_release(struct toolrack *host, const char *name,
 /** Explain a plugin's state, as one JSON object: plugin, version, file, state, reason, generation,
  * sha256 (of the content that serves), rolled_back, refused (what is wrong with the file: reason,
  * fix), retired (earlier generations: generation, state, cause), crashes (the bundles kept, the
- * newest first: id, time, tool, signal, exit_status, reason, backtrace, lines ...).
+ * newest first: id, time, tool, signal, exit_status, reason, backtrace, lines ...), history (what
+ * happened, the oldest first: time, time_ms, event - "content", "crash" or a decision - and text).
+ * What was only refused is described too: its version is null, and its state "refused".
  * Asked about a tool: also tool, tool_version, permission, deprecated; default (an object: version,
  * what a call by its name alone means; set, the version that toolrack_set_default() named, or null;
  * reason, why it is not that one, or null); when it was registered in place of or beside an older
  * version that it should be compatible with and is not, compatibility (an object: older, the
  * version; and differences, an array of objects: rule, field, text); and, when it is not as it was
  * approved, changed: by "description" or "schema" an object of the texts "approved" and "now".
- * @param name  of the plugin, or of one of its tools
- * @return as above. */
+ * @param name  of the plugin, of one of its tools, or of its file, or the path of that
+ * @return as above; TOOLRACK_E_INVALID if several files have the name. */
 TOOLRACK_API int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
                               struct toolrack_error *err);
 

@@ -1,0 +1,138 @@
+#include "life/history.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "life/parts.h"
+#include "permit/permit.h"
+#include "registry/document.h"
+#include "store/crashes.h"
+#include "store/decisions.h"
+
+/* One thing that happened; the strings are in the arena. */
+struct happening {
+    int64_t time_ms;
+    size_t order; /* of two at the same time the one that was read first */
+    const char *event;
+    const char *text;
+};
+
+struct happenings {
+    struct arena arena;
+    struct happening *items;
+    size_t count;
+    size_t room;
+    bool failed;
+};
+
+static void add(struct happenings *all, int64_t time_ms, const char *event, const char *text) {
+    if (all->count == all->room) {
+        size_t room = all->room == 0 ? 32 : 2 * all->room;
+        struct happening *items = realloc(all->items, room * sizeof *items);
+        if (items == NULL) {
+            all->failed = true;
+            return;
+        }
+        all->items = items;
+        all->room = room;
+    }
+    struct happening *item = &all->items[all->count];
+    *item = (struct happening){.time_ms = time_ms,
+                               .order = all->count,
+                               .event = arena_copy(&all->arena, event, strlen(event)),
+                               .text = text};
+    all->failed = all->failed || item->event == NULL || text == NULL;
+    all->count += !all->failed;
+}
+
+static void add_content(struct happenings *all, const struct store_generation *row) {
+    char digits[2 * STAGE_HASH_SIZE + 1];
+    (void)sodium_bin2hex(digits, sizeof digits, row->sha256, sizeof row->sha256);
+    add(all, row->seen_s * 1000, "content",
+        arena_printf(&all->arena, "%s%s%scontent %.16s%s%s%s",
+                     row->plugin != NULL ? "version " : "",
+                     row->version != NULL ? row->version : "", row->version != NULL ? ", " : "",
+                     digits, row->rule != NULL ? "; not used any more: " : "",
+                     row->rule != NULL ? row->reason : "",
+                     row->is_removed ? "; the file was removed since" : ""));
+}
+
+static void see_crash(void *user, const struct store_crash *crash) {
+    struct happenings *all = user;
+    yyjson_doc *bundle = yyjson_read(crash->bundle, strlen(crash->bundle), 0);
+    const char *reason = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(bundle), "reason"));
+    const char *said = reason != NULL ? reason : "";
+    add(all, crash->time_s * 1000, "crash", arena_copy(&all->arena, said, strlen(said)));
+    yyjson_doc_free(bundle);
+}
+
+static void see_decision(void *user, const struct store_decision *decision) {
+    struct happenings *all = user;
+    add(all, decision->time_ms, decision->decision,
+        arena_printf(&all->arena, "%s%s%s%s%s%s", decision->tool != NULL ? decision->tool : "",
+                     decision->tool != NULL && decision->why != NULL ? ": " : "",
+                     decision->why != NULL ? decision->why : "",
+                     decision->who != NULL ? " (by " : "",
+                     decision->who != NULL ? decision->who : "", decision->who != NULL ? ")" : ""));
+}
+
+static int oldest_first(const void *a, const void *b) {
+    const struct happening *x = a;
+    const struct happening *y = b;
+    if (x->time_ms != y->time_ms) {
+        return x->time_ms < y->time_ms ? -1 : 1;
+    }
+    return x->order > y->order ? -1 : 1; /* the store gives the newest first */
+}
+
+static void write_all(const struct happenings *all, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "history");
+    for (size_t i = 0; i < all->count; i++) {
+        const struct happening *item = &all->items[i];
+        char moment[CLOCK_TEXT_ROOM];
+        yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
+        document_add_text(doc, object, "time", clock_wall_text(item->time_ms / 1000, moment));
+        (void)yyjson_mut_obj_add_int(doc, object, "time_ms", item->time_ms);
+        document_add_text(doc, object, "event", item->event);
+        document_add_text(doc, object, "text", item->text[0] != '\0' ? item->text : NULL);
+    }
+}
+
+int history_add(struct life *life, const char *path, const char *identity, const char *plugin_id,
+                yyjson_mut_doc *doc, yyjson_mut_val *root, struct toolrack_error *err) {
+    const struct life_options *options = &life->options;
+    struct happenings all = {0};
+    struct content_history contents = {0};
+    int code = 0;
+    arena_init(&all.arena, NULL, 0);
+    permit_flush(options->permit);
+    if (path != NULL) {
+        code = content_read_history(options, path, &contents, err);
+        for (size_t i = 0; code == 0 && i < contents.count; i++) {
+            add_content(&all, &contents.rows[i]);
+        }
+        content_history_finish(&contents);
+    }
+    if (code == 0 && identity != NULL) {
+        code = store_crashes_read(options->store, identity, see_crash, &all, err);
+    }
+    if (code == 0 && plugin_id != NULL) {
+        const struct store_decisions_filter filter = {.plugin = plugin_id,
+                                                      .limit = HISTORY_DECISIONS_MAX};
+        code = store_decisions_read(options->store, &filter, see_decision, &all, err);
+    }
+    if (code == 0 && all.failed) {
+        code = error_oom(err);
+    }
+    if (code == 0) {
+        if (all.count > 1) {
+            qsort(all.items, all.count, sizeof *all.items, oldest_first);
+        }
+        write_all(&all, doc, root);
+    }
+    arena_finish(&all.arena);
+    free(all.items);
+    return code;
+}

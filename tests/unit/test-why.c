@@ -1,0 +1,126 @@
+/* 'why' answers for everything that is listed, by any name that a person may type. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "builds.h"
+
+static void expect_unknown(struct toolrack *host, const char *name, int code) {
+    struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    assert_int_equal(toolrack_why(host, name, &text, &err), code);
+}
+
+static void a_plugin_is_found_by_its_file(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "build", 1);
+    builds_open(builds);
+    const char *const names[] = {"build", "build@1.0.0", "test.build", "build.so", builds->file};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        builds_expect_why(builds->host, names[i], "/plugin", "\"test.build\"");
+    }
+    expect_unknown(builds->host, "test.buil", TOOLRACK_E_NOT_FOUND);
+    expect_unknown(builds->host, "other.so", TOOLRACK_E_NOT_FOUND);
+}
+
+static void what_is_refused_is_explained(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds,
+                     "{\"tools\": [{\"type\": \"function\", \"name\": \"waits\", \"description\": "
+                     "\"Waits\", \"parameters\": {\"type\": \"object\"}, "
+                     "\"implementation\": {\"type\": \"internal\", \"handler\": \"absent\"}},"
+                     "{\"type\": \"function\", \"name\": \"waits_too\", \"description\": "
+                     "\"Waits\", \"parameters\": {\"type\": \"object\"}, "
+                     "\"implementation\": {\"type\": \"internal\", \"handler\": \"away\"}}]}");
+    builds_spoil(builds, "no plugin\n");
+    builds_open(builds);
+    const char *const names[] = {"build.so", builds->file};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        builds_expect_why(builds->host, names[i], "/state", "refused");
+        builds_expect_why(builds->host, names[i], "/reason", "not a shared object");
+        builds_expect_why(builds->host, names[i], "/version", "null");
+        builds_expect_why(builds->host, names[i], "/file", builds->file);
+    }
+    builds_expect_why(builds->host, "waits", "/reason", "absent");
+    builds_expect_why(builds->host, "waits", "/state", "refused");
+    yyjson_doc *doc = builds_why(builds->host, "waits");
+    assert_int_equal(yyjson_arr_size(yyjson_ptr_get(yyjson_doc_get_root(doc), "/refused")), 1);
+    yyjson_doc_free(doc);
+}
+
+static void two_files_of_one_name_are_not_mixed(void **state) {
+    struct builds *builds = *state;
+    struct toolrack_error err;
+    char other[160];
+    char file[192];
+    (void)snprintf(other, sizeof other, "%s/other", builds->root);
+    (void)snprintf(file, sizeof file, "%s/build.so", other);
+    assert_int_equal(mkdir(other, 0700), 0);
+    builds_spoil(builds, "");
+    assert_int_equal(rename(builds->file, file), 0);
+    builds_spoil(builds, "no plugin\n");
+    const char *const dirs[] = {builds->plugins, other, NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = builds->state;
+    options.plugin_dirs = dirs;
+    assert_int_equal(toolrack_open(&options, &builds->host, &err), 0);
+    expect_unknown(builds->host, "build.so", TOOLRACK_E_INVALID);
+    builds_expect_why(builds->host, file, "/file", file);
+    builds_expect_why(builds->host, builds->file, "/file", builds->file);
+    yyjson_doc *doc = builds_why(builds->host, file);
+    assert_int_equal(yyjson_arr_size(yyjson_ptr_get(yyjson_doc_get_root(doc), "/refused")), 1);
+    yyjson_doc_free(doc);
+}
+
+static void what_happened_is_told_in_order(void **state) {
+    struct builds *builds = *state;
+    struct toolrack_error err = {0};
+    builds_put(builds, "build", BUILD_EXAMPLE_CRASHES);
+    builds_open(builds);
+    builds_expect(builds->host, "build", BUILD_EXAMPLE_CRASHES);
+    assert_int_equal(builds_call(builds->host, "sane", &err), TOOLRACK_E_EXECUTION_FAILED);
+    builds_put(builds, "build-2", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    assert_int_equal(toolrack_grant(builds->host, "build", 0, "ann", &err), 0);
+    assert_int_equal(toolrack_rollback(builds->host, "build.so", &err), 0);
+    yyjson_doc *doc = builds_why(builds->host, "build.so");
+    yyjson_val *history = yyjson_ptr_get(yyjson_doc_get_root(doc), "/history");
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    int64_t last_ms = 0;
+    unsigned contents = 0;
+    unsigned crashes = 0;
+    unsigned grants = 0;
+    yyjson_arr_foreach (history, at, count, item) {
+        const char *event = yyjson_get_str(yyjson_obj_get(item, "event"));
+        int64_t time_ms = yyjson_get_sint(yyjson_obj_get(item, "time_ms"));
+        assert_true(time_ms >= last_ms);
+        last_ms = time_ms;
+        contents += strcmp(event, "content") == 0;
+        crashes += strcmp(event, "crash") == 0;
+        grants += strcmp(event, "granted") == 0;
+    }
+    assert_int_equal(contents, 2);
+    assert_int_equal(crashes, 1);
+    assert_int_equal(grants, 1);
+    yyjson_doc_free(doc);
+    builds_expect_why(builds->host, "build.so", "/history", "a person went back from it");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, builds_setup, builds_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(a_plugin_is_found_by_its_file),
+            TEST(what_is_refused_is_explained),
+            TEST(two_files_of_one_name_are_not_mixed),
+            TEST(what_happened_is_told_in_order),
+    };
+    return cmocka_run_group_tests_name("why", tests, NULL, NULL);
+}
