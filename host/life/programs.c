@@ -20,8 +20,8 @@ static const char *find(struct arena *arena, const char *program) {
     char path[PATH_MAX];
     CLEANUP(freep) char *real = program[0] == '/' ? realpath(program, NULL) : NULL;
     for (size_t i = 0; i < ARRAY_LENGTH(folders) && real == NULL && program[0] != '/'; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folders[i], program);
-        real = realpath(path, NULL);
+        int length = snprintf(path, sizeof path, "%s/%s", folders[i], program);
+        real = length < (int)sizeof path ? realpath(path, NULL) : NULL;
     }
     return real != NULL ? arena_copy(arena, real, strlen(real)) : NULL;
 }

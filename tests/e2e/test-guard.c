@@ -382,7 +382,8 @@ static void no_local_socket_is_reached(void **state) {
     char path[256];
     (void)state;
     make_folders("home/run/toolrack");
-    (void)snprintf(at.sun_path, sizeof at.sun_path, "%s", in_work("home/run/toolrack/host", path));
+    assert_true(snprintf(at.sun_path, sizeof at.sun_path, "%s",
+                         in_work("home/run/toolrack/host", path)) < (int)sizeof at.sun_path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof at) == 0 &&
                 listen(fd, 1) == 0);
