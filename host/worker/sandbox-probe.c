@@ -87,7 +87,7 @@ static bool may_clone(int namespaces) {
     pid_t child =
             clone(end_at_once, stack + sizeof stack, namespaces | CLONE_VM | CLONE_VFORK, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    while (child > 0 && waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR) {
+    while (child > 0 && waitpid(child, NULL, (int)__WCLONE) < 0 && errno == EINTR) {
     }
     return child > 0;
 }
