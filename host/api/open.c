@@ -47,6 +47,7 @@ static int level_of(enum toolrack_event_kind kind) {
     case TOOLRACK_EVENT_QUARANTINED: return LOG_ERROR;
     case TOOLRACK_EVENT_STUCK:
     case TOOLRACK_EVENT_CRASHED:
+    case TOOLRACK_EVENT_STOPPED:
     case TOOLRACK_EVENT_REFUSED: return LOG_WARNING;
     case TOOLRACK_EVENT_RELOADED: return LOG_INFO;
     default: return LOG_DEBUG;

@@ -80,3 +80,27 @@ size_t json_plain_run(const char *text, size_t length) {
     }
     return at;
 }
+
+/* The values of a parsed text are one array in the order of the text, and each array or object
+ * knows where it ends. */
+bool json_is_deeper(const yyjson_val *root, unsigned max) {
+    const yyjson_val *ends[JSON_DEEPER_MAX];
+    unsigned depth = 0;
+    const yyjson_val *end = unsafe_yyjson_get_next((yyjson_val *)(uintptr_t)root);
+    if ((size_t)(end - root) <= max) {
+        return false; /* not even as many values */
+    }
+    for (const yyjson_val *value = root; value < end; value++) {
+        while (depth > 0 && value >= ends[depth - 1]) {
+            depth--;
+        }
+        if (!unsafe_yyjson_is_ctn((void *)(uintptr_t)value)) {
+            continue;
+        }
+        if (depth == max || depth == JSON_DEEPER_MAX) {
+            return true;
+        }
+        ends[depth++] = unsafe_yyjson_get_next((yyjson_val *)(uintptr_t)value);
+    }
+    return false;
+}

@@ -15,6 +15,15 @@ yyjson_val *json_at(yyjson_val *root, const char *path);
  * value, allocated with `alc`. NULL if it is absent or null, or if memory is out. [any-thread] */
 const char *json_setting(yyjson_val *root, const char *path, const yyjson_alc *alc);
 
+/** Most levels of arrays and objects in a tool's reply, and the words for a deeper one. */
+#define JSON_REPLY_DEPTH_MAX 64u
+#define JSON_TOO_DEEP        "the reply is nested deeper than the %u allowed"
+
+/** Whether arrays and objects are nested more than `max` deep in a parsed value; `max` is at most
+ * JSON_DEEPER_MAX. Without recursion. [any-thread] */
+#define JSON_DEEPER_MAX 128u
+bool json_is_deeper(const yyjson_val *root, unsigned max);
+
 /** How many bytes at the start of a text need no escape in a JSON string: those before the first
  * control character, quote or backslash. UTF-8 is not checked. [any-thread] */
 size_t json_plain_run(const char *text, size_t length);

@@ -22,7 +22,7 @@
  *                 "grace_ms": 250, "backoff_ms": 1000, "backoff_max_ms": 60000,
  *                 "crashes": 3, "crashes_window_ms": 60000,
  *                 "memory_mb": 1024, "file_mb": 256, "cpu_s": 60, "files": 64, "processes": 32,
- *                 "threads": 64, "network_namespace": false, "keep": 1
+ *                 "threads": 64, "idle_cpu_percent": 5, "network_namespace": false, "keep": 1
  *             }
  *         },
  *         "tools": [{"name": "weather", ...}]  // see definition.h
@@ -117,6 +117,7 @@ struct config_policy {
     uint32_t files;
     uint32_t processes;
     uint32_t threads;
+    uint32_t idle_cpu_percent;
     uint32_t keep; /* this one is set: from the policy, else for all plugins, else the default */
     bool network_namespace;
 };

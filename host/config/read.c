@@ -382,6 +382,7 @@ static const struct {
         {"files", offsetof(struct config_policy, files)},
         {"processes", offsetof(struct config_policy, processes)},
         {"threads", offsetof(struct config_policy, threads)},
+        {"idle_cpu_percent", offsetof(struct config_policy, idle_cpu_percent)},
 };
 
 void config_policy(const struct config *config, const char *plugin_id, struct config_policy *ret) {

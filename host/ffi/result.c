@@ -10,6 +10,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 /* ------------------------------------------------------------ what is wrong */
@@ -140,12 +141,17 @@ static int write_json(const struct writer *writer, const char *json, const struc
     yyjson_alc alc = arena_alc(writer->arena);
     yyjson_read_err read_err;
     /* Without the in-situ flag yyjson does not change the text. */
-    if (yyjson_read_opts((char *)(uintptr_t)json, length, YYJSON_READ_NOFLAG, &alc, &read_err) ==
-        NULL) {
+    yyjson_doc *doc =
+            yyjson_read_opts((char *)(uintptr_t)json, length, YYJSON_READ_NOFLAG, &alc, &read_err);
+    if (doc == NULL) {
         return read_err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? no_memory(writer)
                        : wrong(writer, place, "is not JSON: %s at byte %zu", read_err.msg,
                                read_err.pos);
+    }
+    if (json_is_deeper(yyjson_doc_get_root(doc), JSON_REPLY_DEPTH_MAX)) {
+        return error_set(writer->err, TOOLRACK_E_LIMIT_EXCEEDED, JSON_TOO_DEEP,
+                         JSON_REPLY_DEPTH_MAX);
     }
     add_compact(writer->out, json, length);
     return 0;

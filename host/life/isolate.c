@@ -89,7 +89,7 @@ static void when_refused(void *user, void *crew_user, const char *reason, bool i
 static void keep_bundle(const struct isolate *isolate, const struct generation *generation,
                         const struct crew_death *death) {
     const struct descriptor *desc = generation->desc;
-    int64_t time_s = clock_wall_s();
+    int64_t time_ms = clock_wall_ms();
     char hash[CRASH_HASH_ROOM];
     struct crash_bundle bundle = {.plugin_id = desc->plugin->id,
                                   .version = desc->plugin->version,
@@ -98,7 +98,8 @@ static void keep_bundle(const struct isolate *isolate, const struct generation *
                                   .reason = death->reason,
                                   .backtrace = death->backtrace,
                                   .generation = generation->number,
-                                  .time_s = time_s,
+                                  .time_ms = time_ms,
+                                  .stopped = death->stopped,
                                   .last_lines = death->last_lines,
                                   .last_line_count = death->last_line_count};
     for (uint32_t i = 0; i < desc->tool_count && bundle.tool == NULL; i++) {
@@ -115,7 +116,7 @@ static void keep_bundle(const struct isolate *isolate, const struct generation *
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     crash_bundle_write(&bundle, &text);
     struct store_crash crash = {
-            .plugin = generation->identity_text, .time_s = time_s, .bundle = text.data};
+            .plugin = generation->identity_text, .time_s = time_ms / 1000, .bundle = text.data};
     struct toolrack_error err;
     int code = text.failed ? error_oom(&err)
                            : store_crash_add(isolate->options->store, &crash, NULL, &err);
@@ -125,16 +126,18 @@ static void keep_bundle(const struct isolate *isolate, const struct generation *
     }
 }
 
-/* A crash is stored also when the last reference to the plugin is gone: the host may be closing. */
+/* What a worker was ended for is stored like a crash, which does not count. Both are stored also
+ * when the last reference to the plugin is gone: the host may be closing. */
 static void when_died(void *user, void *crew_user, const struct crew_death *death) {
     const struct isolate *isolate = user;
-    if (!death->crashed) {
+    if (!death->crashed && !death->stopped) {
         return;
     }
     keep_bundle(isolate, crew_user, death);
     CLEANUP(plugin_unrefp) struct plugin *plugin = generation_hold(crew_user);
     if (plugin != NULL) {
-        tell(isolate, TOOLRACK_EVENT_CRASHED, plugin, death->reason);
+        tell(isolate, death->stopped ? TOOLRACK_EVENT_STOPPED : TOOLRACK_EVENT_CRASHED, plugin,
+             death->reason);
     }
 }
 

@@ -58,9 +58,9 @@ int quarantine_add(const struct life_options *options, const char *identity,
 struct recent {
     const char *plugin;
     char build_id[2 * BUILD_ID_MAX + 1];
-    int64_t now_s;
-    int64_t since_s;
-    int64_t times_s[CREW_CRASHES_KEPT]; /* the newest first */
+    int64_t now_ms;
+    int64_t since_ms;
+    int64_t times_ms[CREW_CRASHES_KEPT]; /* the newest first */
     size_t count;
 };
 
@@ -68,21 +68,26 @@ static void note_release(void *user, const struct store_decision *decision) {
     struct recent *recent = user;
     bool is_release = decision->plugin != NULL && strcmp(decision->plugin, recent->plugin) == 0 &&
                       strcmp(decision->decision, "released") == 0;
-    if (is_release && decision->time_ms / 1000 > recent->since_s) {
-        recent->since_s = decision->time_ms / 1000;
+    if (is_release && decision->time_ms > recent->since_ms) {
+        recent->since_ms = decision->time_ms;
     }
 }
 
 static void note_crash(void *user, const struct store_crash *crash) {
     struct recent *recent = user;
-    if (crash->time_s <= recent->since_s || crash->time_s > recent->now_s ||
-        recent->count == CREW_CRASHES_KEPT) {
+    if (recent->count == CREW_CRASHES_KEPT) {
         return;
     }
     yyjson_doc *bundle = yyjson_read(crash->bundle, strlen(crash->bundle), 0);
-    const char *build_id = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(bundle), "build_id"));
-    if (strcmp(build_id != NULL ? build_id : "", recent->build_id) == 0) {
-        recent->times_s[recent->count++] = crash->time_s;
+    yyjson_val *root = yyjson_doc_get_root(bundle);
+    const char *build_id = yyjson_get_str(yyjson_obj_get(root, "build_id"));
+    /* Older bundles have seconds only: such a crash counts as one at their end. */
+    yyjson_val *exact = yyjson_obj_get(root, "time_ms");
+    int64_t time_ms = yyjson_is_int(exact) ? yyjson_get_sint(exact) : crash->time_s * 1000 + 999;
+    if (strcmp(build_id != NULL ? build_id : "", recent->build_id) == 0 &&
+        !yyjson_is_true(yyjson_obj_get(root, "stopped")) && time_ms > recent->since_ms &&
+        time_ms <= recent->now_ms) {
+        recent->times_ms[recent->count++] = time_ms;
     }
     yyjson_doc_free(bundle);
 }
@@ -90,8 +95,8 @@ static void note_crash(void *user, const struct store_crash *crash) {
 size_t quarantine_recent_crashes(const struct life_options *options, const struct plugin *plugin,
                                  uint32_t window_ms, uint64_t ret_ago_ms[CREW_CRASHES_KEPT]) {
     struct toolrack_error unheard; /* crashes that cannot be read do not count */
-    struct recent recent = {.plugin = plugin->desc->plugin->id, .now_s = clock_wall_s()};
-    recent.since_s = recent.now_s - (int64_t)(window_ms / 1000) - 1;
+    struct recent recent = {.plugin = plugin->desc->plugin->id, .now_ms = clock_wall_ms()};
+    recent.since_ms = recent.now_ms - (int64_t)window_ms;
     if (plugin->path != NULL) { /* else only its id is known: set_foreign() in generation.c */
         unsigned char id[BUILD_ID_MAX];
         CLEANUP(closep) int fd = open(plugin->image_path, O_RDONLY | O_CLOEXEC);
@@ -100,11 +105,11 @@ size_t quarantine_recent_crashes(const struct life_options *options, const struc
             (void)snprintf(recent.build_id + 2 * i, 3, "%02x", id[i]);
         }
     }
-    const struct store_decisions_filter filter = {.since_ms = recent.since_s * 1000};
+    const struct store_decisions_filter filter = {.since_ms = recent.since_ms};
     (void)store_decisions_read(options->store, &filter, note_release, &recent, &unheard);
     (void)store_crashes_read(options->store, plugin->identity_text, note_crash, &recent, &unheard);
     for (size_t i = 0; i < recent.count; i++) {
-        ret_ago_ms[i] = (uint64_t)(recent.now_s - recent.times_s[recent.count - 1 - i]) * 1000;
+        ret_ago_ms[i] = (uint64_t)(recent.now_ms - recent.times_ms[recent.count - 1 - i]);
     }
     return recent.count;
 }

@@ -53,6 +53,7 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct p
             {"backoff_max_ms", or_default(crew->backoff_ms_max, CREW_BACKOFF_MS_MAX)},
             {"crashes", or_default(crew->crashes_max, CREW_CRASHES_MAX)},
             {"crashes_window_ms", or_default(crew->crashes_window_ms, CREW_CRASHES_WINDOW_MS)},
+            {"idle_cpu_percent", or_default(crew->idle_cpu_percent, CREW_IDLE_CPU_PERCENT)},
     };
     yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "limits");
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {

@@ -282,6 +282,10 @@ static tr_status reply_json(struct tr_call *base, const char *json, uint64_t len
                         "the tool's reply cannot be used: it is not JSON, %s at byte %zu", why.msg,
                         why.pos);
     }
+    if (json_is_deeper(yyjson_doc_get_root(doc), JSON_REPLY_DEPTH_MAX)) {
+        return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL, JSON_TOO_DEEP,
+                        JSON_REPLY_DEPTH_MAX);
+    }
     run->structured = yyjson_doc_get_root(doc);
     run->has_json = true;
     return add_block(

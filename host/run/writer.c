@@ -95,8 +95,8 @@ tr_status writer_begin(struct tr_call *base, const char *key, int32_t kind) {
         return run_misuse(run, "only objects and arrays can be begun");
     }
     if (writer->depth == WRITER_DEPTH_MAX) {
-        return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                        "the reply is nested deeper than the %u allowed", WRITER_DEPTH_MAX);
+        return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL, JSON_TOO_DEEP,
+                        WRITER_DEPTH_MAX);
     }
     tr_status status = put_key(run, key);
     if (status != TR_OK) {
@@ -201,6 +201,11 @@ tr_status writer_json(struct tr_call *base, const char *key, const char *json, u
     yyjson_doc *doc = run_read_json(run, json, (size_t)length, &why);
     if (doc == NULL && why.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return run_misuse(run, "a piece given as JSON is not JSON");
+    }
+    if (doc != NULL &&
+        json_is_deeper(yyjson_doc_get_root(doc), WRITER_DEPTH_MAX - run->writer.depth)) {
+        return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL, JSON_TOO_DEEP,
+                        WRITER_DEPTH_MAX);
     }
     yyjson_alc alc = arena_alc(&run->arena);
     size_t size = 0;

@@ -4,10 +4,11 @@
  * that is not allowed at its position fails the call. */
 #pragma once
 
+#include "base/json.h"
 #include "run/run.h"
 
 /* Deepest nesting. */
-#define WRITER_DEPTH_MAX 64u
+#define WRITER_DEPTH_MAX JSON_REPLY_DEPTH_MAX
 
 /** The pieces; the members of struct tr_call_api of the same names. [call-thread] */
 int32_t writer_begin(struct tr_call *call, const char *key, int32_t kind);

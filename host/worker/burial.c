@@ -136,7 +136,7 @@ static void tell_host(const struct worker *worker, const struct obituary *obitua
     const struct supervisor_options *options = &worker->crew->supervisor->options;
     const struct crew_death *death = &obituary->death;
     void *crew_user = worker->crew->user;
-    if (obituary->is_refused || (!death->crashed && end != END_KILLED)) {
+    if (obituary->is_refused || (!death->crashed && end != END_KILLED && end != END_STOPPED)) {
         return;
     }
     if (!death->crashed) { /* a crash is logged by the host's callback */
@@ -185,6 +185,7 @@ void worker_bury(struct worker *worker, uint64_t now_ns) {
     struct obituary obituary = {
             .is_refused = state == WORKER_STARTING && end == END_KILLED && is_wanted,
             .death = {.crashed = death->crashed,
+                      .stopped = end == END_STOPPED,
                       .signal = death->signal,
                       .exit_status = death->exit_status,
                       .reason = death->reason,

@@ -95,12 +95,15 @@ void crash_bundle_write(const struct crash_bundle *bundle, struct buf *out) {
     add_member(out, "build_id", id_length > 0 ? build_id : NULL);
     add_number(out, "generation", true, bundle->generation);
     add_member(out, "arguments_hash", bundle->arguments_hash);
-    add_member(out, "time", clock_wall_text(bundle->time_s, time)[0] != '\0' ? time : NULL);
+    add_member(out, "time", clock_wall_text(bundle->time_ms / 1000, time)[0] != '\0' ? time : NULL);
     add_name(out, "last_lines");
     buf_add_char(out, '[');
     for (size_t i = 0; i < bundle->last_line_count; i++) {
         buf_add_text(out, i > 0 ? "," : "");
         add_text(out, bundle->last_lines[i]);
     }
-    buf_add_text(out, "]}");
+    buf_add_char(out, ']');
+    add_number(out, "time_ms", true, (uint64_t)bundle->time_ms);
+    add_name(out, "stopped");
+    buf_add_text(out, bundle->stopped ? "true}" : "false}");
 }

@@ -23,15 +23,16 @@ struct crash_bundle {
     size_t build_id_length;               /* 0: it has none */
     uint64_t generation;
     const char *arguments_hash; /* crash_arguments_hash(); NULL: no call was inside */
-    int64_t time_s;             /* since the epoch */
+    int64_t time_ms;            /* since the epoch */
+    bool stopped;               /* the host ended it: no crash */
     const char *const *last_lines;
     size_t last_line_count;
 };
 
 /** Append the bundle as one JSON object without line breaks: members "plugin", "version", "tool",
  * "signal" (a name), "exit_status", "reason", "backtrace", "build_id" (hex), "generation",
- * "arguments_hash", "time" (ISO 8601, UTC) and "last_lines" (an array), in this order, `null` for a
- * value that is not known. [any-thread] */
+ * "arguments_hash", "time" (ISO 8601, UTC), "last_lines" (an array), "time_ms" (since the epoch)
+ * and "stopped", in this order, `null` for a value that is not known. [any-thread] */
 void crash_bundle_write(const struct crash_bundle *bundle, struct buf *out);
 
 /** A hash of a call's arguments, 64 bits as hexadecimal digits. It keeps no secret: a guess of the

@@ -1,5 +1,5 @@
 /* The host's side: reads the crash area of a dead worker. The plugin can write there too, so any
- * part may be wrong; the worst effect is a wrong text. */
+ * part may be wrong; the worst effect is a wrong text. No path in it decides what is opened. */
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
@@ -82,7 +82,8 @@ static void await_magic(const uint32_t *magic) {
     }
 }
 
-void crash_ask_trace(struct channel *channel, int pidfd, struct buf *out) {
+void crash_ask_trace(struct channel *channel, int pidfd, const char *const *known,
+                     struct buf *out) {
     struct crash_record *area = channel_crash_area(channel);
     struct crash_record record;
     uint32_t old = CRASH_TRACE_MAGIC; /* of an earlier call; the record of a crash stays */
@@ -93,7 +94,7 @@ void crash_ask_trace(struct channel *channel, int pidfd, struct buf *out) {
     }
     await_magic(&area->magic);
     if (read_record(area, CRASH_TRACE_MAGIC, &record)) {
-        crash_describe(&record, out);
+        crash_describe(&record, known, out);
     }
 }
 
@@ -309,12 +310,38 @@ static void add_places(struct trace *trace, uint32_t from, uint32_t end, bool fo
     }
 }
 
-void crash_describe(const struct crash_record *record, struct buf *out) {
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The file to read for a module, or NULL. Folders of the system contain what root has put there;
+ * these are the folders that every worker may read. */
+static const char *file_of(const char *claimed, const char *const *known) {
+    for (; *known != NULL; known++) {
+        if (strcmp(name_of(claimed), name_of(*known)) == 0) {
+            return *known;
+        }
+    }
+    static const char *const system[] = {"/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/",
+                                         "/usr/local/lib/"};
+    for (size_t i = 0; i < ARRAY_LENGTH(system); i++) {
+        if (strncmp(claimed, system[i], strlen(system[i])) == 0 && strstr(claimed, "/..") == NULL) {
+            return claimed;
+        }
+    }
+    return NULL;
+}
+
+void crash_describe(const struct crash_record *record, const char *const *known, struct buf *out) {
     CLEANUP(trace_finish) struct trace trace = {.record = record, .out = out};
     uint32_t kept = frames_kept(record);
     uint32_t inner = kept < CRASH_FRAMES_INNER ? kept : CRASH_FRAMES_INNER;
     for (uint32_t i = 0; i < record->module_count; i++) {
-        (void)symbols_open(record->modules[i], &trace.symbols[i], NULL);
+        const char *file = file_of(record->modules[i], known);
+        if (file != NULL) {
+            (void)symbols_open(file, &trace.symbols[i], NULL);
+        }
     }
     for (uint32_t i = 0; i < kept; i++) {
         struct place *place = &trace.places[i];

@@ -82,6 +82,16 @@ void worker_move(struct worker *worker, enum worker_state state) {
     }
 }
 
+bool worker_is_free(const struct worker *worker) {
+    for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
+        enum lane_state state = worker->lanes[i].state;
+        if (state == LANE_BUSY || state == LANE_LINGERING || state == LANE_STARTING) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* --------------------------------------------------------------------- lanes */
 
 static void occupy(struct crew *crew, struct lane *lane, struct crew_call *call) {
@@ -89,7 +99,12 @@ static void occupy(struct crew *crew, struct lane *lane, struct crew_call *call)
     lane->call = call;
     lane->tool = call->tool;
     lane->worker->is_used = true;
+    lane->worker->calls++;
     lane->worker->refs++;
+    if (lane->worker->cpu.rests) { /* look at it again soon */
+        lane->worker->cpu.rests = false;
+        crew_attend(crew);
+    }
     crew->busy++;
     call->lane = lane;
 }

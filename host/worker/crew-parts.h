@@ -9,6 +9,7 @@
  *     exchange.c    one call on one lane: its frames
  *     events.c      a worker's descriptors in the thread's epoll set
  *     death.c       a worker's cause of death, as text
+ *     cpu.c         how much CPU time it may use, in calls and between them
  *     threads.c     how many threads it may start; tasks.c counts them
  *     spawn.c       its process
  *     output.c      what it printed
@@ -94,10 +95,11 @@ enum worker_state {
 
 /** Why a worker is to end. */
 enum worker_end {
-    END_NOT,      /* it is not to end */
-    END_ASKED,    /* it is no longer needed */
-    END_REFUSED,  /* it cannot load the plugin, reported that, and exits */
-    END_KILLED,   /* for the reason in `end_text` */
+    END_NOT,     /* it is not to end */
+    END_ASKED,   /* it is no longer needed */
+    END_REFUSED, /* it cannot load the plugin, reported that, and exits */
+    END_KILLED,  /* for the reason in `end_text` */
+    END_STOPPED, /* likewise, for the CPU time that it used: reported, and not counted as a crash */
     END_NONSENSE, /* likewise, and counted as a crash */
 };
 
@@ -109,6 +111,19 @@ struct death {
     int exit_status; /* -1: a signal */
     char reason[ERROR_MESSAGE_MAX];
     struct buf backtrace;
+};
+
+/* What the supervisor knows of a worker's CPU time; see cpu.c. Guarded by crew->lock. */
+struct cpu_watch {
+    uint64_t look_ns; /* when to look next */
+    uint64_t pause_ns;
+    bool rests;         /* the pause is a long one, and no call has begun since */
+    uint64_t looked_ns; /* the last look, like what follows */
+    uint64_t cpu_ns;
+    uint32_t calls;
+    bool was_free;
+    uint64_t idle_ns;  /* of the present window: time between calls */
+    uint64_t burnt_ns; /* and CPU time used in it */
 };
 
 struct worker {
@@ -124,10 +139,12 @@ struct worker {
     enum worker_state state; /* guarded by crew->lock, like what follows */
     enum worker_end end;
     char end_text[256];
-    bool was_starting;   /* when it was killed */
-    bool is_used;        /* since the supervisor's last check */
-    uint64_t until_ns;   /* STARTING, ENDING: when it is killed */
-    uint64_t idle_at_ns; /* READY: when to check whether it is needed */
+    bool was_starting;    /* when it was killed */
+    bool is_used;         /* since the supervisor's last check */
+    uint64_t until_ns;    /* STARTING, ENDING: when it is killed */
+    uint64_t idle_at_ns;  /* READY: when to check whether it is needed */
+    uint32_t calls;       /* begun, counted round and round */
+    struct cpu_watch cpu; /* READY */
     struct lane lanes[CREW_LANES_MAX];
     uint32_t lane_count; /* lanes with a channel, including one that is STARTING */
     uint32_t lanes_max;
@@ -140,7 +157,8 @@ struct worker {
     uint64_t recount_ns;      /* when they may be counted again */
     bool was_refused_threads; /* that was logged */
     uint32_t layers;
-    _Atomic uint64_t cpu_renewed_ns; /* by the coarse clock; see renew_cpu() in exchange.c */
+    _Atomic uint64_t cpu_renewed_ns; /* by the coarse clock; this and the next: cpu_renew() */
+    _Atomic uint64_t cpu_until_ns;   /* CPU time at which the kernel sends SIGXCPU */
 };
 #define WORKER_MAGIC 0x776f726bu
 
@@ -238,6 +256,9 @@ void crew_attend(struct crew *crew);
 void lane_move(struct lane *lane, enum lane_state state);
 /** The one place where a worker's state changes: the crew's counts and idle lanes follow it. */
 void worker_move(struct worker *worker, enum worker_state state);
+
+/** Whether no call is running in a worker, and no lane is starting or lingering. */
+bool worker_is_free(const struct worker *worker);
 
 /** Take the most recently used idle lane for a call; false: no lane is idle. */
 bool crew_take_idle(struct crew *crew, struct crew_call *call);

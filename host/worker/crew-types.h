@@ -17,35 +17,40 @@ struct supervisor;
 
 /* Defaults where the configuration states none: workers of a plugin, lanes of a worker of a
  * thread-safe plugin, and calls in line. */
-#define CREW_WORKERS_DEFAULT   4u
-#define CREW_LANES_MAX         4u
-#define CREW_QUEUE_DEFAULT     256u
+#define CREW_WORKERS_DEFAULT    4u
+#define CREW_LANES_MAX          4u
+#define CREW_QUEUE_DEFAULT      256u
 /* How long a worker may take to start and to open its plugin. */
-#define CREW_START_MS_DEFAULT  10000u
+#define CREW_START_MS_DEFAULT   10000u
 /* How long a call that was asked to end may go on before its worker is killed. */
-#define CREW_GRACE_MS          250u
+#define CREW_GRACE_MS           250u
 /* How long a worker may take to close its plugin; a sanitizer's runtime needs longer for that. */
-#define CREW_CLOSE_MS          (SANITIZER_ADDRESS || SANITIZER_THREAD ? 5000u : 1000u)
+#define CREW_CLOSE_MS           (SANITIZER_ADDRESS || SANITIZER_THREAD ? 5000u : 1000u)
 /* How long an idle worker is kept at least; at most twice as long, as the clock is not read when a
  * call ends. */
-#define CREW_IDLE_MS_DEFAULT   30000u
+#define CREW_IDLE_MS_DEFAULT    30000u
 /* A death within this time of the start is quick. */
-#define CREW_QUICK_MS          5000u
-#define CREW_BACKOFF_MS        1000u
-#define CREW_BACKOFF_MS_MAX    60000u
+#define CREW_QUICK_MS           5000u
+#define CREW_BACKOFF_MS         1000u
+#define CREW_BACKOFF_MS_MAX     60000u
 /* So many crashes within this window cause a quarantine. */
-#define CREW_CRASHES_MAX       3u
-#define CREW_CRASHES_WINDOW_MS 60000u
+#define CREW_CRASHES_MAX        3u
+#define CREW_CRASHES_WINDOW_MS  60000u
+/* Percent of one CPU that a worker may use between calls. */
+#define CREW_IDLE_CPU_PERCENT   5u
 /* Largest configurable value of crashes_max. */
-#define CREW_CRASHES_KEPT      16u
+#define CREW_CRASHES_KEPT       16u
 /* Lines that a worker printed or logged, kept for its crash bundle; and how many lines per second
  * of one worker are passed on; further lines are only counted. */
-#define CREW_LAST_LINES        16u
-#define CREW_LINES_PER_S_MAX   200u
+#define CREW_LAST_LINES         16u
+#define CREW_LINES_PER_S_MAX    200u
+/* Likewise of progress that its calls report. */
+#define CREW_PROGRESS_PER_S_MAX 200u
 
 /** A worker's cause of death. Strings are valid until the callback returns. */
 struct crew_death {
     bool crashed;    /* a signal, or an exit that was not requested: counts towards quarantine */
+    bool stopped;    /* ended by the host for the CPU time that it used */
     int signal;      /* or 0 */
     int exit_status; /* or -1 */
     uint32_t tool;   /* index of a tool whose call was running, or UINT32_MAX */
@@ -91,6 +96,7 @@ struct crew_limits {
     uint32_t backoff_ms_max;
     uint32_t crashes_max; /* CREW_CRASHES_KEPT at most */
     uint32_t crashes_window_ms;
+    uint32_t idle_cpu_percent; /* of one CPU, between calls; see cpu.h */
 };
 
 /** One call. What it points to is borrowed until crew_run() returns. */

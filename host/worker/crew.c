@@ -29,7 +29,8 @@ static struct crew_limits fill_limits(const struct crew_limits *given) {
             .backoff_ms = or_default(given->backoff_ms, CREW_BACKOFF_MS),
             .backoff_ms_max = or_default(given->backoff_ms_max, CREW_BACKOFF_MS_MAX),
             .crashes_max = crashes < CREW_CRASHES_KEPT ? crashes : CREW_CRASHES_KEPT,
-            .crashes_window_ms = or_default(given->crashes_window_ms, CREW_CRASHES_WINDOW_MS)};
+            .crashes_window_ms = or_default(given->crashes_window_ms, CREW_CRASHES_WINDOW_MS),
+            .idle_cpu_percent = or_default(given->idle_cpu_percent, CREW_IDLE_CPU_PERCENT)};
 }
 
 /* ------------------------------------------------------------------- options */

@@ -84,7 +84,7 @@ static void add_end(const struct worker *worker, const struct crash_record *reco
     } else if (death->signal == SIGXFSZ) {
         buf_printf(out, "wrote a file larger than the %llu MiB allowed (SIGXFSZ)",
                    (unsigned long long)(limits->file_size_bytes / MIB));
-    } else if (record != NULL && record->signal == death->signal) {
+    } else if (record != NULL) {
         bool is_limited = limits->memory_bytes != UINT64_MAX && !SANITIZER_ADDRESS &&
                           !SANITIZER_THREAD; /* child.c */
         if (is_limited &&
@@ -101,6 +101,7 @@ static void add_end(const struct worker *worker, const struct crash_record *reco
             crash_explain(record, out);
         }
         add_frames(death->backtrace.length > 0 ? death->backtrace.data : "", out);
+        buf_add_text(out, ", as its worker reports");
     } else if (death->signal == SIGSYS) { /* here and below: without a record of the handler */
         buf_add_text(out, "made a system call of another ABI, which the sandbox forbids (SIGSYS)");
     } else if (death->signal == SIGKILL) {
@@ -125,14 +126,18 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
     /* A requested end is not a crash, unless a signal came before the exit. */
     death->crashed = end == END_NOT || end == END_NONSENSE ||
                      ((end == END_ASKED || end == END_REFUSED) && death->signal != 0);
+    /* A record of another signal than the one that the kernel reports is not the handler's. */
+    has_record = has_record && death->signal != 0 && record.signal == death->signal;
     if (has_record) {
-        crash_describe(&record, &death->backtrace);
+        const char *const known[] = {worker->crew->path,
+                                     worker->crew->supervisor->options.worker_program, NULL};
+        crash_describe(&record, known, &death->backtrace);
         if (death->backtrace.failed) {
             buf_clear(&death->backtrace);
             buf_finish(&death->backtrace);
         }
     }
-    if (end == END_KILLED || end == END_NONSENSE) {
+    if (end >= END_KILLED) {
         utf8_copy(death->reason, sizeof death->reason, worker->end_text);
         utf8_make_line(death->reason);
         return;

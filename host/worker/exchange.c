@@ -1,14 +1,13 @@
 #include "worker/exchange.h"
 
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "run/run.h"
 #include "toolrack/plugin.h"
+#include "worker/cpu.h"
 #include "worker/crash.h"
 #include "worker/protocol.h"
 
@@ -22,10 +21,8 @@
 /* Costs that a worker reports are accepted below this value: 3 days, 256 TiB. */
 #define BELIEVABLE_MAX (UINT64_C(1) << 48)
 
-/* Interval at which the limit of CPU time is raised, and the extra time added because of this
- * interval. */
-#define CPU_RENEW_NS (1u * (uint64_t)CLOCK_NS_PER_S)
-#define CPU_MORE_S   2u
+/* Levels of {"content": [{...}], "structuredContent": ...} around what a tool says. */
+#define CONTENT_DEPTH 3u
 
 struct exchange {
     struct lane *lane;
@@ -51,7 +48,10 @@ static enum exchange_end leave(struct exchange *exchange, int code) {
     channel_cancel(exchange->channel);
     if (code == TOOLRACK_E_TIMEOUT) {
         CLEANUP(buf_finish) struct buf trace = BUF_INIT;
-        crash_ask_trace(exchange->channel, exchange->lane->worker->process.pidfd, &trace);
+        const struct worker *worker = exchange->lane->worker;
+        const char *const known[] = {worker->crew->path,
+                                     worker->crew->supervisor->options.worker_program, NULL};
+        crash_ask_trace(exchange->channel, worker->process.pidfd, known, &trace);
         error_set_trace(exchange->err, trace.length > 0 ? trace.data : "");
     }
     return EXCHANGE_LEFT;
@@ -103,6 +103,13 @@ static enum exchange_end check_result(struct exchange *exchange,
         (!yyjson_is_arr(yyjson_obj_get(value, "content")) ||
          (yyjson_obj_get(value, "structuredContent") != NULL) != result->is_structured)) {
         return nonsense(exchange, "content that has no blocks");
+    }
+    /* Content blocks stand around the tool's own JSON. */
+    unsigned depth_max = JSON_REPLY_DEPTH_MAX + (result->is_content ? CONTENT_DEPTH : 0);
+    if (json_is_deeper(value, depth_max)) {
+        exchange->code = error_set(exchange->err, TOOLRACK_E_LIMIT_EXCEEDED, JSON_TOO_DEEP,
+                                   JSON_REPLY_DEPTH_MAX);
+        return EXCHANGE_DONE;
     }
     exchange->reply->json = value;
     return EXCHANGE_DONE;
@@ -167,6 +174,7 @@ static bool dismiss(struct channel *channel) {
 /* Handle a message of the running tool. NULL: done, and the worker holds the channel again. */
 static const char *take_message(struct exchange *exchange, const struct frame_in *frame) {
     const struct crew_call *call = exchange->call;
+    struct output *output = &exchange->lane->worker->output;
     struct frame_log log;
     struct frame_progress progress;
     struct frame_question question;
@@ -175,15 +183,18 @@ static const char *take_message(struct exchange *exchange, const struct frame_in
         if (!read_log(frame, &log)) {
             return "an unreadable log line";
         }
-        output_note(&exchange->lane->worker->output, log.message);
-        call->log(call->user, log.level, log.message);
+        if (output_passes_log(output, log.message, clock_now_ns())) {
+            call->log(call->user, log.level, log.message);
+        }
         send_plain(exchange->channel, FRAME_GO_ON);
         return NULL;
     case FRAME_PROGRESS:
         if (!read_progress(frame, &progress)) {
             return "an unreadable progress";
         }
-        call->progress(call->user, progress.done, progress.total, progress.message);
+        if (output_passes_progress(output, clock_now_ns())) {
+            call->progress(call->user, progress.done, progress.total, progress.message);
+        }
         send_plain(exchange->channel, FRAME_GO_ON);
         return NULL;
     case FRAME_QUESTION: {
@@ -283,32 +294,6 @@ static enum exchange_end receive(struct exchange *exchange) {
     }
 }
 
-/* Make sure that a call that begins now has its full CPU time. The limit counts from the start of
- * the process, so it is raised by the time used. Between two renewals each lane uses CPU_RENEW_NS
- * at most, which CPU_MORE_S covers. The coarse clock costs a few ns; the system calls would cost
- * more than a short call. */
-static void renew_cpu(struct worker *worker) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    uint64_t now_ns = (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
-    uint64_t renewed_ns = atomic_load_explicit(&worker->cpu_renewed_ns, memory_order_relaxed);
-    if (now_ns - renewed_ns < CPU_RENEW_NS ||
-        !atomic_compare_exchange_strong(&worker->cpu_renewed_ns, &renewed_ns, now_ns)) {
-        return;
-    }
-    clockid_t clock;
-    struct timespec used;
-    struct rlimit limit;
-    if (clock_getcpuclockid(worker->process.pid, &clock) != 0 || clock_gettime(clock, &used) < 0 ||
-        prlimit(worker->process.pid, RLIMIT_CPU, NULL, &limit) < 0) {
-        return; /* the worker has just died, which its caller will learn */
-    }
-    rlim_t cpu_s = (rlim_t)worker->crew->policy.limits.cpu_s + CPU_MORE_S;
-    rlim_t until_s = (rlim_t)used.tv_sec + cpu_s * (worker->crew->is_shared ? CREW_LANES_MAX : 1);
-    limit.rlim_cur = until_s < limit.rlim_max ? until_s : limit.rlim_max;
-    (void)prlimit(worker->process.pid, RLIMIT_CPU, &limit, NULL);
-}
-
 enum exchange_end exchange_run(struct crew_call *call, struct crew_reply *ret, int *ret_code,
                                struct toolrack_error *err) {
     struct exchange exchange = {.lane = call->lane,
@@ -329,7 +314,7 @@ enum exchange_end exchange_run(struct crew_call *call, struct crew_reply *ret, i
     ret->json = NULL;
     ret->is_content = false;
     ret->is_structured = false;
-    renew_cpu(exchange.lane->worker);
+    cpu_renew(exchange.lane->worker);
     if (atomic_load(&call->interrupted)) {
         exchange.code = call_cancelled_error(call, err);
     } else if (!send_call(exchange.channel, &frame)) {
@@ -343,6 +328,7 @@ enum exchange_end exchange_run(struct crew_call *call, struct crew_reply *ret, i
     if (end == EXCHANGE_DONE) {
         channel_settle(exchange.channel);
     }
+    output_tell_dropped_said(&exchange.lane->worker->output);
     *ret_code = exchange.code;
     return end;
 }

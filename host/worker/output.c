@@ -38,8 +38,8 @@ void output_finish(struct output *output) {
 
 /* -------------------------------------------------------------------- lines */
 
-void output_note(struct output *output, const char *line) {
-    LOCK_SCOPE(&output->lock);
+static void note(struct output *output, const char *line) {
+    LOCK_ASSERT_HELD(&output->lock);
     char *to = output->last[output->line_count++ % CREW_LAST_LINES];
     utf8_copy(to, LOG_LINE_MAX, line);
     utf8_make_line(to);
@@ -71,7 +71,9 @@ void output_tell_dropped(struct output *output, uint64_t now_ns) {
 }
 
 void output_log(struct output *output, int level, const char *line, uint64_t now_ns) {
-    output_note(output, line);
+    lock_take(&output->lock);
+    note(output, line);
+    lock_release(&output->lock);
     if (now_ns - output->window_ns >= CLOCK_NS_PER_S) {
         output_tell_dropped(output, now_ns);
     }
@@ -82,6 +84,62 @@ void output_log(struct output *output, int level, const char *line, uint64_t now
     output->passed++;
     log_line(output->log, level, output->source, "%s", line);
 }
+
+/* ------------------------------------------------------- what calls say */
+
+static bool passes(struct output *output, enum said_kind kind, uint32_t max, uint64_t now_ns) {
+    struct said *said = &output->said[kind];
+    LOCK_ASSERT_HELD(&output->lock);
+    if (now_ns - said->window_ns >= CLOCK_NS_PER_S) {
+        said->window_ns = now_ns;
+        said->passed = 0;
+    }
+    if (said->passed == max) {
+        said->dropped++;
+        atomic_store_explicit(&output->has_dropped, true, memory_order_relaxed);
+        return false;
+    }
+    said->passed++;
+    return true;
+}
+
+bool output_passes_log(struct output *output, const char *line, uint64_t now_ns) {
+    LOCK_SCOPE(&output->lock);
+    note(output, line);
+    return passes(output, SAID_LOG, CREW_LINES_PER_S_MAX, now_ns);
+}
+
+bool output_passes_progress(struct output *output, uint64_t now_ns) {
+    LOCK_SCOPE(&output->lock);
+    return passes(output, SAID_PROGRESS, CREW_PROGRESS_PER_S_MAX, now_ns);
+}
+
+void output_tell_dropped_said(struct output *output) {
+    if (!atomic_load_explicit(&output->has_dropped, memory_order_relaxed)) {
+        return;
+    }
+    lock_take(&output->lock);
+    uint32_t lines = output->said[SAID_LOG].dropped;
+    uint32_t progress = output->said[SAID_PROGRESS].dropped;
+    output->said[SAID_LOG].dropped = 0;
+    output->said[SAID_PROGRESS].dropped = 0;
+    atomic_store_explicit(&output->has_dropped, false, memory_order_relaxed);
+    lock_release(&output->lock);
+    if (lines > 0) {
+        log_line(output->log, LOG_WARNING, output->source,
+                 "%u more log lines of its calls were dropped: it logged more than %u within a "
+                 "second",
+                 lines, CREW_LINES_PER_S_MAX);
+    }
+    if (progress > 0) {
+        log_line(
+                output->log, LOG_WARNING, output->source,
+                "%u more reports of progress were dropped: there were more than %u within a second",
+                progress, CREW_PROGRESS_PER_S_MAX);
+    }
+}
+
+/* ---------------------------------------------------------------- streams */
 
 /* Empty lines are not logged. */
 static void log_stream(struct output *output, struct stream *stream, uint64_t now_ns) {

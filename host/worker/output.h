@@ -1,6 +1,7 @@
 /* output.h - what a worker prints and logs, as lines of the host's log. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,14 @@ struct stream {
 
 /** What a worker prints and logs. Used by the supervisor's thread only, except the last lines,
  * which have a lock. */
+/** What calls of a worker say in the present second. */
+struct said {
+    uint64_t window_ns;
+    uint32_t passed;
+    uint32_t dropped; /* not told yet */
+};
+enum said_kind { SAID_LOG, SAID_PROGRESS, SAID_KIND_COUNT };
+
 struct output {
     const struct log *log;
     const char *source; /* the plugin's id, borrowed */
@@ -28,7 +37,10 @@ struct output {
     uint32_t passed;    /* lines passed on in it */
     uint32_t dropped;
 
-    struct lock lock;    /* guards what follows */
+    atomic_bool has_dropped; /* of what calls say */
+
+    struct lock lock; /* guards what follows */
+    struct said said[SAID_KIND_COUNT];
     uint64_t line_count; /* in total; line n is in last[n % CREW_LAST_LINES] */
     char last[CREW_LAST_LINES][LOG_LINE_MAX];
 };
@@ -48,7 +60,12 @@ uint64_t output_due(const struct output *output);
 void output_tell_dropped(struct output *output, uint64_t now_ns);
 /** Pass on a line that the plugin logged outside of a call. [supervisor] */
 void output_log(struct output *output, int level, const char *line, uint64_t now_ns);
-/** Add a line to the last lines without logging it. [any-thread] */
-void output_note(struct output *output, const char *line);
+/** Whether a log line or progress of a call is passed on; lines are added to the last lines in any
+ * case. [any-thread] */
+bool output_passes_log(struct output *output, const char *line, uint64_t now_ns);
+bool output_passes_progress(struct output *output, uint64_t now_ns);
+/** Log how much of what calls said was dropped, if any. A call does this when it ends.
+ * [any-thread] */
+void output_tell_dropped_said(struct output *output);
 /** The last lines, oldest first; valid until a line is added. Returns their number. */
 size_t output_last_lines(const struct output *output, const char *ret[CREW_LAST_LINES]);

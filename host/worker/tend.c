@@ -1,6 +1,7 @@
 #include "worker/tend.h"
 
 #include "base/error.h"
+#include "worker/cpu.h"
 #include "worker/exchange.h"
 #include "worker/worker.h"
 
@@ -55,17 +56,6 @@ static void tend_lingering(struct crew *crew, struct lane *lane, uint64_t now_ns
     }
 }
 
-/* No call is running in the worker, and no lane is starting or lingering. */
-static bool is_free(const struct worker *worker) {
-    for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
-        enum lane_state state = worker->lanes[i].state;
-        if (state == LANE_BUSY || state == LANE_LINGERING || state == LANE_STARTING) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_ns) {
     bool is_late = worker->until_ns != 0 && now_ns >= worker->until_ns;
     if (worker->state == WORKER_STARTING && is_late) {
@@ -84,12 +74,15 @@ static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_n
         }
     }
     if (worker->state == WORKER_READY && now_ns >= worker->idle_at_ns) {
-        if (worker->is_used || !is_free(worker)) {
+        if (worker->is_used || !worker_is_free(worker)) {
             worker->is_used = false;
             worker->idle_at_ns = now_ns + (uint64_t)crew->limits.idle_ms * CLOCK_NS_PER_MS;
         } else {
             worker_dismiss(worker, now_ns);
         }
+    }
+    if (worker->state == WORKER_READY) {
+        cpu_look(worker, now_ns);
     }
     uint64_t output_ns = output_due(&worker->output);
     if (output_ns != 0 && now_ns >= output_ns) {
@@ -110,7 +103,7 @@ static const struct lane *late_lane(const struct worker *worker) {
 /* No calls follow, or none before the crew is released from quarantine. */
 static void dismiss_workers(struct crew *crew, bool kills, uint64_t now_ns) {
     for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
-        if (worker->state == WORKER_READY && is_free(worker)) {
+        if (worker->state == WORKER_READY && worker_is_free(worker)) {
             worker_dismiss(worker, now_ns);
         } else if (kills && worker->state != WORKER_ENDING) {
             const struct lane *late = late_lane(worker);
@@ -200,6 +193,7 @@ static void find_due(struct crew *crew, uint64_t now_ns) {
         bool is_ready = worker->state == WORKER_READY;
         note_due(crew, output_due(&worker->output));
         note_due(crew, is_ready ? worker->idle_at_ns : worker->until_ns);
+        note_due(crew, is_ready ? worker->cpu.look_ns : 0);
         for (unsigned i = 0; is_ready && i < CREW_LANES_MAX; i++) {
             if (worker->lanes[i].state == LANE_LINGERING) {
                 note_due(crew, worker->lanes[i].look_ns);

@@ -48,7 +48,7 @@ void worker_release(struct worker *worker) {
 
 void worker_kill(struct worker *worker, enum worker_end end, const char *format, ...) {
     LOCK_ASSERT_HELD(&worker->crew->lock);
-    if (worker->state == WORKER_GONE || worker->end == END_KILLED || worker->end == END_NONSENSE) {
+    if (worker->state == WORKER_GONE || worker->end >= END_KILLED) {
         return;
     }
     va_list args;
@@ -232,6 +232,7 @@ static void begin_ready(struct worker *worker, uint64_t now_ns) {
     if (worker->state == WORKER_STARTING) {
         worker_move(worker, WORKER_READY);
         worker->idle_at_ns = now_ns + (uint64_t)crew->limits.idle_ms * CLOCK_NS_PER_MS;
+        worker->cpu = (struct cpu_watch){.look_ns = now_ns};
         crew->has_started = true;
         crew->layers = worker->layers;
         crew->refusal.code = 0;

@@ -41,7 +41,7 @@ static struct toolrack *host;
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned events[TOOLRACK_EVENT_UNLOADED + 1];
+    unsigned events[TOOLRACK_EVENT_STOPPED + 1];
     unsigned done, cancelled;
     char logged[16384];
     unsigned progresses;
@@ -520,6 +520,12 @@ static void crashes_of_several_hosts_add_up(void **state) {
     expect(call("granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED, "SIGSEGV");
     reopen_host(BRIEF);
     expect(call("granted_pid", NULL), 0, "");
+    /* Those count that came in the second of the release. */
+    for (unsigned i = 0; i < 2; i++) {
+        expect(call("granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED, "SIGSEGV");
+        reopen_host(BRIEF);
+    }
+    expect(call("granted_pid", NULL), TOOLRACK_E_EXECUTION_FAILED, "quarantine");
 }
 
 static void a_file_that_was_changed_is_free(void **state) {
@@ -590,6 +596,33 @@ static void nothing_outlives_a_host_that_is_killed(void **state) {
     assert_true(ended >= 1 + 2 + 4); /* the host, two workers, four others, and what these began */
 }
 
+/* A thread that is left behind and spins ends its worker; one that may, goes on. */
+static void cpu_time_between_calls_has_a_budget(void **state) {
+    (void)state;
+    install(getenv("E2E_ZOO"), "zoo_thread_spins", "plugins/zoo_thread_spins.so", 0);
+    open_host("}, \"zoo_thread_spins\": {\"idle_cpu_percent\": 100000", "");
+    expect(call("zoo_thread_spins", "{}"), 0, "42");
+    toolrack_close(host);
+    assert_int_equal(told.events[TOOLRACK_EVENT_STOPPED], 0);
+    open_host("", "");
+    expect(call("zoo_thread_spins", "{}"), 0, "42");
+    wait_until_told(&told.events[TOOLRACK_EVENT_STOPPED], 1);
+    expect_why("zoo_thread_spins", "idle_cpu_percent");
+    expect(call("zoo_thread_spins_ok", "{}"), 0, "42");
+    assert_int_equal(told.events[TOOLRACK_EVENT_CRASHED], 0);
+}
+
+static void the_signal_of_the_cpu_limit_cannot_be_ignored(void **state) {
+    (void)state;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    install(getenv("E2E_ZOO"), "zoo_ignores_xcpu", "plugins/zoo_ignores_xcpu.so", 0);
+    open_host("}, \"zoo_ignores_xcpu\": {\"cpu_s\": 1", "");
+    expect(call_with("zoo_ignores_xcpu", "{}", options), TOOLRACK_E_EXECUTION_FAILED,
+           "1 s of CPU time allowed, and ignored SIGXCPU");
+    expect_why("zoo_ignores_xcpu", "ignored SIGXCPU");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -605,6 +638,8 @@ int main(void) {
             TEST(three_crashes_put_a_plugin_in_quarantine),
             TEST(crashes_of_several_hosts_add_up),
             TEST(a_file_that_was_changed_is_free),
+            TEST(cpu_time_between_calls_has_a_budget),
+            TEST(the_signal_of_the_cpu_limit_cannot_be_ignored),
     };
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
         return EXIT_FAILURE;

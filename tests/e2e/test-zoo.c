@@ -52,7 +52,7 @@
 #define RECOVERY_MS_MAX    4000u
 #define RECOVERY_PAUSE_MS  50
 /* How long what was printed may take to come as a log line, and processes to be gone. */
-#define LOG_MS_MAX         2000u
+#define LOG_MS_MAX         10000u
 #define GONE_MS_MAX        2000u
 #define CLOSE_MS_MAX       (CREW_CLOSE_MS + 4000u) /* one of them does not end by itself */
 /* Longest name of a process that is shown. */
@@ -318,7 +318,9 @@ static bool is_expected(const struct zoo_row *row, const struct outcome *outcome
     bool right_signal = row->signal == ZOO_ANY_SIGNAL ? outcome->signal > 0
                         : row->or_result              ? true
                                                       : outcome->signal == row->signal;
-    return outcome->code == row->code && right_signal && strcmp(outcome->tool, row->tool) == 0;
+    bool right_code =
+            outcome->code == row->code || (row->or_code != 0 && outcome->code == row->or_code);
+    return right_code && right_signal && strcmp(outcome->tool, row->tool) == 0;
 }
 
 /* Take the plugin of a row out, so that it is closed; the tool beside it has _ok behind its name.

@@ -29,7 +29,7 @@ static struct crash_bundle sample(void) {
             .build_id_length = 3,
             .generation = 7,
             .arguments_hash = "0123456789abcdef",
-            .time_s = 1700000000,
+            .time_ms = INT64_C(1700000000123),
             .last_lines = lines,
             .last_line_count = ARRAY_LENGTH(lines),
     };
@@ -76,7 +76,7 @@ static void a_bundle_has_it_all(void **state) {
     expect_text(doc, "arguments_hash", bundle.arguments_hash);
     expect_text(doc, "time", "2023-11-14T22:13:20Z");
     assert_int_equal(yyjson_get_uint(yyjson_obj_get(doc->root, "generation")), 7);
-    assert_int_equal(yyjson_obj_size(doc->root), 12);
+    assert_int_equal(yyjson_obj_size(doc->root), 14);
     yyjson_val *last = yyjson_obj_get(doc->root, "last_lines");
     assert_int_equal(yyjson_arr_size(last), ARRAY_LENGTH(lines));
     assert_string_equal(yyjson_get_str(yyjson_arr_get(last, 0)), lines[0]);
@@ -98,15 +98,24 @@ static void what_is_not_known_is_null(void **state) {
     assert_int_equal(yyjson_arr_size(yyjson_obj_get(doc->root, "last_lines")), 0);
 }
 
+static void a_worker_that_was_stopped_is_no_crash(void **state) {
+    (void)state;
+    struct crash_bundle bundle = sample();
+    CLEANUP(doc_finish) yyjson_doc *crash = written(&bundle);
+    assert_true(yyjson_is_false(yyjson_obj_get(crash->root, "stopped")));
+    assert_int_equal(yyjson_get_sint(yyjson_obj_get(crash->root, "time_ms")), bundle.time_ms);
+    bundle.stopped = true;
+    CLEANUP(doc_finish) yyjson_doc *stop = written(&bundle);
+    assert_true(yyjson_is_true(yyjson_obj_get(stop->root, "stopped")));
+}
+
 static void foreign_bytes_stay_lines(void **state) {
     (void)state;
     struct crash_bundle bundle = sample();
     bundle.backtrace = "#0  \xff\n#1  \x1b[2J\n";
-    bundle.time_s = INT64_MAX; /* no year of any calendar */
     bundle.build_id_length = SIZE_MAX;
     CLEANUP(doc_finish) yyjson_doc *doc = written(&bundle);
     expect_text(doc, "backtrace", "#0  ?\n#1   [2J\n");
-    expect_text(doc, "time", NULL);
 }
 
 static void memory_may_run_out(void **state) {
@@ -137,6 +146,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_bundle_has_it_all),
             cmocka_unit_test(what_is_not_known_is_null),
+            cmocka_unit_test(a_worker_that_was_stopped_is_no_crash),
             cmocka_unit_test(foreign_bytes_stay_lines),
             cmocka_unit_test(memory_may_run_out),
             cmocka_unit_test(a_hash_tells_arguments_apart),

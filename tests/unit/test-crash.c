@@ -409,6 +409,15 @@ static int start(const char *name, int area) {
     return child;
 }
 
+/* As if the host knew each file that the record names. */
+static void describe(const struct crash_record *record, struct buf *out) {
+    const char *known[CRASH_MODULES_MAX + 1] = {NULL};
+    for (uint32_t i = 0; i < record->module_count; i++) {
+        known[i] = record->modules[i];
+    }
+    crash_describe(record, known, out);
+}
+
 static struct outcome outcome_of(const char *name) {
     struct outcome outcome = {.status = -1};
     CLEANUP(closep) int area = memfd_create("record", MFD_CLOEXEC);
@@ -423,7 +432,7 @@ static struct outcome outcome_of(const char *name) {
     outcome.recorded = crash_read(map, &outcome.record);
     (void)munmap(map, CHANNEL_CRASH_SIZE);
     if (outcome.recorded) {
-        crash_describe(&outcome.record, &outcome.text);
+        describe(&outcome.record, &outcome.text);
         crash_explain(&outcome.record, &outcome.cause);
     }
     return outcome;
@@ -699,7 +708,7 @@ static void frames_are_in_order(void **state) {
             assert_int_equal(copy.frames[i].offset, i < CRASH_FRAMES_INNER ? i : i + left_out);
         }
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        crash_describe(&copy, &text);
+        describe(&copy, &text);
         uint32_t lines = count <= CRASH_FRAMES_MAX ? count : CRASH_FRAMES_MAX + 1;
         assert_int_equal(text.length == 0 ? 0 : count_lines(text.data), lines);
     }
@@ -715,7 +724,7 @@ static void what_repeats_is_shown_once(void **state) {
     }
     assert_true(crash_read(&record, &copy));
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    crash_describe(&copy, &text);
+    describe(&copy, &text);
     assert_string_equal(text.data, "#0  0x1 (gone.so)\n"
                                    "#1  0x2 (gone.so)\n"
                                    "#2  0x3 (gone.so)\n"
@@ -738,7 +747,7 @@ static void a_forged_record_does_no_harm(void **state) {
     assert_int_equal(copy.module_count, CRASH_MODULES_MAX);
     assert_int_equal(copy.frame_count, CRASH_WALK_MAX);
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    crash_describe(&copy, &text);
+    describe(&copy, &text);
     crash_explain(&copy, &text);
     assert_true(count_lines(text.data) <= CRASH_FRAMES_MAX + 3);
 
@@ -752,11 +761,36 @@ static void a_forged_record_does_no_harm(void **state) {
     assert_true(crash_read(&record, &copy));
     buf_clear(&text);
     (void)alarm(CHILD_SECONDS);
-    crash_describe(&copy, &text);
+    describe(&copy, &text);
     (void)alarm(0);
     (void)unlink(path);
     (void)rmdir(fifo);
     assert_string_equal(text.data, "#0  0x0 ( [2J ?)\n");
+}
+
+/* The same record names functions of a file that the host knows, and none of a file that only the
+ * record knows. Of a known file its name decides, not its folder. */
+static void only_known_files_are_read(void **state) {
+    (void)state;
+    OUTCOME outcome = expect("constructor", SIGSEGV, "static_null_deref");
+    const char *const nothing[] = {NULL};
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    crash_describe(&outcome.record, nothing, &text);
+    assert_null(strstr(text.data, "static_null_deref"));
+    assert_non_null(strstr(text.data, " (crasher-constructor.so)\n"));
+
+    char path[CRASH_PATH_MAX];
+    struct crash_record record = outcome.record;
+    (void)snprintf(path, sizeof path, "%s", record.modules[0]);
+    const char *const known[] = {path, NULL};
+    (void)snprintf(record.modules[0], sizeof record.modules[0], "/nowhere/crasher-constructor.so");
+    buf_clear(&text);
+    crash_describe(&record, known, &text);
+    assert_non_null(strstr(text.data, "static_null_deref"));
+    (void)snprintf(record.modules[0], sizeof record.modules[0], "/usr/lib/../..%.200s", path);
+    buf_clear(&text);
+    crash_describe(&record, nothing, &text);
+    assert_null(strstr(text.data, "static_null_deref"));
 }
 
 static void signals_have_names(void **state) {
@@ -816,6 +850,7 @@ int main(int argc, char **argv) {
             cmocka_unit_test(frames_are_in_order),
             cmocka_unit_test(what_repeats_is_shown_once),
             cmocka_unit_test(a_forged_record_does_no_harm),
+            cmocka_unit_test(only_known_files_are_read),
             cmocka_unit_test(signals_have_names),
             /* UNSANITIZED of them: */
             cmocka_unit_test(a_corrupted_heap),

@@ -59,8 +59,8 @@
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t came;
-    unsigned counts[TOOLRACK_EVENT_UNLOADED + 1];
-    char last[TOOLRACK_EVENT_UNLOADED + 1][ERROR_MESSAGE_MAX]; /* message or tool */
+    unsigned counts[TOOLRACK_EVENT_STOPPED + 1];
+    char last[TOOLRACK_EVENT_STOPPED + 1][ERROR_MESSAGE_MAX]; /* message or tool */
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER};
 
 static void on_event(void *user, const struct toolrack_event *event) {

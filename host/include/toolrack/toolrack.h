@@ -106,9 +106,11 @@ enum toolrack_event_kind {
     TOOLRACK_EVENT_RELOADED, /**< another generation of a plugin serves; the message says which */
     TOOLRACK_EVENT_REFUSED,  /**< a plugin file is new or has changed, and cannot be used; what it
                               * had before goes on serving. The message says why */
-    TOOLRACK_EVENT_UNLOADED  /**< a generation is not used any more. The message says what became of
+    TOOLRACK_EVENT_UNLOADED, /**< a generation is not used any more. The message says what became of
                               * it: "gone", "pending: CAUSE" (its image may go later) or
                               * "resident: CAUSE" (its image stays in this process) */
+    TOOLRACK_EVENT_STOPPED   /**< a worker was ended for the CPU time that it used, between calls or
+                              * beyond the limit of a call; the next call starts another */
 };
 
 /** An event. Its strings are valid until the callback returns. */

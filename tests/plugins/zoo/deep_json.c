@@ -1,10 +1,10 @@
-/* Fault: replies JSON that is nested 100,000 levels deep. */
+/* Fault: replies JSON that is nested 1,000,000 levels deep. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "zoo.h"
 
-#define LEVELS ((size_t)100000)
+#define LEVELS ((size_t)1000000)
 
 static tr_status zoo_deep_json(struct tr_call *call) {
     char *json = malloc(2 * LEVELS + 1);

@@ -36,6 +36,7 @@ struct zoo_row {
     const char *arguments;
     uint32_t deadline_ms; /* 0: long enough */
     int code;             /* enum toolrack_code; 0 is a result */
+    int or_code;          /* another failure that is as good; 0: none */
     bool or_result;       /* a result is as good as the failure */
     int signal;           /* of the error */
     /* What the result's JSON or the error's message must contain: one of these, with | between. */

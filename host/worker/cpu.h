@@ -1,0 +1,24 @@
+/* cpu.h - the CPU time of a worker: what a call may use, and what may be used between calls.
+ *
+ * During calls the kernel limits it (RLIMIT_CPU); this signal can be ignored, so the supervisor
+ * compares too. Between calls the supervisor looks at the worker's clock once a second. While the
+ * clock stands still the pause doubles, up to CPU_PAUSE_NS_MAX: a worker that does nothing is
+ * hardly looked at, and not at all after it has been idle for idle_ms and was ended. */
+#pragma once
+
+#include "worker/crew-parts.h"
+
+/* CPU time used between calls counts over so much time between calls. */
+#define CPU_WINDOW_NS     (10u * (uint64_t)CLOCK_NS_PER_S)
+/* Between two looks; while more is used than allowed, so that also a worker with many calls is seen
+ * between two of them; and at most, while nothing is used. */
+#define CPU_PAUSE_NS      (1u * (uint64_t)CLOCK_NS_PER_S)
+#define CPU_PAUSE_NS_BUSY (100u * (uint64_t)CLOCK_NS_PER_MS)
+#define CPU_PAUSE_NS_MAX  (32u * (uint64_t)CLOCK_NS_PER_S)
+
+/** A call begins: make sure that it has its full CPU time. [the lane's caller] */
+void cpu_renew(struct worker *worker);
+
+/** Look at a READY worker if that is due; may kill it. The caller holds crew->lock, which is released
+ * for a moment: the worker stays valid. [supervisor] */
+void cpu_look(struct worker *worker, uint64_t now_ns);
