@@ -385,6 +385,9 @@ static int read_elf(struct descriptor_memory *memory, struct elf *elf,
                     const struct descriptor_options *options) {
     struct elf_symbol symbol;
     int code = elf_read_dynamic(elf);
+    if (code == 0 && (elf->dynamic.flags_1 & DF_1_PIE) != 0) {
+        code = TOOLRACK_E_REFUSED; /* what else a program lacks as a plugin does not matter */
+    }
     if (code == 0) {
         code = elf_find_symbol(elf, PLUGIN_SYMBOL, &symbol);
     }

@@ -80,7 +80,6 @@ static int check_entries(struct elf *elf, const struct odd_entries *odd) {
     if ((dynamic->flags_1 & DF_1_PIE) != 0) {
         findings_add(elf->findings, FINDING_ELF_TYPE, NULL,
                      "the file is a program, not a shared object");
-        return TOOLRACK_E_REFUSED; /* what else it lacks as a plugin does not matter */
     }
     if (odd->text_relocations || (dynamic->flags & DF_TEXTREL) != 0) {
         findings_add(elf->findings, FINDING_ELF_TEXT_RELOCATION, NULL,

@@ -94,8 +94,7 @@ bool crash_lane_begin(struct channel *channel);
  * backtrace to `out`; nothing if the worker does not answer within CRASH_TRACE_WAIT_MS.
  * [any-thread] */
 #define CRASH_TRACE_WAIT_MS 50u
-void crash_ask_trace(struct channel *channel, int pidfd, const char *const *known,
-                     struct buf *out);
+void crash_ask_trace(struct channel *channel, int pidfd, const char *const *known, struct buf *out);
 
 /** Host: whether `area` holds a record. `ret` receives a copy with counts in range and strings
  * terminated. [any-thread] */
@@ -113,8 +112,8 @@ void crash_explain(const struct crash_record *record, struct buf *out);
 /** Host: the backtrace, appended to `out`: lines such as "#0  tool_name+0x1c (plugin.so)", for at
  * most CRASH_FRAMES_MAX frames; repeated frames, as in a recursion, are shown once. The first line
  * is that of the plugin; frames of the system's libraries and of the worker are one line. Reads
- * files as they are now, and none only because the record names it: those of `known` (NULL-terminated: the
- * worker program, the plugin's image), which it is recognized by its name, and libraries in the
- * folders of the system. In other files the offset stays a number. `record` is crash_read()'s.
- * [any-thread] */
+ * files as they are now, and none only because the record names it: those of `known`
+ * (NULL-terminated: the worker program, the plugin's image), which it is recognized by its name,
+ * and libraries in the folders of the system. In other files the offset stays a number. `record` is
+ * crash_read()'s. [any-thread] */
 void crash_describe(const struct crash_record *record, const char *const *known, struct buf *out);
