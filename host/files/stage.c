@@ -505,6 +505,12 @@ static int open_source(struct copying *copying, const struct file_identity *expe
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s has %llu bytes, the limit is %u", path,
                          (unsigned long long)st.st_size, DESCRIPTOR_FILE_SIZE_MAX);
     }
+    uint64_t holes = file_holes(copying->from, &st);
+    if (holes > DESCRIPTOR_HOLES_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "%llu bytes of %s are holes, which nobody wrote; the limit is %u",
+                         (unsigned long long)holes, path, DESCRIPTOR_HOLES_MAX);
+    }
     copying->source = identity_of(&st);
     if (expected != NULL && !identity_same(&copying->source, expected)) {
         return changing(copying, err);

@@ -17,7 +17,7 @@ static const char *const folders[] = {"/usr/local/bin", "/usr/bin", "/bin"};
 #define HEADERS_MAX 64u
 
 static const char *find(struct arena *arena, const char *program) {
-    char path[PATH_MAX];
+    char path[PATH_MAX + sizeof "/usr/local/bin/"];
     CLEANUP(freep) char *real = program[0] == '/' ? realpath(program, NULL) : NULL;
     for (size_t i = 0; i < ARRAY_LENGTH(folders) && real == NULL && program[0] != '/'; i++) {
         int length = snprintf(path, sizeof path, "%s/%s", folders[i], program);

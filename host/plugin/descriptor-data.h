@@ -66,6 +66,9 @@ struct descriptor_options {
 
 /* Limits of what is read; stated in the refusals. */
 #define DESCRIPTOR_FILE_SIZE_MAX    (1024u * 1024u * 1024u)
+/* Bytes of a file that were never written: they cost its author nothing, and who reads or copies
+ * the file much. A linker leaves small ones between segments. */
+#define DESCRIPTOR_HOLES_MAX        (16u * 1024u * 1024u)
 #define DESCRIPTOR_TOOLS_MAX        1024u
 #define DESCRIPTOR_PARAMS_MAX       128u
 #define DESCRIPTOR_FIELDS_MAX       256u

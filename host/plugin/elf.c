@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "plugin/descriptor-data.h"
 
 #if defined(__x86_64__)
@@ -112,6 +113,14 @@ static int open_file(struct elf *elf) {
         findings_add(elf->findings, FINDING_FILE_TOO_LARGE, NULL,
                      "the file has %llu bytes, the limit is %u", (unsigned long long)elf->size,
                      DESCRIPTOR_FILE_SIZE_MAX);
+        return TOOLRACK_E_REFUSED;
+    }
+    uint64_t holes = file_holes(elf->fd, &status);
+    if (holes > DESCRIPTOR_HOLES_MAX) {
+        findings_add(elf->findings, FINDING_FILE_SPARSE, NULL,
+                     "%llu of the file's %llu bytes are holes, which nobody wrote; the limit is %u",
+                     (unsigned long long)holes, (unsigned long long)elf->size,
+                     DESCRIPTOR_HOLES_MAX);
         return TOOLRACK_E_REFUSED;
     }
     elf->bytes = elf->size <= ELF_SMALL_MAX ? elf->bytes_small : malloc(elf->size);

@@ -30,6 +30,8 @@ enum finding_severity {
       "install plugins by rename: copy to a name that does not end in .so, then mv")               \
     X(FILE_EMPTY, ERROR, "file-empty", "copy or build the plugin again")                           \
     X(FILE_TOO_LARGE, ERROR, "file-too-large", "strip the plugin, or split it into several")       \
+    X(FILE_SPARSE, ERROR, "file-sparse",                                                           \
+      "build the plugin again, or write the holes out (cp --sparse=never)")                        \
     X(ELF_NOT_ELF, ERROR, "elf-not-elf",                                                           \
       "build a shared object (cc -shared -fPIC), or remove the file from the plugin folder")       \
     X(ELF_CLASS, ERROR, "elf-class", "build the plugin for a 64-bit little-endian machine")        \

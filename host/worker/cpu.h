@@ -19,6 +19,6 @@
 /** A call begins: make sure that it has its full CPU time. [the lane's caller] */
 void cpu_renew(struct worker *worker);
 
-/** Look at a READY worker if that is due; may kill it. The caller holds crew->lock, which is released
- * for a moment: the worker stays valid. [supervisor] */
+/** Look at a READY worker if that is due; may kill it. The caller holds crew->lock, which is
+ * released for a moment: the worker stays valid. [supervisor] */
 void cpu_look(struct worker *worker, uint64_t now_ns);

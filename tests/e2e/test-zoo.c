@@ -1,7 +1,8 @@
 /* One host and every fixture of the zoo, one after the other: after each fault the host must say
  * what happened, serve the other plugins, and be as it was.
  *
- *     test-zoo [PLUGIN...]        all rows of zoo.def, or those of these plugins
+ *     test-zoo [--nobody] [PLUGIN...]     all rows of zoo.def, or those of these plugins; as a user
+ *                                         without rights, if this one is root
  *
  * In two rounds. In the first each row is called, and after it a tool of a sound plugin. In the
  * second each plugin that had a fault must serve again: by then the host's back-off is over, so
@@ -70,6 +71,7 @@
 #define LEFT_THREADS_MAX   0
 #define LEFT_MEMORY_MAX    ((size_t)64 << 20)
 
+#define NOBODY    65534u
 #define SANITIZED (SANITIZER_ADDRESS || SANITIZER_THREAD)
 
 /* ------------------------------------------------------------------ TAP */
@@ -605,13 +607,19 @@ int main(int argc, char **argv) {
     const char *zoo = getenv("E2E_ZOO");
     struct zoo_aims aims = {0};
     int listener = -1;
+    bool as_nobody = argc > 1 && strcmp(argv[1], "--nobody") == 0;
+    if (as_nobody && geteuid() == 0 &&
+        (setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)) {
+        (void)fputs("test-zoo: cannot become another user\n", stderr);
+        return EXIT_FAILURE;
+    }
     if (argc < 1 || zoo == NULL || !set_output_aside() || !prepare(work, &aims, &listener) ||
         prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         (void)fputs("test-zoo: E2E_ZOO is not set, or no folder in /tmp, or no loopback network\n",
                     stderr);
         return EXIT_FAILURE;
     }
-    run(zoo, &aims, work, argv + 1);
+    run(zoo, &aims, work, argv + (as_nobody ? 2 : 1));
     check_aims(&aims, listener);
     (void)fprintf(tap, "1..%u\n", cases);
     (void)fclose(tap);

@@ -423,6 +423,16 @@ static void each_fault_has_its_own_message(void **state) {
     AUTO_DESC large = NULL;
     assert_int_equal(descriptor_read(huge, NULL, &large, NULL), 0);
     assert_refused(large, "file-too-large");
+    assert_int_equal(ftruncate(huge, (off_t)DESCRIPTOR_FILE_SIZE_MAX), 0);
+    AUTO_DESC sparse = NULL;
+    assert_int_equal(descriptor_read(huge, NULL, &sparse, NULL), 0);
+    assert_refused(sparse, "file-sparse");
+    assert_int_equal(ftruncate(huge, (off_t)length + (off_t)DESCRIPTOR_HOLES_MAX), 0);
+    AUTO_DESC almost = NULL;
+    assert_int_equal(descriptor_read(huge, NULL, &almost, NULL), 0);
+    for (uint32_t i = 0; i < almost->finding_count; i++) {
+        assert_string_not_equal(almost->findings[i].rule, "file-sparse");
+    }
     struct toolrack_error err;
     AUTO_DESC none = NULL;
     assert_int_equal(descriptor_read(-1, NULL, &none, &err), TOOLRACK_E_IO);
@@ -1333,7 +1343,7 @@ static void large_files_are_read_in_pieces(void **state) {
     load->p_memsz = large;
     CLEANUP(closep) int fd = elf_writer_fd(writer.bytes, writer.length);
     free(writer.bytes);
-    assert_int_equal(ftruncate(fd, (off_t)large), 0);
+    assert_int_equal(posix_fallocate(fd, 0, (off_t)large), 0); /* no holes */
     AUTO_DESC desc = NULL;
     assert_int_equal(descriptor_read(fd, NULL, &desc, NULL), 0);
     assert_sound(desc, 2);

@@ -528,6 +528,10 @@ static void only_regular_files_are_copied(void **state) {
     assert_int_equal(stage_copy(stage, place->source, NULL, STAGE_NEW, &staged, &err),
                      TOOLRACK_E_LIMIT_EXCEEDED);
     assert_non_null(strstr(err.message, "the limit is 1073741824"));
+    assert_int_equal(truncate(place->source, (off_t)DESCRIPTOR_FILE_SIZE_MAX), 0);
+    assert_int_equal(stage_copy(stage, place->source, NULL, STAGE_NEW, &staged, &err),
+                     TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "are holes"));
 }
 
 /* -------------------------------------------------------------- the folder */
