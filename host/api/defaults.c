@@ -41,16 +41,26 @@ static int keep(void *user, struct toolrack_tool *const *tools, size_t count,
 
 /* --------------------------------------------------------------------- set */
 
-static int set(struct toolrack *host, const char *name, const char *version,
-               struct toolrack_error *err) {
+int defaults_set(struct toolrack *host, const char *name, const char *version, const char *identity,
+                 struct toolrack_error *err) {
     const struct selector of = {.name = name, .name_length = strlen(name), .version = version};
-    struct keeping keeping = {.store = host->store, .chosen = {.tool = name, .version = version}};
+    struct keeping keeping = {.store = host->store,
+                              .chosen = {.tool = name, .version = version, .identity = identity}};
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION,
                       registry_set(host->registry,
                                    &(struct registry_setting){.of = of, .has_default = true}, keep,
                                    &keeping, err));
+}
+
+/* The name goes back to its owner. */
+static int reset(struct toolrack *host, const char *name, struct toolrack_error *err) {
+    int code = defaults_set(host, name, NULL, NULL, err);
+    if (code == 0) {
+        life_settle_name(host->life, name);
+    }
+    return code;
 }
 
 int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
@@ -67,7 +77,7 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
         tool = registry_get(host->registry, name);
         int code = tool == NULL ? store_defaults_read(host->store, look, &search, err) : 0;
         return code < 0                       ? code
-               : tool != NULL || search.found ? set(host, name, NULL, err)
+               : tool != NULL || search.found ? reset(host, name, err)
                                               : registry_not_found(host->registry, name, err);
     }
     CLEANUP(buf_finish) struct buf selector = BUF_INIT;
@@ -88,7 +98,7 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
                 selector.data, toolrack_tool_plugin(tool));
     }
     /* The version as written by the tool. */
-    return tool != NULL ? set(host, name, toolrack_tool_version(tool), err)
+    return tool != NULL ? defaults_set(host, name, toolrack_tool_version(tool), NULL, err)
                         : registry_not_found(host->registry, selector.data, err);
 }
 

@@ -4,6 +4,8 @@
 
 #include "api/host.h"
 #include "base/error.h"
+#include "base/name.h"
+#include "store/defaults.h"
 
 /* -------------------------------------------------------------------- tell */
 
@@ -46,6 +48,22 @@ static bool report(const struct toolrack *host, int code, const struct toolrack_
     return code == 0;
 }
 
+static void add_choice(void *user, const struct store_default *chosen) {
+    uint64_t *hash = user;
+    *hash = *hash * 31 + name_hash(chosen->tool, strlen(chosen->tool));
+    *hash = *hash * 31 + name_hash(chosen->identity, strlen(chosen->identity));
+}
+
+/* The names that an administrator gave to other plugins since the last time. */
+static void follow_choices(struct toolrack *host) {
+    struct toolrack_error unheard; /* the caller has reported that the store cannot be read */
+    uint64_t hash = 0;
+    if (store_choices_read(host->store, add_choice, &hash, &unheard) == 0 &&
+        atomic_exchange(&host->choices, hash) != hash) {
+        life_settle_name(host->life, NULL);
+    }
+}
+
 bool follow_decisions(void *user) {
     struct toolrack *host = user;
     struct toolrack_error err;
@@ -55,6 +73,7 @@ bool follow_decisions(void *user) {
         atomic_store(&host->settings_unread, true);
     }
     if (code == 0) {
+        follow_choices(host);
         code = life_follow(host->life, &err);
     }
     return report(host, code, &err);

@@ -4,6 +4,7 @@
  *   manage.c       enable, disable, priority, register, unregister, reload, release
  *   defaults.c     default versions of tools
  *   follow.c       decisions of other hosts, and telling them of own decisions
+ *   owners.c       which plugin has a tool's name
  *   list.c         lists of tools and refusals
  *   check.c        problems of a plugin file or a configuration
  *   export.c       definitions for providers
@@ -52,6 +53,8 @@ struct toolrack {
     struct life *life;
     struct record *record;
     struct choose *choose;
+
+    _Atomic uint64_t choices; /* a hash of the owners of names that an administrator chose */
 
     atomic_bool closed; /* set by close: calls that were given up send no more events */
 };

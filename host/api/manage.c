@@ -163,6 +163,11 @@ int toolrack_rollback(struct toolrack *host, const char *name, struct toolrack_e
     return follow_end(host, &telling, HOSTS_CONTENT, life_rollback(host->life, name, err));
 }
 
+int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
+                   struct toolrack_error *err) {
+    return life_adopt(host->life, name, who != NULL && who[0] != '\0' ? who : "api", err);
+}
+
 int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);

@@ -1,5 +1,6 @@
 #include "api/defaults.h"
 #include "api/host.h"
+#include "api/owners.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
             .duplicates = config_settings(host->config)->replaces_duplicates ? REGISTRY_REPLACE
                                                                              : REGISTRY_REJECT,
             .log = &host->log,
+            .owners = {.claims = owners_claims, .shadowed = owners_shadowed, .user = host},
             .event = host_tool_event,
             .settings = host_settings,
             .registering = host_registering,

@@ -76,6 +76,7 @@ int verb_why(struct cli *cli);
 int verb_release(struct cli *cli);
 int verb_reload(struct cli *cli);
 int verb_rollback(struct cli *cli);
+int verb_adopt(struct cli *cli);
 int verb_watch(struct cli *cli);
 int verb_log(struct cli *cli);
 int verb_decisions(struct cli *cli);

@@ -13,8 +13,9 @@ static const char *const headings[] = {"NAME",   "VERSION", "PRIORITY",   "PERMI
 
 /* ------------------------------------------------------------------ filter */
 
-static const char *const states[] = {"listed",  "loaded",   "failed",   "stuck", "quarantined",
-                                     "changed", "left-out", "disabled", "kept",  "refused"};
+static const char *const states[] = {"listed",      "loaded",  "failed",   "stuck",
+                                     "quarantined", "changed", "left-out", "disabled",
+                                     "kept",        "shared",  "refused"};
 
 /* Whether it may run is more important than that it is a kept version. */
 static const char *state_of(const struct toolrack_tool *tool) {
@@ -23,6 +24,11 @@ static const char *state_of(const struct toolrack_tool *tool) {
     return !toolrack_tool_enabled(tool)             ? "disabled"
            : toolrack_tool_is_kept(tool) && is_fine ? "kept"
                                                     : toolrack_tool_state_name(tool);
+}
+
+/* A tool that shares its name is registered, and has a row for the reason. */
+static const char *state_of_row(const struct toolrack_refusal *refusal) {
+    return strcmp(refusal->rule, "tool-shared") == 0 ? "shared" : "refused";
 }
 
 static const char *last_part(const char *path) {
@@ -55,7 +61,7 @@ static bool wants_refusal(const struct options *options, const struct toolrack_r
     const char *name = refusal->tool != NULL   ? refusal->tool
                        : refusal->file != NULL ? last_part(refusal->file)
                                                : "";
-    return is_wanted(options, name, refusal->plugin, "refused");
+    return is_wanted(options, name, refusal->plugin, state_of_row(refusal));
 }
 
 static int check_state(struct cli *cli) {
@@ -97,8 +103,8 @@ static void add_refusal(struct table *table, const struct toolrack_refusal *refu
     table_add(table, NULL);
     table_add(table, NULL);
     table_add(table, refusal->plugin);
-    table_add(table, "refused");
-    table_emphasize(table, style_of_state("refused"));
+    table_add(table, state_of_row(refusal));
+    table_emphasize(table, style_of_state(state_of_row(refusal)));
     CLEANUP(buf_finish) struct buf why = BUF_INIT;
     buf_printf(&why, "%s; %s (%s)", refusal->reason, refusal->fix, file);
     table_add(table, why.data);
@@ -145,7 +151,7 @@ static void add_json_refusal(yyjson_mut_doc *doc, yyjson_mut_val *row,
     json_add_text(doc, row, "category", NULL);
     (void)yyjson_mut_obj_add_arr(doc, row, "tags");
     json_add_text(doc, row, "plugin", refusal->plugin);
-    json_add_text(doc, row, "state", "refused");
+    json_add_text(doc, row, "state", state_of_row(refusal));
     json_add_text(doc, row, "reason", refusal->reason);
     json_add_text(doc, row, "fix", refusal->fix);
     json_add_text(doc, row, "rule", refusal->rule);

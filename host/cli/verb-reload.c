@@ -1,4 +1,5 @@
-/* reload, rollback: load changed plugin files, and return to an earlier content. */
+/* reload, rollback, adopt: load changed plugin files, return to an earlier content, and say that a
+ * file is a plugin about which something was decided. */
 #include <string.h>
 
 #include "base/text.h"
@@ -76,4 +77,19 @@ int verb_rollback(struct cli *cli) {
         return CLI_OK;
     }
     return json_print_done(cli, name, "rolled_back", true);
+}
+
+int verb_adopt(struct cli *cli) {
+    const char *name = cli->options.words.items[0];
+    char who[CLI_WHO_ROOM];
+    cli_who(who, sizeof who);
+    if (!cli_keeps(cli) || toolrack_adopt(cli->host, name, who, cli->err) < 0) {
+        return cli_fail(cli);
+    }
+    if (!cli->options.json) {
+        buf_printf(&cli->out, "%s has what was decided about its plugin", name);
+        cli_end_decision(cli);
+        return CLI_OK;
+    }
+    return json_print_done(cli, name, "adopted", true);
 }

@@ -97,8 +97,15 @@ int verb_default(struct cli *cli) {
         return cli_fail_usage(cli);
     }
     const char *version = cli->options.words.count > 1 ? cli->options.words.items[1] : NULL;
+    const char *plugin = cli->options.plugin;
+    if (plugin != NULL && version == NULL) {
+        (void)cli_error(cli, TOOLRACK_E_INVALID, "--plugin needs the version that it provides");
+        return cli_fail_usage(cli);
+    }
     if ((version != NULL || cli->options.reset) &&
-        (!cli_keeps(cli) || toolrack_set_default(cli->host, name, version, cli->err) < 0)) {
+        (!cli_keeps(cli) ||
+         (plugin != NULL ? toolrack_set_default_plugin(cli->host, name, version, plugin, cli->err)
+                         : toolrack_set_default(cli->host, name, version, cli->err)) < 0)) {
         return cli_fail(cli);
     }
     if (cli->options.reset) {

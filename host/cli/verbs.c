@@ -32,6 +32,8 @@ static const struct option_spec call_options[] = {
 };
 
 static const struct option_spec default_options[] = {
+        {"plugin", "ID", "give the name to this plugin, of several that provide it", OPTION_TEXT,
+         MEMBER(plugin)},
         {"reset", NULL, "make the highest version the default again", OPTION_FLAG, MEMBER(reset)},
         {0},
 };
@@ -189,7 +191,9 @@ static const char default_details[] =
         "pre-releases. This verb makes VERSION the default instead, for as long as VERSION is\n"
         "present and enabled. Without VERSION it shows the current default. Other versions are\n"
         "called as NAME@VERSION, or by a range such as NAME@^1.\n"
-        "The setting is stored in the state folder.\n";
+        "A name that plugins from several folders provide belongs to the most trusted, then to\n"
+        "the first; the tools of the others are refused. --plugin gives it to another one, and\n"
+        "--reset takes that back. The setting is stored in the state folder.\n";
 
 static const char why_details[] =
         "NAME is a plugin's id or the name of one of its tools. Shows the plugin's state and\n"
@@ -247,6 +251,12 @@ static const char reload_details[] =
         "are checked for changes. If a new file is refused, the previous content keeps serving\n"
         "and the exit code is 1. A plugin that was left out after it ended a host process is\n"
         "tried again.\n";
+
+static const char adopt_details[] =
+        "What was decided about a plugin (policy, settings, grants, pins, quarantine) is bound to\n"
+        "its id and to the folder that it came from. When it comes from another folder and the\n"
+        "earlier one is gone, it is refused until this verb says that FILE is the same plugin:\n"
+        "then all of that holds for it. FILE is the path of the file or the id of the plugin.\n";
 
 static const char rollback_details[] =
         "Returns to the previous content of the plugin's file, which is named by its plugin, a\n"
@@ -337,6 +347,8 @@ const struct verb cli_verbs[] = {
          verb_reload},
         {"rollback", "NAME", "return to the previous content of a plugin's file", rollback_details,
          NULL, 1, 1, true, verb_rollback},
+        {"adopt", "FILE", "say that a file is the plugin that came from another folder",
+         adopt_details, NULL, 1, 1, true, verb_adopt},
         {"watch", "", "reload plugins when their files change", watch_details, NULL, 0, 0, false,
          verb_watch, .tells_all = true},
         {"log", "[ID]", "list the calls in the log, or show one", log_details, log_options, 0, 1,

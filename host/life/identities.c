@@ -128,7 +128,7 @@ static int refuse(struct identity_claim *claim, const char *rule, const char *re
     claim->rule = rule;
     claim->reason = reason;
     claim->fix = fix;
-    return reason != NULL ? 0 : TOOLRACK_E_NO_MEMORY;
+    return reason != NULL && fix != NULL ? 0 : TOOLRACK_E_NO_MEMORY;
 }
 
 static int refuse_other_origin(const struct judging *judging, struct identity_claim *claim,
@@ -238,8 +238,11 @@ static int judge_owner(const struct judging *judging, const struct store_identit
                                        "%s for plugin %s from %s, which is absent; this file is "
                                        "from %s",
                                        place, id_of(claim), owner->origin, claim->folder->origin),
-                          "'toolrack adopt FILE' if it is the same plugin; else give it another "
-                          "id, or remove what was decided");
+                          arena_printf(arena,
+                                       "'toolrack adopt %s' if it is the same plugin; else give it "
+                                       "another id, or remove what was decided",
+                                       claim->path));
+            claim->owner = from;
         }
     }
     return code;
@@ -507,4 +510,31 @@ void identities_note_refused(const struct life_options *options,
                                                               .who = "identity",
                                                               .why = claim->reason});
     }
+}
+
+/* ------------------------------------------------------------------- adopt */
+
+int identities_adopt(const struct life_options *options, const struct identity_claim *claim,
+                     const char *who, struct toolrack_error *err) {
+    const struct store_sighting row = {.plugin = id_of(claim),
+                                       .origin = claim->folder->origin,
+                                       .trust = (int)claim->folder->trust};
+    CLEANUP(freep) char *to = identity_text(row.plugin, row.origin);
+    if (to == NULL) {
+        return error_oom(err);
+    }
+    int code = store_identities_record(options->store, &row, 1, clock_wall_s(), NULL, true, err);
+    if (code == 0) {
+        code = store_identity_adopt(options->store, claim->owner, to, err);
+    }
+    if (code == 0) {
+        char why[ERROR_MESSAGE_MAX];
+        (void)snprintf(why, sizeof why, "%s has what was decided about the plugin from %s",
+                       claim->path, claim->owner + identity_id_length(claim->owner) + 1);
+        log_line(options->log, LOG_INFO, "identity", "plugin '%s': %s", row.plugin, why);
+        permit_note(options->permit,
+                    &(struct store_decision){
+                            .plugin = row.plugin, .decision = "adopted", .who = who, .why = why});
+    }
+    return code;
 }

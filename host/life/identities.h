@@ -42,6 +42,7 @@ struct identity_claim {
     const char *rule; /* this and the next two: of a refusal, in the arena */
     const char *reason;
     const char *fix;
+    const char *owner; /* IDENTITY_RULE_BOUND: the identity of the owner, which is absent */
 };
 
 struct identities {
@@ -70,3 +71,9 @@ void identities_finish(struct identities *identities);
  * this identity. [any-thread] */
 void identities_note_refused(const struct life_options *options,
                              const struct identity_claim *claim);
+
+/** Let the plugin of a claim that was refused by IDENTITY_RULE_BOUND own its id: what is bound to
+ * the owner is bound to it. It is noted as a decision.
+ * @return 0; a code of the store; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int identities_adopt(const struct life_options *options, const struct identity_claim *claim,
+                     const char *who, struct toolrack_error *err);

@@ -65,6 +65,16 @@ int life_follow(struct life *life, struct toolrack_error *err);
 /** The same for rollbacks: exchange the contents that serve. May take long. */
 int life_follow_contents(struct life *life, struct toolrack_error *err);
 
+/** As toolrack_adopt(). [any-thread] */
+int life_adopt(struct life *life, const char *name, const char *who, struct toolrack_error *err);
+/** The identity of a plugin whose tool was refused for another owner of its name, on the heap.
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int life_find_provider(struct life *life, const char *tool, const char *version,
+                       const char *plugin_id, char **ret_identity, struct toolrack_error *err);
+/** Register the tools of a name that were refused for another owner of it, if they own it now.
+ * NULL: of all names. [any-thread] */
+void life_settle_name(struct life *life, const char *tool);
+
 /** As toolrack_add_service(). [any-thread] */
 int life_add_service(struct life *life, const struct toolrack_service *service,
                      struct toolrack_error *err);

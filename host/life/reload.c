@@ -18,7 +18,7 @@
 #include "life/keep.h"
 #include "life/parts.h"
 #include "life/past.h"
-#include "registry/duplicate.h"
+#include "registry/refusal.h"
 #include "registry/registry.h"
 #include "store/loading.h"
 
@@ -132,19 +132,23 @@ static enum reload_outcome refuse_for_now(struct reload *reload, const struct to
 
 /* Whether a file, or a tool of it, may be registered when another one is gone. */
 static bool waits_for_another(const struct toolrack_refusal *refusal) {
-    return refusal->file != NULL && (strcmp(refusal->rule, DUPLICATE_RULE) == 0 ||
+    return refusal->file != NULL && (strcmp(refusal->rule, REFUSAL_TOOL_EXISTS) == 0 ||
                                      strcmp(refusal->rule, IDENTITY_RULE_TAKEN) == 0 ||
                                      strcmp(refusal->rule, IDENTITY_RULE_BOUND) == 0);
 }
 
-/* Files that were refused for another file, or tools of them, may be registered now. */
-static void complete_others(struct life *life, const struct plugin_file *but) {
+/* Files that were refused for another file, or tools of them, may be registered now: all, or the
+ * tools of one name. */
+static void complete_others(struct life *life, const struct plugin_file *but, const char *tool) {
     struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
     const struct plugin_file *last = NULL;
     for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *refusal = toolrack_refusals_get(refusals, i);
         struct plugin_file *file =
-                waits_for_another(refusal) ? files_find(&life->files, refusal->file) : NULL;
+                waits_for_another(refusal) && (tool == NULL || (refusal->tool != NULL &&
+                                                                strcmp(refusal->tool, tool) == 0))
+                        ? files_find(&life->files, refusal->file)
+                        : NULL;
         if (file == NULL || file == but || file == last) {
             continue;
         }
@@ -167,6 +171,10 @@ static void complete_others(struct life *life, const struct plugin_file *but) {
         }
     }
     toolrack_refusals_free(refusals);
+}
+
+void reload_waiting(struct life *life, const char *tool) {
+    complete_others(life, NULL, tool);
 }
 
 /* From here on calls get the new generation, if any; the old one ends with its last call. */
@@ -201,7 +209,7 @@ static int exchange_tools(struct reload *reload, const struct toolrack_refusal *
     }
     generations_serve(&life->generations, reload->file, reload->new);
     if (removed > 0) {
-        complete_others(life, reload->file);
+        complete_others(life, reload->file, NULL);
     }
     return 0;
 }

@@ -80,6 +80,10 @@ enum reload_outcome reload_settled(struct life *life, struct plugin_file *file, 
  * @return whether it was reloaded. [any-thread] */
 bool reload_if_stale(struct life *life, const struct plugin *plugin, uint64_t until_ns);
 
+/** Register the tools of a name that were refused for another owner of the name, if they own it
+ * now. [any-thread] */
+void reload_waiting(struct life *life, const char *tool);
+
 /** The refusals of a file, *ret_count of them, on the heap. NULL: none, or out of memory. */
 struct toolrack_refusal *reload_refusals(const char *file, const struct descriptor *desc,
                                          size_t *ret_count);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/log-sources.h"
 #include "base/name.h"
 #include "base/semver.h"
 #include "base/utf8.h"
@@ -163,6 +164,17 @@ static void check_capability(struct reader *reader, const struct tr_capability *
     }
 }
 
+static bool is_reserved_id(const char *id) {
+#define RESERVED(source) source,
+    static const char *const sources[] = {LOG_SOURCES(RESERVED)};
+#undef RESERVED
+    bool found = false;
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+        found = found || strcmp(id, sources[i]) == 0;
+    }
+    return found;
+}
+
 static void read_capabilities(struct reader *reader, const struct record *record,
                               struct tr_plugin *plugin) {
     uint64_t address;
@@ -277,6 +289,9 @@ static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
     if (plugin->id == NULL || !is_plugin_id(plugin->id)) {
         reader_report(reader, FINDING_PLUGIN_ID, "\"%.*s\" cannot be the id of a plugin",
                       FINDING_SHOWN_MAX, plugin->id == NULL ? "" : plugin->id);
+    } else if (is_reserved_id(plugin->id)) {
+        reader_report(reader, FINDING_PLUGIN_ID_RESERVED,
+                      "\"%s\" is the name of a part of the host", plugin->id);
     }
     if (plugin->version == NULL || !semver_valid(plugin->version)) {
         reader_report(reader, FINDING_PLUGIN_VERSION,

@@ -71,6 +71,8 @@ enum finding_severity {
       "instead)")                                                                                  \
     X(PLUGIN_ID, ERROR, "plugin-id",                                                               \
       "use 1 to 64 letters, digits, '_', '.' or '-', beginning with a letter or '_'")              \
+    X(PLUGIN_ID_RESERVED, ERROR, "plugin-id-reserved",                                             \
+      "choose another id: under this one the host writes its own lines to the log")                \
     X(PLUGIN_VERSION, ERROR, "plugin-version", "use a Semantic Version such as 1.0.0")             \
     X(PLUGIN_TABLE, ERROR, "plugin-table", "set count and size as TR_PLUGIN does")                 \
     X(PLUGIN_CAPABILITY, ERROR, "plugin-capability",                                               \

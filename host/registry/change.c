@@ -1,5 +1,6 @@
 #include "registry/change.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,25 @@ struct toolrack_tool *change_find_same(struct toolrack_tool *const *tools, size_
         }
     }
     return NULL;
+}
+
+/* Most suffixes tried. */
+#define FREE_NAME_TRIES_MAX 100
+
+void change_free_name(const struct change *change, const char *name,
+                      char ret[NAME_LENGTH_MAX + 1]) {
+    (void)snprintf(ret, NAME_LENGTH_MAX + 1, "another name");
+    for (int i = 2; i < FREE_NAME_TRIES_MAX; i++) {
+        char tail[16];
+        char tried[NAME_LENGTH_MAX + 1];
+        (void)snprintf(tail, sizeof tail, i == 3 ? "_alt" : "_v%d", i < 3 ? i : i - 1);
+        (void)snprintf(tried, sizeof tried, "%.*s%s", (int)(NAME_LENGTH_MAX - strlen(tail)), name,
+                       tail);
+        if (change_find_name(change->tools, change->count, tried, strlen(tried)) == change->count) {
+            memcpy(ret, tried, sizeof tried);
+            return;
+        }
+    }
 }
 
 struct snapshot *change_take_snapshot(struct change *change) {

@@ -3,6 +3,7 @@
  * fail. The registry's lock guards it. */
 #pragma once
 
+#include "base/name.h"
 #include "registry/snapshot.h"
 
 /* A change of one tool, reported after the lock is released. */
@@ -41,6 +42,10 @@ size_t change_find_name(struct toolrack_tool *const *tools, size_t count, const 
 /** The tool of the same name and version among sorted tools, or NULL. */
 struct toolrack_tool *change_find_same(struct toolrack_tool *const *tools, size_t count,
                                        const struct toolrack_tool *wanted);
+
+/** A name like `name` that no tool of a sorted change has: weather_v2, weather_alt, weather_v3 ...;
+ * "another name" if all of these are taken. */
+void change_free_name(const struct change *change, const char *name, char ret[NAME_LENGTH_MAX + 1]);
 
 /** Make a snapshot of the tools; their references are taken over also on failure. NULL when out of
  * memory. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/name.h"
 
 /* Why the second of two tools is refused, and what to do. */
 struct words {
@@ -12,26 +11,11 @@ struct words {
     char fix[512];
 };
 
-/* Most suffixes tried. */
-#define FREE_NAME_TRIES_MAX 100
-
 static void describe(const struct change *change, const struct toolrack_tool *first,
                      const struct toolrack_tool *second, struct words *ret) {
-    /* A name like the second's that is free: weather_v2, weather_alt, weather_v3 ... If all are
-     * taken, the fix says "another name". */
     const char *name = toolrack_tool_name(second);
-    char other[NAME_LENGTH_MAX + 1] = "another name";
-    for (int i = 2; i < FREE_NAME_TRIES_MAX; i++) {
-        char tail[16];
-        char tried[NAME_LENGTH_MAX + 1];
-        (void)snprintf(tail, sizeof tail, i == 3 ? "_alt" : "_v%d", i < 3 ? i : i - 1);
-        (void)snprintf(tried, sizeof tried, "%.*s%s", (int)(NAME_LENGTH_MAX - strlen(tail)), name,
-                       tail);
-        if (change_find_name(change->tools, change->count, tried, strlen(tried)) == change->count) {
-            memcpy(other, tried, sizeof other);
-            break;
-        }
-    }
+    char other[NAME_LENGTH_MAX + 1];
+    change_free_name(change, name, other);
     const char *file = toolrack_tool_file(first);
     const char *own = toolrack_tool_file(second);
     (void)snprintf(ret->reason, sizeof ret->reason,
@@ -62,15 +46,19 @@ static bool second_stays(const struct toolrack_tool *first, const struct toolrac
 
 static void refuse(const struct change *change, const struct toolrack_tool *first,
                    const struct toolrack_tool *second, struct toolrack_refusals *refusals,
-                   const struct log *log) {
+                   const struct owner_rules *rules) {
+    const struct log *log = rules->log;
     struct words words = {0};
     describe(change, first, second, &words);
+    if (rules->shadowed != NULL) {
+        rules->shadowed(rules->user, first, second, words.reason);
+    }
     log_line(log, LOG_WARNING, toolrack_tool_plugin(second), "%s; %s", words.reason, words.fix);
     refusals_note(refusals,
                   &(struct toolrack_refusal){.file = toolrack_tool_file(second),
                                              .plugin = toolrack_tool_plugin(second),
                                              .tool = toolrack_tool_name(second),
-                                             .rule = DUPLICATE_RULE,
+                                             .rule = REFUSAL_TOOL_EXISTS,
                                              .reason = words.reason,
                                              .fix = words.fix},
                   log);
@@ -79,7 +67,8 @@ static void refuse(const struct change *change, const struct toolrack_tool *firs
 /* All refusals are described before a tool is dropped: the search for a free name looks at every
  * tool. */
 void duplicates_resolve(struct change *change, bool replaces, struct toolrack_refusals *refusals,
-                        const struct log *log) {
+                        const struct owner_rules *rules) {
+    const struct log *log = rules->log;
     size_t first_at = 0;
     for (size_t i = 1; i < change->count; i++) {
         struct toolrack_tool *first = change->tools[first_at];
@@ -91,7 +80,7 @@ void duplicates_resolve(struct change *change, bool replaces, struct toolrack_re
                      "%s %s is not kept: plugin %s has it", toolrack_tool_name(second),
                      toolrack_tool_version(second), toolrack_tool_plugin(first));
         } else if (is_first) {
-            refuse(change, first, second, refusals, log);
+            refuse(change, first, second, refusals, rules);
         } else if (same) {
             log_line(log, first->kept ? LOG_INFO : LOG_WARNING, toolrack_tool_plugin(second),
                      "%s %s replaces the one of plugin %s", toolrack_tool_name(second),

@@ -75,6 +75,21 @@ static bool is_or_any(const char *wanted, const char *string) {
     return wanted == NULL || (string != NULL && strcmp(wanted, string) == 0);
 }
 
+static bool is_same(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+bool refusals_have(const struct toolrack_refusals *list, const struct toolrack_refusal *row) {
+    for (size_t i = 0; i < list->count; i++) {
+        const struct toolrack_refusal *other = &list->items[i].row;
+        if (is_same(other->file, row->file) && is_same(other->tool, row->tool) &&
+            is_same(other->rule, row->rule) && is_same(other->reason, row->reason)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
                      const char *tool) {
     size_t kept = 0;

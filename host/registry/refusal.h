@@ -7,6 +7,9 @@
 #include "base/log.h"
 #include "toolrack/toolrack.h"
 
+/* The rule of a tool whose name and version, or name, another one has. */
+#define REFUSAL_TOOL_EXISTS "tool-exists"
+
 struct refusal;
 
 /* In order of arrival. One thread at a time. */
@@ -22,7 +25,11 @@ bool refusals_add(struct toolrack_refusals *list, const struct toolrack_refusal 
 void refusals_note(struct toolrack_refusals *list, const struct toolrack_refusal *row,
                    const struct log *log);
 
-/** Remove the rows of a file; only those of `rule` and those about `tool` where these are not NULL.
+/** Whether the list has a row with the same file, tool, rule and reason. */
+bool refusals_have(const struct toolrack_refusals *list, const struct toolrack_refusal *row);
+
+/** Remove the rows of a file, or of all (NULL); only those of `rule` and those about `tool` where
+ * these are not NULL.
  */
 void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
                      const char *tool);

@@ -9,6 +9,7 @@
 #include "registry/change.h"
 #include "registry/duplicate.h"
 #include "registry/find.h"
+#include "registry/owner.h"
 #include "registry/rcu.h"
 #include "registry/refusal.h"
 #include "registry/succession.h"
@@ -50,6 +51,7 @@ struct registry *registry_create(const struct registry_options *options) {
     }
     registry->magic = REGISTRY_MAGIC;
     registry->options = *options;
+    registry->options.owners.log = options->log;
     lock_init(&registry->writer);
     atomic_init(&registry->current, empty);
     return registry;
@@ -305,6 +307,19 @@ static void compare_versions(struct registry *registry, const struct change *cha
     }
 }
 
+/* Refuse the tools of a sorted change whose names other plugins have. */
+static int resolve_names(struct registry *registry, struct change *change,
+                         struct toolrack_error *err) {
+    const struct registry_options *options = &registry->options;
+    int code = owners_resolve(change, &options->owners, &registry->refusals, err);
+    if (code == 0) {
+        duplicates_resolve(change, options->duplicates == REGISTRY_REPLACE, &registry->refusals,
+                           &options->owners);
+        owners_note_shared(change, &options->owners, &registry->refusals);
+    }
+    return code;
+}
+
 /* -------------------------------------------------------------------- add */
 
 /* A view that is in no snapshot yet. NULL: out of memory. */
@@ -376,13 +391,18 @@ static int add(struct registry *registry, struct plugin *const *plugins, size_t 
         }
     }
     code = decide_about_new(registry, change, old->count, err);
+    if (code == 0 && all_or_none) {
+        code = owners_check(change, &registry->options.owners, err);
+    }
     if (code == 0 && all_or_none && !replaces) {
         code = duplicates_check(change, err);
+    }
+    if (code == 0) {
+        code = resolve_names(registry, change, err);
     }
     if (code < 0) {
         return code;
     }
-    duplicates_resolve(change, replaces, &registry->refusals, registry->options.log);
     compare_versions(registry, change);
     for (size_t i = 0; i < change->count; i++) {
         if (change->tools[i]->reg->uid > change->uid_old) {
@@ -514,11 +534,12 @@ static int swap(struct registry *registry, const struct registry_swap *swap, siz
         return error_oom(err);
     }
     code = decide_about_new(registry, change, staying, err);
+    if (code == 0) {
+        code = resolve_names(registry, change, err);
+    }
     if (code < 0) {
         return code;
     }
-    duplicates_resolve(change, registry->options.duplicates == REGISTRY_REPLACE,
-                       &registry->refusals, registry->options.log);
     compare_versions(registry, change);
     *ret_removed = note_swapped(old, swap, change);
     note_left(swap, change); /* before the tools are taken out of the change */
@@ -558,11 +579,20 @@ static bool is_refused_duplicate(const struct registry *registry, const struct p
     for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
         const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
         if (row->file != NULL && row->tool != NULL && strcmp(row->file, plugin->path) == 0 &&
-            strcmp(row->tool, tool) == 0 && strcmp(row->rule, DUPLICATE_RULE) == 0) {
+            strcmp(row->tool, tool) == 0 && strcmp(row->rule, REFUSAL_TOOL_EXISTS) == 0) {
             return true;
         }
     }
     return false;
+}
+
+/* Whether the same name and version is registered, from the same origin. */
+static bool has_twin(const struct snapshot *snapshot, const struct plugin *plugin,
+                     const struct descriptor_tool *spec) {
+    struct registration wanted = {.spec = spec};
+    const struct toolrack_tool *twin = change_find_same(snapshot->by_name, snapshot->count,
+                                                        &(struct toolrack_tool){.reg = &wanted});
+    return twin != NULL && strcmp(twin->reg->plugin->origin, plugin->origin) == 0;
 }
 
 static int complete(struct registry *registry, struct plugin *plugin, struct change *change,
@@ -572,7 +602,7 @@ static int complete(struct registry *registry, struct plugin *plugin, struct cha
     if (plugin->replaced) {
         return 0;
     }
-    int code = change_begin_checked(registry, change, most, most, err);
+    int code = change_begin_checked(registry, change, most, 2 * most, err);
     if (code < 0) {
         return code;
     }
@@ -581,29 +611,38 @@ static int complete(struct registry *registry, struct plugin *plugin, struct cha
     }
     for (uint32_t i = 0; i < plugin->desc->tool_count; i++) {
         const struct descriptor_tool *spec = &plugin->desc->tools[i];
-        struct registration wanted = {.spec = spec};
-        const struct toolrack_tool tool = {.reg = &wanted};
-        if (!is_refused_duplicate(registry, plugin, spec->tool->name) ||
-            change_find_same(old->by_name, old->count, &tool) != NULL) {
-            continue;
-        }
-        if (!add_tool(registry, plugin, i, change)) {
+        if (is_refused_duplicate(registry, plugin, spec->tool->name) &&
+            !has_twin(old, plugin, spec) && !add_tool(registry, plugin, i, change)) {
             return error_oom(err);
         }
-        change_note(change, TOOLRACK_EVENT_ADDED, change->tools[change->count - 1]);
     }
-    if (change->notice_count == 0) {
+    if (change->count == old->count) {
         return 0;
     }
     code = decide_about_new(registry, change, old->count, err);
+    if (code == 0) {
+        code = resolve_names(registry, change, err);
+    }
     if (code < 0) {
         return code;
+    }
+    size_t added = 0;
+    for (size_t i = 0; i < change->count; i++) {
+        if (change->tools[i]->reg->uid > change->uid_old) {
+            change_note(change, TOOLRACK_EVENT_ADDED, change->tools[i]);
+            added++;
+        }
+    }
+    if (added == 0) {
+        return 0;
     }
     compare_versions(registry, change);
     code = publish(registry, change, err);
     for (size_t i = 0; code == 0 && i < change->notice_count; i++) {
-        refusals_remove(&registry->refusals, plugin->path, DUPLICATE_RULE,
-                        toolrack_tool_name(change->notices[i].tool));
+        if (change->notices[i].kind == TOOLRACK_EVENT_ADDED) {
+            refusals_remove(&registry->refusals, plugin->path, REFUSAL_TOOL_EXISTS,
+                            toolrack_tool_name(change->notices[i].tool));
+        }
     }
     return code;
 }

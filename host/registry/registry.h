@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "registry/owner.h"
 #include "registry/setting.h"
 #include "registry/snapshot.h"
 
@@ -40,6 +41,7 @@ typedef void registry_take_setting(struct registry_views *views,
 struct registry_options {
     enum registry_duplicates duplicates;
     const struct log *log;
+    struct owner_rules owners; /* its `log` is not used */
     /* Called after a change took effect, once for each tool; on the writer's thread, no lock held.
      */
     void (*event)(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
@@ -92,7 +94,8 @@ int registry_add(struct registry *registry, struct plugin *const *plugins, size_
 
 /** Register all tools of one plugin or none.
  * @param ret_uids  one for each of its tools; may be NULL
- * @return as above, and TOOLRACK_E_EXISTS if a name and version are taken. [any-thread] */
+ * @return as above, and TOOLRACK_E_EXISTS if a name and version are taken, or a name has another
+ *         owner. [any-thread] */
 int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t *ret_uids,
                      struct toolrack_error *err);
 
@@ -118,8 +121,9 @@ struct registry_swap {
 int registry_swap(struct registry *registry, const struct registry_swap *swap, size_t *ret_removed,
                   struct toolrack_error *err);
 
-/** Register those tools of a plugin that were refused because their name and version were taken and
- * are free now. Nothing happens for a plugin that was exchanged meanwhile.
+/** Register those tools of a plugin that were refused because their name and version were taken, or
+ * the name had another owner, and that is not so now. A tool that owns the name no longer is
+ * refused instead. Nothing happens for a plugin that was exchanged meanwhile.
  * @return as above. [any-thread] */
 int registry_complete(struct registry *registry, struct plugin *plugin, struct toolrack_error *err);
 

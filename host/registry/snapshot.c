@@ -39,8 +39,7 @@ static unsigned rank_of(const struct toolrack_tool *tool) {
            (semver_is_prerelease(tool->reg->spec->version) ? 0u : 1u);
 }
 
-/* NULL: all are kept versions, which do not answer to the name alone. */
-static struct toolrack_tool *choose_default(struct toolrack_tool *const *tools, uint32_t count) {
+struct toolrack_tool *snapshot_choose(struct toolrack_tool *const *tools, uint32_t count) {
     struct toolrack_tool *best = NULL;
     for (uint32_t i = 0; i < count; i++) {
         if (!tools[i]->kept && (best == NULL || rank_of(tools[i]) > rank_of(best))) {
@@ -68,7 +67,7 @@ static void index_names(struct snapshot *snapshot) {
                 (struct name_slot){.hash = reg->name_hash,
                                    .length = reg->name_length,
                                    .name = name,
-                                   .call = choose_default(&snapshot->by_name[first], count),
+                                   .call = snapshot_choose(&snapshot->by_name[first], count),
                                    .first = (uint32_t)first,
                                    .count = count};
     }

@@ -44,6 +44,10 @@ const struct name_slot *snapshot_find(const struct snapshot *snapshot, const cha
 /** Check the invariants, in a debug build. */
 void snapshot_check(const struct snapshot *snapshot);
 
+/** Of all tools of a name, the one that a call by its name alone runs; NULL: all are kept versions,
+ * which do not answer to the name alone. */
+struct toolrack_tool *snapshot_choose(struct toolrack_tool *const *tools, uint32_t count);
+
 /** Order by name, then version downwards. 0: the same name and version. */
 int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool *b);
 

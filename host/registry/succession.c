@@ -26,8 +26,9 @@ const struct registration *succession_find(struct toolrack_tool *const *tools, s
     for (size_t i = 0; i < count && same_name(tools[i]->reg, reg); i++) {
         const struct registration *other = tools[i]->reg;
         const char *version = other->spec->version;
-        if (other == reg || semver_compare(version, reg->spec->version) > 0 ||
-            semver_is_prerelease(version) || says_the_same(other, reg)) {
+        if (other == reg || strcmp(other->plugin->origin, reg->plugin->origin) != 0 ||
+            semver_compare(version, reg->spec->version) > 0 || semver_is_prerelease(version) ||
+            says_the_same(other, reg)) {
             continue;
         }
         /* Versions of one line are adjacent: all later ones are lower. */

@@ -13,8 +13,12 @@ int store_default_set(struct store *store, const struct store_default *chosen,
                             VALUES(value_text(chosen->tool)), err);
     } else if (code == 0) {
         code = database_run(store,
-                            "INSERT OR REPLACE INTO defaults (tool, version) VALUES (?1, ?2)",
-                            VALUES(value_text(chosen->tool), value_text(chosen->version)), err);
+                            "INSERT INTO defaults (tool, version, identity) VALUES (?1, ?2, ?3) "
+                            "ON CONFLICT (tool) DO UPDATE SET version = ?2, "
+                            "identity = coalesce(?3, identity)",
+                            VALUES(value_text(chosen->tool), value_text(chosen->version),
+                                   value_text(chosen->identity)),
+                            err);
     }
     return database_end(store, code, err);
 }
@@ -30,6 +34,23 @@ int store_defaults_read(struct store *store,
         const struct value *row = rows_at(&rows, i);
         visit(user, &(struct store_default){.tool = value_as_text(&row[0]),
                                             .version = value_as_text(&row[1])});
+    }
+    return code;
+}
+
+int store_choices_read(struct store *store,
+                       void (*visit)(void *user, const struct store_default *chosen), void *user,
+                       struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_IDENTITIES,
+                             "SELECT tool, version, identity FROM defaults "
+                             "WHERE identity IS NOT NULL ORDER BY tool",
+                             NO_VALUES, &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_default){.tool = value_as_text(&row[0]),
+                                            .version = value_as_text(&row[1]),
+                                            .identity = value_as_text(&row[2])});
     }
     return code;
 }

@@ -5,7 +5,9 @@
 
 struct store_default {
     const char *tool;
-    const char *version; /**< when set: NULL removes the default */
+    const char *version;  /**< when set: NULL removes the default */
+    const char *identity; /**< of the plugin that has the name, of several origins (identities.h);
+                             NULL: not chosen; when set, an earlier choice stays */
 };
 
 /** Set the default of a tool, or remove it.
@@ -17,3 +19,8 @@ int store_default_set(struct store *store, const struct store_default *chosen,
 int store_defaults_read(struct store *store,
                         void (*visit)(void *user, const struct store_default *chosen), void *user,
                         struct toolrack_error *err);
+
+/** Visit those with an identity, ordered by tool. [any-thread] */
+int store_choices_read(struct store *store,
+                       void (*visit)(void *user, const struct store_default *chosen), void *user,
+                       struct toolrack_error *err);

@@ -100,8 +100,7 @@ static void a_wrong_one_is_a_row_and_told_once(void **state) {
            "*line 7: tool 'sum' is left out: unknown handler 'suum'; there are: echo, "
            "current_time, list_tools; *\n"
            "*warning: fine: Tool already exists: fine 1.0.0, from plugin fine (toolrack.json); "
-           "name "
-           "it fine_v2, *\n");
+           "that of toolrack.json is left out; name it fine_v2, *\n");
     EXPECT(WITH("list", "--all"), 0,
            "*fetch *refused *HTTP tools not yet supported (coming in v2)*", NULL);
     EXPECT(WITH("call", "fetch"), 3, "", NULL);
@@ -122,13 +121,17 @@ static void a_definition_comes_before_a_plugin(void **state) {
            "toolrack: 1 problem with tools or plugins; 'toolrack list --all' shows it\n");
     EXPECT(WITH("call", "add", "--verbose"), 0, "mine\n",
            "*toolrack: warning: *: Tool already exists: add 1.0.0, from plugin add "
-           "(toolrack.json); "
-           "name it add_v2, *\n");
+           "(toolrack.json), of trust official; *; name it add_v2, *\n");
+    /* To replace is within one origin; an administrator may choose between several. */
     strcpy(text, "{\"duplicates\": \"replace\", ");
     e2e_write("toolrack.json", strcat(text, add_tool));
-    EXPECT(WITH("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n",
-           "toolrack: warning: *: add 1.0.0 replaces the one of plugin add\n"
-           "toolrack: warning: *: Tool 'add' 1.0.0 is not compatible with 1.0.0, *\n");
+    EXPECT(WITH("call", "add"), 0, "mine\n", NULL);
+    EXPECT(WITH("default", "add", "1.0.0", "--plugin", "kit"), 0,
+           "the default of add is 1.0.0, as set*", NULL);
+    EXPECT(WITH("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", NULL);
+    EXPECT(WITH("default", "add", "--reset"), 0, "*", NULL);
+    EXPECT(WITH("call", "add"), 0, "mine\n", NULL);
+    EXPECT(WITH("adopt", "kit"), 1, "", "*needs no adoption*");
 }
 
 static void safe_mode_starts_without_them(void **state) {

@@ -565,10 +565,17 @@ static void with_replace_the_last_wins_with_a_warning(void **state) {
     gives(host, "weather", NULL, "2");
     assert_int_equal(refused_count(host), 0);
     assert_non_null(strstr(logged, "2 weather: weather 1.0.0 replaces the one of plugin weather"));
+    /* The app is another origin: it replaces what it has registered itself, and nothing else. */
+    struct toolrack_error err;
+    assert_int_equal(register_weather(host, &err), TOOLRACK_E_EXISTS);
+    assert_non_null(strstr(err.message, "Tool already exists: weather 1.0.0, from plugin weather"));
+    gives(host, "weather", NULL, "2");
+    assert_int_equal(toolrack_unregister_name(host, "weather", NULL), 0);
+    assert_int_equal(register_weather(host, NULL), 0);
     logged[0] = '\0';
     assert_int_equal(register_weather(host, NULL), 0);
     gives(host, "weather", NULL, "\"plugin\"");
-    assert_non_null(strstr(logged, "2 meteo: weather 1.0.0 replaces the one of plugin weather"));
+    assert_non_null(strstr(logged, "2 meteo: weather 1.0.0 replaces the one of plugin meteo"));
 }
 
 static void another_version_is_no_duplicate(void **state) {

@@ -642,6 +642,7 @@ static void the_other_machine_is_read_and_refused(void **state) {
     X(size_huge, "abi-size", f->plugin.size = UINT32_MAX)                         \
     X(id_none, "plugin-id", f->plugin.id = NULL)                                  \
     X(id_space, "plugin-id", f->plugin.id = "a b")                                \
+    X(id_reserved, "plugin-id-reserved", f->plugin.id = "permission")             \
     X(id_dot, "plugin-id", f->plugin.id = ".a")                                   \
     X(version_none, "plugin-version", f->plugin.version = NULL)                   \
     X(version_bad, "plugin-version", f->plugin.version = "1.0")                   \

@@ -54,7 +54,7 @@ _toolrack() {
             return
             ;;
         --in-state)
-            _toolrack_reply -W 'listed loaded failed stuck quarantined changed left-out disabled kept refused' -- "$cur"
+            _toolrack_reply -W 'listed loaded failed stuck quarantined changed left-out disabled kept shared refused' -- "$cur"
             return
             ;;
         --exit)
@@ -68,7 +68,7 @@ _toolrack() {
         --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version help
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
             --config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -79,7 +79,7 @@ _toolrack() {
         call) options+=' --arg --timeout --yes --caller --conversation --trace' ;;
         export) options+=' --format --allow --limit --budget --disabled --explain' ;;
         answer) options+=' --format --caller --conversation --timeout --yes' ;;
-        default) options+=' --reset' ;;
+        default) options+=' --plugin --reset' ;;
         agent) options+=' --endpoint --model --format --max-steps --system --transcript' ;;
         grant) options+=' --for' ;;
         log) options+=' --tool --caller --conversation --exit --errors --since --limit --follow' ;;
@@ -101,7 +101,7 @@ _toolrack() {
         case $verb in
             list | show | call | enable | disable | priority | default | grant | revoke | feedback | why | release | reload | rollback | statistics) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

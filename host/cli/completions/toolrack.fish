@@ -19,7 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version help
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -58,6 +58,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a why -d 'Expl
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d 'Release a plugin from quarantine'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Load changed plugin files'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 'Return to the previous content of a plugin\'s file'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a adopt -d 'Say that a file is the plugin that came from another folder'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins when their files change'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Find problems in a plugin or in toolrack.json'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls in the log'
@@ -68,7 +69,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Pri
 
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l all -d 'Also disabled and refused ones'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l plugin -x -d 'Only of this plugin'
-complete -c toolrack -n '__fish_seen_subcommand_from list' -l in-state -x -a 'listed loaded failed stuck quarantined changed left-out disabled kept refused' -d 'Only in this state'
+complete -c toolrack -n '__fish_seen_subcommand_from list' -l in-state -x -a 'listed loaded failed stuck quarantined changed left-out disabled kept shared refused' -d 'Only in this state'
 complete -c toolrack -n '__fish_seen_subcommand_from why' -l crash -x -d 'Only this stored crash'
 complete -c toolrack -n '__fish_seen_subcommand_from show' -l schema -d 'Also the JSON Schemas'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l tag -x -d 'Only with this tag'
@@ -87,6 +88,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from answer' -l yes -d 'Agree to
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l caller -x -d 'Who calls'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l conversation -x -d 'Of which conversation'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l trace -x -d 'An id that ties records together'
+complete -c toolrack -n '__fish_seen_subcommand_from default' -l plugin -x -d 'Give the name to this plugin'
 complete -c toolrack -n '__fish_seen_subcommand_from default' -l reset -d 'Let the highest version be the default'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l endpoint -x -d 'Where the provider is'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l model -x -d 'Which model'
@@ -123,4 +125,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version'

@@ -454,6 +454,32 @@ struct toolrack_reached {
  * @param reached  with its size; receives the rest */
 TOOLRACK_API void toolrack_reached(struct toolrack *host, struct toolrack_reached *reached);
 
+/** Give a tool's name to one of several plugins from different origins that provide it, and make
+ * that version the default. Without this the name belongs to the plugin of the highest trust, then
+ * to the one that provided it first; the tools of the others are refused (toolrack_refused()).
+ * toolrack_set_default() with the version NULL takes the choice back. Kept in the state folder,
+ * durable when the function returns.
+ *
+ * @param version  one version, no range
+ * @param plugin   the id of the plugin
+ * @return 0; TOOLRACK_E_NOT_FOUND if that plugin has no such tool; TOOLRACK_E_INVALID;
+ *         TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_set_default_plugin(struct toolrack *host, const char *name,
+                                             const char *version, const char *plugin,
+                                             struct toolrack_error *err);
+
+/** Say that a plugin file is the plugin about which something was decided while it came from
+ * another folder, which is refused otherwise (rule "plugin-bound" of toolrack_refused()): its
+ * policy and settings in the configuration, grants, pins, approvals and quarantine are then those
+ * of this file. Durable when the function returns.
+ *
+ * @param name  the path of the file, or the id of the plugin
+ * @param who   the person who decides; NULL: "api"
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID if there is nothing to adopt, or another file
+ *         has the id; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
+                                struct toolrack_error *err);
+
 /** Register the tools of a descriptor in the app's own memory: the same struct that a plugin
  * exports, with real functions. Copied, except for the functions, which must stay. Its open()
  * runs at the first call of one of its tools; if it fails, that call fails, and the state of its
@@ -463,9 +489,9 @@ TOOLRACK_API void toolrack_reached(struct toolrack *host, struct toolrack_reache
  * @param ret_uids  receives the number of each tool in the descriptor's order; room for
  *                  plugin->tool_count numbers; may be NULL
  * @return 0; TOOLRACK_E_REFUSED (the message says what is wrong with it); TOOLRACK_E_EXISTS
- *         ("Tool already exists", with a free name) when name and version are taken;
- *         TOOLRACK_E_LIMIT_EXCEEDED when the
- *         registry would hold more than 65536 tools; TOOLRACK_E_NO_MEMORY. */
+ *         ("Tool already exists", with a free name) when name and version are taken, or the name
+ *         belongs to a plugin from elsewhere that is not less trusted; TOOLRACK_E_LIMIT_EXCEEDED
+ * when the registry would hold more than 65536 tools; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_register(struct toolrack *host, const struct tr_plugin *plugin,
                                    uint64_t *ret_uids, struct toolrack_error *err);
 

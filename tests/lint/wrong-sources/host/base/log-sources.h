@@ -1,0 +1,3 @@
+#pragma once
+
+#define LOG_SOURCES(X) X("store")

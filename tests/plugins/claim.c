@@ -1,0 +1,15 @@
+/* A plugin whose id, version and answer are those of its build: two files that say the same id, or
+ * provide the same names. */
+#include <toolrack/plugin.h>
+
+static tr_status calc(struct tr_call *call) {
+    return tr_reply_text(call, ANSWER);
+}
+TR_JSON_TOOL(calc, "Calculate", TR_SCHEMA({"type" : "object"}))
+
+static tr_status wipe(struct tr_call *call) {
+    return tr_reply_text(call, ANSWER);
+}
+TR_JSON_TOOL(wipe, ("Wipe it", .permission = TR_DANGEROUS), TR_SCHEMA({"type" : "object"}))
+
+TR_PLUGIN(ID, VERSION, calc, wipe)

@@ -1,0 +1,442 @@
+/* Who may use a plugin's id and a tool's name: several files say the same, from one folder and from
+ * several, at once and one after the other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "toolrack/plugin.h"
+#include "toolrack/toolrack.h"
+
+#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+
+/* ----------------------------------------------------------------- fixture */
+
+static char dir[64];
+static char config_file[96];
+static struct toolrack *host;
+static struct toolrack_error err;
+static char logged[8192];
+
+static int make_folder(void **state) {
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "%s/toolrack-test-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (mkdtemp(dir) == NULL) {
+        return -1;
+    }
+    (void)snprintf(config_file, sizeof config_file, "%s/toolrack.json", dir);
+    static const char *const folders[] = {"a", "b", "builtin", "data", "state"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        char path[96];
+        (void)snprintf(path, sizeof path, "%s/%s", dir, folders[i]);
+        (void)mkdir(path, 0755);
+        if (i == 2) {
+            (void)setenv("TOOLRACK_BUILTIN_DIR", path, 1);
+        } else if (i == 3) {
+            (void)setenv("XDG_DATA_HOME", path, 1);
+        }
+    }
+    host = NULL;
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[96];
+    toolrack_close(host);
+    host = NULL;
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    return system(command);
+}
+
+/* Put a fixture plugin into a folder, as a new file. */
+static void install(const char *folder, const char *name, const char *fixture) {
+    char command[1024];
+    (void)snprintf(command, sizeof command, "rm -f '%s/%s/%s.so' && cp '%s/%s.so' '%s/%s/%s.so'",
+                   dir, folder, name, TEST_PLUGINS, fixture, dir, folder, name);
+    assert_int_equal(system(command), 0);
+}
+
+static void uninstall(const char *folder, const char *name) {
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s/%s.so", dir, folder, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void take_log(void *user, enum toolrack_log_level level, const char *source,
+                     const char *line) {
+    (void)user;
+    size_t length = strlen(logged);
+    if (level >= TOOLRACK_LOG_WARNING) {
+        (void)snprintf(logged + length, sizeof logged - length, "%s: %s\n", source, line);
+    }
+}
+
+/* Open a host on the folder a, b (of a trust), and builtin. `more` is added to the configuration.
+ */
+static void open_host(const char *a, const char *b, const char *more) {
+    toolrack_close(host);
+    host = NULL;
+    char state_dir[96];
+    (void)snprintf(state_dir, sizeof state_dir, "%s/state", dir);
+    FILE *file = fopen(config_file, "w");
+    assert_non_null(file);
+    (void)fprintf(file,
+                  "{\"folders\": [{\"path\": \"%s/a\", \"trust\": \"%s\"}, {\"path\": \"%s/b\", "
+                  "\"trust\": \"%s\"}]%s}",
+                  dir, a, dir, b, more);
+    assert_int_equal(fclose(file), 0);
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = config_file;
+    options.state_dir = state_dir;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
+    options.log = take_log;
+    logged[0] = '\0';
+    if (toolrack_open(&options, &host, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+}
+
+/* What a call answers, or the name of its error. */
+static const char *answer(const char *name) {
+    static char text[64];
+    struct toolrack_result *result = NULL;
+    int code = toolrack_call(host, name, "{}", NULL, &result, &err);
+    (void)snprintf(text, sizeof text, "%s",
+                   code < 0 ? toolrack_code_name(code) : toolrack_result_text(result, NULL));
+    toolrack_result_free(result);
+    return text;
+}
+
+static void assert_answer(const char *name, const char *expected) {
+    const char *text = answer(name);
+    if (strcmp(text, expected) != 0) {
+        fail_msg("%s: '%s', not '%s' (%s)\n%s", name, text, expected, err.message, logged);
+    }
+}
+
+/* The number of rows of a rule; each has all parts in its file, reason or fix. */
+static size_t count_rows(const char *rule, const char *part, const char *other_part) {
+    struct toolrack_refusals *refused = NULL;
+    size_t count = 0;
+    assert_int_equal(toolrack_refused(host, &refused, &err), 0);
+    for (size_t i = 0; i < toolrack_refusals_count(refused); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refused, i);
+        if (strcmp(row->rule, rule) != 0) {
+            continue;
+        }
+        char text[2048];
+        (void)snprintf(text, sizeof text, "%s: %s; %s", row->file, row->reason, row->fix);
+        if (strstr(text, part) == NULL || strstr(text, other_part) == NULL) {
+            fail_msg("'%s' does not say '%s' and '%s'", text, part, other_part);
+        }
+        count++;
+    }
+    toolrack_refusals_free(refused);
+    return count;
+}
+
+/* How many decisions there are that have a part in their row. */
+static size_t count_decisions(const char *decision, const char *part) {
+    struct toolrack_text *text = NULL;
+    char word[64];
+    size_t count = 0;
+    (void)snprintf(word, sizeof word, "\"decision\":\"%s\"", decision);
+    assert_int_equal(toolrack_decisions(host, NULL, &text, &err), 0);
+    for (const char *at = toolrack_text_data(text, NULL), *end; (end = strchr(at, '}')) != NULL;
+         at = end + 1) {
+        const char *found = strstr(at, word);
+        const char *found_part = strstr(at, part);
+        count += found != NULL && found < end && found_part != NULL && found_part < end;
+    }
+    toolrack_text_unref(text);
+    return count;
+}
+
+static void assert_logged(const char *part) {
+    if (strstr(logged, part) == NULL) {
+        fail_msg("'%s' was not logged:\n%s", part, logged);
+    }
+}
+
+/* --------------------------------------------------------------------- ids */
+
+static void the_higher_trust_has_the_id_whatever_comes_first(void **state) {
+    (void)state;
+    install("a", "forged", "claim-forged");
+    install("b", "claim", "claim");
+    open_host("community", "official", "");
+    assert_answer("calc", "claim 1");
+    assert_int_equal(count_rows("plugin-exists", "/a/forged.so", "/b/claim.so"), 1);
+    assert_logged("Plugin already exists: claim");
+    assert_int_equal(count_decisions("refused", "/b/claim.so"), 1);
+    /* It is told at each start, and decided once. */
+    open_host("community", "official", "");
+    assert_logged("Plugin already exists: claim");
+    assert_int_equal(count_decisions("refused", "/b/claim.so"), 1);
+}
+
+static void who_was_seen_first_keeps_the_id(void **state) {
+    (void)state;
+    install("b", "claim", "claim");
+    open_host("community", "community", "");
+    install("a", "forged", "claim-forged");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    assert_int_equal(count_rows("plugin-exists", "/a/forged.so", "/b/claim.so"), 1);
+}
+
+/* What the configuration says about an id is not for who comes later and says the same id. */
+static void an_absent_owner_is_not_replaced_by_anybody(void **state) {
+    (void)state;
+    static const char policy[] = ", \"policies\": {\"claim\": {\"workers\": 2}}";
+    install("a", "claim", "claim");
+    open_host("community", "community", policy);
+    assert_answer("calc", "claim 1");
+    uninstall("a", "claim");
+    install("b", "forged", "claim-forged");
+    open_host("community", "community", policy);
+    assert_answer("calc", "NotFound");
+    assert_int_equal(count_rows("plugin-bound", "/b/forged.so", "toolrack adopt"), 1);
+    assert_int_equal(toolrack_adopt(host, "claim", "ann", &err), 0);
+    assert_answer("calc", "forged");
+    assert_int_equal(count_decisions("adopted", "\"who\":\"ann\""), 1);
+    open_host("community", "community", policy);
+    assert_answer("calc", "forged");
+    assert_int_equal(toolrack_adopt(host, "claim", "ann", &err), TOOLRACK_E_INVALID);
+}
+
+static void an_owner_without_decisions_is_replaced_and_nothing_inherited(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    uninstall("a", "claim");
+    install("b", "forged", "claim-forged");
+    open_host("community", "community", "");
+    assert_answer("calc", "forged");
+    assert_logged("nothing that was decided about that one applies to it");
+    assert_int_equal(count_decisions("moved", "/b/forged.so"), 1);
+    open_host("community", "community", "");
+    assert_string_equal(logged, "");
+}
+
+static void a_grant_goes_to_nobody_else(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "ann", &err), 0);
+    assert_answer("wipe", "claim 1");
+    uninstall("a", "claim");
+    install("b", "forged", "claim-forged");
+    open_host("community", "community", "");
+    assert_answer("wipe", "NotFound");
+    assert_int_equal(count_rows("plugin-bound", "/b/forged.so", "/a, which is absent"), 1);
+    /* Adopted: it was said that it is the same plugin. */
+    assert_int_equal(toolrack_adopt(host, "claim", "ann", &err), 0);
+    assert_answer("wipe", "forged");
+}
+
+static void a_file_that_was_moved_keeps_its_grant(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "ann", &err), 0);
+    assert_answer("wipe", "claim 1");
+    uninstall("a", "claim");
+    install("b", "claim", "claim");
+    open_host("community", "community", "");
+    assert_answer("wipe", "claim 1");
+    assert_int_equal(count_decisions("adopted", "/b/claim.so"), 1);
+    /* Not where the trust is another one. */
+    uninstall("b", "claim");
+    install("a", "claim", "claim");
+    open_host("official", "community", "");
+    assert_answer("calc", "claim 1");
+    assert_answer("wipe", "PermissionDenied");
+}
+
+static void trust_does_not_rise_by_a_name(void **state) {
+    (void)state;
+    install("b", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "ann", &err), 0);
+    install("builtin", "claim", "claim-forged");
+    open_host("community", "community", "");
+    assert_answer("calc", "forged");
+    assert_answer("wipe", "PermissionDenied");
+    assert_int_equal(count_rows("plugin-exists", "/b/claim.so", "/builtin/claim.so"), 1);
+}
+
+static void two_versions_in_one_folder_stay(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    install("a", "next", "claim-next");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 2");
+    assert_answer("calc@1.0.0", "claim 1");
+    assert_answer("calc@^1", "claim 1");
+    install("a", "again", "claim-forged");
+    open_host("community", "community", "");
+    assert_int_equal(count_rows("plugin-exists", "/a/claim.so", "/a/again.so"), 1);
+    uninstall("a", "again");
+    uninstall("a", "next");
+    struct toolrack_text *report = NULL;
+    assert_int_equal(toolrack_reload(host, NULL, &report, &err), 0);
+    toolrack_text_unref(report);
+    assert_answer("calc@2.0.0", "NotFound");
+    assert_answer("calc", "claim 1");
+}
+
+static void reload_all(void) {
+    struct toolrack_text *report = NULL;
+    assert_int_equal(toolrack_reload(host, NULL, &report, &err), 0);
+    toolrack_text_unref(report);
+}
+
+static void a_running_host_follows_the_same_rules(void **state) {
+    (void)state;
+    install("a", "forged", "claim-forged");
+    open_host("community", "official", "");
+    assert_answer("calc", "forged");
+    install("b", "claim", "claim");
+    reload_all();
+    assert_answer("calc", "claim 1");
+    assert_int_equal(count_rows("plugin-exists", "/a/forged.so", "/b/claim.so"), 1);
+    uninstall("b", "claim");
+    reload_all();
+    assert_answer("calc", "forged");
+    assert_int_equal(count_rows("plugin-exists", "", ""), 0);
+    install("a", "next", "claim-next");
+    reload_all();
+    assert_answer("calc", "claim 2");
+    assert_answer("calc@1.0.0", "forged");
+    uninstall("a", "next");
+    reload_all();
+    assert_answer("calc", "forged");
+}
+
+/* ------------------------------------------------------------------- names */
+
+static void a_name_is_not_taken_by_a_higher_version(void **state) {
+    (void)state;
+    install("a", "other", "claim-other");
+    install("builtin", "claim", "claim");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    assert_answer("calc@99.0.0", "NotFound");
+    assert_answer("calc@>=2", "NotFound");
+    assert_int_equal(count_rows("tool-exists", "/a/other.so", "/builtin/claim.so"), 2);
+    assert_logged("Tool already exists: calc 1.0.0, from plugin claim");
+    assert_int_equal(count_decisions("shadowed", "\"tool\":\"calc\""), 1);
+    open_host("community", "community", "");
+    assert_int_equal(count_decisions("shadowed", "\"tool\":\"calc\""), 1);
+}
+
+static void of_equal_trust_the_first_owner_keeps_the_name(void **state) {
+    (void)state;
+    install("b", "claim", "claim");
+    open_host("community", "community", "");
+    install("a", "other", "claim-other");
+    open_host("community", "community", "");
+    assert_answer("calc", "claim 1");
+    assert_int_equal(count_rows("tool-exists", "/a/other.so", "/b/claim.so"), 2);
+    /* In a running host too, and the name comes free with its owner. */
+    uninstall("b", "claim");
+    reload_all();
+    assert_answer("calc", "other");
+    install("b", "claim", "claim");
+    reload_all();
+    assert_answer("calc", "claim 1");
+}
+
+static void an_administrator_chooses_the_owner(void **state) {
+    (void)state;
+    install("a", "other", "claim-other");
+    install("builtin", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "99.0.0", "other", &err), 0);
+    assert_answer("calc", "other");
+    assert_answer("calc@1.0.0", "NotFound");
+    assert_answer("wipe@1.0.0", "PermissionDenied");
+    open_host("community", "community", "");
+    assert_answer("calc", "other");
+    /* A grant that was given before the choice is for the plugin that had the name. */
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "ann", &err), 0);
+    assert_int_equal(toolrack_set_default_plugin(host, "wipe", "99.0.0", "other", &err), 0);
+    assert_answer("wipe", "PermissionDenied");
+    assert_int_equal(toolrack_set_default(host, "wipe", NULL, &err), 0);
+    assert_answer("wipe", "claim 1");
+    assert_int_equal(toolrack_set_default(host, "calc", NULL, &err), 0);
+    assert_answer("calc", "claim 1");
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "98.0.0", "other", &err),
+                     TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_set_default_plugin(host, "calc", "^99", "other", &err),
+                     TOOLRACK_E_INVALID);
+}
+
+static void plugins_of_one_folder_share_a_name(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    install("a", "other", "claim-other");
+    open_host("community", "community", "");
+    assert_answer("calc", "other");
+    assert_answer("calc@1.0.0", "claim 1");
+    assert_int_equal(count_rows("tool-shared", "/a/claim.so", "/a/other.so"), 2);
+    assert_int_equal(count_decisions("shadowed", "\"tool\":\"calc\""), 1);
+    uninstall("a", "other");
+    reload_all();
+    assert_int_equal(count_rows("tool-shared", "", ""), 0);
+}
+
+static tr_status calc(struct tr_call *call) {
+    return tr_reply_text(call, "app");
+}
+TR_JSON_TOOL(calc, ("Calculate", .version = "1.0.0"), TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN("embedder", "1.0.0", calc)
+
+static void to_replace_is_within_one_origin(void **state) {
+    (void)state;
+    install("a", "other", "claim-same");
+    install("builtin", "claim", "claim");
+    open_host("community", "community", ", \"duplicates\": \"replace\"");
+    assert_answer("calc", "claim 1");
+    assert_int_equal(count_rows("tool-exists", "/a/other.so", "/builtin/claim.so"), 2);
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, &err), TOOLRACK_E_EXISTS);
+    assert_non_null(strstr(err.message, "/builtin/claim.so"));
+    assert_answer("calc", "claim 1");
+    /* Within one folder the later one replaces the first. */
+    uninstall("builtin", "claim");
+    install("a", "claim", "claim");
+    open_host("community", "community", ", \"duplicates\": \"replace\"");
+    assert_answer("calc", "same");
+    assert_logged("replaces the one of plugin claim");
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            WITH_FOLDER(the_higher_trust_has_the_id_whatever_comes_first),
+            WITH_FOLDER(who_was_seen_first_keeps_the_id),
+            WITH_FOLDER(an_absent_owner_is_not_replaced_by_anybody),
+            WITH_FOLDER(an_owner_without_decisions_is_replaced_and_nothing_inherited),
+            WITH_FOLDER(a_grant_goes_to_nobody_else),
+            WITH_FOLDER(a_file_that_was_moved_keeps_its_grant),
+            WITH_FOLDER(trust_does_not_rise_by_a_name),
+            WITH_FOLDER(two_versions_in_one_folder_stay),
+            WITH_FOLDER(a_running_host_follows_the_same_rules),
+            WITH_FOLDER(a_name_is_not_taken_by_a_higher_version),
+            WITH_FOLDER(of_equal_trust_the_first_owner_keeps_the_name),
+            WITH_FOLDER(an_administrator_chooses_the_owner),
+            WITH_FOLDER(plugins_of_one_folder_share_a_name),
+            WITH_FOLDER(to_replace_is_within_one_origin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
