@@ -2,10 +2,9 @@
  *
  * No rlimit bounds the threads of one process: RLIMIT_NPROC counts a user's, and not root's; nor
  * does a system call filter, which has no memory. A control group would, but most hosts may not
- * make one, and moving a process into one costs more than starting it. So the filter of a worker
- * asks the host before each clone(), on a descriptor that the worker sends before it loads the
- * plugin, and the host counts. This costs nothing while no thread is started, and 20 us for each.
- */
+ * make one. So the filter of a worker asks the host before each clone(), on a descriptor that the
+ * worker sends before it loads the plugin, and the host counts. A worker that starts no thread
+ * never asks. */
 #pragma once
 
 #include "worker/crew-parts.h"
