@@ -131,6 +131,9 @@ int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uin
     if (plugin == NULL) {
         return error_oom(err);
     }
+    struct config_policy policy;
+    config_policy(host->config, desc->plugin->id, &policy);
+    plugin->measures_all = policy.measure == MEASURE_ALL;
     plugin->pin = config_settings(host->config)->pin != PIN_UNSTATED
                           ? config_settings(host->config)->pin
                           : PIN_WARN;

@@ -65,7 +65,7 @@ static void *alloc_from_new_block(struct arena *arena, size_t size) {
     }
     block->next = arena->blocks;
     arena->blocks = block;
-    arena->size += total;
+    __atomic_store_n(&arena->size, arena->size + total, __ATOMIC_RELAXED);
     /* A large allocation gets its own block; the current block, which may have room, stays
      * current. */
     if (shared) {
@@ -91,6 +91,10 @@ void *arena_alloc(struct arena *arena, size_t size) {
 void *arena_zalloc(struct arena *arena, size_t size) {
     void *memory = arena_alloc(arena, size);
     return memory == NULL ? NULL : memset(memory, 0, size);
+}
+
+size_t arena_size(const struct arena *arena) {
+    return __atomic_load_n(&arena->size, __ATOMIC_RELAXED);
 }
 
 char *arena_copy(struct arena *arena, const char *text, size_t length) {

@@ -35,6 +35,9 @@ void *arena_alloc(struct arena *arena, size_t size);
 /** Like arena_alloc(), but cleared. */
 void *arena_zalloc(struct arena *arena, size_t size);
 
+/** The `size` of an arena that another thread may be using. [any-thread] */
+size_t arena_size(const struct arena *arena);
+
 /** A zero-terminated copy; NULL as for arena_alloc(). */
 char *arena_copy(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) TOOLRACK_PRINTF(2, 3);

@@ -34,6 +34,7 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
     call->started_ns = 0;
     atomic_init(&call->cancelled, false);
     call->cost = (struct call_cost){.cpu_ns = CALL_UNMEASURED, .memory = CALL_UNMEASURED};
+    atomic_init(&call->cpu_from_ns, 0);
     call->gate = NULL;
     call->step = NULL;
     call->step_user = NULL;
@@ -486,15 +487,21 @@ static int run(struct call *call, const char *arguments, size_t length,
 /* ----------------------------------------------------------------- measure */
 
 /* Reading a thread's CPU time is a system call: little for a call that was handed from thread to
- * thread, much for a call on its caller's thread. Of the latter, one in CPU_EACH is measured. */
+ * thread, much for a call on its caller's thread. Of the latter, one in CPU_EACH is measured,
+ * unless the configuration asks for all. */
 #define CPU_EACH 256u
 
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err) {
     static _Thread_local unsigned turn;
     bool is_here = !call_is_isolated(call->tool); /* a worker reports itself what a call used */
-    bool measures = is_here && (call->gate != NULL || turn++ % CPU_EACH == 0);
+    bool measures = is_here && (call->gate != NULL || call->tool->reg->plugin->measures_all ||
+                                turn++ % CPU_EACH == 0);
     uint64_t cpu_from_ns = measures ? clock_cpu_ns() : 0;
+    if (is_here && call->gate != NULL) {
+        call->thread = pthread_self();
+        atomic_store_explicit(&call->cpu_from_ns, cpu_from_ns, memory_order_release);
+    }
     int code = run(call, arguments, length, ret, err);
     if (measures) {
         call->cost.cpu_ns = clock_cpu_ns() - cpu_from_ns;
@@ -506,6 +513,21 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
         error_set_tool(err, toolrack_tool_name(call->tool));
     }
     return code;
+}
+
+struct call_cost call_cost_so_far(struct call *call) {
+    struct call_cost cost = {.cpu_ns = CALL_UNMEASURED, .memory = CALL_UNMEASURED};
+    uint64_t cpu_from_ns = atomic_load_explicit(&call->cpu_from_ns, memory_order_acquire);
+    clockid_t clock;
+    struct timespec now;
+    if (cpu_from_ns != 0) {
+        cost.memory = arena_size(&call->run.arena);
+    }
+    if (cpu_from_ns != 0 && pthread_getcpuclockid(call->thread, &clock) == 0 &&
+        clock_gettime(clock, &now) == 0) {
+        cost.cpu_ns = (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec - cpu_from_ns;
+    }
+    return cost;
 }
 
 /* ------------------------------------------------------------------ record */

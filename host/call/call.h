@@ -80,7 +80,10 @@ struct call {
     struct toolrack_call_options options;
     uint64_t started_ns; /* of the monotonic clock */
     atomic_bool cancelled;
-    struct call_cost cost;  /* set by the thread that runs it, at its end */
+    struct call_cost cost;            /* set by the thread that runs it, at its end */
+    atomic_uint_fast64_t cpu_from_ns; /* of a job: the clock of its thread when it began, set after
+                                       * `thread`; 0: it has not begun */
+    pthread_t thread;
     struct call_gate *gate; /* NULL: runs on its caller's thread */
     /* Called before each step; false: do not take it, the call is not wanted any more. NULL: always
      * true. */
@@ -119,6 +122,9 @@ int call_permit(const struct call_host *host, struct toolrack_tool *tool,
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err);
 
+/** What a call has used that runs on another thread, which is inside call_run(). [any-thread] */
+struct call_cost call_cost_so_far(struct call *call);
+
 /** Whether its tool runs in a worker: then the call ends by its deadline on any thread.
  * [any-thread] */
 static inline bool call_is_isolated(const struct toolrack_tool *tool) {
@@ -130,7 +136,7 @@ void call_interrupt(struct call *call);
 
 /** Count a call that has ended in its tool's statistics, and report it to the host.
  * @param result  NULL: it failed, with `err`
- * @param cost    NULL: not known, since the call was given up and its thread still runs
+ * @param cost    NULL: it has not run
  * @return how long it took, in nanoseconds. [any-thread] */
 uint64_t call_record(const struct call *call, const char *arguments, size_t length,
                      const struct toolrack_result *result, const struct toolrack_error *err,

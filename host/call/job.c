@@ -186,7 +186,8 @@ static void set_given_up(struct job *job, bool was_cancelled) {
     error_set_tool(&job->error, name);
     atomic_store(&job->call.cancelled, true);
     job->is_lost = is_in_plugin(job);
-    set_outcome(job, JOB_GIVEN_UP, code, NULL, &job->error, NULL);
+    struct call_cost cost = call_cost_so_far(&job->call);
+    set_outcome(job, JOB_GIVEN_UP, code, NULL, &job->error, &cost);
     job->gate.closed = true;
 }
 

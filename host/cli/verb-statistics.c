@@ -51,10 +51,26 @@ static void add_duration(struct buf *out, const char *label, yyjson_val *ns) {
     }
 }
 
-static void add_memory(struct buf *out, yyjson_val *bytes) {
+/* Of how many calls a mean is; not of all of them. */
+static void add_share(struct buf *out, uint64_t calls) {
+    buf_printf(out, ", of %llu call%s\n", (unsigned long long)calls, calls == 1 ? "" : "s");
+}
+
+static void add_cpu(struct buf *out, yyjson_val *row) {
+    yyjson_val *ns = yyjson_obj_get(row, "cpu_ns");
+    if (yyjson_is_uint(ns)) {
+        rows_add_label(out, "cpu");
+        text_add_duration(out, yyjson_get_uint(ns));
+        add_share(out, rows_number(row, "cpu_calls"));
+    }
+}
+
+static void add_memory(struct buf *out, yyjson_val *row) {
+    yyjson_val *bytes = yyjson_obj_get(row, "memory");
     if (yyjson_is_uint(bytes)) {
         rows_add_label(out, "memory");
-        buf_printf(out, "%llu KiB\n", (unsigned long long)(yyjson_get_uint(bytes) + 1023) / 1024);
+        buf_printf(out, "%llu KiB", (unsigned long long)(yyjson_get_uint(bytes) + 1023) / 1024);
+        add_share(out, rows_number(row, "memory_calls"));
     }
 }
 
@@ -88,8 +104,8 @@ static void print_one(struct buf *out, yyjson_val *row) {
     add_duration(out, "p95", yyjson_obj_get(row, "p95_ns"));
     add_duration(out, "p99", yyjson_obj_get(row, "p99_ns"));
     add_duration(out, "longest", yyjson_obj_get(row, "max_ns"));
-    add_duration(out, "cpu", yyjson_obj_get(row, "cpu_ns"));
-    add_memory(out, yyjson_obj_get(row, "memory"));
+    add_cpu(out, row);
+    add_memory(out, row);
     rows_add_label(out, "bytes");
     buf_printf(out, "%llu in, %llu out\n", (unsigned long long)rows_number(row, "bytes_in"),
                (unsigned long long)rows_number(row, "bytes_out"));

@@ -105,6 +105,13 @@ static const char *words_in(const struct reader *reader, yyjson_val *object, con
     return words;
 }
 
+enum measure measure_in(yyjson_val *object) {
+    yyjson_val *value = yyjson_obj_get(object, "measure");
+    return yyjson_equals_str(value, "all")       ? MEASURE_ALL
+           : yyjson_equals_str(value, "sampled") ? MEASURE_SAMPLED
+                                                 : MEASURE_UNSTATED;
+}
+
 static void take_members(const struct reader *reader, yyjson_val *value) {
     static const char *const permissions[] = {
             [TR_SAFE] = "safe", [TR_CONFIRM] = "confirm", [TR_DANGEROUS] = "dangerous"};
@@ -128,6 +135,7 @@ static void take_members(const struct reader *reader, yyjson_val *value) {
     definition->priority = (int32_t)yyjson_get_sint(priority);
     definition->priority_stated = priority != NULL;
     definition->deadline_ms = (uint32_t)yyjson_get_uint(yyjson_obj_get(value, "deadline_ms"));
+    definition->measure = measure_in(value);
     if (parameters != NULL && !is_wrong(reader, "/parameters", reader->context->problems->count)) {
         definition->parameters = write_value(reader, parameters);
     }

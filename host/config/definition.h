@@ -9,7 +9,7 @@
  *
  *         "handler": "weather",            // everything below is optional; see definition.c
  *         "version": "1.0.0", "title": "Weather", "category": "travel", "tags": ["demo"],
- *         "permission": "safe", "priority": 60, "deadline_ms": 500,
+ *         "permission": "safe", "priority": 60, "deadline_ms": 500, "measure": "all",
  *         "purpose": "...", "scenarios": ["..."], "deprecated": "use forecast"
  *     }
  *
@@ -34,6 +34,16 @@
 struct toolrack;
 struct services;
 struct validator;
+
+/* Which calls' CPU time and memory are measured. */
+enum measure {
+    MEASURE_UNSTATED, /* stated elsewhere */
+    MEASURE_SAMPLED,  /* some short ones, and those that take long */
+    MEASURE_ALL
+};
+
+/** "measure" of an object of the configuration. [any-thread] */
+enum measure measure_in(yyjson_val *object);
 
 /* A function of the host itself, which a definition may name as its handler. */
 struct builtin {
@@ -70,7 +80,8 @@ struct definition {
     uint32_t permission;    /* enum tr_permission */
     int32_t priority;
     bool priority_stated;
-    uint32_t deadline_ms;       /* 0: the host's default */
+    uint32_t deadline_ms; /* 0: the host's default */
+    enum measure measure;
     struct run_service service; /* except for a native tool, which has: */
     bool is_native;
     struct foreign foreign;

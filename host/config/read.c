@@ -221,6 +221,7 @@ static int take(struct config *config, struct problems *problems, struct toolrac
     settings->pin = pin_in(root);
     settings->require_sandbox = yyjson_is_true(yyjson_obj_get(root, "require_sandbox"));
     settings->keep = keep_in(root, CONFIG_KEEP_DEFAULT);
+    settings->measure = measure_in(root);
     settings->log_days = number_in(log, "days");
     settings->log_megabytes = number_in(log, "megabytes");
     return 0;
@@ -392,10 +393,15 @@ void config_policy(const struct config *config, const char *plugin_id, struct co
             .pin = pin_in(policy),
             .allow = yyjson_obj_get(policy, "allow"),
             .keep = keep_in(policy, config->settings.keep),
+            .measure = measure_in(policy),
             .network_namespace = yyjson_is_true(yyjson_obj_get(policy, "network_namespace"))};
     for (size_t i = 0; i < ARRAY_LENGTH(policy_numbers); i++) {
         uint32_t *number = (uint32_t *)(void *)((char *)ret + policy_numbers[i].offset);
         *number = number_in(policy, policy_numbers[i].key);
+    }
+    if (ret->measure == MEASURE_UNSTATED) {
+        ret->measure = config->settings.measure != MEASURE_UNSTATED ? config->settings.measure
+                                                                    : MEASURE_SAMPLED;
     }
 }
 

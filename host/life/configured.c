@@ -89,6 +89,14 @@ static int make_here(struct life *life, const struct definition *definition, str
     return code;
 }
 
+/* By the definition; else by the policy of its name; else for all plugins. */
+static bool measures_all(const struct life *life, const struct definition *definition) {
+    struct config_policy policy;
+    config_policy(life->options.config, definition->desc->plugin->id, &policy);
+    return (definition->measure != MEASURE_UNSTATED ? definition->measure : policy.measure) ==
+           MEASURE_ALL;
+}
+
 static int make_plugin(void *user, const struct definition *definition,
                        struct toolrack_error *err) {
     struct batch *batch = user;
@@ -98,6 +106,7 @@ static int make_plugin(void *user, const struct definition *definition,
                                      : make_here(batch->life, definition, &plugin, err);
     if (code == 0) {
         plugin->priority_stated = definition->priority_stated;
+        plugin->measures_all = measures_all(batch->life, definition);
         batch->items[batch->count++] = plugin;
     }
     return code;

@@ -166,6 +166,7 @@ int generation_create(struct generations *all, const struct generation_source *s
     plugin->generation = generation->number;
     plugin->isolated = isolated;
     plugin->pin = generation->policy.pin;
+    plugin->measures_all = generation->policy.measures_all;
     generation->is_isolated = plugin->isolated;
     atomic_store(&plugin->kept, source->kept);
     if (plugin->isolated) { /* as many calls may hold a thread of the pool as its crew can serve */

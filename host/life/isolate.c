@@ -253,6 +253,7 @@ int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolra
                                    .environment = generation->policy.environment,
                                    .sandbox_required = options->require_sandbox,
                                    .limits = generation->policy.limits,
+                                   .measures_all = plugin->measures_all,
                                    .quarantined = is_quarantined ? quarantine.reason : NULL,
                                    .crashes_ago_ms = ago_ms,
                                    .crashes_ago_count = crashes,

@@ -334,6 +334,7 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
     *ret = (struct policy){.isolation = choose_isolation(options, &asked),
                            .pin = choose_pin(options, &asked),
                            .keep = asked.keep,
+                           .measures_all = asked.measure == MEASURE_ALL,
                            .limits = {.workers_max = asked.workers,
                                       .queue_max = asked.queue,
                                       .start_ms = asked.start_ms,

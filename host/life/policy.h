@@ -30,6 +30,7 @@ struct policy {
     const char *const *environment; /* NULL-terminated */
     struct crew_limits limits;
     uint32_t keep; /* how many earlier versions stay callable */
+    bool measures_all;
     const struct policy_capability *capabilities;
     size_t capability_count;
 };

@@ -308,6 +308,8 @@ static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct row 
                sum->cpu_ns / (sum->cpu_calls > 0 ? sum->cpu_calls : 1));
     add_number(doc, row, "memory", sum->memory_calls > 0,
                sum->memory / (sum->memory_calls > 0 ? sum->memory_calls : 1));
+    (void)yyjson_mut_obj_add_uint(doc, row, "cpu_calls", sum->cpu_calls);
+    (void)yyjson_mut_obj_add_uint(doc, row, "memory_calls", sum->memory_calls);
     (void)yyjson_mut_obj_add_uint(doc, row, "bytes_in", sum->bytes_in);
     (void)yyjson_mut_obj_add_uint(doc, row, "bytes_out", sum->bytes_out);
     (void)yyjson_mut_obj_add_sint(doc, row, "first_ms", sum->first_ms);

@@ -51,6 +51,7 @@ struct plugin {
     struct image_host host; /* its members are borrowed from the host */
     bool serial;            /* not thread safe: one call at a time in this process */
     bool isolated;          /* runs in workers */
+    bool measures_all;      /* the CPU time and memory of every call */
     enum pin_policy pin;    /* UNSTATED only while the plugin is made */
     uint32_t calls_max;     /* most of its calls that may hold a thread of the pool at once */
     uint32_t generation;    /* 1 for the first of its file, and so on */

@@ -20,6 +20,7 @@
 #include "plugin/load.h"
 #include "run/run.h"
 #include "worker/crash.h"
+#include "worker/peak.h"
 #include "worker/protocol.h"
 
 /* Invariants:
@@ -197,7 +198,10 @@ static int run_tool(struct run *run, struct ready_tool *tool, struct buf *out,
 /* Cost of a call. Measuring the CPU time takes two system calls, each checked by the sandbox's
  * filter. Measuring the memory takes the kernel 20 us; getrusage() is no alternative, as it
  * includes the process before exec. So only one in so many short calls is measured, but every call
- * of a tool whose calls take longer. */
+ * of a tool whose calls take longer, and every call where the configuration says so.
+ *
+ * What a late call has used is counted from the last reading of its thread's clock: that at its
+ * begin, or one with only short calls since. */
 #define METER_CPU_EACH       16u
 #define METER_CPU_LONG_NS    50000u
 #define METER_MEMORY_EACH    256u
@@ -208,29 +212,34 @@ struct meter {
     uint64_t memory;
 };
 
-static uint64_t memory_peak(const struct child *child) {
-    char text[2048];
-    ssize_t got = pread(child->status_fd, text, sizeof text - 1, 0);
-    text[got > 0 ? got : 0] = '\0';
-    const char *line = strstr(text, "\nVmHWM:");
-    return line != NULL ? strtoull(line + strlen("\nVmHWM:"), NULL, 10) * 1024
-                        : PROTOCOL_UNMEASURED;
+static bool is_late(const struct run *run) {
+    return run->deadline_ns != 0 && clock_now_ns() >= run->deadline_ns;
 }
 
 static int run_measured(struct child *child, uint32_t index, struct run *run, struct meter *meter,
                         struct buf *out, struct toolrack_error *err) {
     struct ready_tool *tool = &child->tools[index];
     unsigned calls = atomic_fetch_add_explicit(&tool->calls, 1, memory_order_relaxed);
-    bool takes_cpu = calls % METER_CPU_EACH == 0 ||
+    bool takes_all = child->start.measures_all;
+    bool takes_cpu = takes_all || calls % METER_CPU_EACH == 0 ||
                      atomic_load_explicit(&tool->is_long, memory_order_relaxed);
     uint64_t start_ns = clock_now_ns();
-    uint64_t cpu_from_ns = takes_cpu ? clock_cpu_ns() : 0;
+    if (takes_cpu) {
+        *crash_lane_cpu() = clock_cpu_ns();
+    }
     int code = run_tool(run, tool, out, err);
     uint64_t took_ns = clock_now_ns() - start_ns;
-    meter->cpu_ns = takes_cpu ? clock_cpu_ns() - cpu_from_ns : PROTOCOL_UNMEASURED;
-    meter->memory = calls % METER_MEMORY_EACH == 0 || took_ns > METER_MEMORY_LONG_NS
-                            ? memory_peak(child)
-                            : PROTOCOL_UNMEASURED;
+    bool is_long = took_ns > METER_MEMORY_LONG_NS;
+    if (takes_cpu || is_long) {
+        uint64_t cpu_ns = clock_cpu_ns();
+        if (takes_cpu || is_late(run)) {
+            meter->cpu_ns = cpu_ns - *crash_lane_cpu();
+        }
+        *crash_lane_cpu() = cpu_ns;
+    }
+    if (takes_all || is_long || calls % METER_MEMORY_EACH == 0) {
+        meter->memory = peak_read(child->status_fd, PROTOCOL_UNMEASURED);
+    }
     atomic_store_explicit(&tool->is_long, took_ns > METER_CPU_LONG_NS, memory_order_relaxed);
     return code;
 }

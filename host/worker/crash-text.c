@@ -82,20 +82,22 @@ static void await_magic(const uint32_t *magic) {
     }
 }
 
-void crash_ask_trace(struct channel *channel, int pidfd, const char *const *known,
-                     struct buf *out) {
+uint64_t crash_ask_trace(struct channel *channel, int pidfd, const char *const *known,
+                         struct buf *out) {
     struct crash_record *area = channel_crash_area(channel);
     struct crash_record record;
     uint32_t old = CRASH_TRACE_MAGIC; /* of an earlier call; the record of a crash stays */
     (void)__atomic_compare_exchange_n(&area->magic, &old, 0, false, __ATOMIC_ACQ_REL,
                                       __ATOMIC_RELAXED);
     if (pidfd_send_signal(pidfd, CRASH_TRACE_SIGNAL, NULL, 0) < 0) {
-        return;
+        return UINT64_MAX;
     }
     await_magic(&area->magic);
-    if (read_record(area, CRASH_TRACE_MAGIC, &record)) {
-        crash_describe(&record, known, out);
+    if (!read_record(area, CRASH_TRACE_MAGIC, &record)) {
+        return UINT64_MAX;
     }
+    crash_describe(&record, known, out);
+    return record.cpu_ns;
 }
 
 /* --------------------------------------------------------------- the signal */

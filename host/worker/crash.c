@@ -36,6 +36,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "worker/channel.h"
 
 _Static_assert(sizeof(struct crash_record) <= CHANNEL_CRASH_SIZE, "the record has its place");
@@ -329,12 +330,20 @@ static struct {
     struct channel *channel;
 } lanes[CRASH_LANES_MAX];
 
+/* Read by this thread's own handler too, which is why a whole word is written at once. */
+static _Thread_local uint64_t lane_cpu_ns;
+
+uint64_t *crash_lane_cpu(void) {
+    return &lane_cpu_ns;
+}
+
 static void write_trace(struct channel *channel, ucontext_t *context) {
     struct writing writing = {.record = channel_crash_area(channel)};
     if (atomic_load(&crash.owner) != 0) {
         return; /* the process has crashed: that record counts */
     }
     begin_record(&writing);
+    writing.record->cpu_ns = clock_cpu_ns() - lane_cpu_ns;
     add_frame(&writing, pc_of(context));
     walk_stack(&writing, context);
     publish(&writing.record->magic, CRASH_TRACE_MAGIC);
@@ -360,6 +369,7 @@ static void on_asked(int signal, siginfo_t *info, void *context) {
 }
 
 bool crash_lane_begin(struct channel *channel) {
+    lane_cpu_ns = clock_cpu_ns();
     for (unsigned i = 0; i < CRASH_LANES_MAX; i++) {
         int none = 0;
         /* The channel is set before the thread's number is seen: by this thread's own handler, and

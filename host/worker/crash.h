@@ -53,6 +53,7 @@ struct crash_record {
     uint32_t module_count;
     uint32_t trap; /* 1: the instruction is one that compilers use as a trap */
     uint32_t reserved;
+    uint64_t cpu_ns; /* of a late call: the CPU time that it has used */
     /* CRASH_FRAMES_INNER frames from the crash on, then the outermost. crash_read() returns the
      * latter in the order of the stack; the handler writes them as a ring, from the start again
      * whenever it is full. */
@@ -90,11 +91,17 @@ struct channel;
  * there are CRASH_LANES_MAX already. Called by one thread at a time. [worker] */
 bool crash_lane_begin(struct channel *channel);
 
+/** Worker: for such a thread, where it keeps the last reading of its own CPU clock; that of
+ * crash_lane_begin() at first. The answer for a late call counts from there. [worker] */
+uint64_t *crash_lane_cpu(void);
+
 /** Host: ask where the thread of the call on `channel` stands, which was cancelled, and append its
  * backtrace to `out`; nothing if the worker does not answer within CRASH_TRACE_WAIT_MS.
+ * @return the CPU time that the call has used, as the worker says; UINT64_MAX: no answer.
  * [any-thread] */
 #define CRASH_TRACE_WAIT_MS 50u
-void crash_ask_trace(struct channel *channel, int pidfd, const char *const *known, struct buf *out);
+uint64_t crash_ask_trace(struct channel *channel, int pidfd, const char *const *known,
+                         struct buf *out);
 
 /** Host: whether `area` holds a record. `ret` receives a copy with counts in range and strings
  * terminated. [any-thread] */

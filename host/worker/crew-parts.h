@@ -194,6 +194,7 @@ struct crew {
     char *const *environment;
     uint32_t layers_wanted;
     bool sandbox_required;
+    bool measures_all;
     bool is_shared; /* a worker takes several calls at a time */
     struct crew_limits limits;
     void *user;

@@ -57,6 +57,7 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
     crew->environment = process_environment(&crew->arena, options->environment);
     crew->layers_wanted = sandbox_wanted(&options->policy);
     crew->sandbox_required = options->sandbox_required;
+    crew->measures_all = options->measures_all;
     crew->is_shared = (options->desc->plugin->flags & TR_THREAD_SAFE) != 0;
     crew->limits = fill_limits(&options->limits);
     crew->user = options->user;

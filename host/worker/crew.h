@@ -32,6 +32,7 @@ struct crew_options {
     const char *const *environment; /* "NAME=value", NULL-terminated; granted ones only */
     bool sandbox_required;          /* refuse to run without a wanted layer */
     struct crew_limits limits;
+    bool measures_all;       /* the cost of every call */
     const char *quarantined; /* reason, if the crew starts in quarantine; else NULL */
     /* Ages of the plugin's crashes in other host processes, oldest first; they count like the
      * crew's own. */

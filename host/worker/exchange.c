@@ -1,5 +1,7 @@
 #include "worker/exchange.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -9,6 +11,7 @@
 #include "toolrack/plugin.h"
 #include "worker/cpu.h"
 #include "worker/crash.h"
+#include "worker/peak.h"
 #include "worker/protocol.h"
 
 /* Nothing from a worker is trusted: a message that is not an expected frame of protocol.h ends the
@@ -40,6 +43,27 @@ static enum exchange_end nonsense(struct exchange *exchange, const char *what) {
     return EXCHANGE_NONSENSE;
 }
 
+/* Values below BELIEVABLE_MAX can be added very often without overflow; PROTOCOL_UNMEASURED is
+ * above it. */
+static void take_cost(uint64_t cpu_ns, uint64_t memory, struct crew_reply *reply) {
+    if (cpu_ns < BELIEVABLE_MAX) {
+        reply->cpu_ns = cpu_ns;
+    }
+    if (memory < BELIEVABLE_MAX) {
+        reply->memory = memory;
+    }
+}
+
+/* What a call has used that does not come back by its deadline: its CPU time by the word of the
+ * worker, its memory by that of the kernel. */
+static void take_late_cost(struct exchange *exchange, uint64_t cpu_ns) {
+    char path[sizeof "/proc/2147483647/status"];
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)exchange->lane->worker->process.pid);
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    take_cost(cpu_ns, fd >= 0 ? peak_read(fd, PROTOCOL_UNMEASURED) : PROTOCOL_UNMEASURED,
+              exchange->reply);
+}
+
 static enum exchange_end leave(struct exchange *exchange, int code) {
     exchange->code =
             code == TOOLRACK_E_CANCELLED   ? call_cancelled_error(exchange->call, exchange->err)
@@ -51,8 +75,9 @@ static enum exchange_end leave(struct exchange *exchange, int code) {
         const struct worker *worker = exchange->lane->worker;
         const char *const known[] = {worker->crew->path,
                                      worker->crew->supervisor->options.worker_program, NULL};
-        crash_ask_trace(exchange->channel, worker->process.pidfd, known, &trace);
+        uint64_t cpu_ns = crash_ask_trace(exchange->channel, worker->process.pidfd, known, &trace);
         error_set_trace(exchange->err, trace.length > 0 ? trace.data : "");
+        take_late_cost(exchange, cpu_ns);
     }
     return EXCHANGE_LEFT;
 }
@@ -134,17 +159,6 @@ static void add_result(const struct frame_result *result, struct buf *out) {
         head->json_length = result->json_length;
         head->text_at = text_at;
         head->text_length = result->text_length;
-    }
-}
-
-/* Values below BELIEVABLE_MAX can be added very often without overflow; PROTOCOL_UNMEASURED is
- * above it. */
-static void take_cost(uint64_t cpu_ns, uint64_t memory, struct crew_reply *reply) {
-    if (cpu_ns < BELIEVABLE_MAX) {
-        reply->cpu_ns = cpu_ns;
-    }
-    if (memory < BELIEVABLE_MAX) {
-        reply->memory = memory;
     }
 }
 

@@ -42,6 +42,7 @@ struct frame_start {
     size_t filter_size;
     uint32_t layers_required; /* refuse to start without these */
     int32_t log_level_min;
+    bool measures_all; /* report the cost of every call */
 };
 
 /** FRAME_CALL. */

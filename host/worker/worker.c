@@ -126,7 +126,8 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
                                       .filter_size = crew->filter->length,
                                       .layers_required =
                                               crew->sandbox_required ? crew->layers_wanted : 0,
-                                      .log_level_min = log != NULL ? log->level_min : LOG_ERROR};
+                                      .log_level_min = log != NULL ? log->level_min : LOG_ERROR,
+                                      .measures_all = crew->measures_all};
     lane->channel = channel_create(err);
     if (lane->channel == NULL) {
         code = err->code;

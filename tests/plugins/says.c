@@ -1,5 +1,6 @@
 /* Failures and log lines that could be taken for the host's, and calls that do not end. */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <toolrack/plugin.h>
 
@@ -83,5 +84,29 @@ static tr_status aborts(struct tr_call *call) {
 }
 TR_JSON_TOOL(aborts, "Aborts in a callback of the C library", NOTHING)
 
+/* About 2 ms of CPU time. */
+static void spin_for_a_while(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    for (long from_ns = now.tv_nsec; now.tv_nsec >= from_ns && now.tv_nsec < from_ns + 2000000;) {
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    }
+}
+
+static tr_status waits_if(struct tr_call *call) {
+    const char *spins = tr_get_string(call, "spins", "no");
+    if (strcmp(spins, "for a while") == 0) {
+        spin_for_a_while();
+    }
+    while (strcmp(spins, "sleeps") == 0) {
+        stand_here();
+    }
+    for (volatile unsigned i = 0; strcmp(spins, "yes") == 0; i++) {
+    }
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(waits_if, "Ends or not, as it is told",
+             TR_SCHEMA({"type" : "object", "properties" : {"spins" : {"type" : "string"}}}))
+
 TR_PLUGIN(("says", .license = "MIT", .flags = TR_THREAD_SAFE), "1.0.0", denied, late, stopped,
-          wrong, placeless, typed, logs, hangs, spins, traps, aborts)
+          wrong, placeless, typed, logs, hangs, spins, traps, aborts, waits_if)

@@ -169,6 +169,7 @@ static struct frame_start start_of(void) {
             .filter = "\0filter",
             .filter_size = 8,
             .layers_required = 0xff,
+            .measures_all = true,
             .log_level_min = -1};
 }
 
@@ -210,6 +211,7 @@ static void start_there_and_back(void **state) {
     assert_int_equal((uintptr_t)got.filter % _Alignof(max_align_t), 0);
     assert_memory_equal(got.filter, sent.filter, 8);
     assert_int_equal(got.layers_required, 0xff);
+    assert_true(got.measures_all);
     assert_int_equal(got.log_level_min, -1);
     check_every_size(&frame);
     check_text(&frame, sent.plugin_id);

@@ -57,8 +57,9 @@ TOOLRACK_API int toolrack_log(struct toolrack *host, const struct toolrack_log_f
 /** Statistics of all calls that the state folder knows of, of this host and of others, as a JSON
  * array with an object for each tool and version, by name, then version downwards: tool, version,
  * calls, failures, success_rate, mean_ns, p50_ns, p95_ns, p99_ns, max_ns, cpu_ns and memory (means
- * of the calls in which they were measured, or null), bytes_in, bytes_out, first_ms, last_ms,
- * last_error (an object with time_ms, or null), feedback_good, feedback_bad.
+ * of the calls in which they were measured, or null), cpu_calls and memory_calls (how many calls
+ * that were), bytes_in, bytes_out, first_ms, last_ms, last_error (an object with time_ms, or null),
+ * feedback_good, feedback_bad.
  * @param name  "name", "name@version" or NULL for all
  * @return as above; TOOLRACK_E_NOT_FOUND for a name that is neither registered nor known from
  *         before. */
