@@ -45,6 +45,7 @@ void cpu_renew(struct worker *worker) {
         prlimit(worker->process.pid, RLIMIT_CPU, NULL, &limit) < 0) {
         return; /* the worker has just died, which its caller will learn */
     }
+    atomic_store_explicit(&worker->cpu_used_ns, used_ns, memory_order_relaxed);
     rlim_t cpu_s = (rlim_t)worker->crew->policy.limits.cpu_s + MORE_S;
     rlim_t until_s = (rlim_t)(used_ns / CLOCK_NS_PER_S) +
                      cpu_s * (worker->crew->is_shared ? CREW_LANES_MAX : 1);
@@ -52,6 +53,11 @@ void cpu_renew(struct worker *worker) {
     (void)prlimit(worker->process.pid, RLIMIT_CPU, &limit, NULL);
     atomic_store_explicit(&worker->cpu_until_ns, limit.rlim_cur * CLOCK_NS_PER_S,
                           memory_order_relaxed);
+}
+
+uint64_t cpu_since(const struct worker *worker, uint64_t from_ns) {
+    uint64_t used_ns;
+    return read_clock(worker, &used_ns) && used_ns >= from_ns ? used_ns - from_ns : UINT64_MAX;
 }
 
 /* -------------------------------------------------------------- between calls */

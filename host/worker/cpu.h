@@ -18,6 +18,9 @@
 
 /** A call begins: make sure that it has its full CPU time. [the lane's caller] */
 void cpu_renew(struct worker *worker);
+/** What the worker has used since it had used `from_ns`, such as the last cpu_used_ns; UINT64_MAX:
+ * that cannot be read. [any-thread] */
+uint64_t cpu_since(const struct worker *worker, uint64_t from_ns);
 
 /** Look at a READY worker if that is due; may kill it. The caller holds crew->lock, which is
  * released for a moment: the worker stays valid. [supervisor] */

@@ -157,7 +157,8 @@ struct worker {
     uint64_t recount_ns;      /* when they may be counted again */
     bool was_refused_threads; /* that was logged */
     uint32_t layers;
-    _Atomic uint64_t cpu_renewed_ns; /* by the coarse clock; this and the next: cpu_renew() */
+    _Atomic uint64_t cpu_renewed_ns; /* by the coarse clock; this and the next two: cpu_renew() */
+    _Atomic uint64_t cpu_used_ns;    /* CPU time that had been used then */
     _Atomic uint64_t cpu_until_ns;   /* CPU time at which the kernel sends SIGXCPU */
 };
 #define WORKER_MAGIC 0x776f726bu

@@ -34,6 +34,7 @@ struct exchange {
     struct crew_reply *reply;
     struct toolrack_error *err;
     int code;
+    uint64_t cpu_from_ns; /* what the worker had used, not long before */
 };
 
 static enum exchange_end nonsense(struct exchange *exchange, const char *what) {
@@ -54,12 +55,19 @@ static void take_cost(uint64_t cpu_ns, uint64_t memory, struct crew_reply *reply
     }
 }
 
-/* What a call has used that does not come back by its deadline: its CPU time by the word of the
- * worker, its memory by that of the kernel. */
+/* What a call has used that does not come back by its deadline: its CPU time by the word of its
+ * thread, its memory by that of the kernel. If the thread does not answer, as it blocks the signal
+ * or gets no CPU: what the worker has used since up to a second before the call, and no more than
+ * one thread can use within the deadline. */
 static void take_late_cost(struct exchange *exchange, uint64_t cpu_ns) {
     char path[sizeof "/proc/2147483647/status"];
     (void)snprintf(path, sizeof path, "/proc/%d/status", (int)exchange->lane->worker->process.pid);
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (cpu_ns == UINT64_MAX) {
+        uint64_t most_ns = exchange->call->deadline_ms * CLOCK_NS_PER_MS;
+        cpu_ns = cpu_since(exchange->lane->worker, exchange->cpu_from_ns);
+        cpu_ns = cpu_ns != UINT64_MAX && cpu_ns > most_ns ? most_ns : cpu_ns;
+    }
     take_cost(cpu_ns, fd >= 0 ? peak_read(fd, PROTOCOL_UNMEASURED) : PROTOCOL_UNMEASURED,
               exchange->reply);
 }
@@ -329,6 +337,8 @@ enum exchange_end exchange_run(struct crew_call *call, struct crew_reply *ret, i
     ret->is_content = false;
     ret->is_structured = false;
     cpu_renew(exchange.lane->worker);
+    exchange.cpu_from_ns =
+            atomic_load_explicit(&exchange.lane->worker->cpu_used_ns, memory_order_relaxed);
     if (atomic_load(&call->interrupted)) {
         exchange.code = call_cancelled_error(call, err);
     } else if (!send_call(exchange.channel, &frame)) {

@@ -61,10 +61,10 @@ static void the_trace_of_a_failure_is_its_place(void **state) {
     (void)state;
     install("says", "says");
     EACH_ISOLATION(i) {
-        EXPECT_JSON(WITH("call", "denied", "--json"), 7, "/error/trace/0", "\"says.c:10\"",
+        EXPECT_JSON(WITH("call", "denied", "--json"), 7, "/error/trace/0", "\"says.c:11\"",
                     "/error/trace/1", "");
         EXPECT_JSON(WITH("call", "typed", "--arg", "a=1", "--json"), 7, "/error/trace/0",
-                    "\"says.c:36\"", "/error/message", "\"not 1\"");
+                    "\"says.c:37\"", "/error/message", "\"not 1\"");
         EXPECT_JSON(WITH("call", "placeless", "--json"), 7, "/error/trace", "", "/error/from",
                     "\"tool\"");
     }

@@ -227,6 +227,20 @@ static void a_late_call_has_its_cost(void **state) {
     }
 }
 
+/* It blocks the signal by which the host asks. */
+static void a_late_call_that_does_not_answer_has_its_cost(void **state) {
+    (void)state;
+    uint64_t cpu_ns;
+    uint64_t memory;
+    uint64_t duration_ns;
+    open_host("{\"folders\": [\"tools\"], \"isolation\": \"process\"}");
+    assert_int_equal(call("waits_if", "{\"spins\":\"deaf\"}", 300), TOOLRACK_E_TIMEOUT);
+    last_cost(&cpu_ns, &memory, &duration_ns);
+    assert_in_range(cpu_ns, 1, duration_ns);
+    assert_true(memory > 0);
+    close_host();
+}
+
 /* Its worker has computed before; the call itself only sleeps. */
 static void a_late_call_has_only_its_own_cost(void **state) {
     (void)state;
@@ -285,6 +299,7 @@ int main(void) {
             CASE(a_definition_asks_for_all),
             CASE(a_plugin_of_the_app_is_measured_likewise),
             CASE(a_late_call_has_its_cost),
+            CASE(a_late_call_that_does_not_answer_has_its_cost),
             CASE(a_late_call_has_only_its_own_cost),
             CASE(it_is_shown),
             CASE(anything_else_is_refused),

@@ -1,4 +1,5 @@
 /* Failures and log lines that could be taken for the host's, and calls that do not end. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -84,12 +85,14 @@ static tr_status aborts(struct tr_call *call) {
 }
 TR_JSON_TOOL(aborts, "Aborts in a callback of the C library", NOTHING)
 
-/* About 2 ms of CPU time. */
-static void spin_for_a_while(void) {
+static long long cpu_ns(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    for (long from_ns = now.tv_nsec; now.tv_nsec >= from_ns && now.tv_nsec < from_ns + 2000000;) {
-        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static void spin_for_a_while(void) {
+    for (long long from_ns = cpu_ns(); cpu_ns() - from_ns < 150000000;) {
     }
 }
 
@@ -98,10 +101,15 @@ static tr_status waits_if(struct tr_call *call) {
     if (strcmp(spins, "for a while") == 0) {
         spin_for_a_while();
     }
+    if (strcmp(spins, "deaf") == 0) {
+        sigset_t all;
+        (void)sigfillset(&all);
+        (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
+    }
     while (strcmp(spins, "sleeps") == 0) {
         stand_here();
     }
-    for (volatile unsigned i = 0; strcmp(spins, "yes") == 0; i++) {
+    for (volatile unsigned i = 0; strcmp(spins, "yes") == 0 || strcmp(spins, "deaf") == 0; i++) {
     }
     return tr_reply_text(call, "done");
 }
