@@ -321,12 +321,14 @@ static void on_fatal(int signal, siginfo_t *info, void *context) {
 
 /* ---------------------------------------------------------- a call that is late */
 
+#define LANE_TAKEN (-1)
+
 /* The host asks where the thread of a call stands (CRASH_TRACE_SIGNAL to the process, whichever
  * thread that reaches). Each lane whose call is cancelled writes its stack into the area of its own
  * channel. The thread may hold any lock, as in (1); the call is over, so what an interrupted system
  * call returns is nobody's concern. */
 static struct {
-    atomic_int thread; /* 0: no such lane */
+    atomic_int thread; /* 0: no such lane; LANE_TAKEN: its channel is not set yet */
     struct channel *channel;
 } lanes[CRASH_LANES_MAX];
 
@@ -356,7 +358,7 @@ static void on_asked(int signal, siginfo_t *info, void *context) {
     bool is_of_host = info->si_pid != crash.process;
     for (unsigned i = 0; i < CRASH_LANES_MAX && getpid() == crash.process; i++) {
         int thread = atomic_load(&lanes[i].thread);
-        if (thread == 0 || !channel_is_cancelled(lanes[i].channel)) {
+        if (thread <= 0 || !channel_is_cancelled(lanes[i].channel)) {
             continue;
         }
         if (thread == self) {
@@ -372,13 +374,10 @@ bool crash_lane_begin(struct channel *channel) {
     lane_cpu_ns = clock_cpu_ns();
     for (unsigned i = 0; i < CRASH_LANES_MAX; i++) {
         int none = 0;
-        /* The channel is set before the thread's number is seen: by this thread's own handler, and
-         * by the handlers of others, for which a lane that is only begun has no call. */
-        if (atomic_load(&lanes[i].thread) == 0) {
+        if (atomic_compare_exchange_strong(&lanes[i].thread, &none, LANE_TAKEN)) {
             lanes[i].channel = channel;
-            if (atomic_compare_exchange_strong(&lanes[i].thread, &none, gettid())) {
-                return true;
-            }
+            atomic_store(&lanes[i].thread, gettid());
+            return true;
         }
     }
     return false;
