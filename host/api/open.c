@@ -318,6 +318,7 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     code = life_open_files(host->life, err);
     if (code == 0) {
         defaults_check(host);
+        permit_check_configured(host->permit);
     }
     return code == 0 && host->options.watch ? life_watch(host->life, err) : code;
 }

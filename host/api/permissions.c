@@ -6,8 +6,34 @@ int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, co
                    struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_DECISION,
-                      permit_grant(host->permit, name, seconds, who, err));
+    int code = permit_grant(host->permit, name, seconds, who, err);
+    bool is_renewed = code == 0 && life_renew_covered(host->life, name);
+    return follow_end(host, &telling, is_renewed ? HOSTS_CONTENT : HOSTS_DECISION, code);
+}
+
+static const char *who_or_api(const char *who) {
+    return who != NULL && who[0] != '\0' ? who : "api";
+}
+
+int toolrack_allow(struct toolrack *host, const char *plugin, const char *capability,
+                   const char *who, struct toolrack_error *err) {
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_CONTENT,
+                      life_allow(host->life, plugin, capability, who_or_api(who), err));
+}
+
+int toolrack_disallow(struct toolrack *host, const char *plugin, const char *capability,
+                      const char *who, struct toolrack_error *err) {
+    struct hosts_telling telling;
+    follow_begin(host, &telling);
+    return follow_end(host, &telling, HOSTS_CONTENT,
+                      life_disallow(host->life, plugin, capability, who_or_api(who), err));
+}
+
+int toolrack_allowances(struct toolrack *host, struct toolrack_text **ret,
+                        struct toolrack_error *err) {
+    return life_allowances(host->life, ret, err);
 }
 
 int toolrack_revoke(struct toolrack *host, const char *name, const char *who,

@@ -50,6 +50,9 @@ static void add_changes(struct toolrack *host, const struct toolrack_tool *tool,
         add_change(doc, changed, "description", approved.description,
                    description != NULL ? description : "");
         add_change(doc, changed, "schema", approved.schema, toolrack_tool_schema(tool));
+        add_change(doc, changed, "permission", approved.permission, approved.now_permission);
+        add_change(doc, changed, "flags", approved.flags, approved.now_flags);
+        add_change(doc, changed, "capabilities", approved.capabilities, approved.now_capabilities);
     }
 }
 

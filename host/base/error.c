@@ -76,6 +76,18 @@ void error_set_tool(struct toolrack_error *err, const char *tool) {
     }
 }
 
+void error_append(struct toolrack_error *err, const char *text) {
+    if (err == NULL) {
+        return;
+    }
+    size_t length = strlen(err->message);
+    (void)snprintf(err->message + length, sizeof err->message - length, "; %s", text);
+    if (length + strlen(text) + 2 >= sizeof err->message) {
+        err->message[utf8_cut(err->message, sizeof err->message - 1)] = '\0';
+    }
+    utf8_make_line(err->message);
+}
+
 void error_set_trace(struct toolrack_error *err, const char *trace) {
     if (err == NULL) {
         return;

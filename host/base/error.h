@@ -50,6 +50,10 @@ int error_oom(struct toolrack_error *err);
  * may be NULL. [any-thread] */
 void error_set_tool(struct toolrack_error *err, const char *tool);
 
+/** Append to the message, "; " and `text`, as one line; cut if it is too long. `err` may be NULL.
+ * [any-thread] */
+void error_append(struct toolrack_error *err, const char *text);
+
 /** Set the trace: where the tool was, one line per function, innermost first; cut at a line end if
  * it is too long. `err` may be NULL. [any-thread] */
 void error_set_trace(struct toolrack_error *err, const char *trace);

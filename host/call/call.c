@@ -512,6 +512,11 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
     if (code < 0) {
         error_set_tool(err, toolrack_tool_name(call->tool));
     }
+    /* What it may not do can be why it failed; only the plugin knows. */
+    const char *missing = call->tool->reg->plugin->missing_capabilities;
+    if (code == TOOLRACK_E_EXECUTION_FAILED && missing != NULL) {
+        error_append(err, missing);
+    }
     return code;
 }
 

@@ -67,6 +67,8 @@ int verb_default(struct cli *cli);
 int verb_grant(struct cli *cli);
 int verb_revoke(struct cli *cli);
 int verb_grants(struct cli *cli);
+int verb_allow(struct cli *cli);
+int verb_disallow(struct cli *cli);
 int verb_approvals(struct cli *cli);
 int verb_recommend(struct cli *cli);
 int verb_feedback(struct cli *cli);

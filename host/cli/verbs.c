@@ -211,6 +211,18 @@ static const char revoke_details[] =
         "Withdraws grants, and approvals that were given for a conversation or for always.\n"
         "Grants in the configuration are not affected.\n";
 
+static const char allow_details[] =
+        "Without arguments: lists what was allowed and disallowed. A plugin gets what it declares\n"
+        "and is allowed, by the configuration or by this command: for example "
+        "read:/srv/rates.xml,\n"
+        "network:*:443, 'read' for all paths that it declares to read, '*' for everything. It is\n"
+        "in effect at once, for the plugin in its folder; 'toolrack show' lists what it "
+        "declares.\n";
+
+static const char disallow_details[] =
+        "Takes what 'allow' or the configuration gives a plugin, until it is allowed again. Its\n"
+        "workers are replaced at once; calls that run end with what they had.\n";
+
 static const char approvals_details[] =
         "Without arguments: lists the calls that wait for approval. With an answer and an id:\n"
         "'allow' lets the call run once; 'conversation' and 'always' approve all calls of this\n"
@@ -332,6 +344,10 @@ const struct verb cli_verbs[] = {
         {"revoke", "NAME[@VERSION]", "withdraw grants and approvals", revoke_details, NULL, 1, 1,
          true, verb_revoke},
         {"grants", "", "list grants and approvals", NULL, NULL, 0, 0, true, verb_grants},
+        {"allow", "[PLUGIN CAPABILITY ...]", "let a plugin use files, network or programs",
+         allow_details, NULL, 0, MANY_WORDS, true, verb_allow},
+        {"disallow", "PLUGIN CAPABILITY ...", "take what a plugin was allowed", disallow_details,
+         NULL, 2, MANY_WORDS, true, verb_disallow},
         {"approvals", "[allow|always|conversation|deny ID]",
          "list the calls that wait for approval, or answer one", approvals_details, NULL, 0, 2,
          true, verb_approvals},

@@ -89,10 +89,11 @@ struct config_settings {
 /** Borrowed, as long as the configuration. [any-thread] */
 const struct config_settings *config_settings(const struct config *config);
 
-/** The index-th tool that the file grants; NULL after the last. [any-thread] */
+/** The index-th tool that the file grants, "name" or "name@version"; NULL after the last.
+ * [any-thread] */
 const char *config_grant(const struct config *config, size_t index);
-/** Whether it grants a tool. [any-thread] */
-bool config_grants(const struct config *config, const char *tool);
+/** Whether it grants this version of a tool. [any-thread] */
+bool config_grants(const struct config *config, const char *tool, const char *version);
 
 /** A plugin's setting at a path (that of json_at()): the string itself, or the JSON of any other
  * value; valid as long as the configuration. NULL: not set. [any-thread] */

@@ -10,6 +10,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/name.h"
+#include "base/semver.h"
 #include "config/validate.h"
 #include "files/ownership.h"
 
@@ -207,12 +209,39 @@ static int take_folders(struct config *config, struct problems *problems,
     return 0;
 }
 
+/* A grant that can match no tool would be believed to hold. */
+static void check_grants(const struct config *config, struct problems *problems) {
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (yyjson_obj_get(config->root, "grants"), at, count, item) {
+        const char *granted = yyjson_get_str(item);
+        const char *version = strchr(granted, '@');
+        CLEANUP(freep) char *name = strndup(granted, strcspn(granted, "@"));
+        char pointer[JSON_POINTER_MAX] = "/grants";
+        json_pointer_add_index(pointer, at);
+        if (name == NULL) {
+            problems->failed = true;
+        } else if (!name_valid(name) || (version != NULL && !semver_valid(version + 1))) {
+            problems_add(problems,
+                         &(struct problem){.severity = TOOLRACK_SEVERITY_ERROR,
+                                           .rule = "config-grant",
+                                           .pointer = pointer,
+                                           .fix = "write \"name\" for all versions, or one version "
+                                                  "as \"name@1.0.0\""},
+                         "\"%.100s\" is neither the name of a tool nor one version of a tool",
+                         granted);
+        }
+    }
+}
+
 /* Take the settings. The root was found valid. */
 static int take(struct config *config, struct problems *problems, struct toolrack_error *err) {
     yyjson_val *root = config->root;
     yyjson_val *log = yyjson_obj_get(root, "log");
     struct config_settings *settings = &config->settings;
     int code = take_folders(config, problems, err);
+    check_grants(config, problems);
     if (code < 0) {
         return code;
     }
@@ -316,12 +345,16 @@ const char *config_grant(const struct config *config, size_t index) {
     return yyjson_get_str(yyjson_arr_get(yyjson_obj_get(config->root, "grants"), index));
 }
 
-bool config_grants(const struct config *config, const char *tool) {
+bool config_grants(const struct config *config, const char *tool, const char *version) {
+    size_t length = strlen(tool);
     size_t at;
     size_t count;
-    yyjson_val *name;
-    yyjson_arr_foreach (yyjson_obj_get(config->root, "grants"), at, count, name) {
-        if (yyjson_equals_str(name, tool)) {
+    yyjson_val *item;
+    yyjson_arr_foreach (yyjson_obj_get(config->root, "grants"), at, count, item) {
+        const char *granted = yyjson_get_str(item);
+        if (granted != NULL && strncmp(granted, tool, length) == 0 &&
+            (granted[length] == '\0' ||
+             (granted[length] == '@' && semver_compare(granted + length + 1, version) == 0))) {
             return true;
         }
     }

@@ -272,5 +272,5 @@ int life_follow_contents(struct life *life, struct toolrack_error *err) {
         }
     }
     arena_finish(&following.arena);
-    return code;
+    return code < 0 ? code : life_follow_capabilities(life, err);
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "life/allowance.h"
 #include "store/loading.h"
 #include "worker/crew.h"
 
@@ -118,16 +119,14 @@ int generation_create(struct generations *all, const struct generation_source *s
         return error_oom(err);
     }
     arena_init(&generation->arena, NULL, 0);
-    int code = policy_make(&(struct policy_options){.config = options->config,
-                                                    .desc = source->desc,
-                                                    .trust = folder->trust,
-                                                    .isolation = folder->isolation,
-                                                    .pin = folder->pin,
-                                                    .app_isolation = options->isolation,
-                                                    .origin = folder->origin,
-                                                    .places = options->places,
-                                                    .worker_program = options->worker_program},
-                           &generation->arena, &generation->policy, err);
+    struct policy_options policy = allowance_options(options, folder, source->desc);
+    CLEANUP(freep) char *identity = identity_text(source->desc->plugin->id, folder->origin);
+    int code = identity == NULL
+                       ? error_oom(err)
+                       : allowance_read(options, identity, &generation->arena, &policy, err);
+    if (code == 0) {
+        code = policy_make(&policy, &generation->arena, &generation->policy, err);
+    }
     bool isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
     if (code == 0) {
         code = judge_exposure(all, source, isolated, err);
@@ -139,6 +138,18 @@ int generation_create(struct generations *all, const struct generation_source *s
     }
     if (code == 0) {
         tell_refusals(options, source->desc->plugin->id, &generation->policy);
+    }
+    bool failed = false;
+    CLEANUP(freep)
+    char *new_capabilities =
+            code == 0 && isolated ? allowance_new_text(&generation->policy, &failed) : NULL;
+    bool failed_too = false;
+    CLEANUP(freep)
+    char *missing = code == 0 && isolated ? allowance_missing_text(source->desc->plugin->id,
+                                                                   &generation->policy, &failed_too)
+                                          : NULL;
+    if (failed || failed_too) {
+        code = error_oom(err);
     }
     struct plugin *plugin =
             code < 0 ? NULL
@@ -166,7 +177,12 @@ int generation_create(struct generations *all, const struct generation_source *s
     plugin->generation = generation->number;
     plugin->isolated = isolated;
     plugin->pin = generation->policy.pin;
+<<<<<<< HEAD
     plugin->measures_all = generation->policy.measures_all;
+=======
+    plugin->missing_capabilities = STEAL(missing);
+    plugin->new_capabilities = STEAL(new_capabilities);
+>>>>>>> 576b21a (permit, life, store: capabilities by a verb; more of a tool in its pin; bound grants)
     generation->is_isolated = plugin->isolated;
     atomic_store(&plugin->kept, source->kept);
     if (plugin->isolated) { /* as many calls may hold a thread of the pool as its crew can serve */

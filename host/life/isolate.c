@@ -68,16 +68,9 @@ static void when_refused(void *user, void *crew_user, const char *reason, bool i
         return;
     }
     /* A capability that was not allowed may be the reason why the plugin could not open. */
-    for (size_t i = 0; i < generation->policy.capability_count; i++) {
-        const struct policy_capability *capability = &generation->policy.capabilities[i];
-        const char *id = generation->desc->plugin->id;
-        const char *kind = policy_capability_name(capability->declared->kind);
-        if (!capability->allowed) {
-            log_line(isolate->options->log, LOG_WARNING, id,
-                     "it asks for '%s:%s', which is not allowed; \"policies\": {\"%s\": "
-                     "{\"allow\": [\"%s\"]}} in the configuration would allow it",
-                     kind, capability->declared->value, id, kind);
-        }
+    if (plugin->missing_capabilities != NULL) {
+        log_line(isolate->options->log, LOG_WARNING, plugin->desc->plugin->id, "%s",
+                 plugin->missing_capabilities);
     }
     if (plugin_state(plugin) != TOOLRACK_STATE_QUARANTINED) {
         plugin_set_state(plugin, TOOLRACK_STATE_FAILED, reason);

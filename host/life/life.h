@@ -62,8 +62,21 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
  * loads that failed and of loads that did not end. Not while the room is stopped.
  * @return 0; TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY: read it again later. [any-thread] */
 int life_follow(struct life *life, struct toolrack_error *err);
-/** The same for rollbacks: exchange the contents that serve. May take long. */
+/** The same for what plugins are allowed: renew the generations that are allowed something else
+ * now. @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int life_follow_capabilities(struct life *life, struct toolrack_error *err);
+/** The same for rollbacks and for what plugins are allowed: exchange the generations that serve.
+ * May take long. */
 int life_follow_contents(struct life *life, struct toolrack_error *err);
+/** As toolrack_allow(), toolrack_disallow() and toolrack_allowances(). [any-thread] */
+int life_allow(struct life *life, const char *name, const char *capability, const char *who,
+               struct toolrack_error *err);
+int life_disallow(struct life *life, const char *name, const char *capability, const char *who,
+                  struct toolrack_error *err);
+int life_allowances(struct life *life, struct toolrack_text **ret, struct toolrack_error *err);
+/** Let a plugin have what a grant of one of its tools covers. Returns whether that is more than it
+ * had. [any-thread] */
+bool life_renew_covered(struct life *life, const char *name);
 
 /** As toolrack_adopt(). [any-thread] */
 int life_adopt(struct life *life, const char *name, const char *who, struct toolrack_error *err);

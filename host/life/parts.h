@@ -5,7 +5,7 @@
  *     isolate     workers of a generation        retire   its end        trial   its first calls
  *     staging     the copies that are loaded
  *     generation  a loaded plugin, and which one serves     content   rollbacks, history
- *     files       the table of plugin files                 policy    quarantine
+ *     files       the table of plugin files                 policy    quarantine    allowance
  *
  * A part is used by the parts above it, and has pointers to the parts below it that it uses.
  *

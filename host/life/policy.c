@@ -36,6 +36,38 @@ struct making {
     size_t environment_count;
 };
 
+/* ------------------------------------------------------------------ allowed */
+
+bool policy_is_word(const char *allowance) {
+    return strchr(allowance, ':') == NULL;
+}
+
+const char *policy_capability_text(struct arena *arena, const struct tr_capability *capability) {
+    return arena_printf(arena, "%s:%s", policy_capability_name(capability->kind),
+                        capability->value);
+}
+
+static const struct policy_row *find_row(const struct making *making,
+                                         enum store_capability_kind kind, const char *word,
+                                         const char *capability) {
+    for (size_t i = 0; i < making->options->row_count; i++) {
+        const struct policy_row *row = &making->options->rows[i];
+        if (row->kind == kind && strcmp(row->word, word) == 0 &&
+            strcmp(row->capability, capability) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+/* A word covers what was declared when it first applied. */
+static bool is_covered(const struct making *making, const char *word, const char *text) {
+    return making->policy->pin == PIN_OFF ||
+           (!making->options->rows_unread &&
+            (find_row(making, STORE_CAPABILITY_COVERED, word, "") == NULL ||
+             find_row(making, STORE_CAPABILITY_COVERED, word, text) != NULL));
+}
+
 /* ------------------------------------------------------------- placeholders */
 
 #define SETTING_PREFIX "setting:"
@@ -209,15 +241,33 @@ static const char *narrower_path(const struct making *making, const char *allowa
     return below != NULL && below[0] != '\0' ? path : NULL;
 }
 
-/* What the first allowance of it grants; the narrower ones together, if none grants the whole. */
+/* What the first allowance of it grants; the narrower ones together, if none grants the whole. What
+ * a person has decided about it comes before. */
 static int add_allowed(struct making *making, struct policy_capability *capability,
                        struct toolrack_error *err) {
     const struct tr_capability *declared = capability->declared;
+    const char *text = policy_capability_text(making->arena, declared);
+    if (text == NULL) {
+        return error_oom(err);
+    }
+    capability->is_taken = find_row(making, STORE_CAPABILITY_TAKEN, "", text) != NULL;
+    if (capability->is_taken) {
+        return 0;
+    }
+    if (find_row(making, STORE_CAPABILITY_GIVEN, "", text) != NULL) {
+        capability->allowed = true;
+        return grant(making, capability, err);
+    }
     size_t at;
     size_t count;
     yyjson_val *allowance;
     yyjson_arr_foreach (making->asked->allow, at, count, allowance) {
-        if (capability_is_allowed(yyjson_get_str(allowance), declared->kind, declared->value)) {
+        const char *item = yyjson_get_str(allowance);
+        if (capability_is_allowed(item, declared->kind, declared->value)) {
+            capability->is_new = policy_is_word(item) && !is_covered(making, item, text);
+            if (capability->is_new) {
+                continue;
+            }
             capability->allowed = true;
             capability->allowance = yyjson_get_str(allowance);
             capability->allowance_line = config_allowance_line(
@@ -251,6 +301,7 @@ static int add_allowed(struct making *making, struct policy_capability *capabili
         capability->allowed = true;
         return grant(making, capability, err);
     }
+    capability->is_new = capability->is_new && !capability->allowed;
     return 0;
 }
 

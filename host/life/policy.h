@@ -10,12 +10,15 @@
 #include "config/config.h"
 #include "config/places.h"
 #include "plugin/descriptor.h"
+#include "store/capabilities.h"
 #include "worker/crew.h"
 
 /* A declared capability, and whether it is allowed. */
 struct policy_capability {
     const struct tr_capability *declared;
     bool allowed;
+    bool is_new;      /* a word of "allow" names its kind, but the plugin declared it later */
+    bool is_taken;    /* a person took it */
     const char *path; /* for READ and WRITE: the real path that is granted, or would be; NULL where
                        * a placeholder has no value */
     const char *allowance; /* what allows it, in the policy's "allow"; NULL: nothing there */
@@ -38,6 +41,13 @@ struct policy {
 /** "read", "write", "network", "spawn" or "env"; "unknown" for any other number. */
 const char *policy_capability_name(uint32_t kind);
 
+/* What the store has about the capabilities of a plugin (store/capabilities.h). */
+struct policy_row {
+    enum store_capability_kind kind;
+    const char *word;
+    const char *capability;
+};
+
 struct policy_options {
     const struct config *config; /* borrowed as long as the policy */
     const struct descriptor *desc;
@@ -49,7 +59,15 @@ struct policy_options {
     const struct places *places; /* what is never granted; NULL: nothing (a test) */
     const char *worker_program;  /* likewise, or NULL */
     bool no_mounts;              /* as if this system had no mount namespaces (a test) */
+    const struct policy_row *rows;
+    size_t row_count;
+    bool rows_unread; /* the store could not be read: no word of "allow" covers anything */
 };
+
+/** "read:/srv": kind and value of a capability, in the arena; NULL when out of memory. */
+const char *policy_capability_text(struct arena *arena, const struct tr_capability *capability);
+/** Whether an item of "allow" is a word, which covers more than one value. */
+bool policy_is_word(const char *allowance);
 
 /** Make a policy in the arena. @return 0; TOOLRACK_E_LIMIT_EXCEEDED for more paths or ports than a
  * sandbox takes; TOOLRACK_E_NO_MEMORY. */

@@ -384,7 +384,10 @@ static enum reload_outcome exchange(struct reload *reload) {
     }
     char words[ERROR_FIELD_MAX];
     (void)snprintf(words, sizeof words, "generation %u of content %.16s%s", reload->row->generation,
-                   reload->row->sha256, reload->content.is_earlier ? ", by a rollback" : "");
+                   reload->row->sha256,
+                   reload->how == RELOAD_RENEW  ? ", with another policy"
+                   : reload->content.is_earlier ? ", by a rollback"
+                                                : "");
     life_tell(reload->life, TOOLRACK_EVENT_RELOADED, reload->new->desc->plugin->id, words);
     return RELOAD_RELOADED;
 }
@@ -438,9 +441,9 @@ static void go_back(struct reload *reload, const char *rule, const char *reason)
 static enum reload_outcome try_out(struct reload *reload) {
     struct toolrack_error err;
     struct trials *trials = &reload->life->trials;
-    bool is_tried =
-            reload->how != RELOAD_OPENING && (reload->old != NULL || reload->how == RELOAD_FORCED ||
-                                              trial_has_examples(trials, reload->new));
+    bool is_tried = reload->how != RELOAD_OPENING && reload->how != RELOAD_RENEW &&
+                    (reload->old != NULL || reload->how == RELOAD_FORCED ||
+                     trial_has_examples(trials, reload->new));
     int code = is_tried ? trial_run(trials, reload->new, &err) : 0;
     if (code == TOOLRACK_E_REFUSED) {
         go_back(reload, err.tool[0] != '\0' ? "self-test" : "cannot-load", err.message);
@@ -530,7 +533,8 @@ static enum reload_outcome make(struct reload *reload) {
     /* A change within one tick of the file system's clock may leave the identity as it is. */
     file->settled = clock_wall_ns() - staged->source.ctime_ns > SCAN_SETTLE_NS;
     set_hash(reload->row, staged->sha256);
-    if (old != NULL && reload->how != RELOAD_FORCED && atomic_load(&old->staged) &&
+    bool is_new = reload->how == RELOAD_FORCED || reload->how == RELOAD_RENEW;
+    if (old != NULL && !is_new && atomic_load(&old->staged) &&
         memcmp(old->sha256, staged->sha256, sizeof old->sha256) == 0) {
         return keep_serving(reload);
     }
@@ -591,6 +595,33 @@ static enum reload_outcome copy(struct reload *reload) {
     }
 }
 
+/* The next generation is made of the copy that serves, whatever the file has become. Kept versions
+ * go: they have the old policy. */
+static enum reload_outcome renew(struct reload *reload) {
+    struct life *life = reload->life;
+    struct toolrack_error err;
+    struct plugin *old = reload->old;
+    if (old == NULL) {
+        return RELOAD_UNCHANGED;
+    }
+    int code = staging_copy(&life->staging, old, &err);
+    if (code < 0) {
+        return refuse_for_now(reload, &err);
+    }
+    staging_enter(&life->staging);
+    code = stage_find(life->staging.stage, old->sha256,
+                      stage_original_name(strrchr(old->image_path, '/') + 1),
+                      &reload->content.staged, &err);
+    reload->content.staged.source = old->identity;
+    reload->content.is_earlier = true; /* it is in the history */
+    enum reload_outcome outcome = code == 0 ? make(reload) : refuse_for_now(reload, &err);
+    if (outcome == RELOAD_UNDECIDED) {
+        generation_of(reload->new)->policy.keep = 0;
+    }
+    staging_leave(&life->staging);
+    return outcome;
+}
+
 /* --------------------------------------------------------------------------- settle */
 
 /* Copy the file that serves, so that it can be called, and rolled back to, after the file changes.
@@ -648,8 +679,8 @@ enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enu
                             .how = how,
                             .row = ret,
                             .old = generations_serving(&life->generations, file)};
-    enum reload_outcome outcome = settle(&reload);
-    if (outcome == RELOAD_UNDECIDED) {
+    enum reload_outcome outcome = how == RELOAD_RENEW ? renew(&reload) : settle(&reload);
+    if (outcome == RELOAD_UNDECIDED && how != RELOAD_RENEW) {
         outcome = copy(&reload);
     }
     if (outcome == RELOAD_UNDECIDED) {

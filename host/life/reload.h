@@ -52,7 +52,8 @@ enum reload_how {
                         rollback; look again before its tools are removed */
     RELOAD_LAST_TRY, /* like KEEP, but refuse a file that is still being written */
     RELOAD_FORCED,   /* make a new generation, even of the same content */
-    RELOAD_OPENING   /* like FORCED, but load nothing, as at the start of the host */
+    RELOAD_OPENING,  /* like FORCED, but load nothing, as at the start of the host */
+    RELOAD_RENEW     /* the content that serves, with its present policy; nothing is tried out */
 };
 
 /* What is reported about one file besides the outcome. */

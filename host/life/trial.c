@@ -9,6 +9,7 @@
 #include "base/json-equal.h"
 #include "base/thread.h"
 #include "call/call.h"
+#include "permit/permit.h"
 #include "registry/registry.h"
 #include "store/loading.h"
 #include "worker/crew.h"
@@ -73,10 +74,15 @@ void trials_finish(struct trials *all) {
 /* Most bytes of a result in a message. */
 #define RESULT_SHOWN_MAX 120
 
-static bool is_tried(const struct toolrack_tool *tool) {
+/* A changed tool is not called before a person has seen the change: it is compared with its pin
+ * first. */
+static bool is_tried(const struct trials *all, struct toolrack_tool *tool) {
+    struct toolrack_error unheard;
     return toolrack_tool_example_count(tool) > 0 && toolrack_tool_enabled(tool) &&
            toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_SAFE &&
-           !toolrack_tool_destructive(tool) && !toolrack_tool_open_world(tool);
+           !toolrack_tool_destructive(tool) && !toolrack_tool_open_world(tool) &&
+           permit_registering(all->options->permit, &tool, 1, &unheard) == 0 &&
+           atomic_load(&tool->reg->changed) == 0;
 }
 
 bool trial_has_examples(const struct trials *all, struct plugin *plugin) {
@@ -84,7 +90,7 @@ bool trial_has_examples(const struct trials *all, struct plugin *plugin) {
         if (plugin->desc->tools[i].tool->example_count > 0) {
             CLEANUP(toolrack_tool_unrefp)
             struct toolrack_tool *tool = registry_preview(all->options->registry, plugin, i);
-            if (tool != NULL && is_tried(tool)) {
+            if (tool != NULL && is_tried(all, tool)) {
                 return true;
             }
         }
@@ -184,7 +190,7 @@ static int try_example(struct trial *trial, struct toolrack_tool *tool, size_t i
 static int try_tool(struct trial *trial, struct toolrack_tool *tool, uint64_t until_ns,
                     struct toolrack_error *err) {
     int code = 0;
-    size_t count = is_tried(tool) ? toolrack_tool_example_count(tool) : 0;
+    size_t count = is_tried(trial->all, tool) ? toolrack_tool_example_count(tool) : 0;
     for (size_t i = 0; code == 0 && i < count; i++) {
         code = try_example(trial, tool, i, until_ns, err);
     }

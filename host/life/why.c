@@ -76,6 +76,8 @@ void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_
         document_add_text(doc, row, "kind", policy_capability_name(kind));
         document_add_text(doc, row, "value", capability->declared->value);
         (void)yyjson_mut_obj_add_bool(doc, row, "allowed", capability->allowed);
+        (void)yyjson_mut_obj_add_bool(doc, row, "new", capability->is_new);
+        (void)yyjson_mut_obj_add_bool(doc, row, "taken", capability->is_taken);
         if (kind == TR_CAP_READ || kind == TR_CAP_WRITE) {
             document_add_text(doc, row, "path", capability->path);
         }
@@ -86,6 +88,7 @@ void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_
     if (!plugin->isolated) {
         return;
     }
+    document_add_text(doc, root, "missing", plugin->missing_capabilities);
     struct crew *crew = atomic_load(&plugin->crew);
     struct crew_status status = {0};
     if (crew != NULL) {
@@ -188,6 +191,7 @@ int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc
         document_add_text(doc, object, "cause", note.cause[0] != '\0' ? note.cause : NULL);
     }
 
+    document_add_text(doc, root, "missing", plugin->missing_capabilities);
     int code = add_refused(life, plugin, doc, root, err);
     if (code < 0) {
         return code;

@@ -233,10 +233,11 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
     unsigned changed = atomic_load(&deciding->tool->reg->changed);
     char version[STORE_WHO_SIZE];
     char reason[ERROR_MESSAGE_MAX];
+    char words[REGISTRATION_WORDS_ROOM];
     struct toolrack_error unheard;
     if (changed != 0) {
         (void)snprintf(reason, sizeof reason, "%s since it was approved",
-                       registration_change_words(changed));
+                       registration_change_words(changed, words));
     } else if (store_approval_find_version(app->store, name, version, &unheard) == 0) {
         (void)snprintf(reason, sizeof reason, "version %s was approved, this is %s", version,
                        toolrack_tool_version(deciding->tool));
@@ -338,11 +339,12 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
     const char *name = toolrack_tool_name(tool);
     int code;
     if (atomic_load(&tool->reg->held)) {
+        char words[REGISTRATION_WORDS_ROOM];
         (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
                         "Tool '%s' is not what was approved: %s; look with 'toolrack why %s' and "
                         "approve it again with 'toolrack grant %s'",
-                        name, registration_change_words(atomic_load(&tool->reg->changed)), name,
-                        name);
+                        name, registration_change_words(atomic_load(&tool->reg->changed), words),
+                        name, name);
         return refuse(&deciding, "pin", err);
     }
     switch (toolrack_tool_permission(tool)) {

@@ -126,8 +126,9 @@ void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool
     }
     bool held = atomic_load(&tool->reg->held);
     char message[ERROR_MESSAGE_MAX];
+    char words[REGISTRATION_WORDS_ROOM];
     (void)snprintf(message, sizeof message, "Tool '%s' is not what was approved: %s; %s",
-                   toolrack_tool_name(tool), registration_change_words(changed),
+                   toolrack_tool_name(tool), registration_change_words(changed, words),
                    held ? "it does not run until it is approved again" : "it runs all the same");
     log_line(permit->options.log, LOG_WARNING, toolrack_tool_plugin(tool), "%s", message);
     decisions_note(&permit->decisions,

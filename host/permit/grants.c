@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/object.h"
 #include "permit/consent.h"
 #include "registry/document.h"
 #include "registry/selector.h"
@@ -144,6 +145,42 @@ int permit_revoke(struct permit *permit, const char *name, const char *who,
         note(permit, &selected, "revoked", who_or_api(who), NULL);
     }
     return code;
+}
+
+/* ------------------------------------------------------------ configuration */
+
+static void warn_of(struct permit *permit, const char *granted, const char *format, ...)
+        TOOLRACK_PRINTF(3, 4);
+static void warn_of(struct permit *permit, const char *granted, const char *format, ...) {
+    char words[ERROR_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    log_line(permit->options.log, LOG_WARNING, "permission", "the configuration grants '%s', %s",
+             granted, words);
+}
+
+void permit_check_configured(struct permit *permit) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    const char *granted;
+    for (size_t at = 0; (granted = config_grant(permit->options.config, at)) != NULL; at++) {
+        CLEANUP(toolrack_tool_unrefp)
+        struct toolrack_tool *tool = registry_get(permit->options.registry, granted);
+        struct toolrack_error err;
+        if (tool == NULL) {
+            (void)registry_not_found(permit->options.registry, granted, &err);
+            const char *hint = strstr(err.message, "did you mean");
+            warn_of(permit, granted, "which no tool is called%s%s",
+                    hint != NULL ? "; " : "; correct the name, or remove it",
+                    hint != NULL ? hint : "");
+        } else if (tool->granted_until_s == 0 && !atomic_load(&tool->reg->held)) {
+            warn_of(permit, granted,
+                    "which was a tool of another plugin when it was first granted; the tool of "
+                    "plugin '%s' is not granted: 'toolrack grant %s' does that",
+                    toolrack_tool_plugin(tool), granted);
+        }
+    }
 }
 
 /* -------------------------------------------------------------------- list */

@@ -74,6 +74,10 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
                  const struct toolrack_call_options *options, const char *arguments, size_t length,
                  struct toolrack_error *err);
 
+/** Log the grants of the configuration that no registered tool has. To be called when the plugins
+ * are registered. [any-thread] */
+void permit_check_configured(struct permit *permit);
+
 /** Whether no consent can let a call of it run: it is held, or dangerous without a grant.
  * [any-thread] */
 bool permit_refuses(const struct toolrack_tool *tool);

@@ -3,7 +3,8 @@
  *  (1) Rows are made at the first pin or grant: most hosts have many tools and no decision. They
  *      are sorted by name, so that the rows of a pin or a grant are adjacent.
  *  (2) A grant counts only for a tool of which the same plugin (its id from the same origin) has
- * any version pinned; so pins are read first. The grants of the configuration count without a pin.
+ * any version pinned; so pins are read first. A grant of the configuration pins the tool that
+ * first has the name, as a person's grant would; from then on it counts for that tool only.
  *  (3) A tool is compared with one pin: that of its version, else one that it equals, else the
  *      latest.
  *  (4) No registration is changed before both tables were read. */
@@ -14,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "registry/selector.h"
+#include "store/consent.h"
 #include "store/grants.h"
 
 /* -------------------------------------------------------------------- pins */
@@ -28,13 +31,21 @@ static void add_string(crypto_hash_sha256_state *hash, const char *string) {
     (void)crypto_hash_sha256_update(hash, (const unsigned char *)string, strlen(string) + 1);
 }
 
+/* What a tool promises, and what it warns of. */
+#define PIN_PROMISES (TR_READ_ONLY | TR_IDEMPOTENT)
+#define PIN_WARNINGS (TR_DESTRUCTIVE | TR_OPEN_WORLD)
+#define PIN_FLAGS    (PIN_PROMISES | PIN_WARNINGS)
+
 void pin_make(const struct registration *reg, struct store_pin *ret) {
     const char *description = reg->spec->tool->description;
     *ret = (struct store_pin){.plugin = reg->plugin->identity_text,
                               .tool = reg->spec->tool->name,
                               .version = reg->spec->version,
                               .description = description != NULL ? description : "",
-                              .schema = reg->spec->schema};
+                              .schema = reg->spec->schema,
+                              .permission = (int)reg->spec->tool->permission,
+                              .flags = reg->spec->tool->flags & PIN_FLAGS,
+                              .capabilities = reg->plugin->capabilities};
     crypto_hash_sha256_state hash;
     (void)crypto_hash_sha256_init(&hash);
     add_string(&hash, ret->tool);
@@ -43,13 +54,50 @@ void pin_make(const struct registration *reg, struct store_pin *ret) {
     (void)crypto_hash_sha256_final(&hash, ret->sha256);
 }
 
+static bool has_line(const char *lines, const char *line, size_t length) {
+    for (const char *at = lines; at != NULL; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, line, length) == 0 && (at[length] == '\0' || at[length] == '\n')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all lines of `now` are among those of `approved`. */
+static bool asks_no_more(const char *now, const char *approved) {
+    while (*now != '\0') {
+        size_t length = strcspn(now, "\n");
+        if (!has_line(approved, now, length)) {
+            return false;
+        }
+        now += length + (now[length] == '\n');
+    }
+    return true;
+}
+
+/* What asks for less care than was approved, or for more rights; the reverse is no change. */
+static unsigned compare_care(const struct store_pin *pin, const struct store_pin *now) {
+    if (pin->permission < 0) {
+        return 0; /* a pin of schema 3 */
+    }
+    bool promises = ((now->flags & ~pin->flags & PIN_PROMISES) |
+                     (pin->flags & ~now->flags & PIN_WARNINGS)) != 0;
+    return (now->permission < pin->permission ? REGISTRATION_PERMISSION : 0u) |
+           (promises ? REGISTRATION_FLAGS : 0u) |
+           (pin->capabilities != NULL && !asks_no_more(now->capabilities, pin->capabilities)
+                    ? REGISTRATION_CAPABILITIES
+                    : 0u);
+}
+
 /* A registration, and the pin of those seen so far with which it is compared. */
 struct comparison {
     const struct registration *reg;
     struct store_pin now; /* made at the first pin */
     bool is_pinned;
-    bool is_exact; /* the pin is of its version */
-    bool is_equal; /* the tool looks like the pin */
+    bool is_exact;   /* the pin is of its version */
+    bool is_equal;   /* the tool's texts are those of the pin */
+    bool knows_care; /* the pin has a permission */
     int64_t approved_s;
     unsigned changed; /* enum registration_change, together */
 };
@@ -82,6 +130,8 @@ static bool compare(struct comparison *comparison, const struct store_pin *pin) 
     comparison->changed = is_equal       ? 0
                           : changed != 0 ? changed
                                          : REGISTRATION_DESCRIPTION | REGISTRATION_SCHEMA;
+    comparison->knows_care = pin->permission >= 0;
+    comparison->changed |= compare_care(pin, now);
     return true;
 }
 
@@ -90,6 +140,8 @@ static bool compare(struct comparison *comparison, const struct store_pin *pin) 
 struct row {
     struct toolrack_tool *tool;
     struct comparison comparison;
+    bool is_configured; /* the configuration grants its name */
+    bool is_known;      /* its permission is the one that is stored */
 };
 
 struct reading {
@@ -177,6 +229,167 @@ static void take_grant(void *user, const struct store_grant *grant) {
     }
 }
 
+/* ---------------------------------------------------------------- cautions */
+
+static int permission_of(const struct row *row) {
+    return (int)row->tool->reg->spec->tool->permission;
+}
+
+/* A tool that no pin holds to its permission is held to the highest one that it has stated. */
+static void take_caution(void *user, const struct store_caution *caution) {
+    struct reading *reading = user;
+    if (!make_rows(reading)) {
+        return;
+    }
+    for (size_t i = find_first(reading, caution->tool, strlen(caution->tool));
+         i < reading->count && strcmp(name_of(&reading->rows[i]), caution->tool) == 0; i++) {
+        struct row *row = &reading->rows[i];
+        if (strcmp(caution->plugin, row->tool->reg->plugin->identity_text) == 0) {
+            row->is_known = permission_of(row) <= caution->permission;
+            if (permission_of(row) < caution->permission && !row->comparison.knows_care) {
+                row->comparison.changed |= REGISTRATION_PERMISSION;
+            }
+        }
+    }
+}
+
+/* Store the permission of the tools that are not safe and were not seen before. If that fails, it
+ * is stored when they are registered again. */
+static void record_cautions(struct store *store, struct reading *reading) {
+    struct toolrack_error unheard;
+    size_t count = 0;
+    for (size_t i = 0; i < reading->count; i++) {
+        count += reading->tools[i]->reg->spec->tool->permission != TR_SAFE;
+    }
+    CLEANUP(freep) struct store_caution *rows = calloc(count + 1, sizeof *rows);
+    if (count == 0 || rows == NULL || !make_rows(reading)) {
+        return;
+    }
+    count = 0;
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct row *row = &reading->rows[i];
+        if (permission_of(row) != TR_SAFE && !row->is_known) {
+            rows[count++] = (struct store_caution){.plugin = row->tool->reg->plugin->identity_text,
+                                                   .tool = name_of(row),
+                                                   .permission = permission_of(row)};
+        }
+    }
+    if (count > 0) {
+        (void)store_cautions_record(store, rows, count, &unheard);
+    }
+}
+
+/* --------------------------------------------- the grants of the configuration */
+
+static void see_any_pin(void *user, const struct store_pin *pin) {
+    (void)pin;
+    *(bool *)user = true;
+}
+
+/* Of the rows with one name, the one that a call by name would most likely run: of the highest
+ * trust, then registered first. */
+static const struct row *choose_bound(const struct row *rows, size_t count) {
+    const struct row *chosen = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct registration *reg = rows[i].tool->reg;
+        if (rows[i].is_configured &&
+            (chosen == NULL || reg->plugin->trust > chosen->tool->reg->plugin->trust ||
+             (reg->plugin->trust == chosen->tool->reg->plugin->trust &&
+              reg->uid < chosen->tool->reg->uid))) {
+            chosen = &rows[i];
+        }
+    }
+    return chosen;
+}
+
+/* Pin the tool that a name has when the configuration first grants the name. If that cannot be
+ * stored, the grant holds for this host. */
+static int bind_name(struct store *store, struct row *rows, size_t count,
+                     struct toolrack_error *err) {
+    bool is_bound = false;
+    struct toolrack_error unheard;
+    int code = store_pins_read(store, NULL, name_of(&rows[0]), see_any_pin, &is_bound, err);
+    const struct row *chosen = choose_bound(rows, count);
+    if (code < 0 || is_bound || chosen == NULL) {
+        return code;
+    }
+    const char *identity = chosen->tool->reg->plugin->identity_text;
+    for (size_t i = 0; i < count; i++) {
+        struct row *row = &rows[i];
+        if (!row->is_configured || strcmp(row->tool->reg->plugin->identity_text, identity) != 0) {
+            continue;
+        }
+        struct store_pin pin;
+        pin_make(row->tool->reg, &pin);
+        pin.who = "configuration";
+        pin.approved_s = clock_wall_s();
+        (void)store_consent(store, &pin, 1, NULL, NULL, &unheard);
+        row->comparison.is_pinned = true;
+        row->is_known = true;
+    }
+    return 0;
+}
+
+static int take_configured(struct store *store, const struct config *config,
+                           struct reading *reading, struct toolrack_error *err) {
+    bool any = false;
+    for (size_t i = 0; !any && i < reading->count; i++) {
+        any = config_grants(config, toolrack_tool_name(reading->tools[i]),
+                            toolrack_tool_version(reading->tools[i]));
+    }
+    if (!any || !make_rows(reading)) {
+        return 0;
+    }
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct toolrack_tool *tool = reading->rows[i].tool;
+        reading->rows[i].is_configured =
+                config_grants(config, toolrack_tool_name(tool), toolrack_tool_version(tool));
+    }
+    size_t first = 0;
+    for (size_t i = 1; i <= reading->count; i++) {
+        if (i < reading->count &&
+            strcmp(name_of(&reading->rows[i]), name_of(&reading->rows[first])) == 0) {
+            continue;
+        }
+        bool is_configured = false;
+        bool is_pinned = false;
+        for (size_t k = first; k < i; k++) {
+            is_configured |= reading->rows[k].is_configured;
+            is_pinned |= reading->rows[k].is_configured && reading->rows[k].comparison.is_pinned;
+        }
+        int code = is_configured && !is_pinned
+                           ? bind_name(store, &reading->rows[first], i - first, err)
+                           : 0;
+        if (code < 0) {
+            return code;
+        }
+        first = i;
+    }
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct row *row = &reading->rows[i];
+        if (row->is_configured && row->comparison.is_pinned) {
+            tool_set_grant(row->tool, INT64_MAX, "configuration");
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------- whole */
+
+static void set_standing(struct registration *reg, unsigned changed) {
+    enum pin_policy policy = reg->plugin->pin;
+    if (reg->plugin->new_capabilities != NULL) {
+        changed |= REGISTRATION_CAPABILITIES;
+    }
+    if (policy == PIN_OFF) {
+        changed = 0;
+    }
+    bool held = changed != 0 && policy == PIN_ENFORCE;
+    if (atomic_load(&reg->changed) != changed || atomic_load(&reg->held) != held) {
+        registration_set_changed(reg, changed, held);
+    }
+}
+
 int standing_read(struct store *store, const struct config *config,
                   struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err) {
     struct reading reading = {.tools = tools, .count = count};
@@ -185,9 +398,6 @@ int standing_read(struct store *store, const struct config *config,
     const char *name = count > 0 ? toolrack_tool_name(tools[0]) : NULL;
     for (size_t i = 0; i < count; i++) {
         const char *own_name = toolrack_tool_name(tools[i]);
-        if (config_grants(config, own_name)) {
-            tool_set_grant(tools[i], INT64_MAX, "configuration");
-        }
         if (plugin != NULL && strcmp(plugin, tools[i]->reg->plugin->identity_text) != 0) {
             plugin = NULL;
         }
@@ -196,21 +406,31 @@ int standing_read(struct store *store, const struct config *config,
         }
     }
     int code = count > 0 ? store_pins_read(store, plugin, name, take_pin, &reading, err) : 0;
+    if (code == 0 && count > 0) {
+        code = store_cautions_read(store, take_caution, &reading, err);
+    }
+    if (code == 0) {
+        code = take_configured(store, config, &reading, err);
+    }
     if (code == 0) {
         code = store_read_grants(store, clock_wall_s(), take_grant, &reading, err);
+    }
+    if (code == 0) {
+        record_cautions(store, &reading);
     }
     if (code == 0 && reading.failed) {
         code = error_oom(err);
     }
+    /* To which plugins they are bound is not known: the configuration's word counts. */
+    for (size_t i = 0; code < 0 && i < count; i++) {
+        if (config_grants(config, toolrack_tool_name(tools[i]), toolrack_tool_version(tools[i]))) {
+            tool_set_grant(tools[i], INT64_MAX, "configuration");
+        }
+    }
     for (size_t i = 0; code == 0 && i < count; i++) {
         const struct row *row = reading.rows != NULL ? &reading.rows[i] : NULL;
-        struct registration *reg = row != NULL ? row->tool->reg : tools[i]->reg;
-        enum pin_policy policy = reg->plugin->pin;
-        unsigned changed = row != NULL && policy != PIN_OFF ? row->comparison.changed : 0;
-        bool held = changed != 0 && policy == PIN_ENFORCE;
-        if (atomic_load(&reg->changed) != changed || atomic_load(&reg->held) != held) {
-            registration_set_changed(reg, changed, held);
-        }
+        set_standing(row != NULL ? row->tool->reg : tools[i]->reg,
+                     row != NULL ? row->comparison.changed : 0);
     }
     free(reading.rows);
     return code;
@@ -222,8 +442,36 @@ struct finding_change {
     struct comparison comparison;
     struct arena *arena;
     struct permit_approved *ret;
+    const struct registration *reg;
+    unsigned changed; /* by what is no pin too */
     bool failed;
 };
+
+static const char *keep_text(struct finding_change *finding, const char *text) {
+    const char *kept = arena_copy(finding->arena, text, strlen(text));
+    finding->failed = finding->failed || kept == NULL;
+    return kept;
+}
+
+static const char *permission_word(int permission) {
+    return permission == TR_SAFE ? "safe" : permission == TR_CONFIRM ? "confirm" : "dangerous";
+}
+
+static const char *flag_words(struct finding_change *finding, uint32_t flags) {
+    const char *words =
+            arena_printf(finding->arena, "%s, %s, %s, %s",
+                         (flags & TR_READ_ONLY) != 0 ? "read-only" : "not read-only",
+                         (flags & TR_DESTRUCTIVE) != 0 ? "destructive" : "not destructive",
+                         (flags & TR_IDEMPOTENT) != 0 ? "idempotent" : "not idempotent",
+                         (flags & TR_OPEN_WORLD) != 0 ? "open world" : "not open world");
+    finding->failed = finding->failed || words == NULL;
+    return words;
+}
+
+static void set_permission(struct finding_change *finding, int approved) {
+    finding->ret->permission = permission_word(approved);
+    finding->ret->now_permission = permission_word((int)finding->reg->spec->tool->permission);
+}
 
 static void take_approved(void *user, const struct store_pin *pin) {
     struct finding_change *finding = user;
@@ -233,25 +481,69 @@ static void take_approved(void *user, const struct store_pin *pin) {
     unsigned changed = finding->comparison.changed;
     *finding->ret = (struct permit_approved){0};
     if ((changed & REGISTRATION_DESCRIPTION) != 0) {
-        finding->ret->description =
-                arena_copy(finding->arena, pin->description, strlen(pin->description));
+        finding->ret->description = keep_text(finding, pin->description);
     }
     if ((changed & REGISTRATION_SCHEMA) != 0) {
-        finding->ret->schema = arena_copy(finding->arena, pin->schema, strlen(pin->schema));
+        finding->ret->schema = keep_text(finding, pin->schema);
     }
-    finding->failed =
-            ((changed & REGISTRATION_DESCRIPTION) != 0 && finding->ret->description == NULL) ||
-            ((changed & REGISTRATION_SCHEMA) != 0 && finding->ret->schema == NULL);
+    if ((changed & REGISTRATION_PERMISSION) != 0) {
+        set_permission(finding, pin->permission);
+    }
+    if ((changed & REGISTRATION_FLAGS) != 0) {
+        finding->ret->flags = flag_words(finding, pin->flags);
+        finding->ret->now_flags = flag_words(finding, finding->reg->spec->tool->flags & PIN_FLAGS);
+    }
+    if ((changed & REGISTRATION_CAPABILITIES) != 0) {
+        finding->ret->capabilities = keep_text(finding, pin->capabilities);
+        finding->ret->now_capabilities = finding->reg->plugin->capabilities;
+    }
+}
+
+static void take_first_seen(void *user, const struct store_caution *caution) {
+    struct finding_change *finding = user;
+    const struct tr_tool *tool = finding->reg->spec->tool;
+    if (!finding->comparison.knows_care && caution->permission > (int)tool->permission &&
+        strcmp(caution->tool, tool->name) == 0 &&
+        strcmp(caution->plugin, finding->reg->plugin->identity_text) == 0) {
+        finding->changed |= REGISTRATION_PERMISSION;
+        set_permission(finding, caution->permission);
+    }
+}
+
+/* The lines of the capabilities that are not new. */
+static void add_covered(struct finding_change *finding) {
+    const struct plugin *plugin = finding->reg->plugin;
+    CLEANUP(buf_finish) struct buf covered = BUF_INIT;
+    buf_add_text(&covered, "");
+    for (const char *at = plugin->capabilities; *at != '\0';) {
+        size_t length = strcspn(at, "\n");
+        if (!has_line(plugin->new_capabilities, at, length)) {
+            buf_printf(&covered, "%s%.*s", covered.length > 0 ? "\n" : "", (int)length, at);
+        }
+        at += length + (at[length] == '\n');
+    }
+    finding->changed |= REGISTRATION_CAPABILITIES;
+    finding->ret->capabilities =
+            keep_text(finding, covered.failed || covered.data == NULL ? "" : covered.data);
+    finding->ret->now_capabilities = plugin->capabilities;
 }
 
 int standing_find_change(struct store *store, const struct registration *reg, struct arena *arena,
                          struct permit_approved *ret, struct toolrack_error *err) {
-    struct finding_change finding = {.comparison = {.reg = reg}, .arena = arena, .ret = ret};
+    struct finding_change finding = {
+            .comparison = {.reg = reg}, .arena = arena, .ret = ret, .reg = reg};
     *ret = (struct permit_approved){0};
     int code = store_pins_read(store, reg->plugin->identity_text, reg->spec->tool->name,
                                take_approved, &finding, err);
+    finding.changed = finding.comparison.changed;
+    if (code == 0) {
+        code = store_cautions_read(store, take_first_seen, &finding, err);
+    }
+    if (code == 0 && ret->capabilities == NULL && reg->plugin->new_capabilities != NULL) {
+        add_covered(&finding);
+    }
     if (code == 0 && finding.failed) {
         code = error_oom(err);
     }
-    return code < 0 ? code : finding.comparison.changed != 0 ? 0 : TOOLRACK_E_NOT_FOUND;
+    return code < 0 ? code : finding.changed != 0 ? 0 : TOOLRACK_E_NOT_FOUND;
 }

@@ -19,10 +19,17 @@ void pin_make(const struct registration *reg, struct store_pin *ret);
 int standing_read(struct store *store, const struct config *config,
                   struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err);
 
-/* The texts of a tool when it was approved. The strings are in an arena. */
+/* What has changed in a tool since it was approved, as it was then. The strings are in an arena or
+ * belong to the registration. */
 struct permit_approved {
-    const char *description; /* NULL: unchanged */
-    const char *schema;      /* likewise */
+    const char *description; /* NULL, as in the others: unchanged */
+    const char *schema;
+    const char *permission;
+    const char *flags;
+    const char *capabilities;
+    const char *now_permission;
+    const char *now_flags;
+    const char *now_capabilities;
 };
 
 /** Find how a registration differs from its approved state.

@@ -4,9 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "plugin/capability.h"
+
+/* One a line; on the heap, NULL when out of memory. */
+static char *capabilities_text(const struct tr_plugin *plugin) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (plugin->capability_count == 0) {
+        return strdup("");
+    }
+    for (uint32_t i = 0; i < plugin->capability_count; i++) {
+        const struct tr_capability *capability = &plugin->capabilities[i];
+        buf_printf(&text, "%s%s:%s", i > 0 ? "\n" : "", capability_kind_name(capability->kind),
+                   capability->value);
+    }
+    return text.failed ? NULL : strdup(text.data);
+}
 
 struct plugin *plugin_create(const char *path, enum trust trust, const char *origin,
                              const struct file_identity *identity, struct descriptor *desc,
@@ -14,9 +30,12 @@ struct plugin *plugin_create(const char *path, enum trust trust, const char *ori
     CLEANUP(freep) struct plugin *plugin = calloc(1, sizeof *plugin);
     CLEANUP(freep) char *own_path = path != NULL ? strdup(path) : NULL;
     CLEANUP(freep) char *text = identity_text(desc->plugin->id, origin);
-    if (plugin == NULL || text == NULL || (path != NULL && own_path == NULL)) {
+    CLEANUP(freep) char *capabilities = capabilities_text(desc->plugin);
+    if (plugin == NULL || text == NULL || capabilities == NULL ||
+        (path != NULL && own_path == NULL)) {
         return NULL;
     }
+    plugin->capabilities = STEAL(capabilities);
     plugin->origin = text + identity_id_length(text) + 1;
     plugin->identity_text = STEAL(text);
     plugin->path = STEAL(own_path);
@@ -67,6 +86,9 @@ void plugin_unref(struct plugin *plugin) {
     (void)pthread_cond_destroy(&plugin->turn_changed);
     free(plugin->image_path);
     free(plugin->identity_text);
+    free(plugin->capabilities);
+    free(plugin->missing_capabilities);
+    free(plugin->new_capabilities);
     free(plugin->path);
     free(plugin);
 }

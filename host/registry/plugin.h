@@ -46,6 +46,11 @@ struct plugin {
     enum trust trust;
     char *identity_text; /* its id and origin: what the store binds to it (plugin/origin.h) */
     const char *origin;  /* the end of that text */
+    char *capabilities;  /* what it declares, one a line, such as "read:/srv"; "": nothing */
+    char *missing_capabilities; /* what would allow those that it has not; NULL: it has all, or runs
+                                   in this process. Set before it is registered */
+    char *new_capabilities;     /* of these, what its policy's words do not cover, since it was
+                                   declared later; NULL: none. Set before it is registered */
     struct file_identity identity;
     struct descriptor *desc;
     struct image_host host; /* its members are borrowed from the host */

@@ -64,13 +64,21 @@ void registration_set_changed(struct registration *reg, unsigned changed, bool h
     }
 }
 
-const char *registration_change_words(unsigned changed) {
-    switch (changed) {
-    case 0: return "nothing changed";
-    case REGISTRATION_DESCRIPTION: return "its description changed";
-    case REGISTRATION_SCHEMA: return "its schema changed";
-    default: return "its description and its schema changed";
+const char *registration_change_words(unsigned changed, char ret[REGISTRATION_WORDS_ROOM]) {
+    static const char *const words[] = {"its description", "its schema", "its permission",
+                                        "its flags", "its plugin's capabilities"};
+    size_t length = 0;
+    ret[0] = '\0';
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if ((changed >> i & 1) != 0) {
+            const char *joint = length == 0 ? "" : (changed >> (i + 1)) == 0 ? " and " : ", ";
+            length += (size_t)snprintf(ret + length, REGISTRATION_WORDS_ROOM - length, "%s%s",
+                                       joint, words[i]);
+        }
     }
+    (void)snprintf(ret + length, REGISTRATION_WORDS_ROOM - length, "%s",
+                   length == 0 ? "nothing changed" : " changed");
+    return ret;
 }
 
 struct toolrack_tool *tool_create(struct registration *reg) {
@@ -427,8 +435,9 @@ const char *toolrack_tool_state_name(const struct toolrack_tool *tool) {
 
 void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t room) {
     if (atomic_load(&tool->reg->held)) {
+        char words[REGISTRATION_WORDS_ROOM];
         (void)snprintf(reason, room, "%s since it was approved",
-                       registration_change_words(atomic_load(&tool->reg->changed)));
+                       registration_change_words(atomic_load(&tool->reg->changed), words));
         return;
     }
     plugin_reason(tool->reg->plugin, reason, room);

@@ -23,7 +23,13 @@ struct prepared {
 };
 
 /* What has changed in a tool since it was approved. */
-enum registration_change { REGISTRATION_DESCRIPTION = 1, REGISTRATION_SCHEMA = 2 };
+enum registration_change {
+    REGISTRATION_DESCRIPTION = 1,
+    REGISTRATION_SCHEMA = 2,
+    REGISTRATION_PERMISSION = 4,   /* it asks for less care */
+    REGISTRATION_FLAGS = 8,        /* they promise more: read only, not destructive ... */
+    REGISTRATION_CAPABILITIES = 16 /* its plugin asks for more */
+};
 
 struct succession;
 struct subject; /* of host/record; opaque here */
@@ -106,8 +112,9 @@ int registration_prepare(struct registration *reg, const struct prepared **ret, 
  */
 void registration_set_changed(struct registration *reg, unsigned changed, bool held);
 
-/** What changed, in words such as "its description changed". */
-const char *registration_change_words(unsigned changed);
+#define REGISTRATION_WORDS_ROOM 128u
+/** What changed, in words such as "its description changed"; returns `ret`. */
+const char *registration_change_words(unsigned changed, char ret[REGISTRATION_WORDS_ROOM]);
 
 /** Whether its calls run without being permitted one by one. [any-thread] */
 static inline bool registration_is_free(const struct registration *reg) {

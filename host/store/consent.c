@@ -1,6 +1,30 @@
 #include "store/consent.h"
 
+#include "store/capabilities.h"
 #include "store/database.h"
+
+_Static_assert(STORE_CAPABILITY_COVERED == 2, "the kind in a statement");
+
+/* What the plugin asks for now is covered by the words that apply to it. */
+static int capabilities_cover(struct store *store, const struct store_pin *pin,
+                              struct toolrack_error *err) {
+    int code = 0;
+    for (const char *at = pin->capabilities; code == 0 && *at != '\0';) {
+        size_t length = strcspn(at, "\n");
+        struct value line = value_text(at);
+        line.size = length;
+        code = database_run(store,
+                            "INSERT OR IGNORE INTO capabilities "
+                            "(plugin, kind, word, capability, since_s, who) "
+                            "SELECT plugin, kind, word, ?2, ?3, ?4 FROM capabilities "
+                            "WHERE plugin = ?1 AND kind = 2 AND capability = ''",
+                            VALUES(value_text(pin->plugin), line, value_number(pin->approved_s),
+                                   value_text(pin->who)),
+                            err);
+        at += length + (at[length] == '\n');
+    }
+    return code;
+}
 
 int store_consent(struct store *store, const struct store_pin *pins, size_t pin_count,
                   const struct store_grant *grant, const struct store_approval *approval,
@@ -19,6 +43,9 @@ int store_consent(struct store *store, const struct store_pin *pins, size_t pin_
     code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
     for (size_t i = 0; code == 0 && i < pin_count; i++) {
         code = pin_put(store, &pins[i], err);
+        if (code == 0 && grant != NULL && pins[i].capabilities != NULL) {
+            code = capabilities_cover(store, &pins[i], err);
+        }
     }
     if (code == 0 && grant != NULL) {
         code = grant_put(store, grant, err);

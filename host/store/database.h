@@ -27,14 +27,15 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER     4
-#define SCHEMA_SETTINGS   1
-#define SCHEMA_DECISIONS  2
-#define SCHEMA_DEFAULTS   3
-#define SCHEMA_CALLS      3
-#define SCHEMA_IDENTITIES 4
-#define SCHEMA_FAILURES   4
-#define SCHEMA_CONTENTS   4
+#define SCHEMA_NUMBER       4
+#define SCHEMA_SETTINGS     1
+#define SCHEMA_DECISIONS    2
+#define SCHEMA_DEFAULTS     3
+#define SCHEMA_CALLS        3
+#define SCHEMA_IDENTITIES   4
+#define SCHEMA_FAILURES     4
+#define SCHEMA_CONTENTS     4
+#define SCHEMA_CAPABILITIES 4
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000
@@ -150,6 +151,10 @@ int database_read(struct store *store, int since, const char *sql, const struct 
  * it, so it stays prepared. `sql` must always be the same address. */
 int database_read_kept(struct store *store, int since, const char *sql, const struct value *values,
                        struct rows *ret_rows, struct toolrack_error *err);
+
+/** Whether there is a file, and of a schema before `since`: columns that it added are missing.
+ * @return as database_read(). [any-thread] */
+int database_is_older(struct store *store, int since, bool *ret_older, struct toolrack_error *err);
 
 /** The same as database_read(), inside a transaction. */
 int database_read_inside(struct store *store, const char *sql, const struct value *values,

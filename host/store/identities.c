@@ -191,6 +191,12 @@ int store_identity_adopt(struct store *store, const char *from, const char *to,
         code = database_run(store, MOVE_ROWS("defaults", "identity"), values, err);
     }
     if (code == 0) {
+        code = database_run(store, MOVE_ROWS("capabilities", "plugin"), values, err);
+    }
+    if (code == 0) {
+        code = database_run(store, MOVE_ROWS("cautions", "plugin"), values, err);
+    }
+    if (code == 0) {
         code = record_owner(store, id, to + length + 1, err);
     }
     return database_end(store, code, err);

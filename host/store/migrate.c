@@ -103,6 +103,29 @@
     "INSERT INTO quarantine SELECT * FROM quarantine_of_one;"     \
     "DROP TABLE quarantine_of_one;"
 
+/* What plugins may do, and what a pin holds beside its texts; NULL in the pins of schema 3. The
+ * number of the file is that of DATABASE_APPLICATION_ID. */
+#define CAPABILITY_TABLES                             \
+    "CREATE TABLE capabilities ("                     \
+    "  plugin TEXT NOT NULL,"                         \
+    "  kind INTEGER NOT NULL,"                        \
+    "  word TEXT NOT NULL,"                           \
+    "  capability TEXT NOT NULL,"                     \
+    "  since_s INTEGER NOT NULL,"                     \
+    "  who TEXT NOT NULL,"                            \
+    "  PRIMARY KEY (plugin, kind, word, capability)"  \
+    ") WITHOUT ROWID, STRICT;"                        \
+    "CREATE TABLE cautions ("                         \
+    "  plugin TEXT NOT NULL,"                         \
+    "  tool TEXT NOT NULL,"                           \
+    "  permission INTEGER NOT NULL,"                  \
+    "  PRIMARY KEY (plugin, tool)"                    \
+    ") WITHOUT ROWID, STRICT;"                        \
+    "ALTER TABLE pins ADD COLUMN permission INTEGER;" \
+    "ALTER TABLE pins ADD COLUMN flags INTEGER;"      \
+    "ALTER TABLE pins ADD COLUMN capabilities TEXT;"  \
+    "PRAGMA application_id = 1953460076;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const char *const steps[SCHEMA_NUMBER] = {
@@ -251,7 +274,7 @@ static const char *const steps[SCHEMA_NUMBER] = {
 
         /* 4: identities of plugins, and what is bound to them; failed loads; what is known of
          * contents; several contents of one plugin may be in quarantine */
-        IDENTITY_TABLES FAILURE_TABLES CONTENT_TABLES,
+        IDENTITY_TABLES FAILURE_TABLES CAPABILITY_TABLES CONTENT_TABLES,
 };
 
 /* Set in the same transaction as the tables. */

@@ -153,6 +153,18 @@ int database_read_kept(struct store *store, int since, const char *sql, const st
     return read_rows(store, true, since, sql, values, ret_rows, err);
 }
 
+int database_is_older(struct store *store, int since, bool *ret_older, struct toolrack_error *err) {
+    int number = since;
+    (void)pthread_mutex_lock(&store->lock);
+    int code = store->db == NULL ? open_for_reading(store, err) : 0;
+    if (code == 0 && store->db != NULL) {
+        code = check_schema(store, &number, err);
+    }
+    (void)pthread_mutex_unlock(&store->lock);
+    *ret_older = code == 0 && number < since;
+    return code;
+}
+
 /* ------------------------------------------------------------ open for writing */
 
 int database_make_folders(const char *path, struct toolrack_error *err) {

@@ -13,31 +13,63 @@ int pin_check(const struct store_pin *pin, struct toolrack_error *err) {
             err);
 }
 
-int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_error *err) {
-    return database_run(
-            store,
-            "INSERT OR REPLACE INTO pins (plugin, tool, version, sha256, "
-            "description, schema, approved_s, who) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            VALUES(value_text(pin->plugin), value_text(pin->tool), value_text(pin->version),
-                   value_bytes(pin->sha256, sizeof pin->sha256), value_text(pin->description),
-                   value_text(pin->schema), value_number(pin->approved_s), value_text(pin->who)),
-            err);
+/* What is approved with a tool replaces what was first seen of it. */
+static int put_caution(struct store *store, const struct store_caution *caution,
+                       struct toolrack_error *err) {
+    return database_run(store,
+                        "INSERT OR REPLACE INTO cautions (plugin, tool, permission) "
+                        "VALUES (?1, ?2, ?3)",
+                        VALUES(value_text(caution->plugin), value_text(caution->tool),
+                               value_number(caution->permission)),
+                        err);
 }
 
-#define PINS_WHERE(condition)                                                     \
-    "SELECT plugin, tool, version, sha256, description, schema, approved_s, who " \
-    "FROM pins WHERE " condition " AND (?2 IS NULL OR tool = ?2) ORDER BY plugin, tool, version"
+int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_error *err) {
+    int code = database_run(
+            store,
+            "INSERT OR REPLACE INTO pins (plugin, tool, version, sha256, "
+            "description, schema, approved_s, who, permission, flags, capabilities) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            VALUES(value_text(pin->plugin), value_text(pin->tool), value_text(pin->version),
+                   value_bytes(pin->sha256, sizeof pin->sha256), value_text(pin->description),
+                   value_text(pin->schema), value_number(pin->approved_s), value_text(pin->who),
+                   value_optional_number(pin->permission >= 0, pin->permission),
+                   value_optional_number(pin->permission >= 0, pin->flags),
+                   value_text(pin->capabilities)),
+            err);
+    if (code == 0 && pin->permission >= 0) {
+        const struct store_caution caution = {
+                .plugin = pin->plugin, .tool = pin->tool, .permission = pin->permission};
+        code = put_caution(store, &caution, err);
+    }
+    return code;
+}
+
+#define PINS_WHERE(condition)                                                      \
+    "SELECT plugin, tool, version, sha256, description, schema, approved_s, who, " \
+    "permission, flags, capabilities FROM pins WHERE " condition                   \
+    " AND (?2 IS NULL OR tool = ?2) ORDER BY plugin, tool, version"
+/* Of a file of schema 3. */
+#define OLD_PINS                                                                   \
+    "SELECT plugin, tool, version, sha256, description, schema, approved_s, who, " \
+    "NULL, NULL, NULL FROM pins WHERE (?1 IS NULL OR " IS_IDENTITY(                \
+            "?1") ") AND (?2 IS NULL OR tool = ?2) ORDER BY plugin, tool, version"
 
 int store_pins_read(struct store *store, const char *plugin, const char *tool,
                     void (*visit)(void *user, const struct store_pin *pin), void *user,
                     struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    const struct value *values = VALUES(value_text(plugin), value_text(tool));
+    bool is_old = false;
+    int code = database_is_older(store, SCHEMA_CAPABILITIES, &is_old, err);
     /* Two statements: for one plugin SQLite uses the key. */
-    int code = database_read_kept(store, SCHEMA_DECISIONS,
-                                  plugin != NULL ? PINS_WHERE(IS_IDENTITY("?1"))
-                                                 : PINS_WHERE("?1 IS NULL"),
-                                  VALUES(value_text(plugin), value_text(tool)), &rows, err);
+    if (code == 0) {
+        code = is_old ? database_read(store, SCHEMA_DECISIONS, OLD_PINS, values, &rows, err)
+                      : database_read_kept(store, SCHEMA_CAPABILITIES,
+                                           plugin != NULL ? PINS_WHERE(IS_IDENTITY("?1"))
+                                                          : PINS_WHERE("?1 IS NULL"),
+                                           values, &rows, err);
+    }
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         struct store_pin pin = {.plugin = value_as_text(&row[0]),
@@ -46,9 +78,39 @@ int store_pins_read(struct store *store, const char *plugin, const char *tool,
                                 .description = value_as_text(&row[4]),
                                 .schema = value_as_text(&row[5]),
                                 .approved_s = row[6].number,
-                                .who = value_as_text(&row[7])};
+                                .who = value_as_text(&row[7]),
+                                .permission = row[8].kind == VALUE_NUMBER ? (int)row[8].number : -1,
+                                .flags = (uint32_t)row[9].number,
+                                .capabilities = value_as_optional_text(&row[10])};
         value_copy_bytes(&row[3], pin.sha256, sizeof pin.sha256);
         visit(user, &pin);
     }
     return code;
+}
+
+/* ---------------------------------------------------------------- cautions */
+
+int store_cautions_read(struct store *store,
+                        void (*visit)(void *user, const struct store_caution *caution), void *user,
+                        struct toolrack_error *err) {
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_kept(store, SCHEMA_CAPABILITIES,
+                                  "SELECT plugin, tool, permission FROM cautions", NO_VALUES, &rows,
+                                  err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct value *row = rows_at(&rows, i);
+        visit(user, &(struct store_caution){.plugin = value_as_text(&row[0]),
+                                            .tool = value_as_text(&row[1]),
+                                            .permission = (int)row[2].number});
+    }
+    return code;
+}
+
+int store_cautions_record(struct store *store, const struct store_caution *cautions, size_t count,
+                          struct toolrack_error *err) {
+    int code = database_begin(store, DATABASE_SOON, NO_LIMITS, err);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        code = put_caution(store, &cautions[i], err);
+    }
+    return database_end(store, code, err);
 }

@@ -191,18 +191,42 @@ static void why_shows_what_changed(void **state) {
            "permission   confirm\n"
            "\ndescription: changed since it was approved\n"
            "  - Erase a file\n"
-           "  + Erase a file, and send a copy elsewhere first\n",
+           "  + Erase a file, and send a copy elsewhere first\n*",
            NULL);
     install("leash-reshaped");
     EXPECT(RUN_WITH({.plugins = "plugins"}, "why", "erase"), 0,
            "*\nschema: changed since it was approved\n"
            "  -       \"type\": \"string\"\n"
-           "  +       \"type\": \"array\"\n",
+           "  +       \"type\": \"array\"\n*",
            NULL);
     EXPECT(RUN_WITH({.plugins = "plugins"}, "grant", "erase"), 0, "erase is granted *\n", NULL);
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "erase"), 0, "erased\n", "");
     EXPECT_JSON(RUN_WITH({.plugins = "plugins"}, "why", "erase", "--json"), 0, "/state",
                 "\"listed\"", "/changed", "", "/permission", "\"confirm\"");
+}
+
+static void capabilities_are_given_and_taken(void **state) {
+    (void)state;
+    install("wants");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "allow"), 0, "", "toolrack: nothing was allowed *\n");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "touch", "{\"path\":\"/etc/passwd\"}"), 0,
+           "EACCES\n", "");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "give_up"), 7, "",
+           "*toolrack allow wants 'read:/etc/passwd'\n");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "allow", "wants", "read:/etc/passwd"), 0,
+           "read:/etc/passwd is allowed to wants\n", NULL);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "touch", "{\"path\":\"/etc/passwd\"}"), 0,
+           "done\n", "");
+    EXPECT_JSON(RUN_WITH({.plugins = "plugins"}, "allow", "--json"), 0, "/0/plugin", "\"wants\"",
+                "/0/capability", "\"read:/etc/passwd\"", "/0/allowed", "true");
+    EXPECT_JSON(RUN_WITH({.plugins = "plugins"}, "disallow", "wants", "read", "--json"), 0,
+                "/allowed", "false", "/capabilities/0", "\"read\"");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "touch", "{\"path\":\"/etc/passwd\"}"), 0,
+           "EACCES\n", "");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "allow", "wants"), 2, "",
+           "toolrack: say what 'wants' may use, *\n");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "allow", "wants", "write:/"), 1, "",
+           "toolrack: *plugin 'wants' does not declare 'write:/'; it declares *\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
@@ -218,6 +242,7 @@ int main(void) {
             TEST(approvals_show_numbers_as_they_were_written),
             TEST(approvals_are_answered_by_the_beginning_of_an_id),
             TEST(why_shows_what_changed),
+            TEST(capabilities_are_given_and_taken),
     };
     return cmocka_run_group_tests_name("grants", tests, NULL, NULL);
 }

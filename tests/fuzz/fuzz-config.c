@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         for (size_t i = 0; i < config_settings(config)->folder_count; i++) {
             require(config_settings(config)->folders[i].path[0] != '\0');
         }
-        (void)config_grants(config, "wipe");
+        (void)config_grants(config, "wipe", "1.0.0");
         const char *value = config_plugin_setting(config, "currency", "rates_file");
         require(value == NULL || strlen(value) <= size * 12);
         (void)config_plugin_setting(config, "currency", "/a/0");

@@ -53,12 +53,12 @@ static void a_configuration_is_read(void **state) {
     assert_int_equal(config_settings(config)->folders[1].trust, TRUST_OFFICIAL);
     assert_int_equal(config_settings(config)->deadline_ms, 5);
     assert_true(config_settings(config)->replaces_duplicates);
-    assert_true(config_grants(config, "wipe"));
-    assert_false(config_grants(config, "wip"));
+    assert_true(config_grants(config, "wipe", "1.0.0"));
+    assert_false(config_grants(config, "wip", "1.0.0"));
     config_destroy(config);
     is_read("{}", &config);
     assert_int_equal(config_settings(config)->folder_count, 0);
-    assert_false(config_grants(config, ""));
+    assert_false(config_grants(config, "", "1.0.0"));
     assert_null(config_plugin_setting(config, "p", "key"));
     config_destroy(config);
 }

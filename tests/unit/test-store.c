@@ -480,7 +480,9 @@ static void what_waits_is_bounded(void **state) {
     assert_ok(store_pending_add(store, &large, id, &err));
     free(arguments);
     run_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1023) "
-            "INSERT INTO pending SELECT 'id' || i, 't', '1.0.0', '{}', NULL, NULL, NULL, NULL, "
+            "INSERT INTO pending (id, tool, version, arguments, caller, channel, conversation, "
+            "reason, created_s, expires_s, answer, answered_by) SELECT 'id' || i, 't', '1.0.0', "
+            "'{}', NULL, NULL, NULL, NULL, "
             "1000000, 1000060, 0, NULL FROM n");
     assert_error(store_pending_add(store, &call_of_send, id, &err), TOOLRACK_E_LIMIT_EXCEEDED,
                  "1024 calls wait for approval");

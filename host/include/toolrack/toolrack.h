@@ -652,6 +652,33 @@ TOOLRACK_API int toolrack_revoke(struct toolrack *host, const char *name, const 
 TOOLRACK_API int toolrack_grants(struct toolrack *host, struct toolrack_text **ret,
                                  struct toolrack_error *err);
 
+/** Allow a plugin what it declares: it takes effect at once, for the plugin of this id and origin;
+ * calls that run end with what they had. Durable when the function returns. What is allowed is
+ * bound to the plugin: another one with the same id does not get it.
+ *
+ * @param plugin      its id, or one of its tools
+ * @param capability  an item of "allow" in the configuration: "read:/srv/rates.xml", as declared or
+ *                    with the real path; "read" and "*" stand for all that is declared now
+ * @param who         for the log; NULL is "api"
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID when it declares no such thing or runs in the
+ *         host's process; TOOLRACK_E_REFUSED when it is stored, and new workers could not be made;
+ *         TOOLRACK_E_IO: nothing changed; TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_allow(struct toolrack *host, const char *plugin, const char *capability,
+                                const char *who, struct toolrack_error *err);
+
+/** Take what toolrack_allow() or the configuration allows a plugin, until it is allowed again.
+ * Otherwise like toolrack_allow(). */
+TOOLRACK_API int toolrack_disallow(struct toolrack *host, const char *plugin,
+                                   const char *capability, const char *who,
+                                   struct toolrack_error *err);
+
+/** What was allowed or taken with these functions, as a JSON array of objects: plugin, origin,
+ * capability, allowed (false: taken), since_s, who.
+ * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_IO;
+ *         TOOLRACK_E_NO_MEMORY. */
+TOOLRACK_API int toolrack_allowances(struct toolrack *host, struct toolrack_text **ret,
+                                     struct toolrack_error *err);
+
 /** The calls that wait for approval, the oldest first, as a JSON array of objects:
  * id, tool, version, arguments, caller, channel, conversation, reason, since_s, expires_s. Each
  * waits for an hour.

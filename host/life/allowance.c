@@ -1,0 +1,191 @@
+#include "life/allowance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "plugin/capability.h"
+
+struct policy_options allowance_options(const struct life_options *options,
+                                        const struct scan_folder *folder, struct descriptor *desc) {
+    return (struct policy_options){.config = options->config,
+                                   .desc = desc,
+                                   .trust = folder->trust,
+                                   .isolation = folder->isolation,
+                                   .pin = folder->pin,
+                                   .app_isolation = options->isolation,
+                                   .origin = folder->origin,
+                                   .places = options->places,
+                                   .worker_program = options->worker_program};
+}
+
+/* --------------------------------------------------------------- what is stored */
+
+struct collecting {
+    struct arena *arena;
+    struct policy_row *rows;
+    size_t count;
+    size_t room;
+    bool failed;
+};
+
+static void take_row(void *user, const struct store_capability *row) {
+    struct collecting *all = user;
+    if (all->count == all->room && !all->failed) {
+        size_t room = all->room == 0 ? 16 : all->room * 2;
+        struct policy_row *rows = arena_alloc(all->arena, room * sizeof *rows);
+        all->failed = rows == NULL;
+        if (rows != NULL && all->count > 0) {
+            memcpy(rows, all->rows, all->count * sizeof *rows);
+        }
+        all->rows = rows;
+        all->room = room;
+    }
+    if (all->failed) {
+        return;
+    }
+    struct policy_row *kept = &all->rows[all->count];
+    *kept = (struct policy_row){
+            .kind = row->kind,
+            .word = arena_copy(all->arena, row->word, strlen(row->word)),
+            .capability = arena_copy(all->arena, row->capability, strlen(row->capability))};
+    all->failed = kept->word == NULL || kept->capability == NULL;
+    all->count += !all->failed;
+}
+
+static bool applies(const struct policy_options *policy, const char *word) {
+    for (size_t i = 0; i < policy->row_count; i++) {
+        if (policy->rows[i].kind == STORE_CAPABILITY_COVERED &&
+            strcmp(policy->rows[i].word, word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Store that a word applies from now on, and what it covers. A failure is not the plugin's: then
+ * the word applies for the first time again at the next start. */
+static bool cover(const struct life_options *options, const char *identity, const char *word,
+                  const struct tr_plugin *plugin, struct arena *arena) {
+    struct toolrack_error unheard;
+    struct store_capability *rows =
+            arena_alloc(arena, (plugin->capability_count + 1u) * sizeof *rows);
+    size_t count = 0;
+    if (rows == NULL) {
+        return false;
+    }
+    const struct store_capability row = {.plugin = identity,
+                                         .kind = STORE_CAPABILITY_COVERED,
+                                         .word = word,
+                                         .capability = "",
+                                         .since_s = clock_wall_s(),
+                                         .who = "configuration"};
+    rows[count++] = row;
+    for (uint32_t i = 0; i < plugin->capability_count; i++) {
+        const struct tr_capability *declared = &plugin->capabilities[i];
+        if (capability_is_allowed(word, declared->kind, declared->value)) {
+            rows[count] = row;
+            rows[count].capability = policy_capability_text(arena, declared);
+            if (rows[count++].capability == NULL) {
+                return false;
+            }
+        }
+    }
+    (void)store_capabilities_add(options->store, rows, count, &unheard);
+    return true;
+}
+
+int allowance_read(const struct life_options *options, const char *identity, struct arena *arena,
+                   struct policy_options *policy, struct toolrack_error *err) {
+    struct config_policy asked;
+    struct collecting all = {.arena = arena};
+    struct toolrack_error why;
+    config_policy(options->config, policy->desc->plugin->id, &asked);
+    if (policy->desc->plugin->capability_count == 0 && yyjson_arr_size(asked.allow) == 0) {
+        return 0;
+    }
+    int code = store_capabilities_read(options->store, identity, take_row, &all, &why);
+    if (code == TOOLRACK_E_NO_MEMORY || all.failed) {
+        return error_oom(err);
+    }
+    policy->rows = all.rows;
+    policy->row_count = all.count;
+    policy->rows_unread = code < 0;
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (asked.allow, at, count, item) {
+        const char *word = yyjson_get_str(item);
+        if (code == 0 && policy_is_word(word) && !applies(policy, word) &&
+            !cover(options, identity, word, policy->desc->plugin, arena)) {
+            return error_oom(err);
+        }
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------------- in words */
+
+char *allowance_new_text(const struct policy *policy, bool *ret_failed) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    *ret_failed = false;
+    for (size_t i = 0; i < policy->capability_count; i++) {
+        const struct policy_capability *capability = &policy->capabilities[i];
+        if (capability->is_new) {
+            buf_printf(&text, "%s%s:%s", text.length > 0 ? "\n" : "",
+                       policy_capability_name(capability->declared->kind),
+                       capability->declared->value);
+        }
+    }
+    if (text.length == 0 && !text.failed) {
+        return NULL;
+    }
+    char *kept = text.failed ? NULL : strdup(text.data);
+    *ret_failed = kept == NULL;
+    return kept;
+}
+
+/* The item of "allow" that allows a declared capability and no more: a host cannot be held to, so
+ * its port is allowed. */
+static void add_allowance(struct buf *out, const struct tr_capability *declared) {
+    struct capability_network network;
+    struct capability_fault unused;
+    if (declared->kind == TR_CAP_NETWORK &&
+        capability_read_network(declared->value, &network, &unused) && network.names_host) {
+        if (network.port != 0) {
+            buf_printf(out, "network:*:%u", network.port);
+        } else {
+            buf_add_text(out, "network:*");
+        }
+        return;
+    }
+    buf_printf(out, "%s:%s", policy_capability_name(declared->kind), declared->value);
+}
+
+char *allowance_missing_text(const char *plugin_id, const struct policy *policy, bool *ret_failed) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(buf_finish) struct buf items = BUF_INIT;
+    size_t missing = 0;
+    *ret_failed = false;
+    for (size_t i = 0; i < policy->capability_count; i++) {
+        const struct policy_capability *capability = &policy->capabilities[i];
+        if (!capability->allowed) {
+            buf_printf(&text, "%s%s:%s", missing > 0 ? ", " : "its plugin declares ",
+                       policy_capability_name(capability->declared->kind),
+                       capability->declared->value);
+            buf_add_text(&items, missing > 0 ? " '" : "'");
+            add_allowance(&items, capability->declared);
+            buf_add_char(&items, '\'');
+            missing++;
+        }
+    }
+    if (missing == 0) {
+        return NULL;
+    }
+    buf_printf(&text, ", which %s not allowed: toolrack allow %s %s", missing == 1 ? "is" : "are",
+               plugin_id, items.failed ? "" : items.data);
+    char *kept = text.failed || items.failed ? NULL : strdup(text.data);
+    *ret_failed = kept == NULL;
+    return kept;
+}

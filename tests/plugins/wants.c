@@ -1,0 +1,55 @@
+/* Asks for capabilities; built again as a plugin is that asks for more, or for less care. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <toolrack/plugin.h>
+#include <unistd.h>
+
+/* Read a byte of a file. */
+static tr_status touch(struct tr_call *call) {
+    char byte;
+    int fd = open(tr_get_string(call, "path", ""), O_RDONLY | O_CLOEXEC);
+    int number = fd < 0 || read(fd, &byte, 1) < 0 ? errno : 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return tr_reply_text(call, number == 0 ? "done" : strerrorname_np(number));
+}
+TR_JSON_TOOL(touch, "Read a byte of a file", TR_SCHEMA({"type" : "object"}))
+
+static tr_status give_up(struct tr_call *call) {
+    return tr_fail(call, TR_FAILED, NULL, "no such luck");
+}
+TR_JSON_TOOL(give_up, "Fail", TR_SCHEMA({"type" : "object"}))
+
+static tr_status wipe(struct tr_call *call) {
+    return tr_reply_text(call, "wiped");
+}
+#ifdef WANTS_TRUST
+TR_JSON_TOOL(wipe, ("Wipe", .flags = TR_READ_ONLY), TR_SCHEMA({"type" : "object"}))
+#else
+TR_JSON_TOOL(wipe, ("Wipe", .permission = TR_DANGEROUS, .flags = TR_DESTRUCTIVE),
+             TR_SCHEMA({"type" : "object"}))
+#endif
+
+/* Its example is wrong in the build that asks for more: a host that called it would say so. */
+static tr_status look(struct tr_call *call) {
+    return tr_reply_json(call, "1");
+}
+#ifdef WANTS_MORE
+#define LOOKS "Look, and tell others"
+#define SEEN  "2"
+#else
+#define LOOKS "Look"
+#define SEEN  "1"
+#endif
+TR_JSON_TOOL(look, (LOOKS, TR_EXAMPLES(TR_EXAMPLE("{}", SEEN))), TR_SCHEMA({"type" : "object"}))
+
+#ifdef WANTS_OTHER /* another plugin that has the same tools */
+TR_PLUGIN(("others", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.0.0", touch, give_up, wipe, look)
+#elif defined(WANTS_MORE)
+TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"), TR_READS("/"))), "1.0.0", touch,
+          give_up, wipe, look)
+#else
+TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.0.0", touch, give_up, wipe, look)
+#endif

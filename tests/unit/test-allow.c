@@ -1,0 +1,293 @@
+/* What a plugin may use: given and taken by a verb, bound to the plugin and to what it declared;
+ * and what a build has to show that asks for more, or for less care, than the one before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "builds.h"
+#include "patience.h"
+
+#define DECLARED "read:/etc/passwd"
+
+static struct toolrack_error err;
+
+/* The answer of a call, or the message of its failure. */
+static const char *call(struct toolrack *host, const char *tool, const char *arguments) {
+    static char text[1024];
+    struct toolrack_result *result = NULL;
+    int code = toolrack_call(host, tool, arguments, NULL, &result, &err);
+    (void)snprintf(text, sizeof text, "%s",
+                   code < 0 ? toolrack_error_message(&err) : toolrack_result_json(result, NULL));
+    toolrack_result_free(result);
+    return text;
+}
+
+static void expect_call(struct toolrack *host, const char *tool, const char *arguments,
+                        const char *part) {
+    const char *is = call(host, tool, arguments);
+    if (strstr(is, part) == NULL) {
+        fail_msg("%s gave \"%s\", without \"%s\"", tool, is, part);
+    }
+}
+
+#define PASSWD "{\"path\":\"/etc/passwd\"}"
+#define GROUP  "{\"path\":\"/etc/group\"}"
+
+static void expect_code(int code, int wanted, const char *part) {
+    if (code != wanted || (part != NULL && strstr(err.message, part) == NULL)) {
+        fail_msg("%d (%s) instead of %d with %s", code, code < 0 ? err.message : "", wanted,
+                 part != NULL ? part : "anything");
+    }
+}
+
+static void what_is_allowed_is_in_effect_at_once_and_lasts(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+    expect_code(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    expect_call(builds->host, "touch", GROUP, "EACCES");
+    builds_reopen(builds);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    expect_code(toolrack_disallow(builds->host, "wants", "read", "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+    builds_reopen(builds);
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+    expect_code(toolrack_allow(builds->host, "touch", "*", NULL, &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "done");
+}
+
+static void what_the_configuration_allows_can_be_taken(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"policies\":{\"wants\":{\"allow\":[\"" DECLARED "\"]}}}");
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    expect_code(toolrack_disallow(builds->host, "wants", DECLARED, "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "EACCES");
+    expect_code(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0, NULL);
+    expect_call(builds->host, "touch", PASSWD, "done");
+}
+
+static void only_what_is_declared_can_be_allowed(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_code(toolrack_allow(builds->host, "wants", "read:/", "eve", &err), TOOLRACK_E_INVALID,
+                "does not declare 'read:/'; it declares " DECLARED);
+    expect_code(toolrack_allow(builds->host, "nobody", "read", "eve", &err), TOOLRACK_E_NOT_FOUND,
+                NULL);
+    builds_close(builds);
+    builds->host = builds_another(builds, TOOLRACK_ISOLATION_NONE);
+    expect_code(toolrack_allow(builds->host, "wants", "read", "eve", &err), TOOLRACK_E_INVALID,
+                "runs in the host's process");
+}
+
+static void allowances_are_listed_and_decisions(void **state) {
+    struct builds *builds = *state;
+    struct toolrack_text *text = NULL;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    assert_int_equal(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0);
+    assert_int_equal(toolrack_allowances(builds->host, &text, &err), 0);
+    const char *json = toolrack_text_data(text, NULL);
+    assert_non_null(strstr(json, "\"plugin\":\"wants\",\"origin\":\"community:/"));
+    assert_non_null(strstr(json, "\"capability\":\"" DECLARED "\",\"allowed\":true"));
+    assert_non_null(strstr(json, "\"who\":\"eve\""));
+    toolrack_text_unref(text);
+    assert_int_equal(toolrack_decisions(builds->host, NULL, &text, &err), 0);
+    json = toolrack_text_data(text, NULL);
+    assert_non_null(strstr(json, "\"allowed capability\""));
+    toolrack_text_unref(text);
+}
+
+/* It names the command that would help. */
+static void a_failure_says_what_is_not_allowed(void **state) {
+    struct builds *builds = *state;
+    static const char missing[] = "its plugin declares " DECLARED
+                                  ", which is not allowed: toolrack allow wants '" DECLARED "'";
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_call(builds->host, "give_up", NULL, missing);
+    builds_expect_why(builds->host, "give_up", "/missing", missing);
+    assert_int_equal(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0);
+    expect_call(builds->host, "give_up", NULL, "no such luck");
+    assert_null(strstr(err.message, "not allowed"));
+}
+
+static void another_host_follows(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    struct toolrack *other = builds_another(builds, TOOLRACK_ISOLATION_PROCESS);
+    expect_call(other, "touch", PASSWD, "EACCES");
+    assert_int_equal(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0);
+    AWAIT(strstr(call(other, "touch", PASSWD), "done") != NULL);
+    assert_int_equal(toolrack_disallow(builds->host, "wants", DECLARED, "eve", &err), 0);
+    AWAIT(strstr(call(other, "touch", PASSWD), "EACCES") != NULL);
+    toolrack_close(other);
+}
+
+/* The word covers what was declared when it first applied. */
+static void a_word_does_not_cover_what_is_declared_later(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"policies\":{\"wants\":{\"allow\":[\"read\"]}}}");
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    builds_put(builds, "wants-more", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_call(builds->host, "touch", GROUP,
+                "is not what was approved: its plugin's capabilities changed");
+    builds_expect_why(builds->host, "touch", "/state", "changed");
+    builds_expect_why(builds->host, "touch", "/changed/capabilities/approved", DECLARED "\"");
+    builds_expect_why(builds->host, "touch", "/changed/capabilities/now", "read:/\"");
+    builds_reopen(builds);
+    expect_call(builds->host, "touch", GROUP, "is not what was approved");
+    /* A grant of a tool is for its plugin as it is now. */
+    assert_int_equal(toolrack_grant(builds->host, "touch", 0, "eve", &err), 0);
+    expect_call(builds->host, "touch", GROUP, "done");
+    builds_reopen(builds);
+    expect_call(builds->host, "touch", GROUP, "done");
+}
+
+static void what_is_new_is_withheld_where_it_is_a_warning(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"policies\":{\"wants\":{\"allow\":[\"*\"],\"pin\":\"warn\"}}}");
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    builds_close(builds);
+    builds_put(builds, "wants-more", 2);
+    builds_open(builds);
+    expect_call(builds->host, "touch", PASSWD, "done");
+    expect_call(builds->host, "touch", GROUP, "EACCES");
+    assert_int_equal(toolrack_allow(builds->host, "wants", "read:/", "eve", &err), 0);
+    expect_call(builds->host, "touch", GROUP, "done");
+}
+
+/* The word applied before the plugin declared anything of its kind. */
+static void a_word_that_covered_nothing_covers_nothing_later(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"policies\":{\"wants\":{\"allow\":[\"read\"]}}}");
+    builds_put_as(builds, "wants", "wants", 1);
+    builds_open(builds);
+    builds_close(builds);
+    builds_put_as(builds, "wants", "wants-more", 2);
+    builds_open(builds);
+    expect_call(builds->host, "touch", GROUP, "is not what was approved");
+}
+
+static void a_dangerous_tool_that_calls_itself_safe_is_held(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_call(builds->host, "wipe", NULL, "is dangerous");
+    builds_put(builds, "wants-trust", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_call(builds->host, "wipe", NULL, "is not what was approved: its permission changed");
+    builds_expect_why(builds->host, "wipe", "/changed/permission/approved", "dangerous");
+    builds_expect_why(builds->host, "wipe", "/changed/permission/now", "safe");
+    builds_reopen(builds);
+    expect_call(builds->host, "wipe", NULL, "is not what was approved");
+    assert_int_equal(toolrack_grant(builds->host, "wipe", 0, "eve", &err), 0);
+    expect_call(builds->host, "wipe", NULL, "wiped");
+}
+
+static void flags_are_part_of_the_pin(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    assert_int_equal(toolrack_grant(builds->host, "wipe", 0, "eve", &err), 0);
+    expect_call(builds->host, "wipe", NULL, "wiped");
+    builds_put(builds, "wants-trust", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_call(builds->host, "wipe", NULL, "its permission and its flags changed");
+    builds_expect_why(builds->host, "wipe", "/changed/flags/approved",
+                      "not read-only, destructive");
+    builds_expect_why(builds->host, "wipe", "/changed/flags/now", "read-only, not destructive");
+    /* Back to what asks for more care: nothing to hold. */
+    builds_put(builds, "wants", 1);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_call(builds->host, "wipe", NULL, "wiped");
+}
+
+/* Its example is wrong: a trial that called it would refuse the build. */
+static void the_examples_of_a_changed_tool_are_not_called(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_call(builds->host, "look", NULL, "1");
+    builds_put(builds, "wants-more", 2);
+    builds_reload(builds->host, NULL, "refused"); /* never approved: it is tried */
+    builds_put(builds, "wants", 1);
+    builds_reload(builds->host, NULL, "unchanged");
+    assert_int_equal(toolrack_grant(builds->host, "look", 0, "eve", &err), 0);
+    builds_put(builds, "wants-more", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_call(builds->host, "look", NULL, "its description");
+}
+
+static void a_configured_grant_is_for_the_plugin_that_had_the_name(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"grants\":[\"wipe\"]}");
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_call(builds->host, "wipe", NULL, "wiped");
+    builds_reopen(builds);
+    expect_call(builds->host, "wipe", NULL, "wiped");
+    /* The same name in a build that is another tool, and then in another plugin. */
+    builds_put(builds, "wants-trust", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_call(builds->host, "wipe", NULL, "is not what was approved");
+    builds_close(builds);
+    assert_int_equal(unlink(builds->file), 0);
+    builds_put_as(builds, "others", "wants-other", 1);
+    builds_open(builds);
+    expect_call(builds->host, "wipe", NULL, "is dangerous");
+    assert_non_null(strstr(builds->warnings, "'wipe'"));
+}
+
+static void a_configured_grant_of_one_version_is_for_that_version(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"grants\":[\"wipe@1.0.0\", \"wype\", \"wipe@3.0.0\"]}");
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_call(builds->host, "wipe", NULL, "wiped");
+    assert_non_null(strstr(builds->warnings, "grants 'wype', which no tool is called; did you mean "
+                                             "'wipe'?"));
+    assert_non_null(strstr(builds->warnings, "grants 'wipe@3.0.0'"));
+    builds_configure(builds, "{\"grants\":[\"wipe@^1\"]}");
+    builds_close(builds);
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = builds->config;
+    options.state_dir = builds->state;
+    expect_code(toolrack_open(&options, &builds->host, &err), TOOLRACK_E_INVALID,
+                "neither the name of a tool nor one version of a tool; write \"name\"");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, builds_setup, builds_teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            TEST(what_is_allowed_is_in_effect_at_once_and_lasts),
+            TEST(what_the_configuration_allows_can_be_taken),
+            TEST(only_what_is_declared_can_be_allowed),
+            TEST(allowances_are_listed_and_decisions),
+            TEST(a_failure_says_what_is_not_allowed),
+            TEST(another_host_follows),
+            TEST(a_word_does_not_cover_what_is_declared_later),
+            TEST(what_is_new_is_withheld_where_it_is_a_warning),
+            TEST(a_word_that_covered_nothing_covers_nothing_later),
+            TEST(a_dangerous_tool_that_calls_itself_safe_is_held),
+            TEST(flags_are_part_of_the_pin),
+            TEST(the_examples_of_a_changed_tool_are_not_called),
+            TEST(a_configured_grant_is_for_the_plugin_that_had_the_name),
+            TEST(a_configured_grant_of_one_version_is_for_that_version),
+    };
+    return cmocka_run_group_tests_name("allow", tests, NULL, NULL);
+}
