@@ -177,12 +177,9 @@ int generation_create(struct generations *all, const struct generation_source *s
     plugin->generation = generation->number;
     plugin->isolated = isolated;
     plugin->pin = generation->policy.pin;
-<<<<<<< HEAD
     plugin->measures_all = generation->policy.measures_all;
-=======
     plugin->missing_capabilities = STEAL(missing);
     plugin->new_capabilities = STEAL(new_capabilities);
->>>>>>> 576b21a (permit, life, store: capabilities by a verb; more of a tool in its pin; bound grants)
     generation->is_isolated = plugin->isolated;
     atomic_store(&plugin->kept, source->kept);
     if (plugin->isolated) { /* as many calls may hold a thread of the pool as its crew can serve */

@@ -68,11 +68,7 @@ _toolrack() {
         --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --model | --max-steps | --system) return ;;
     esac
     if [[ -z $verb ]]; then
-<<<<<<< HEAD
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
-=======
-        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version help
->>>>>>> 576b21a (permit, life, store: capabilities by a verb; more of a tool in its pin; bound grants)
+        _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
             --config --state --plugins --require-sandbox --safe-mode --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -105,11 +101,7 @@ _toolrack() {
         case $verb in
             list | show | call | enable | disable | priority | default | grant | revoke | allow | disallow | feedback | why | release | reload | rollback | statistics) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-<<<<<<< HEAD
-            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version' -- "$cur" ;;
-=======
-            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version' -- "$cur" ;;
->>>>>>> 576b21a (permit, life, store: capabilities by a verb; more of a tool in its pin; bound grants)
+            help) _toolrack_reply -W 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

@@ -19,11 +19,7 @@ function __toolrack_tools
         string match -r -g '^([A-Za-z_][A-Za-z0-9_-]*) ' | string match -v NAME
 end
 
-<<<<<<< HEAD
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
-=======
-set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version help
->>>>>>> 576b21a (permit, life, store: capabilities by a verb; more of a tool in its pin; bound grants)
+set -l verbs list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -131,8 +127,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from feedback' -a 'good bad'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-<<<<<<< HEAD
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version'
-=======
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback watch log decisions statistics check version'
->>>>>>> 576b21a (permit, life, store: capabilities by a verb; more of a tool in its pin; bound grants)
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent enable disable priority default grant revoke grants allow disallow approvals recommend feedback blacklist whitelist plugins why release reload rollback adopt watch log decisions statistics check version'
