@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "config/config.h"
-#include "plugin/libraries.h"
+#include "plugin/linkage.h"
 
 struct toolrack_findings {
     struct descriptor *desc; /* of a plugin; it owns its strings; NULL: a configuration */
@@ -30,26 +30,13 @@ static enum toolrack_severity severity_of(int severity) {
     }
 }
 
-/* Only here and not when folders are scanned: a library may be installed later than its plugin. */
-static bool add_missing_libraries(const char *file, const struct descriptor *desc,
-                                  struct toolrack_findings *findings) {
-    for (uint32_t i = 0; i < desc->needed_count; i++) {
-        struct toolrack_finding *finding = &findings->items[findings->count];
-        int severity;
-        if (library_is_found(desc->needed[i], desc->run_path)) {
-            continue;
-        }
-        const char *cause = arena_printf(&findings->arena, "%s needs %s, which is not installed",
-                                         file, desc->needed[i]);
-        if (cause == NULL) {
-            return false;
-        }
-        *finding = (struct toolrack_finding){.cause = cause};
-        (void)finding_rule_get(FINDING_ELF_LIBRARY, &finding->rule, &severity, &finding->fix);
-        finding->severity = severity_of(severity);
-        findings->count++;
-    }
-    return true;
+static void add(struct toolrack_findings *findings, const struct finding *finding) {
+    findings->items[findings->count++] =
+            (struct toolrack_finding){.severity = severity_of(finding->severity),
+                                      .rule = finding->rule,
+                                      .tool = finding->tool,
+                                      .cause = finding->cause,
+                                      .fix = finding->fix};
 }
 
 static int check_plugin(int fd, const char *file, struct toolrack_findings *findings,
@@ -61,23 +48,24 @@ static int check_plugin(int fd, const char *file, struct toolrack_findings *find
     if (code < 0 || no_memory) {
         return code < 0 ? code : error_oom(err);
     }
+    /* Only here and not when folders are scanned: a library may be installed later than its plugin.
+     */
+    struct findings linkage;
+    findings_init(&linkage, &findings->arena);
+    if (desc->plugin != NULL && linkage_check(fd, file, &linkage) < 0) {
+        return error_oom(err);
+    }
     findings->items = arena_alloc(
             &findings->arena,
-            (desc->finding_count + (size_t)desc->needed_count) * sizeof *findings->items + 1);
+            (desc->finding_count + (size_t)linkage.count) * sizeof *findings->items + 1);
     if (findings->items == NULL) {
         return error_oom(err);
     }
     for (uint32_t i = 0; i < desc->finding_count; i++) {
-        const struct finding *finding = &desc->findings[i];
-        findings->items[i] = (struct toolrack_finding){.severity = severity_of(finding->severity),
-                                                       .rule = finding->rule,
-                                                       .tool = finding->tool,
-                                                       .cause = finding->cause,
-                                                       .fix = finding->fix};
+        add(findings, &desc->findings[i]);
     }
-    findings->count = desc->finding_count;
-    if (!add_missing_libraries(file, desc, findings)) {
-        return error_oom(err);
+    for (uint32_t i = 0; i < linkage.count; i++) {
+        add(findings, &linkage.items[i]);
     }
     findings->tool_count = desc->tool_count;
     findings->desc = STEAL(desc);

@@ -298,7 +298,6 @@ static void pack_descriptor(struct pack *pack, void *record) {
                          sizeof *desc->findings, pack_finding);
     desc->needed = NULL;
     desc->needed_count = 0;
-    desc->run_path = NULL;
     check_bool(pack, &desc->has_thread_locals);
     desc->resident_reason = string(pack, desc->resident_reason);
     desc->release = pack->release;

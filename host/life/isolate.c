@@ -239,6 +239,7 @@ int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolra
             isolate->supervisor,
             &(struct crew_options){.desc = generation->desc,
                                    .path = plugin->image_path,
+                                   .file = plugin->path,
                                    .foreign = generation->foreign,
                                    .identity = plugin->image_identity,
                                    .settings = settings,

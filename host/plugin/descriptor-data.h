@@ -29,8 +29,6 @@ struct descriptor {
     const char *const *needed; /* libraries that the file needs (DT_NEEDED), for information; none
                                   in a descriptor from memory or from a cache */
     uint32_t needed_count;
-    const char *
-            run_path; /* where the loader searches for them first (DT_RUNPATH), or NULL; likewise */
     bool has_thread_locals; /* registered destructors of thread-local data keep the image mapped */
     const char *resident_reason; /* why an image of the file cannot be unloaded, if the file shows
                                     it: "NODELETE" or "GNU_UNIQUE symbol NAME"; else NULL */

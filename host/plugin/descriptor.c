@@ -390,10 +390,7 @@ static int read_needed(struct descriptor_memory *memory, struct elf *elf) {
         }
     }
     memory->desc.needed = list;
-    const char *run_path = elf_run_path(elf);
-    memory->desc.run_path =
-            run_path != NULL ? arena_copy(&memory->arena, run_path, strlen(run_path)) : NULL;
-    return run_path != NULL && memory->desc.run_path == NULL ? TOOLRACK_E_NO_MEMORY : 0;
+    return 0;
 }
 
 static int read_elf(struct descriptor_memory *memory, struct elf *elf,

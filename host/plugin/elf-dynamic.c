@@ -116,8 +116,7 @@ int elf_read_dynamic(struct elf *elf) {
     return bad_dynamic(elf, "its end (DT_NULL) is missing");
 }
 
-/* The string of an entry: of those with this tag, the one with that index. */
-static const char *entry_string(struct elf *elf, int64_t tag, uint32_t index) {
+const char *elf_entry(struct elf *elf, int64_t tag, uint32_t index) {
     const unsigned char *table =
             elf_at(elf, elf->dynamic.address, elf->dynamic.count * sizeof(Elf64_Dyn));
     for (uint64_t i = 0; table != NULL && i < elf->dynamic.count; i++) {
@@ -136,12 +135,12 @@ static const char *entry_string(struct elf *elf, int64_t tag, uint32_t index) {
 }
 
 const char *elf_needed(struct elf *elf, uint32_t index) {
-    return entry_string(elf, DT_NEEDED, index);
+    return elf_entry(elf, DT_NEEDED, index);
 }
 
 const char *elf_run_path(struct elf *elf) {
-    const char *path = entry_string(elf, DT_RUNPATH, 0);
-    return path != NULL ? path : entry_string(elf, DT_RPATH, 0);
+    const char *path = elf_entry(elf, DT_RUNPATH, 0);
+    return path != NULL ? path : elf_entry(elf, DT_RPATH, 0);
 }
 
 /* ------------------------------------------------------------ symbols */
@@ -209,6 +208,7 @@ static bool find_by_gnu_hash(struct elf *elf, const char *name, Elf64_Sym *ret) 
     }
     for (;; index++) {
         uint32_t link;
+        elf->steps++;
         if (!read_words(elf, table.chains + UINT64_C(4) * (index - table.first), &link, 1)) {
             return false;
         }
@@ -237,6 +237,7 @@ static bool find_by_sysv_hash(struct elf *elf, const char *name, Elf64_Sym *ret)
     uint64_t at = words + UINT64_C(4) * (hash % head[0]);
     for (uint32_t steps = 0; steps < head[1]; steps++) {
         uint32_t index;
+        elf->steps++;
         if (!read_words(elf, at, &index, 1) || index == 0 || index >= head[1]) {
             return false;
         }
@@ -253,11 +254,33 @@ static int bad_symbol(struct elf *elf, const char *name, const char *what) {
     return TOOLRACK_E_REFUSED;
 }
 
+static bool find(struct elf *elf, const char *name, Elf64_Sym *ret) {
+    return elf->dynamic.gnu_hash != 0 ? find_by_gnu_hash(elf, name, ret)
+           : elf->dynamic.hash != 0   ? find_by_sysv_hash(elf, name, ret)
+                                      : false;
+}
+
+bool elf_defines(struct elf *elf, const char *name) {
+    Elf64_Sym symbol;
+    return find(elf, name, &symbol) && symbol.st_shndx != SHN_UNDEF &&
+           ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
+}
+
+const char *elf_undefined(struct elf *elf, uint32_t index) {
+    Elf64_Sym symbol;
+    const char *name;
+    size_t length;
+    bool is_used = read_symbol(elf, index, &symbol) && symbol.st_shndx == SHN_UNDEF &&
+                   ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL &&
+                   symbol.st_name < elf->dynamic.strings_size &&
+                   elf_text(elf, elf->dynamic.strings + symbol.st_name, ELF_NAME_MAX, &name,
+                            &length) == ELF_OK;
+    return is_used && length > 0 ? name : NULL;
+}
+
 int elf_find_symbol(struct elf *elf, const char *name, struct elf_symbol *ret) {
     Elf64_Sym symbol;
-    bool found = elf->dynamic.gnu_hash != 0 ? find_by_gnu_hash(elf, name, &symbol)
-                 : elf->dynamic.hash != 0   ? find_by_sysv_hash(elf, name, &symbol)
-                                            : false;
+    bool found = find(elf, name, &symbol);
     if (elf->failure != 0 || elf->shortened) {
         return unreadable(elf);
     }

@@ -31,6 +31,16 @@ uint32_t elf_count_symbols(struct elf *elf, uint32_t count_max);
 /** Add remarks about other exported symbols. */
 void elf_remark_exports(struct elf *elf, const char *expected);
 
+/** Whether the file defines a symbol for others: found by its hash table, as by the loader. */
+bool elf_defines(struct elf *elf, const char *name);
+/** The name of a symbol of the loader's table, `index` below elf_count_symbols(), if the file uses
+ * it without defining it, and cannot do without (it is not weak); else NULL. Valid until
+ * elf_finish(). */
+const char *elf_undefined(struct elf *elf, uint32_t index);
+
+/** The string of an entry of the dynamic section: of those with this tag, the one with that index.
+ * NULL when there is none or it cannot be read. Valid until elf_finish(). */
+const char *elf_entry(struct elf *elf, int64_t tag, uint32_t index);
 /** Name of a library that the file needs, `index` below dynamic.needed_count; NULL when its string
  * cannot be read. Valid until elf_finish(). */
 const char *elf_needed(struct elf *elf, uint32_t index);

@@ -64,6 +64,7 @@ struct elf {
     int failure;          /* of reading: 0, TOOLRACK_E_IO or TOOLRACK_E_NO_MEMORY */
     int error_number;     /* errno of TOOLRACK_E_IO */
     bool shortened;       /* the file was shortened while it was read */
+    uint64_t steps;       /* symbols looked at by searches so far */
     uint16_t machine;
     bool thread_locals; /* it has a segment of thread-local data */
     char unique_name[FINDING_SHOWN_MAX +

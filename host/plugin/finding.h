@@ -55,6 +55,17 @@ enum finding_severity {
     X(ELF_LIBRARY, ERROR, "elf-library",                                                           \
       "install the library, or link it statically; one beside the plugin is not found, since the " \
       "host loads a copy of the file")                                                             \
+    X(ELF_UNDEFINED, ERROR, "elf-undefined",                                                       \
+      "define the symbol, or link the library that has it (-lNAME); with -Wl,-z,defs the linker "  \
+      "finds this")                                                                                \
+    X(ELF_RUN_PATH, NOTE, "elf-run-path",                                                          \
+      "install libraries where the system's loader finds them: folders relative to the file "      \
+      "($ORIGIN) lead elsewhere, as the host loads a copy, and a worker may read no others than "  \
+      "the system's without a grant")                                                              \
+    X(ELF_AUDIT, NOTE, "elf-audit",                                                                \
+      "link without --audit and --depaudit: the loader loads audit libraries of programs only")    \
+    X(ELF_FILTER, NOTE, "elf-filter",                                                              \
+      "link that library with -l instead: check finds it if it is missing")                        \
     X(ELF_NODELETE, WARNING, "elf-nodelete", "link without -z nodelete")                           \
     X(ELF_UNIQUE, WARNING, "elf-unique", "compile C++ with -fno-gnu-unique")                       \
     X(ELF_STATIC_TLS, WARNING, "elf-static-tls", "compile without -ftls-model=initial-exec")       \

@@ -115,13 +115,17 @@ static void *open_object(const char *path) {
     return dlopen(here, RTLD_NOW | RTLD_LOCAL);
 }
 
+static const char *file_of(const struct image_host *host, const char *path) {
+    return host->file != NULL ? host->file : path;
+}
+
 /* Find, check and open the plugin in the loaded object. */
 static int open_image(struct image *image, const char *path, const struct descriptor *desc,
                       const struct image_host *host, struct toolrack_error *err) {
     const struct tr_plugin *plugin = dlsym(image->handle, "toolrack_plugin");
     if (plugin == NULL) {
         return error_set(err, TOOLRACK_E_REFUSED, "%s, once loaded, has no symbol toolrack_plugin",
-                         path);
+                         file_of(host, path));
     }
     CLEANUP(descriptor_unrefp) struct descriptor *copy = NULL;
     int code = descriptor_copy(plugin, &(struct descriptor_options){0}, &copy, err);
@@ -133,7 +137,7 @@ static int open_image(struct image *image, const char *path, const struct descri
         return error_set(err, TOOLRACK_E_REFUSED,
                          "the loaded descriptor of %s differs from the one in its file; its "
                          "author must keep the descriptor constant",
-                         path);
+                         file_of(host, path));
     }
     code = call_open(plugin, desc->plugin->id, host, err);
     if (code == 0) {
@@ -148,12 +152,14 @@ int image_load(const char *path, const struct file_identity *identity,
                struct toolrack_error *err) {
     struct stat st;
     if (stat(path, &st) < 0) {
-        return error_set(err, TOOLRACK_E_REFUSED, "%s is gone; reload the plugin", path);
+        return error_set(err, TOOLRACK_E_REFUSED, "%s is gone; reload the plugin",
+                         file_of(host, path));
     }
     struct file_identity found = identity_of(&st);
     if (!identity_same(&found, identity)) {
         return error_set(err, TOOLRACK_E_REFUSED,
-                         "%s has changed since it was read; reload the plugin", path);
+                         "%s has changed since it was read; reload the plugin",
+                         file_of(host, path));
     }
     CLEANUP(freep) struct image *image = calloc(1, sizeof *image);
     if (image == NULL) {
@@ -166,13 +172,14 @@ int image_load(const char *path, const struct file_identity *identity,
               desc->resident_reason != NULL ? desc->resident_reason : "");
     image->handle = open_object(path);
     if (image->handle == NULL) {
-        /* The path is that of the host's copy, which says nothing to an author. */
+        /* The author knows the file, not the host's copy of it. */
         const char *reason = dlerror();
         size_t length = strlen(path);
         if (reason != NULL && strncmp(reason, path, length) == 0 && reason[length] == ':') {
             reason += length + strspn(reason + length, ": ");
         }
-        return error_set(err, TOOLRACK_E_REFUSED, "cannot load plugin '%s': %s", desc->plugin->id,
+        return error_set(err, TOOLRACK_E_REFUSED, "cannot load plugin '%s' from %s: %s",
+                         desc->plugin->id, file_of(host, path),
                          reason != NULL ? reason : "out of memory");
     }
     int code = open_image(image, path, desc, host, err);

@@ -17,6 +17,7 @@ struct image;
 
 /* What a plugin may use of its host in open(). */
 struct image_host {
+    const char *file; /* what messages call the file; NULL: its path */
     const struct log *log;
     /* The plugin's setting at a path as JSON or plain text, or NULL; valid until open() returns. */
     const char *(*config)(void *user, const char *plugin_id, const char *path);

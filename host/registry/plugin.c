@@ -46,6 +46,7 @@ struct plugin *plugin_create(const char *path, enum trust trust, const char *ori
     }
     plugin->desc = descriptor_ref(desc);
     plugin->host = *host;
+    plugin->host.file = plugin->path;
     plugin->serial = (desc->plugin->flags & TR_THREAD_SAFE) == 0;
     plugin->calls_max = plugin->serial ? 1 : UINT32_MAX;
     plugin->generation = 1;

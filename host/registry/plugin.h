@@ -53,7 +53,7 @@ struct plugin {
                                    declared later; NULL: none. Set before it is registered */
     struct file_identity identity;
     struct descriptor *desc;
-    struct image_host host; /* its members are borrowed from the host */
+    struct image_host host; /* its members are borrowed from the host, except for the file */
     bool serial;            /* not thread safe: one call at a time in this process */
     bool isolated;          /* runs in workers */
     bool measures_all;      /* the CPU time and memory of every call */

@@ -422,7 +422,8 @@ static int load_foreign(struct child *child, struct toolrack_error *err) {
 }
 
 static int load_plugin(struct child *child, struct toolrack_error *err) {
-    const struct image_host host = {.log = &child->log, .config = find_setting, .user = child};
+    const struct image_host host = {
+            .file = child->start.file, .log = &child->log, .config = find_setting, .user = child};
     const char *path = child->start.path;
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {

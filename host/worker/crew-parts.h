@@ -187,6 +187,7 @@ struct crew {
     const struct descriptor *desc;
     const char *id; /* of the plugin */
     const char *path;
+    const char *file;
     const char *foreign; /* or NULL */
     struct file_identity identity;
     const char *settings;

@@ -49,6 +49,8 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
     crew->desc = options->desc;
     crew->id = options->desc->plugin->id;
     crew->path = arena_copy(&crew->arena, options->path, strlen(options->path));
+    const char *file = options->file != NULL ? options->file : options->path;
+    crew->file = arena_copy(&crew->arena, file, strlen(file));
     crew->foreign = options->foreign == NULL
                             ? NULL
                             : arena_copy(&crew->arena, options->foreign, strlen(options->foreign));
@@ -85,8 +87,9 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
         memcpy(ports, policy->ports, policy->port_count * sizeof *ports);
     }
     crew->policy.ports = ports;
-    return is_copied && ports != NULL && crew->path != NULL && crew->settings != NULL &&
-           crew->environment != NULL && (crew->foreign != NULL) == (options->foreign != NULL);
+    return is_copied && ports != NULL && crew->path != NULL && crew->file != NULL &&
+           crew->settings != NULL && crew->environment != NULL &&
+           (crew->foreign != NULL) == (options->foreign != NULL);
 }
 
 /* The filter of a policy, compiled once for all crews of a supervisor, which owns it. */

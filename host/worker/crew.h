@@ -24,6 +24,7 @@
 struct crew_options {
     const struct descriptor *desc; /* borrowed for the crew's life */
     const char *path;              /* of the image; copied, like the fields below */
+    const char *file;              /* what messages call it; NULL: its path */
     const char *foreign; /* the function in it, in the form of foreign_write(); NULL: the image is a
                           * plugin */
     struct file_identity identity;

@@ -241,6 +241,7 @@ static void code_start(struct codec *codec, void *frame) {
     struct frame_start *start = frame;
     code_text(codec, &start->plugin_id, PROTOCOL_TEXT_MAX, STRING_NEEDED);
     code_path(codec, &start->path, STRING_NEEDED);
+    code_path(codec, &start->file, 0);
     code_text(codec, &start->foreign, PROTOCOL_FOREIGN_MAX, 0);
 
     CODE_NUMBER(codec, start->identity.device);

@@ -32,6 +32,7 @@
 struct frame_start {
     const char *plugin_id;
     const char *path;    /* what is loaded */
+    const char *file;    /* what messages call it; or NULL */
     const char *foreign; /* the function in it, in the form of foreign_write(); NULL: `path` is a
                           * plugin */
     struct file_identity identity;

@@ -118,6 +118,7 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
     policy.own_port_count = policy.network ? sandbox_own_ports(own_ports) : 0;
     const struct frame_start start = {.plugin_id = crew->id,
                                       .path = crew->path,
+                                      .file = crew->file,
                                       .foreign = crew->foreign,
                                       .identity = crew->identity,
                                       .settings = crew->settings,

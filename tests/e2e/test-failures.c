@@ -180,9 +180,64 @@ static void check_finds_a_missing_library(void **state) {
     configure("process");
     EXPECT(WITH("check", "tools/lacks.so"), 1,
            "*tools/lacks.so needs libc.so.9, which is not installed*", NULL);
-    EXPECT(WITH("call", "wrong"), 7, "", "*cannot load plugin 'says': libc.so.9: *");
+    EXPECT(WITH("call", "wrong"), 7, "",
+           "*cannot load plugin 'says' from */tools/lacks.so: libc.so.9: *");
+    configure("none");
+    EXPECT(WITH("call", "wrong"), 7, "",
+           "*cannot load plugin 'says' from */tools/lacks.so: libc.so.9: *");
     install("says", "says");
     EXPECT(WITH("check", "tools/says.so"), 0, NULL, NULL);
+}
+
+static void install_of_zoo(const char *name) {
+    char from[512];
+    char to[128];
+    (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_ZOO"), name);
+    (void)snprintf(to, sizeof to, "tools/%s.so", name);
+    (void)mkdir("tools", 0755);
+    e2e_copy(from, to, 0);
+}
+
+/* Weak symbols, such as __gmon_start__, are in each of these files and nowhere defined. */
+static void check_finds_an_undefined_symbol(void **state) {
+    (void)state;
+    configure("process");
+    install_of_zoo("zoo_undefined_symbol");
+    EXPECT(WITH("check", "tools/zoo_undefined_symbol.so"), 1,
+           "*elf-undefined: tools/zoo_undefined_symbol.so uses the symbol "
+           "toolrack_nowhere_to_be_found, which neither it nor a library that it needs defines*",
+           NULL);
+    struct run run = WITH("check", "tools/zoo_undefined_symbol.so");
+    assert_null(strstr(run.out, "__gmon_start__"));
+    assert_null(strstr(strstr(run.out, "elf-undefined") + 1, "elf-undefined"));
+    run_finish(&run);
+    EXPECT(WITH("call", "zoo_undefined_symbol"), 7, "",
+           "*cannot load plugin * from */tools/zoo_undefined_symbol.so: undefined symbol: "
+           "toolrack_nowhere_to_be_found*");
+    /* Where the library is missing that may have them, there is nothing to say. */
+    install_of_zoo("zoo_missing_library");
+    run = WITH("check", "tools/zoo_missing_library.so");
+    assert_non_null(strstr(run.out, "needs libtoolrack_missing.so.1, which is not installed"));
+    assert_null(strstr(run.out, "elf-undefined"));
+    run_finish(&run);
+    /* Symbols of libraries, and of those that these need. */
+    install("cxx/throws", "throws");
+    run = WITH("check", "tools/throws.so");
+    assert_int_equal(run.exit, 0);
+    assert_null(strstr(run.out, "elf-undefined"));
+    run_finish(&run);
+}
+
+static void check_says_what_leads_the_loader_elsewhere(void **state) {
+    (void)state;
+    install_of_zoo("zoo_loader_tricks");
+    configure("process");
+    EXPECT(WITH("check", "tools/zoo_loader_tricks.so"), 0,
+           "*elf-run-path: tools/zoo_loader_tricks.so lets the loader search for libraries in "
+           "/tmp:$ORIGIN:/proc/self/cwd*elf-audit: *names the audit library "
+           "libtoolrack_nowhere.so*elf-filter: *lets the loader take its symbols from "
+           "libtoolrack_nowhere.so*",
+           NULL);
 }
 
 static void an_export_says_what_is_disabled(void **state) {
@@ -218,6 +273,8 @@ int main(void) {
             CASE(frames_of_the_system_are_folded),
             CASE(an_exception_has_its_type_and_what),
             CASE(check_finds_a_missing_library),
+            CASE(check_finds_an_undefined_symbol),
+            CASE(check_says_what_leads_the_loader_elsewhere),
             CASE(an_export_says_what_is_disabled),
             CASE(a_name_of_blanks_is_unnamed),
     };

@@ -8,6 +8,7 @@
 #include "base/semver.h"
 #include "base/utf8.h"
 #include "plugin/descriptor.h"
+#include "plugin/elf-dynamic.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -96,6 +97,30 @@ static void check_descriptor(const struct descriptor *desc) {
     }
 }
 
+/* As a library that a plugin needs, and as a plugin that uses symbols. */
+static void check_linkage(int fd) {
+    static struct elf elf;
+    struct findings findings;
+    struct arena arena;
+    arena_init(&arena, NULL, 0);
+    findings_init(&findings, &arena);
+    int code = elf_init(&elf, fd, &findings);
+    if (code == 0 && elf_read_dynamic(&elf) == 0) {
+        uint32_t count = elf_count_symbols(&elf, 1u << 16);
+        for (uint32_t i = 0; i < count && elf.steps < 1u << 16; i++) {
+            const char *name = elf_undefined(&elf, i);
+            check(name == NULL || strlen(name) <= ELF_NAME_MAX);
+            (void)elf_defines(&elf, name != NULL ? name : "toolrack_plugin");
+        }
+        for (uint32_t i = 0; i < elf.dynamic.needed_count; i++) {
+            (void)elf_needed(&elf, i);
+        }
+        (void)elf_run_path(&elf);
+    }
+    elf_finish(&elf);
+    arena_finish(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     static int fd = -1; /* one file for all inputs: making one takes longer than reading it */
     if (fd < 0) {
@@ -107,5 +132,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     check(descriptor_read(fd, NULL, &desc, NULL) == 0);
     check_descriptor(desc);
     descriptor_unref(desc);
+    check_linkage(fd);
     return 0;
 }
