@@ -240,6 +240,21 @@ static void check_says_what_leads_the_loader_elsewhere(void **state) {
            NULL);
 }
 
+static void a_tool_that_exists_names_both_files(void **state) {
+    (void)state;
+    static const char words[] = "*Tool already exists: calc 1.0.0, from plugin claim (*/tools/a.so)"
+                                "; that of */tools/b.so is left out; name it calc_v2, *";
+    install("claim", "a");
+    install("claim-same", "b");
+    configure("process");
+    EXPECT(WITH("call", "calc", "--verbose"), 0, "claim 1\n", words);
+    EXPECT(WITH("list", "--all"), 0, NULL, words);
+    EXPECT(WITH("why", "other"), 0,
+           "*Tool already exists: calc 1.0.0, from plugin claim (*/tools/a.so); that of "
+           "*/tools/b.so is left out*",
+           NULL);
+}
+
 static void an_export_says_what_is_disabled(void **state) {
     (void)state;
     install("says", "says");
@@ -275,6 +290,7 @@ int main(void) {
             CASE(check_finds_a_missing_library),
             CASE(check_finds_an_undefined_symbol),
             CASE(check_says_what_leads_the_loader_elsewhere),
+            CASE(a_tool_that_exists_names_both_files),
             CASE(an_export_says_what_is_disabled),
             CASE(a_name_of_blanks_is_unnamed),
     };
