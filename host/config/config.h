@@ -13,6 +13,7 @@
  *         "require_sandbox": false,    // true: no call runs if a layer is missing
  *         "pin": "warn",               // "off", "enforce": when an approved tool's text changes
  *         "keep": 1,                   // how many earlier versions of a plugin stay callable
+ *         "go_back": true,             // from a new content that crashes in its first minute
  *         "measure": "sampled",        // or "all": which calls' CPU time and memory are measured
  *         "paths": {"workspace": "/srv/work"},  // what ${workspace} stands for
  *         "policies": {                // by plugin id
@@ -24,7 +25,7 @@
  *                 "crashes": 3, "crashes_window_ms": 60000,
  *                 "memory_mb": 1024, "file_mb": 256, "cpu_s": 60, "files": 64, "processes": 32,
  *                 "threads": 64, "idle_cpu_percent": 5, "network_namespace": false, "keep": 1,
- *                 "measure": "all"
+ *                 "go_back": true, "measure": "all"
  *             }
  *         },
  *         "tools": [{"name": "weather", ...}]  // see definition.h
@@ -81,7 +82,8 @@ struct config_settings {
     bool require_sandbox;
     enum isolation isolation;
     enum pin_policy pin;
-    uint32_t keep; /* how many earlier versions of a plugin stay callable */
+    uint32_t keep;  /* how many earlier versions of a plugin stay callable */
+    bool goes_back; /* from a new content of a plugin that crashes in its first minute */
     enum measure measure;
     uint32_t log_days; /* 0: not set */
     uint32_t log_megabytes;
@@ -124,6 +126,7 @@ struct config_policy {
     uint32_t idle_cpu_percent;
     uint32_t keep; /* this one is set: from the policy, else for all plugins, else the default */
     enum measure measure; /* likewise; MEASURE_SAMPLED is the default */
+    bool goes_back;       /* likewise; true is the default */
     bool network_namespace;
 };
 void config_policy(const struct config *config, const char *plugin_id, struct config_policy *ret);

@@ -153,6 +153,11 @@ static uint32_t keep_in(yyjson_val *object, uint32_t otherwise) {
     return yyjson_obj_get(object, "keep") != NULL ? number_in(object, "keep") : otherwise;
 }
 
+static bool goes_back_in(yyjson_val *object, bool otherwise) {
+    yyjson_val *value = yyjson_obj_get(object, "go_back");
+    return value != NULL ? yyjson_is_true(value) : otherwise;
+}
+
 /* A folder of the file as an absolute path, in the arena: "~" is HOME, and a relative path is below
  * the file's folder. "" for what cannot be resolved, with a problem; NULL when out of memory. */
 static const char *resolve(struct config *config, const char *path, const char *pointer,
@@ -250,6 +255,7 @@ static int take(struct config *config, struct problems *problems, struct toolrac
     settings->pin = pin_in(root);
     settings->require_sandbox = yyjson_is_true(yyjson_obj_get(root, "require_sandbox"));
     settings->keep = keep_in(root, CONFIG_KEEP_DEFAULT);
+    settings->goes_back = goes_back_in(root, true);
     settings->measure = measure_in(root);
     settings->log_days = number_in(log, "days");
     settings->log_megabytes = number_in(log, "megabytes");
@@ -278,6 +284,7 @@ struct config *config_new(const struct config_options *options) {
     if (config != NULL) {
         config->options = *options;
         config->settings.keep = CONFIG_KEEP_DEFAULT;
+        config->settings.goes_back = true;
         arena_init(&config->arena, NULL, 0);
         (void)pthread_mutex_init(&config->lock, NULL);
     }
@@ -426,6 +433,7 @@ void config_policy(const struct config *config, const char *plugin_id, struct co
             .pin = pin_in(policy),
             .allow = yyjson_obj_get(policy, "allow"),
             .keep = keep_in(policy, config->settings.keep),
+            .goes_back = goes_back_in(policy, config->settings.goes_back),
             .measure = measure_in(policy),
             .network_namespace = yyjson_is_true(yyjson_obj_get(policy, "network_namespace"))};
     for (size_t i = 0; i < ARRAY_LENGTH(policy_numbers); i++) {

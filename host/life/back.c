@@ -1,7 +1,10 @@
 #include "life/back.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "life/parts.h"
 #include "life/past.h"
@@ -15,6 +18,7 @@ static bool go_back(struct life *life, struct plugin_file *file, const uint8_t b
     }
     enum reload_outcome outcome = reload_file(life, file, RELOAD_OPENING, &row);
     reload_row_finish(&row);
+    life->options.decided(life->options.host, HOSTS_CONTENT);
     return outcome == RELOAD_RELOADED || outcome == RELOAD_ADDED;
 }
 
@@ -44,14 +48,85 @@ void back_soon(struct life *life, struct plugin *plugin) {
     retire_errand(&life->retirement);
 }
 
+/* ------------------------------------------------------------------ new, and crashed */
+
+/* Without memory the next crash is seen. */
+void back_note_crash(struct life *life, struct generation *generation, const char *reason) {
+    struct plugin_file *file = generation->file;
+    if (generation->foreign != NULL || generation->is_earlier || !generation->policy.goes_back) {
+        return;
+    }
+    size_t size = strlen(reason) + 1;
+    struct file_crash *crash = malloc(sizeof *crash + size);
+    if (crash == NULL) {
+        return;
+    }
+    memcpy(crash->sha256, generation->sha256, sizeof crash->sha256);
+    crash->time_s = clock_wall_s();
+    memcpy(crash->reason, reason, size);
+    lock_take(&life->files.lock);
+    struct file_crash *before = file->crash; /* of one content the first crash counts */
+    bool is_same = before != NULL && memcmp(before->sha256, crash->sha256, STAGE_HASH_SIZE) == 0;
+    file->crash = is_same ? before : crash;
+    lock_release(&life->files.lock);
+    free(is_same ? crash : before);
+    retire_errand(&life->retirement);
+}
+
+/* Whether the content is the last that the file is known to have had, and still new. The store says
+ * since when: another process may have been the first to use it. */
+static bool is_new(const struct life *life, const struct plugin_file *file,
+                   const struct file_crash *crash) {
+    CLEANUP(content_history_finish) struct content_history history;
+    struct toolrack_error unheard; /* then it is not known */
+    if (content_read_history(&life->options, file->path, &history, &unheard) < 0 ||
+        history.count == 0) {
+        return false;
+    }
+    const struct store_generation *newest = &history.rows[0];
+    return memcmp(newest->sha256, crash->sha256, STAGE_HASH_SIZE) == 0 && content_is_good(newest) &&
+           crash->time_s >= newest->seen_s && crash->time_s - newest->seen_s <= BACK_NEW_S;
+}
+
+static void describe(const struct file_crash *crash, char ret[ERROR_MESSAGE_MAX]) {
+    struct toolrack_error words; /* cut at the end of a character */
+    (void)error_set(&words, TOOLRACK_E_EXECUTION_FAILED,
+                    "it crashed within the first %d s that it served: %s", BACK_NEW_S,
+                    crash->reason);
+    memcpy(ret, words.message, ERROR_MESSAGE_MAX);
+}
+
+static struct file_crash *take_crash(struct life *life, struct plugin_file *file) {
+    lock_take(&life->files.lock);
+    struct file_crash *crash = file->crash;
+    file->crash = NULL;
+    lock_release(&life->files.lock);
+    return crash;
+}
+
+void back_at_end(struct life *life) {
+    for (struct plugin_file *file = NULL; (file = files_next(&life->files, file)) != NULL;) {
+        CLEANUP(freep) struct file_crash *crash = take_crash(life, file);
+        char reason[ERROR_MESSAGE_MAX];
+        if (crash == NULL || !is_new(life, file, crash)) {
+            continue;
+        }
+        describe(crash, reason);
+        if (past_go_back(life, file, crash->sha256, CONTENT_RULE_CRASHED, reason)) {
+            log_line(life->options.log, LOG_WARNING, "life",
+                     "the content before that of %s will serve: %s", file->path, reason);
+            life->options.decided(life->options.host, HOSTS_CONTENT);
+        }
+    }
+}
+
+/* --------------------------------------------------------------------- the errand */
+
 /* How long a file that is in use is waited for. */
 #define GO_BACK_MS_MAX 10000u
 
+/* Caller is the file's taker. */
 static void go_back_from_failed(struct life *life, struct plugin_file *file) {
-    if (!files_take(&life->files, file,
-                    clock_now_ns() + (uint64_t)GO_BACK_MS_MAX * CLOCK_NS_PER_MS)) {
-        return;
-    }
     CLEANUP(plugin_unrefp) struct plugin *serving = generations_serving(&life->generations, file);
     if (serving != NULL && !generation_of(serving)->is_earlier && atomic_load(&serving->staged) &&
         plugin_state(serving) == TOOLRACK_STATE_FAILED) {
@@ -59,18 +134,39 @@ static void go_back_from_failed(struct life *life, struct plugin_file *file) {
         plugin_reason(serving, reason, sizeof reason);
         (void)go_back(life, file, serving->sha256, "cannot-load", reason);
     }
-    files_give(&life->files, file);
+}
+
+/* Caller is the file's taker. */
+static void go_back_from_new(struct life *life, struct plugin_file *file,
+                             const struct file_crash *crash) {
+    char reason[ERROR_MESSAGE_MAX];
+    if (is_new(life, file, crash)) {
+        describe(crash, reason);
+        (void)go_back(life, file, crash->sha256, CONTENT_RULE_CRASHED, reason);
+    }
 }
 
 void back_now(void *user) {
     struct life *life = user;
     for (struct plugin_file *file = NULL; (file = files_next(&life->files, file)) != NULL;) {
         lock_take(&life->files.lock);
-        bool goes_back = file->goes_back;
+        bool has_failed = file->goes_back;
+        bool has_crashed = file->crash != NULL;
         file->goes_back = false;
         lock_release(&life->files.lock);
-        if (goes_back) {
+        /* Of a file that stays in use the next crash is looked at, or back_at_end() does it. */
+        if ((!has_failed && !has_crashed) ||
+            !files_take(&life->files, file,
+                        clock_now_ns() + (uint64_t)GO_BACK_MS_MAX * CLOCK_NS_PER_MS)) {
+            continue;
+        }
+        CLEANUP(freep) struct file_crash *crash = take_crash(life, file);
+        if (has_failed) {
             go_back_from_failed(life, file);
         }
+        if (crash != NULL) {
+            go_back_from_new(life, file, crash);
+        }
+        files_give(&life->files, file);
     }
 }

@@ -17,13 +17,17 @@ struct plugin;
 struct content_rollback {
     uint8_t bad_sha256[STAGE_HASH_SIZE]; /* while the file has this content ... */
     uint8_t use_sha256[STAGE_HASH_SIZE]; /* ... this content is loaded */
-    bool is_automatic; /* the host went back: the content was refused when it was tried out */
+    bool is_automatic; /* the host went back: the content was refused when it was tried out, or
+                          crashed when it was new */
     char rule[64];     /* by which rule it was refused, and why; "" if a person went back */
     char reason[ERROR_MESSAGE_MAX];
 };
 
 /* The rule of a content that a person went back from. */
 #define CONTENT_RULE_ROLLED_BACK "rolled-back"
+/* The rule of a content that the host went back from, since it crashed in its first minute. A trial
+ * has passed it, so only who reloads that file by name has it used again. */
+#define CONTENT_RULE_CRASHED     "crashed-early"
 
 /** The rollback of a file. False: the file has no rollback, or the store cannot be read.
  * [any-thread] */
@@ -34,7 +38,8 @@ bool content_find_rollback(const struct life_options *options, const char *path,
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [the file's taker] */
 int content_roll_back(const struct life_options *options, const char *path,
                       const struct content_rollback *rollback, struct toolrack_error *err);
-/** Go back by itself: the content of a file was refused when it was tried out, and another serves.
+/** Go back by itself: the content of a file was refused when it was tried out, or crashed when it
+ * was new, and another serves.
  * The next start uses that too, without trying the refused content again. A failure of the store is
  * logged. [the file's taker] */
 void content_go_back(const struct life_options *options, const char *path,

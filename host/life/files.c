@@ -155,6 +155,7 @@ bool files_was_missed(struct plugin_files *files, const struct plugin_file *file
 /* retire.c has released the notes on its generations. */
 static void file_free(struct plugin_file *file) {
     assert(file->retired == NULL);
+    free(file->crash);
     free(file->previous_path);
     free(file->path);
     free(file);

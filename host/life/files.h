@@ -27,6 +27,13 @@ struct plugin_files {
     uint32_t count;
 };
 
+/* A worker crashed: perhaps an earlier content is to serve (back.h). */
+struct file_crash {
+    uint8_t sha256[32]; /* of the content that crashed */
+    int64_t time_s;
+    char reason[];
+};
+
 struct plugin_file {
     struct plugin_file *next;         /* in the order in which they became known */
     struct plugin_file *hash_next;    /* the next file in the same slot */
@@ -37,11 +44,12 @@ struct plugin_file {
     /* Guarded by the lock of the files. */
     bool taken;
     pthread_t taker;
-    bool queued;     /* the watcher is to look at it */
-    uint64_t due_ns; /* not before this */
-    uint32_t tries;  /* how many looks in a row found it changing */
-    bool goes_back;  /* what serves could not be loaded: an earlier content is to serve */
-    uint32_t round;  /* the last rescan of its folder that found it */
+    bool queued;              /* the watcher is to look at it */
+    uint64_t due_ns;          /* not before this */
+    uint32_t tries;           /* how many looks in a row found it changing */
+    bool goes_back;           /* what serves could not be loaded: an earlier content is to serve */
+    struct file_crash *crash; /* that nobody has looked at, on the heap; or NULL */
+    uint32_t round;           /* the last rescan of its folder that found it */
 
     /* Used only by the file's taker. */
     bool exists;

@@ -132,6 +132,9 @@ static void when_died(void *user, void *crew_user, const struct crew_death *deat
         tell(isolate, death->stopped ? TOOLRACK_EVENT_STOPPED : TOOLRACK_EVENT_CRASHED, plugin,
              death->reason);
     }
+    if (!death->stopped) {
+        isolate->crashed(isolate->life, crew_user, death->reason);
+    }
 }
 
 /* Stored before any caller learns of it. */

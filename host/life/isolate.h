@@ -23,6 +23,8 @@ struct isolate {
     void (*gone)(struct retirement *retirement, struct generation *generation);
     struct retirement *retirement;
     void (*failed)(struct life *life, struct plugin *plugin); /* a worker could not load it */
+    /* A worker crashed. [supervisor] */
+    void (*crashed)(struct life *life, struct generation *generation, const char *reason);
     struct life *life;
 
     struct lock lock; /* held while the supervisor is made */

@@ -84,6 +84,7 @@ struct life *life_create(const struct life_options *options) {
                                      .gone = retire_workers_gone,
                                      .retirement = &life->retirement,
                                      .failed = life_note_failed,
+                                     .crashed = back_note_crash,
                                      .life = life};
     isolate_init(&life->isolate);
     return life;
@@ -113,6 +114,7 @@ void life_end(struct life *life, bool quiet) {
         retire_end_all(&life->retirement);
     }
     isolate_end(&life->isolate);
+    back_at_end(life); /* the last worker may have crashed after the errands were stopped */
     staging_close(&life->staging);
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "life/keep.h"
 #include "life/parts.h"
+#include "permit/permit.h"
 #include "registry/registry.h"
 
 /* ------------------------------------------------------------ the last good one */
@@ -34,8 +35,9 @@ void past_tell_refused(struct life *life, struct plugin_file *file, const struct
                             .plugin = serving->desc->plugin->id,
                             .rule = rule,
                             .reason = reason,
-                            .fix = "correct the plugin and put it there again; its last good "
-                                   "content serves in its place"});
+                            .fix = "correct the plugin and put it there again, or have it tried "
+                                   "again by 'toolrack reload FILE'; its last good content "
+                                   "serves in its place"});
     say_refused(life, file, serving, reason);
 }
 
@@ -112,6 +114,7 @@ bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad
     struct toolrack_error unheard;
     struct staged staged;
     bool found = false;
+    char words[2 * ERROR_MESSAGE_MAX];
     CLEANUP(content_history_finish) struct content_history history;
     if (content_read_history(&life->options, file->path, &history, &unheard) == 0) {
         staging_enter(&life->staging);
@@ -119,6 +122,16 @@ bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad
                 staging_find_good(&life->staging, history.rows, history.count, bad_sha256, &staged);
         staging_leave(&life->staging);
         found = row != NULL;
+        if (found) {
+            bool is_known = row->version != NULL; /* not of a content of an older database */
+            (void)snprintf(words, sizeof words, "%s; %s%s serves in its place", reason,
+                           is_known ? "version " : "the content before",
+                           is_known ? row->version : "");
+            permit_note(life->options.permit, &(struct store_decision){.plugin = row->plugin,
+                                                                       .decision = "rolled-back",
+                                                                       .who = "host",
+                                                                       .why = words});
+        }
     }
     if (!found) {
         return false;

@@ -19,8 +19,8 @@ int past_serve_last_good(struct life *life, struct plugin_file *file, const char
                          struct plugin **ret, struct toolrack_error *err);
 
 /** Store that the content that a file has cannot be used, by a rule, and that the last good content
- * before it is; the caller then reloads the file with RELOAD_OPENING. False: there is no such
- * content. [the file's taker] */
+ * before it is, which is a decision of the host; the caller then reloads the file with
+ * RELOAD_OPENING. False: there is no such content. [the file's taker] */
 bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad_sha256[],
                   const char *rule, const char *reason);
 

@@ -385,6 +385,7 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
     *ret = (struct policy){.isolation = choose_isolation(options, &asked),
                            .pin = choose_pin(options, &asked),
                            .keep = asked.keep,
+                           .goes_back = asked.goes_back,
                            .measures_all = asked.measure == MEASURE_ALL,
                            .limits = {.workers_max = asked.workers,
                                       .queue_max = asked.queue,

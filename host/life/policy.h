@@ -32,7 +32,8 @@ struct policy {
     struct sandbox_policy sandbox;
     const char *const *environment; /* NULL-terminated */
     struct crew_limits limits;
-    uint32_t keep; /* how many earlier versions stay callable */
+    uint32_t keep;  /* how many earlier versions stay callable */
+    bool goes_back; /* from a content that crashes in its first minute */
     bool measures_all;
     const struct policy_capability *capabilities;
     size_t capability_count;

@@ -570,13 +570,22 @@ static enum reload_outcome make(struct reload *reload) {
     return RELOAD_UNDECIDED;
 }
 
+/* Who asks for a reload wants a refused content to be tried again; the watch does not. A trial says
+ * nothing of a content that crashed after its trial: that file must be named. */
+static bool tries_refused(const struct reload *reload) {
+    struct content_rollback rollback;
+    return reload->how == RELOAD_FORCED ||
+           (reload->how == RELOAD_IF_CHANGED &&
+            !(content_find_rollback(&reload->life->options, reload->file->path, &rollback) &&
+              strcmp(rollback.rule, CONTENT_RULE_CRASHED) == 0));
+}
+
 static enum reload_outcome copy(struct reload *reload) {
     struct life *life = reload->life;
     struct toolrack_error err;
     staging_enter(&life->staging); /* until a generation has the copy */
-    /* Who asks for a reload wants a refused content to be tried again; the watch does not. */
-    bool tries = reload->how == RELOAD_IF_CHANGED || reload->how == RELOAD_FORCED;
-    int code = staging_take(&life->staging, reload->file, tries, &reload->content, &err);
+    int code = staging_take(&life->staging, reload->file, tries_refused(reload), &reload->content,
+                            &err);
     enum reload_outcome outcome = code == 0 ? make(reload) : RELOAD_UNDECIDED;
     staging_leave(&life->staging);
     switch (code) {

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "build.h"
 #include "e2e.h"
 #include "patience.h"
 
@@ -43,7 +44,43 @@ static void put(const char *name) {
     assert_int_equal(rename("plugins/new", "plugins/build.so"), 0);
 }
 
+/* Put a version 2 there whose tool `sane` crashes. */
+static void put_bad(void) {
+    char data[1 << 20];
+    put("build-2");
+    int fd = open("plugins/build.so", O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    ssize_t size = read(fd, data, sizeof data);
+    assert_in_range(size, 1, sizeof data - 1);
+    const char *mark = memmem(data, (size_t)size, BUILD_MARK "000001", strlen(BUILD_MARK "000001"));
+    assert_non_null(mark);
+    char digits[BUILD_DIGITS + 1];
+    (void)snprintf(digits, sizeof digits, "%06d", BUILD_EXAMPLE_CRASHES);
+    assert_int_equal(pwrite(fd, digits, BUILD_DIGITS, mark + strlen(BUILD_MARK) - data),
+                     BUILD_DIGITS);
+    assert_int_equal(close(fd), 0);
+}
+
 #define PLUGINS HOW(.plugins = "plugins")
+
+/* Each command is a host of its own, that ends as soon as the call has failed. */
+static void a_new_content_that_crashes_is_gone_back_from(void **state) {
+    (void)state;
+    put("build");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
+    put_bad();
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "900002\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "call", "sane"), 7, "", "*SIGABRT*");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "toolrack: 1 problem *");
+    EXPECT(RUN_WITH(PLUGINS, "list", "--all"), 0, "*crashed within the first 60 s*", "*");
+    EXPECT(RUN_WITH(PLUGINS, "why", "build"), 0,
+           "*(rolled back)*rolled-back*crashed within the first 60 s*", "*");
+    EXPECT(RUN_WITH(PLUGINS, "decisions"), 0, "*rolled-back*host*crashed within*", "*");
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 0, "*", "*");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "toolrack: 1 problem *");
+    EXPECT(RUN_WITH(PLUGINS, "reload", "build.so"), 0, "*reloaded, test.build*", "*");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "900002\n", "");
+}
 
 static void a_content_is_gone_back_to(void **state) {
     (void)state;
@@ -195,9 +232,13 @@ static void a_hangup_makes_it_look(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(a_content_is_gone_back_to),    TEST(a_reload_reports_each_file),
-            TEST(safe_mode_looks_nowhere_else), TEST(a_watch_tells_what_happens),
-            TEST(a_watch_speaks_json),          TEST(a_hangup_makes_it_look),
+            TEST(a_new_content_that_crashes_is_gone_back_from),
+            TEST(a_content_is_gone_back_to),
+            TEST(a_reload_reports_each_file),
+            TEST(safe_mode_looks_nowhere_else),
+            TEST(a_watch_tells_what_happens),
+            TEST(a_watch_speaks_json),
+            TEST(a_hangup_makes_it_look),
     };
     return cmocka_run_group_tests_name("reload-verbs", tests, NULL, NULL);
 }

@@ -104,8 +104,9 @@ enum toolrack_event_kind {
     TOOLRACK_EVENT_RELEASED,     /**< it may run again */
     TOOLRACK_EVENT_CHANGED_TEXT, /**< a tool was registered that is not as it was approved */
     TOOLRACK_EVENT_RELOADED, /**< another generation of a plugin serves; the message says which */
-    TOOLRACK_EVENT_REFUSED,  /**< a plugin file is new or has changed, and cannot be used; what it
-                              * had before goes on serving. The message says why */
+    TOOLRACK_EVENT_REFUSED,  /**< a plugin file is new or has changed, and cannot be used, or
+                              * crashed in its first minute; what it had before serves. The message
+                              * says why */
     TOOLRACK_EVENT_UNLOADED, /**< a generation is not used any more. The message says what became of
                               * it: "gone", "pending: CAUSE" (its image may go later) or
                               * "resident: CAUSE" (its image stays in this process) */
