@@ -1,123 +1,18 @@
 #include "cli/ask.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
+#include <sys/ioctl.h>
 #include <yyjson.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "cli/width.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
-
-/* ---------------------------------------------------------------- the terminal */
-
-bool ask_possible(void) {
-    return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
-}
-
-bool ask_init(struct ask *ask, int in, int out) {
-    *ask = (struct ask){.in = in, .out = out, .stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    return ask->stop >= 0;
-}
-
-void ask_finish(struct ask *ask) {
-    if (ask->stop >= 0) {
-        (void)close(ask->stop);
-        ask->stop = -1;
-    }
-}
-
-void ask_stop(const struct ask *ask) {
-    if (ask->stop >= 0) {
-        (void)eventfd_write(ask->stop, 1); /* fails only if it is readable already */
-    }
-}
-
-static void show(const struct ask *ask, const struct buf *text) {
-    if (!text->failed) {
-        /* On failure the person sees nothing, and will not answer either. */
-        (void)write_all(ask->out, text->data, text->length);
-    }
-}
-
-/* Milliseconds to wait for the next byte: -1 is without limit, 0 after the deadline. */
-static int patience_ms(const struct ask *ask) {
-    if (ask->deadline_ns == 0) {
-        return -1;
-    }
-    uint64_t now = clock_now_ns();
-    if (now >= ask->deadline_ns) {
-        return 0;
-    }
-    uint64_t left_ms = (ask->deadline_ns - now) / CLOCK_NS_PER_MS + 1;
-    return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
-}
-
-/* Wait for input; false: the question has ended. */
-static bool wait_for_input(const struct ask *ask) {
-    for (;;) {
-        struct pollfd fds[] = {{.fd = ask->in, .events = POLLIN},
-                               {.fd = ask->stop, .events = POLLIN}};
-        int patience = patience_ms(ask);
-        int ready = patience == 0 ? 0 : poll(fds, 2, patience);
-        if (ready < 0 && errno == EINTR) {
-            continue;
-        }
-        if (ready <= 0 || fds[1].revents != 0) {
-            return false;
-        }
-        if (fds[0].revents != 0) {
-            return true;
-        }
-    }
-}
-
-/* Read a line, without its end. Byte by byte, since input typed ahead is for the next question.
- * False: end of input, the question has ended, or the line is too long. */
-static bool read_line(const struct ask *ask, struct buf *line) {
-    buf_clear(line);
-    while (line->length <= ASK_LINE_LENGTH_MAX) {
-        char c;
-        ssize_t got = wait_for_input(ask) ? read(ask->in, &c, 1) : 0;
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return false;
-        }
-        if (c == '\n') {
-            buf_add(line, "", 0); /* an empty line is a string too */
-            return !line->failed;
-        }
-        buf_add_char(line, c);
-    }
-    return false;
-}
-
-/* Show a prompt and read the answer, without surrounding white space. */
-static bool prompt(const struct ask *ask, const struct buf *text, struct buf *line) {
-    show(ask, text);
-    if (!read_line(ask, line)) {
-        return false;
-    }
-    while (line->length > 0 && strchr(" \t\r", line->data[line->length - 1]) != NULL) {
-        buf_truncate(line, line->length - 1);
-    }
-    size_t skip = strspn(line->data, " \t");
-    memmove(line->data, line->data + skip, line->length - skip + 1);
-    line->length -= skip;
-    return true;
-}
 
 /* ------------------------------------------------------------------- choices */
 
@@ -268,16 +163,6 @@ struct typed {
     const char *wrong;
 };
 
-static bool is_yes(const char *text) {
-    return strcasecmp(text, "y") == 0 || strcasecmp(text, "yes") == 0 ||
-           strcasecmp(text, "true") == 0;
-}
-
-static bool is_no(const char *text) {
-    return strcasecmp(text, "n") == 0 || strcasecmp(text, "no") == 0 ||
-           strcasecmp(text, "false") == 0;
-}
-
 static struct typed take_number(yyjson_mut_doc *doc, const struct property *property,
                                 const struct buf *line) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *read = yyjson_read(line->data, line->length, 0);
@@ -360,10 +245,10 @@ static struct typed take(yyjson_mut_doc *doc, const struct property *property,
                                  : take_choice(doc, property, line->data, line->length);
     }
     if (has_type(property, "boolean")) {
-        if (!is_yes(line->data) && !is_no(line->data)) {
+        if (!ask_is_yes(line->data) && !ask_is_no(line->data)) {
             return (struct typed){.wrong = "must be yes or no"};
         }
-        return (struct typed){.value = yyjson_mut_bool(doc, is_yes(line->data))};
+        return (struct typed){.value = yyjson_mut_bool(doc, ask_is_yes(line->data))};
     }
     return has_type(property, "string") ? take_string(doc, property, line)
                                         : take_number(doc, property, line);
@@ -378,7 +263,7 @@ static bool ask_property(const struct ask *ask, const struct property *property,
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     add_prompt(&text, property);
     for (unsigned i = 0; i < ASK_TRIES_MAX; i++) {
-        if (!prompt(ask, &text, &line)) {
+        if (!ask_line(ask, &text, &line)) {
             return false;
         }
         struct typed typed = take(doc, property, &line);
@@ -399,10 +284,10 @@ static int ask_consent(const struct ask *ask, bool filled) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     buf_add_text(&text, filled ? "Send this answer? [Y/n] " : "Do you agree? [y/N] ");
-    if (!prompt(ask, &text, &line)) {
+    if (!ask_line(ask, &text, &line)) {
         return TOOLRACK_ANSWER_DISMISSED;
     }
-    bool yes = line.length == 0 ? filled : is_yes(line.data);
+    bool yes = line.length == 0 ? filled : ask_is_yes(line.data);
     return yes ? TOOLRACK_ANSWER_ACCEPTED : TOOLRACK_ANSWER_DECLINED;
 }
 
@@ -438,13 +323,50 @@ static int ask_properties(const struct ask *ask, yyjson_val *root, yyjson_mut_do
     return ask_consent(ask, filled);
 }
 
+/* Columns of the terminal; 0: any number. */
+static size_t columns_of(const struct ask *ask) {
+    struct winsize size;
+    return ioctl(ask->out, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Append one line of the message, with the prefix before each line that the terminal makes of it.
+ */
+static void add_message_line(struct buf *text, const struct buf *prefix, const char *line,
+                             size_t length, size_t columns) {
+    size_t taken = width_of(prefix->data, prefix->length);
+    size_t at = 0;
+    do {
+        size_t piece = length - at;
+        size_t next = piece;
+        if (piece > 0 && columns > taken) {
+            piece = width_fit(line + at, length - at, columns - taken, &next);
+        }
+        buf_add(text, prefix->data, prefix->length);
+        buf_add(text, line + at, piece);
+        buf_add_char(text, '\n');
+        at += next;
+    } while (at < length);
+}
+
 static void show_question(const struct ask *ask, const char *tool, const char *message) {
+    CLEANUP(buf_finish) struct buf prefix = BUF_INIT;
+    CLEANUP(buf_finish) struct buf escaped = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    text_add_line(&text, tool, strlen(tool));
-    buf_add_text(&text, " asks: ");
-    text_add_escaped(&text, message, strlen(message));
-    buf_add_char(&text, '\n');
-    show(ask, &text);
+    text_add_line(&prefix, tool, strlen(tool));
+    buf_add_text(&prefix, " asks: ");
+    text_add_escaped(&escaped, message, strlen(message));
+    for (char *tab = escaped.data; tab != NULL && (tab = strchr(tab, '\t')) != NULL;) {
+        *tab = ' '; /* its width is not known */
+    }
+    buf_add(&escaped, "", 0); /* an empty message is a line too */
+    text.failed = prefix.failed || escaped.failed;
+    for (size_t at = 0; !text.failed && at <= escaped.length;) {
+        const char *end = memchr(escaped.data + at, '\n', escaped.length - at);
+        size_t length = end != NULL ? (size_t)(end - escaped.data) - at : escaped.length - at;
+        add_message_line(&text, &prefix, escaped.data + at, length, columns_of(ask));
+        at += length + 1;
+    }
+    ask_show(ask, &text);
 }
 
 int ask_person(const struct ask *ask, const char *tool, const char *message, const char *schema,
@@ -455,71 +377,16 @@ int ask_person(const struct ask *ask, const char *tool, const char *message, con
     if (doc == NULL || !is_flat(root)) {
         return TOOLRACK_ANSWER_NOBODY;
     }
+    ask_forget_typed(ask);
     show_question(ask, tool, message);
     int answer = ask_properties(ask, root, doc);
     char *content = answer == TOOLRACK_ANSWER_ACCEPTED ? yyjson_mut_write(doc, 0, NULL) : NULL;
     if (answer == TOOLRACK_ANSWER_DISMISSED) {
-        show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});
+        ask_show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});
     }
     if (answer == TOOLRACK_ANSWER_ACCEPTED && content == NULL) {
         return TOOLRACK_ANSWER_DISMISSED; /* out of memory: what was filled in is lost */
     }
     *ret_content = content;
     return answer;
-}
-
-/* ------------------------------------------------------------------- approval */
-
-static void add_request(struct buf *text, const struct toolrack_approval_request *request) {
-    size_t length = strlen(request->arguments);
-    size_t shown = length <= ASK_ARGUMENTS_SHOWN_MAX
-                           ? length
-                           : utf8_cut(request->arguments, ASK_ARGUMENTS_SHOWN_MAX);
-    text_add_line(text, request->tool, strlen(request->tool));
-    buf_add_char(text, ' ');
-    text_add_line(text, request->version, strlen(request->version));
-    buf_add_text(text, ", of plugin ");
-    text_add_line(text, request->plugin, strlen(request->plugin));
-    buf_add_text(text, ": ");
-    text_add_line(text, request->reason, strlen(request->reason));
-    buf_add_text(text, "\n  ");
-    /* Unchanged, since white space in a string matters. */
-    text_add_escaped(text, request->arguments, shown);
-    if (shown < length) {
-        buf_printf(text, "\n  and %zu bytes more that are not shown", length - shown);
-    }
-    buf_add_char(text, '\n');
-}
-
-/* TOOLRACK_APPROVAL_ASK_LATER when the line is not an answer. */
-static int take_approval(const struct buf *line) {
-    if (is_yes(line->data)) {
-        return TOOLRACK_APPROVAL_ALLOW_ONCE;
-    }
-    if (strcasecmp(line->data, "a") == 0 || strcasecmp(line->data, "always") == 0) {
-        return TOOLRACK_APPROVAL_ALLOW_ALWAYS;
-    }
-    return line->length == 0 || is_no(line->data) ? TOOLRACK_APPROVAL_DENY
-                                                  : TOOLRACK_APPROVAL_ASK_LATER;
-}
-
-int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request) {
-    static const char question[] = "Let it run? [y]es, [a]lways, [N]o: ";
-    CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    add_request(&text, request);
-    buf_add_text(&text, question);
-    for (unsigned i = 0; i < ASK_TRIES_MAX && !text.failed; i++) {
-        if (!prompt(ask, &text, &line)) {
-            show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});
-            return TOOLRACK_APPROVAL_DENY;
-        }
-        int answer = take_approval(&line);
-        if (answer != TOOLRACK_APPROVAL_ASK_LATER) {
-            return answer;
-        }
-        buf_clear(&text);
-        buf_add_text(&text, question);
-    }
-    return TOOLRACK_APPROVAL_DENY;
 }

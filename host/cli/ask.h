@@ -3,12 +3,16 @@
  * A question comes with the schema of a flat object: each of its properties is one
  * line to fill in, and at the end the person agrees to send the answer or not. What
  * the tool wrote is shown escaped. What the person typed is checked where a message can
- * say what to correct; the tool checks the rest. */
+ * say what to correct; the tool checks the rest.
+ *
+ * Each question begins by forgetting what was typed before it was shown: nobody answers what he has
+ * not seen. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "toolrack/toolrack.h"
 
 /* Longest line of an answer, and how often a wrong one may be typed again. */
@@ -20,6 +24,7 @@ struct ask {
     int in;               /* lines are read from here */
     int out;              /* and asked for here */
     int stop;             /* an eventfd: readable when the answer is not needed any more */
+    const char *pager;    /* a command to show long text in; NULL: it is written to `out` */
     uint64_t deadline_ns; /* of the monotonic clock: a question ends there too; 0: no deadline */
 };
 
@@ -34,7 +39,21 @@ void ask_finish(struct ask *ask);
 /** End the question that is open and all later ones. [any-thread] */
 void ask_stop(const struct ask *ask);
 
-/** Put one question.
+/** Forget what was typed and not read yet, if it was typed at a terminal. */
+void ask_forget_typed(const struct ask *ask);
+
+/** Show text as it is; a failed buffer is not shown, and nobody will answer it either. */
+void ask_show(const struct ask *ask, const struct buf *text);
+
+/** Show a prompt and read the answer, without surrounding white space.
+ * @return false: end of input, the question has ended, or the line is too long */
+bool ask_line(const struct ask *ask, const struct buf *text, struct buf *line);
+
+bool ask_is_yes(const char *text);
+bool ask_is_no(const char *text);
+
+/** Put one question. Each line of the message begins with the tool's name, so that no line of it
+ * can be taken for one of the host.
  *
  * @param tool         the tool that asks
  * @param schema       a JSON object
@@ -45,10 +64,11 @@ void ask_stop(const struct ask *ask);
 int ask_person(const struct ask *ask, const char *tool, const char *message, const char *schema,
                char **ret_content);
 
-/* Bytes of arguments that are shown; for longer ones the number of the others is shown. */
+/* Bytes of arguments that are shown at first. */
 #define ASK_ARGUMENTS_SHOWN_MAX 4096u
 
-/** Ask whether a call may run: once, always, or not.
+/** Ask whether a call may run: once, always, or not. Of longer arguments the beginning is shown,
+ * how many bytes are not, and `v` shows all; a yes counts only after that.
  * @return enum toolrack_approval; DENY for anything but a clear yes, and when the question ends
  *         before it is answered. [call-thread] */
 int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request);

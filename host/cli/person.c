@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/ask.h"
+#include "cli/pager.h"
 
 /* `stop` is below 0 while no questions can be asked. */
 static struct ask person = {.stop = -1};
@@ -28,7 +29,10 @@ static void begin_patience(void) {
 }
 
 bool person_begin(const struct cli *cli) {
-    return !cli->options.json && ask_possible() && ask_init(&person, STDIN_FILENO, STDERR_FILENO);
+    bool begun =
+            !cli->options.json && ask_possible() && ask_init(&person, STDIN_FILENO, STDERR_FILENO);
+    person.pager = isatty(STDOUT_FILENO) == 1 ? pager_command() : NULL;
+    return begun;
 }
 
 void person_finish(void) {

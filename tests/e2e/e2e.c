@@ -150,6 +150,24 @@ static void drain(int from, int to, const char *until) {
     }
 }
 
+/* Type each line when a question stands at the end of what is shown. */
+static void answer(int screen, int to, const char *typed) {
+    while (*typed != '\0') {
+        char piece[512];
+        ssize_t n = patience_read(screen, piece, sizeof piece);
+        if (n <= 0) {
+            return;
+        }
+        assert_int_equal(write(to, piece, (size_t)n), n);
+        if (n > 1 && (memcmp(piece + n - 2, ": ", 2) == 0 || memcmp(piece + n - 2, "] ", 2) == 0)) {
+            size_t length = strcspn(typed, "\n");
+            length += typed[length] == '\n';
+            assert_int_equal(write(screen, typed, length), length);
+            typed += length;
+        }
+    }
+}
+
 static size_t add_defaults(const struct how *how, const char **argv) {
     size_t count = 0;
     argv[count++] = variable("E2E_TOOLRACK");
@@ -200,11 +218,11 @@ struct run run_how(const struct how *how, const char *const *args) {
         assert_int_equal(pipe2(watch, O_CLOEXEC), 0);
     }
     int stdout_fd = screen >= 0 ? inside : how->output > 0 ? how->output : out;
+    if (how->ahead != NULL) {
+        assert_int_equal(write(person, how->ahead, strlen(how->ahead)), strlen(how->ahead));
+    }
     pid_t pid = start(how, args, person >= 0 ? person_inside : in, stdout_fd,
                       watch[1] >= 0 ? watch[1] : err);
-    if (person >= 0) {
-        assert_int_equal(write(person, how->typed, strlen(how->typed)), strlen(how->typed));
-    }
     if (screen >= 0) {
         (void)close(inside);
         drain(screen, out, NULL);
@@ -212,6 +230,9 @@ struct run run_how(const struct how *how, const char *const *args) {
     }
     if (watch[0] >= 0) {
         (void)close(watch[1]);
+        if (person >= 0) {
+            answer(person, err, how->typed);
+        }
         if (how->wait_for != NULL) {
             drain(watch[0], err, how->wait_for);
             assert_int_equal(kill(pid, how->send), 0);

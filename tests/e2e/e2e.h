@@ -25,7 +25,9 @@ struct how {
     bool no_output;         /**< standard output is closed */
     int output;             /**< standard output; 0 is caught in `out` */
     unsigned short columns; /**< of a terminal as standard output; 0 is none */
-    const char *typed;      /**< lines for a terminal as standard input and error; NULL is none */
+    const char *typed;      /**< lines for a terminal as standard input and error, each typed when a
+                             * question stands there; NULL is none */
+    const char *ahead;      /**< with `typed`: typed there before the command begins */
     const char *wait_for;   /**< once this stands on standard error ... */
     int send;               /**< ... send this signal */
 };

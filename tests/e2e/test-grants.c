@@ -80,6 +80,25 @@ static void the_person_at_the_terminal_is_asked(void **state) {
     EXPECT(RUN("call", "erase"), 5, "", "toolrack: ConfirmationRequired: *\n");
 }
 
+static void what_is_typed_before_the_question_does_not_count(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH(HOW(.ahead = "y\ny\ny\n", .typed = "n\n"), "call", "erase"), 5, "",
+           "*[N]o: toolrack: PermissionDenied: Tool 'erase' was denied by *\n");
+    EXPECT(RUN_WITH(HOW(.ahead = "n\n", .typed = "y\n"), "call", "erase"), 0, "erased\n",
+           "*[N]o: ");
+}
+
+static void long_arguments_are_seen_before_a_yes(void **state) {
+    (void)state;
+    static char arguments[8192];
+    (void)snprintf(arguments, sizeof arguments, "{\"file\":\"%05000d the end\"}", 0);
+    EXPECT(RUN_WITH({.typed = "y\nn\n"}, "call", "erase", arguments), 5, "",
+           "*\n  and * bytes more that are not shown, of 5019; v shows all\nLet it run? *[v]iew "
+           "all, [N]o:   not all of the arguments were shown; v shows them\nLet it run? *[N]o: *");
+    EXPECT(RUN_WITH({.typed = "v\ny\n"}, "call", "erase", arguments), 0, "erased\n",
+           "*[N]o: {\"file\":\"0* the end\"}\nLet it run? *[N]o: ");
+}
+
 static void ctrl_c_ends_the_question(void **state) {
     (void)state;
     struct run run =
@@ -237,6 +256,8 @@ int main(void) {
             TEST(a_grant_may_expire),
             TEST(without_a_terminal_nobody_is_asked),
             TEST(the_person_at_the_terminal_is_asked),
+            TEST(what_is_typed_before_the_question_does_not_count),
+            TEST(long_arguments_are_seen_before_a_yes),
             TEST(ctrl_c_ends_the_question),
             TEST(approvals_are_listed_and_answered),
             TEST(approvals_show_numbers_as_they_were_written),

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -349,7 +352,7 @@ static void durations_have_a_unit(void **state) {
 /* --------------------------------------------------------------- questions */
 
 /* Puts a question to somebody who types `input`; what they saw is left in `seen`. */
-static char seen[8192];
+static char seen[16384];
 
 static int ask_with(const char *input, const char *question, uint64_t deadline_ns, bool stopped,
                     char **ret_content) {
@@ -402,7 +405,7 @@ static void questions_are_lines(void **state) {
     (void)state;
     answers(flat, "Ada\n36\n1.75\nyes\n\n", TOOLRACK_ANSWER_ACCEPTED,
             "{\"name\":\"Ada\",\"age\":36,\"size\":1.75,\"member\":true}");
-    assert_string_equal(seen, "tool asks: Which\n one \\u001b[31m?\n"
+    assert_string_equal(seen, "tool asks: Which\ntool asks:  one \\u001b[31m?\n"
                               "  Your name, as in the pass [text]: "
                               "  age [integer; may be left empty]: "
                               "  size [number; default 1.5]: "
@@ -534,7 +537,117 @@ static void approval_takes_a_clear_yes(void **state) {
     static char arguments[ASK_ARGUMENTS_SHOWN_MAX + 11];
     memset(arguments, 'x', sizeof arguments - 1);
     assert_int_equal(approve_with("n\n", arguments), TOOLRACK_APPROVAL_DENY);
-    assert_non_null(strstr(seen, "xxx\n  and 10 bytes more that are not shown\nLet it run?"));
+    assert_non_null(strstr(seen,
+                           "xxx\n  and 10 bytes more that are not shown, of 4106; v shows all\n"
+                           "Let it run? [y]es, [a]lways, [v]iew all, [N]o: "));
+}
+
+/* Nobody agrees to what he could not see. */
+static void a_yes_counts_after_all_was_shown(void **state) {
+    (void)state;
+    static char arguments[ASK_ARGUMENTS_SHOWN_MAX + 64];
+    memset(arguments, 'x', ASK_ARGUMENTS_SHOWN_MAX);
+    (void)strcpy(arguments + ASK_ARGUMENTS_SHOWN_MAX, "the \xe2\x80\xae end");
+    assert_int_equal(approve_with("y\na\n", arguments), TOOLRACK_APPROVAL_DENY);
+    assert_non_null(strstr(seen, "  not all of the arguments were shown; v shows them\nLet it"));
+    assert_null(strstr(seen, " end"));
+    assert_int_equal(approve_with("y\nv\n", arguments), TOOLRACK_APPROVAL_DENY);
+    assert_non_null(strstr(seen, "xxxthe \\u202e end\nLet it run?"));
+    assert_int_equal(approve_with("View\ny\n", arguments), TOOLRACK_APPROVAL_ALLOW_ONCE);
+    assert_int_equal(approve_with("v\na\n", arguments), TOOLRACK_APPROVAL_ALLOW_ALWAYS);
+    assert_int_equal(approve_with("v\nn\n", arguments), TOOLRACK_APPROVAL_DENY);
+    /* Where all is shown there is nothing more to view. */
+    assert_int_equal(approve_with("v\ny\n", "{}"), TOOLRACK_APPROVAL_ALLOW_ONCE);
+    assert_null(strstr(seen, "[v]iew"));
+}
+
+static void an_approval_shows_hidden_characters(void **state) {
+    (void)state;
+    /* zero-width space, right-to-left override, tag letter a, escape */
+    const struct toolrack_approval_request request = {.tool = "se\xe2\x80\x8bnd",
+                                                      .version = "1.0.0",
+                                                      .plugin = "ma\xe2\x80\xaeil",
+                                                      .arguments = "{\"to\":\"\xf3\xa0\x81\xa1\"}",
+                                                      .reason = "be\xe2\x80\x8b\x1b[2Jcause"};
+    struct ask ask;
+    int out = memfd_create("terminal", MFD_CLOEXEC);
+    int in = memfd_create("typed", MFD_CLOEXEC);
+    assert_true(out >= 0 && in >= 0 && ask_init(&ask, in, out));
+    assert_int_equal(ask_approval(&ask, &request), TOOLRACK_APPROVAL_DENY);
+    ssize_t length = pread(out, seen, sizeof seen - 1, 0);
+    assert_true(length >= 0);
+    seen[length] = '\0';
+    assert_string_equal(seen, "se\\u200bnd 1.0.0, of plugin ma\\u202eil: be\\u200b\\u001b[2Jcause\n"
+                              "  {\"to\":\"\\udb40\\udc61\"}\n"
+                              "Let it run? [y]es, [a]lways, [N]o: \n");
+    ask_finish(&ask);
+    (void)close(in);
+    (void)close(out);
+}
+
+/* A terminal of 20 columns breaks lines too: each row has the prefix. */
+static void a_question_forges_no_line_of_the_host(void **state) {
+    (void)state;
+    int typed = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(typed >= 0 && grantpt(typed) == 0 && unlockpt(typed) == 0);
+    int terminal = open(ptsname(typed), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    struct winsize size = {.ws_col = 20, .ws_row = 24};
+    struct termios modes;
+    assert_true(terminal >= 0 && ioctl(terminal, TIOCSWINSZ, &size) == 0 &&
+                tcgetattr(terminal, &modes) == 0);
+    modes.c_oflag &= ~(tcflag_t)OPOST;
+    modes.c_lflag &= ~(tcflag_t)ECHO;
+    assert_int_equal(tcsetattr(terminal, TCSANOW, &modes), 0);
+    struct ask ask;
+    char *content = NULL;
+    assert_true(ask_init(&ask, terminal, terminal));
+    ask.deadline_ns = 1; /* over: only the question is of interest */
+    assert_int_equal(ask_person(&ask, "tool",
+                                "Run?\r\n\ntoolrack: \xe2\x80\xa8 allowed          toolrack: no",
+                                "{\"type\":\"object\"}", &content),
+                     TOOLRACK_ANSWER_DISMISSED);
+    ssize_t length = 0;
+    do {
+        ssize_t n = read(typed, seen + length, sizeof seen - 1 - (size_t)length);
+        assert_true(n > 0);
+        length += n;
+    } while (length < 2 || memcmp(seen + length - 2, " \n", 2) != 0);
+    seen[length] = '\0';
+    assert_string_equal(seen, "tool asks: Run?\\u000\ntool asks: d\ntool asks: \n"
+                              "tool asks: toolrack:\ntool asks: \\u2028\ntool asks: allowed\n"
+                              "tool asks: toolrack:\ntool asks: no\nDo you agree? [y/N] \n");
+    ask_finish(&ask);
+    (void)close(terminal);
+    (void)close(typed);
+}
+
+static void what_was_typed_before_the_question_does_not_count(void **state) {
+    (void)state;
+    const struct toolrack_approval_request request = {
+            .tool = "send", .version = "1.0.0", .plugin = "mail", .arguments = "{}", .reason = "r"};
+    int typed = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(typed >= 0 && grantpt(typed) == 0 && unlockpt(typed) == 0);
+    int terminal = open(ptsname(typed), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int out = memfd_create("terminal", MFD_CLOEXEC);
+    struct ask ask;
+    char *content = NULL;
+    assert_true(terminal >= 0 && out >= 0 && ask_init(&ask, terminal, out));
+    struct pollfd arrived = {.fd = terminal, .events = POLLIN};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(write(typed, "y\n", 2), 2);
+        assert_int_equal(poll(&arrived, 1, 10000), 1);
+        ask.deadline_ns = clock_now_ns() + 50 * CLOCK_NS_PER_MS;
+        if (i == 0) {
+            assert_int_equal(ask_approval(&ask, &request), TOOLRACK_APPROVAL_DENY);
+        } else {
+            assert_int_equal(ask_person(&ask, "tool", "?", "{\"type\":\"object\"}", &content),
+                             TOOLRACK_ANSWER_DISMISSED);
+        }
+    }
+    ask_finish(&ask);
+    (void)close(terminal);
+    (void)close(typed);
+    (void)close(out);
 }
 
 /* ------------------------------------------------------------------- exit codes */
@@ -573,6 +686,10 @@ int main(void) {
             cmocka_unit_test(options_read_whole_numbers),
             cmocka_unit_test(durations_have_a_unit),
             cmocka_unit_test(approval_takes_a_clear_yes),
+            cmocka_unit_test(a_yes_counts_after_all_was_shown),
+            cmocka_unit_test(an_approval_shows_hidden_characters),
+            cmocka_unit_test(a_question_forges_no_line_of_the_host),
+            cmocka_unit_test(what_was_typed_before_the_question_does_not_count),
             cmocka_unit_test(questions_are_lines),
             cmocka_unit_test(wrong_lines_can_be_mended),
             cmocka_unit_test(choices_are_named),
