@@ -475,6 +475,35 @@ static void crash_three_times(void) {
     wait_until_told(&told.events[TOOLRACK_EVENT_QUARANTINED], 1);
 }
 
+/* The first worker opens, and the one that takes its place does not. */
+static void a_second_open_that_fails_is_told(void **state) {
+    char closed[128];
+    char members[256];
+    (void)state;
+    (void)in_work("in/closed", closed);
+    (void)snprintf(members, sizeof members, ", \"plugins\": {\"granted\": {\"closed\": \"%s\"}}",
+                   closed);
+    open_host(BRIEF ", \"allow\": [\"read\"]", members);
+    expect(call("granted_pid", NULL), 0, "");
+    write_text(closed, "");
+    expect(call("granted_pid", NULL), 0, ""); /* it is open */
+    expect(call("granted_crash", NULL), TOOLRACK_E_EXECUTION_FAILED, "SIGSEGV");
+    expect(call("granted_pid", NULL), TOOLRACK_E_EXECUTION_FAILED, "closed while a file is there");
+    wait_until_told(&told.events[TOOLRACK_EVENT_FAILED], 1);
+    expect_why("granted", "\"state\":\"failed\"");
+    expect_why("granted", "closed while a file is there");
+    expect(call("zoo_echo", "{\"text\": \"a\"}"), 0, "a");
+
+    /* After a restart it is known, and nothing but a release is needed when the cause is gone. */
+    toolrack_close(host);
+    open_host(BRIEF ", \"allow\": [\"read\"]", members);
+    expect_why("granted", "\"state\":\"failed\"");
+    assert_int_equal(unlink(closed), 0);
+    assert_int_equal(toolrack_release(host, "granted", NULL), 0);
+    expect(call("granted_pid", NULL), 0, "");
+    expect_why("granted", "\"state\":\"loaded\"");
+}
+
 static void three_crashes_put_a_plugin_in_quarantine(void **state) {
     (void)state;
     open_host(BRIEF, "");
@@ -635,6 +664,7 @@ int main(void) {
             TEST(calls_that_are_submitted_end_when_the_host_closes),
             TEST(a_thread_safe_plugin_runs_calls_at_a_time_in_one_process),
             TEST(each_limit_has_its_own_words),
+            TEST(a_second_open_that_fails_is_told),
             TEST(three_crashes_put_a_plugin_in_quarantine),
             TEST(crashes_of_several_hosts_add_up),
             TEST(a_file_that_was_changed_is_free),

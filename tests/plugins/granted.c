@@ -124,7 +124,15 @@ static tr_status granted_burn(struct tr_call *call) {
 }
 TR_JSON_TOOL(granted_burn, "Use CPU time", ANY_ARGUMENTS)
 
-TR_PLUGIN(("granted", TR_CAPABILITIES(TR_READS("${workspace}/in"), TR_WRITES("${workspace}/out"),
-                                      TR_SPAWNS("*"), TR_READS_ENV("GRANTED_VARIABLE"))),
+/* Refuse while the file exists that the setting "closed" names: of two workers one opens, and the
+ * other does not. */
+static tr_status open_it(struct tr_host *host) {
+    const char *path = tr_host_config(host, "/closed", "");
+    return access(path, F_OK) == 0 ? tr_host_fail(host, "closed while a file is there") : TR_OK;
+}
+
+TR_PLUGIN(("granted", .open = open_it,
+           TR_CAPABILITIES(TR_READS("${workspace}/in"), TR_WRITES("${workspace}/out"),
+                           TR_SPAWNS("*"), TR_READS_ENV("GRANTED_VARIABLE"))),
           "1.0.0", granted_open, granted_fill, granted_env, granted_start, granted_talk,
           granted_pid, granted_crash, granted_burn)
