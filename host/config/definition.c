@@ -323,6 +323,7 @@ static struct descriptor_options descriptor_options(const struct definition_cont
     *out_of_memory = false;
     return (struct descriptor_options){.check_schema = context->check_schema,
                                        .check_values = context->check_values,
+                                       .is_of_configuration = true,
                                        .user = out_of_memory};
 }
 

@@ -60,6 +60,8 @@ struct descriptor_options {
     descriptor_schema_check *check_schema; /* may be NULL: not checked */
     descriptor_values_check *check_values; /* may be NULL: not checked */
     void *user;
+    bool is_of_configuration; /* its id is the name that the administrator gave to its tool, so it
+                                 may be one of the host's log sources */
 };
 
 /* Limits of what is read; stated in the refusals. */

@@ -415,8 +415,9 @@ static int load_foreign(struct child *child, struct toolrack_error *err) {
         code = foreign_find(&foreign, &function, err);
     }
     if (code == 0) {
-        code = foreign_describe(&foreign, function, &(struct descriptor_options){0}, &child->desc,
-                                err);
+        code = foreign_describe(&foreign, function,
+                                &(struct descriptor_options){.is_of_configuration = true},
+                                &child->desc, err);
     }
     return code < 0 ? code : make_tools(child, err);
 }

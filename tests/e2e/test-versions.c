@@ -166,9 +166,12 @@ static void the_log_has_what_a_call_took(void **state) {
     take_plugin(getenv("E2E_BUILDS"), "granted");
     EXPECT(RUN("call", "total", "{\"numbers\":[1,2]}"), 0, "3\n", "");
     EXPECT(RUN("statistics", "total"), 0,
-           "*\ncpu          *s\nmemory       * KiB\nbytes        17 in, 1 out\n*", "");
+           "*\ncpu          *s, of 1 call\nmemory       * KiB, of 1 call\nbytes        17 in, 1 "
+           "out\n*",
+           "");
     EXPECT(RUN("call", "fails"), 7, "", NULL);
-    EXPECT(RUN("statistics", "fails"), 0, "*\ncpu          *s\nmemory       * KiB\n*", "");
+    EXPECT(RUN("statistics", "fails"), 0,
+           "*\ncpu          *s, of 1 call\nmemory       * KiB, of 1 call\n*", "");
     EXPECT(RUN_WITH({.plugins = "some"}, "call", "granted_crash"), 7, "", NULL);
     EXPECT_JSON(RUN("log", "--json"), 0, "/0/tool", "\"total\"", "/0/bytes_in", "17",
                 "/0/bytes_out", "1", "/1/tool", "\"fails\"", "/2/tool", "\"granted_crash\"",

@@ -375,7 +375,8 @@ static int add_foreign(struct toolrack *host, const struct foreign *foreign, uin
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     CLEANUP(plugin_unrefp) struct plugin *plugin = NULL;
     bool no_memory = false;
-    const struct descriptor_options options = tool_descriptor_options(&no_memory);
+    struct descriptor_options options = tool_descriptor_options(&no_memory);
+    options.is_of_configuration = true;
     int code = foreign_describe(foreign, NULL, &options, &desc, err);
     if (no_memory) {
         return TOOLRACK_E_NO_MEMORY;
