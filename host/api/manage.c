@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/defaults.h"
@@ -16,11 +17,13 @@ struct reading {
 
 static void take_setting(void *user, const struct store_setting *kept) {
     const struct reading *reading = user;
-    reading->take(reading->views, &(struct registry_setting){.of = selector_parse(kept->selector),
-                                                             .has_enabled = kept->has_enabled,
-                                                             .enabled = kept->enabled,
-                                                             .has_priority = kept->has_priority,
-                                                             .priority = kept->priority});
+    reading->take(reading->views, &(struct registry_setting){
+                                          .plugin = kept->plugin[0] != '\0' ? kept->plugin : NULL,
+                                          .of = selector_parse(kept->selector),
+                                          .has_enabled = kept->has_enabled,
+                                          .enabled = kept->enabled,
+                                          .has_priority = kept->has_priority,
+                                          .priority = kept->priority});
 }
 
 static void take_default(void *user, const struct store_default *kept) {
@@ -41,7 +44,9 @@ int host_settings(void *user, registry_take_setting *take, struct registry_views
     return code < 0 ? code : store_defaults_read(host->store, take_default, &reading, err);
 }
 
-/* A setting is stored before it takes effect, so that an acknowledged setting survives. */
+/* A setting is stored before it takes effect, so that an acknowledged setting survives. What
+ * favours a tool is stored for the plugins that provide it now, and for no later ones of that name.
+ */
 struct keeping {
     struct store *store;
     struct store_setting setting;
@@ -50,9 +55,17 @@ struct keeping {
 static int keep(void *user, struct toolrack_tool *const *tools, size_t count,
                 struct toolrack_error *err) {
     const struct keeping *keeping = user;
-    (void)tools;
-    (void)count;
-    return store_keep_setting(keeping->store, &keeping->setting, err);
+    const struct store_setting *setting = &keeping->setting;
+    const struct selector of = selector_parse(setting->selector);
+    CLEANUP(freep) const char **plugins = calloc(count + 1, sizeof(const char *));
+    if (plugins == NULL) {
+        return error_oom(err);
+    }
+    size_t plugin_count = setting_plugins(&of, tools, count, plugins);
+    return plugin_count == 0
+                   ? error_set(err, TOOLRACK_E_NOT_FOUND, "'%s' is not registered any more",
+                               setting->selector)
+                   : store_keep_setting(keeping->store, setting, plugins, plugin_count, err);
 }
 
 static int set(struct toolrack *host, const struct store_setting *setting,

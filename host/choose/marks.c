@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "choose/inside.h"
 #include "registry/document.h"
+#include "registry/setting.h"
+#include "registry/snapshot.h"
 #include "store/calls.h"
 #include "store/feedback.h"
 #include "store/health-rules.h"
@@ -32,11 +34,18 @@ static void look_at(void *user, const struct store_call *call) {
     struct search *search = user;
     const char *name = toolrack_tool_name(search->tool);
     const char *version = toolrack_tool_version(search->tool);
-    bool same = strcmp(call->tool, name) == 0 && strcmp(call->version, version) == 0;
-    search->code = same ? 0
-                        : error_set(search->err, TOOLRACK_E_NOT_FOUND,
-                                    "call %lld was of '%s@%s', not of '%s@%s'", (long long)call->id,
-                                    call->tool, call->version, name, version);
+    if (strcmp(call->tool, name) != 0 || strcmp(call->version, version) != 0) {
+        search->code = error_set(search->err, TOOLRACK_E_NOT_FOUND,
+                                 "call %lld was of '%s@%s', not of '%s@%s'", (long long)call->id,
+                                 call->tool, call->version, name, version);
+    } else if (!identity_is_of(call->plugin, search->tool->reg->plugin->identity_text)) {
+        search->code = error_set(search->err, TOOLRACK_E_NOT_FOUND,
+                                 "call %lld was of '%s@%s' of plugin %s, which does not provide it "
+                                 "any more",
+                                 (long long)call->id, name, version, call->plugin);
+    } else {
+        search->code = 0;
+    }
 }
 
 static int check_call(const struct choose *choose, const struct toolrack_tool *tool, uint64_t call,
@@ -61,6 +70,7 @@ int choose_feedback(const struct choose *choose, const char *name, bool good, ui
     }
     const struct store_feedback feedback = {.tool = toolrack_tool_name(tool),
                                             .version = toolrack_tool_version(tool),
+                                            .plugin = tool->reg->plugin->identity_text,
                                             .good = good,
                                             .call = call,
                                             .who = who_or_api(who),
@@ -100,6 +110,41 @@ static void note_mark(const struct choose *choose, const struct store_mark *mark
                                          .why = mark->why});
 }
 
+/* The plugins that provide a tool now; they are on the whitelist, and no later ones of the name. */
+struct provided {
+    struct selector of;
+    struct arena *arena;
+    const char **plugins; /* NULL: out of memory */
+    size_t count;
+};
+
+static void look_for_plugins(void *user, const struct snapshot *snapshot) {
+    struct provided *provided = user;
+    const struct selector *of = &provided->of;
+    const struct name_slot *slot = snapshot_find(snapshot, of->name, of->name_length);
+    size_t count = slot != NULL ? slot->count : 0;
+    const char **plugins = arena_alloc(provided->arena, (count + 1) * sizeof(const char *));
+    if (plugins != NULL && slot != NULL) {
+        provided->count = setting_plugins(of, &snapshot->by_name[slot->first], count, plugins);
+    }
+    bool copied = plugins != NULL;
+    for (size_t i = 0; copied && i < provided->count; i++) {
+        plugins[i] = arena_printf(provided->arena, "%s", plugins[i]);
+        copied = plugins[i] != NULL;
+    }
+    provided->plugins = copied ? plugins : NULL;
+}
+
+static int put_on_list(const struct choose *choose, const struct store_mark *mark,
+                       struct arena *arena, struct toolrack_error *err) {
+    struct provided provided = {.of = selector_parse(mark->selector), .arena = arena};
+    registry_look(choose->options.registry, look_for_plugins, &provided);
+    return provided.plugins == NULL ? error_oom(err)
+           : provided.count == 0
+                   ? registry_not_found(choose->options.registry, mark->selector, err)
+                   : store_mark(choose->options.store, mark, provided.plugins, provided.count, err);
+}
+
 int choose_mark(const struct choose *choose, enum toolrack_mark mark, const char *name, bool on,
                 const char *why, const char *who, struct toolrack_error *err) {
     CLEANUP(arena_finish) struct arena arena;
@@ -119,7 +164,7 @@ int choose_mark(const struct choose *choose, enum toolrack_mark mark, const char
                                    .who = who_or_api(who),
                                    .why = why};
     code = new.selector == NULL ? error_oom(err)
-           : on                 ? store_mark(choose->options.store, &new, err)
+           : on                 ? put_on_list(choose, &new, &arena, err)
                                 : store_unmark(choose->options.store, new.list, new.selector, err);
     if (code == 0) {
         note_mark(choose, &new, on);
@@ -150,10 +195,11 @@ static void list_mark(void *user, const struct store_mark *mark) {
         yyjson_mut_val *row = add_row(listing, mark->since_ms, mark->who, mark->why);
         document_add_text(listing->doc, row, "tool", mark->selector);
         (void)yyjson_mut_obj_add_null(listing->doc, row, "retry_ms");
+        document_add_identity(listing->doc, row, mark->plugin);
     }
 }
 
-static void list_resting(void *user, const char *tool, const char *version,
+static void list_resting(void *user, const char *tool, const char *version, const char *plugin,
                          const struct store_health *health) {
     const struct listing *listing = user;
     if (health->since_ms != 0) {
@@ -162,6 +208,7 @@ static void list_resting(void *user, const char *tool, const char *version,
         buf_printf(&selector, "%s@%s", tool, version);
         document_add_text(listing->doc, row, "tool", selector.data);
         (void)yyjson_mut_obj_add_sint(listing->doc, row, "retry_ms", health->retry_ms);
+        document_add_identity(listing->doc, row, plugin);
     }
 }
 

@@ -154,8 +154,21 @@ static struct candidate *find(const struct candidates *candidates, const char *n
 
 /* ----------------------------------------------------------- what is known of them */
 
+/* Whether records of an identity are about a candidate; "": they are about whoever provides the
+ * name. */
+static bool is_of(const struct candidate *candidate, const char *plugin) {
+    return plugin[0] == '\0' || strcmp(plugin, candidate->tool->reg->plugin->identity_text) == 0;
+}
+
+/* The candidate that the records of a tool of a plugin are about, or NULL. */
+static struct candidate *find_of(const struct candidates *candidates, const char *name,
+                                 const char *version, const char *plugin) {
+    struct candidate *candidate = find(candidates, name, strlen(name), version);
+    return candidate != NULL && is_of(candidate, plugin) ? candidate : NULL;
+}
+
 static void take_statistics(void *user, const struct store_statistics *of) {
-    struct candidate *candidate = find(user, of->tool, strlen(of->tool), of->version);
+    struct candidate *candidate = find_of(user, of->tool, of->version, of->plugin);
     if (candidate != NULL) {
         candidate->known.calls = of->calls;
         candidate->known.failures = of->failures;
@@ -166,7 +179,7 @@ static void take_statistics(void *user, const struct store_statistics *of) {
 
 static void take_opinions(void *user, const struct store_opinions *opinions) {
     struct candidate *candidate =
-            find(user, opinions->tool, strlen(opinions->tool), opinions->version);
+            find_of(user, opinions->tool, opinions->version, opinions->plugin);
     if (candidate != NULL) {
         candidate->known.good = opinions->good;
         candidate->known.bad = opinions->bad;
@@ -177,16 +190,16 @@ static void take_mark(void *user, const struct store_mark *mark) {
     const struct selector of = selector_parse(mark->selector);
     struct candidate *candidate = find(user, of.name, of.name_length, of.version);
     if (candidate != NULL && mark->list == STORE_WHITELIST) {
-        candidate->known.first = true;
+        candidate->known.first = candidate->known.first || is_of(candidate, mark->plugin);
     } else if (candidate != NULL) {
         candidate->left_out = true;
     }
 }
 
-static void take_health(void *user, const char *tool, const char *version,
+static void take_health(void *user, const char *tool, const char *version, const char *plugin,
                         const struct store_health *health) {
     const struct candidates *candidates = user;
-    struct candidate *candidate = find(candidates, tool, strlen(tool), version);
+    struct candidate *candidate = find_of(candidates, tool, version, plugin);
     if (candidate != NULL && health->since_ms != 0) {
         candidate->tried = !health_rests(health, candidates->now_ms);
         candidate->left_out = candidate->left_out || !candidate->tried;
@@ -271,7 +284,8 @@ static void begin_retry(const struct choose *choose, const struct candidate *can
     struct toolrack_error err;
     const struct toolrack_tool *tool = candidate->tool;
     if (store_health_change(choose->options.store, toolrack_tool_name(tool),
-                            toolrack_tool_version(tool), offer, &now_ms, &err) < 0) {
+                            toolrack_tool_version(tool), tool->reg->plugin->identity_text, offer,
+                            &now_ms, &err) < 0) {
         log_line(choose->options.log, LOG_ERROR, "recommend", "the retry of '%s' is not kept: %s",
                  toolrack_tool_name(tool), err.message);
     }

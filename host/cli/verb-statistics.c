@@ -93,8 +93,19 @@ static void add_error(struct buf *out, yyjson_val *error) {
     }
 }
 
+/* Whose numbers they are: a tool of the name and another plugin has its own. */
+static void add_plugin(struct buf *out, yyjson_val *row) {
+    const char *plugin = rows_member(row, "plugin", NULL);
+    const char *origin = rows_member(row, "origin", NULL);
+    if (plugin != NULL && origin != NULL) {
+        rows_add_label(out, "plugin");
+        buf_printf(out, "%s, %s\n", plugin, origin);
+    }
+}
+
 static void print_one(struct buf *out, yyjson_val *row) {
     buf_printf(out, "%s %s\n", rows_member(row, "tool", NULL), rows_member(row, "version", NULL));
+    add_plugin(out, row);
     rows_add_label(out, "calls");
     buf_printf(out, "%llu, %llu of them failed\n", (unsigned long long)rows_number(row, "calls"),
                (unsigned long long)rows_number(row, "failures"));

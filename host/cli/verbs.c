@@ -243,7 +243,8 @@ static const char blacklist_details[] =
 
 static const char whitelist_details[] =
         "Tools on the whitelist are recommended before all others. NAME means all versions of\n"
-        "a tool, NAME@VERSION means one.\n";
+        "a tool, NAME@VERSION means one. It is for the plugin that provides the tool now, not\n"
+        "for one from another folder that has the name later.\n";
 
 static const char recommend_details[] =
         "Lists the tools with the best record first: success, speed, feedback and time of the\n"
@@ -305,7 +306,8 @@ static const char log_details[] =
 static const char statistics_details[] =
         "Shows, over all hosts of the state folder, the number of calls, how many succeeded,\n"
         "and their duration: mean, median (p50), p95 and p99. With NAME or NAME@VERSION it\n"
-        "shows everything that is known about the calls of one tool. \"stats\" is an alias.\n";
+        "shows everything that is known about the calls of one tool. The calls of another\n"
+        "plugin that had the name before are not counted. \"stats\" is an alias.\n";
 
 /* In the order of the help: the first verb of a group names it. */
 const struct verb cli_verbs[] = {

@@ -8,16 +8,18 @@
 #include "record/record.h"
 #include "store/health-rules.h"
 
-static int compare_tools(const char *tool, const char *version, const struct health_outcome *b) {
+static int compare_tools(const char *tool, const char *version, const char *plugin,
+                         const struct health_outcome *b) {
     int order = strcmp(tool, b->tool);
-    return order != 0 ? order : strcmp(version, b->version);
+    order = order != 0 ? order : strcmp(version, b->version);
+    return order != 0 ? order : strcmp(plugin, b->plugin);
 }
 
-/* By tool and version; outcomes of the same tool in the order in which they ended. */
+/* By tool, version and plugin; outcomes of the same tool in the order in which they ended. */
 static int compare_outcomes(const void *left, const void *right) {
     const struct health_outcome *a = *(const struct health_outcome *const *)left;
     const struct health_outcome *b = *(const struct health_outcome *const *)right;
-    int order = compare_tools(a->tool, a->version, b);
+    int order = compare_tools(a->tool, a->version, a->plugin, b);
     return order != 0 ? order : (a > b) - (a < b);
 }
 
@@ -29,7 +31,13 @@ struct batch {
     size_t count;
 };
 
-static void mark_known(void *user, const char *tool, const char *version,
+/* A row of schema 3 is about each plugin. */
+static bool is_about(const char *tool, const char *version, const char *plugin,
+                     const struct health_outcome *call) {
+    return compare_tools(tool, version, plugin[0] != '\0' ? plugin : call->plugin, call) == 0;
+}
+
+static void mark_known(void *user, const char *tool, const char *version, const char *plugin,
                        const struct store_health *health) {
     const struct batch *batch = user;
     size_t low = 0;
@@ -37,13 +45,13 @@ static void mark_known(void *user, const char *tool, const char *version,
     (void)health;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_tools(tool, version, batch->items[middle]) > 0) {
+        if (compare_tools(tool, version, plugin, batch->items[middle]) > 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    if (low < batch->count && compare_tools(tool, version, batch->items[low]) == 0) {
+    for (; low < batch->count && is_about(tool, version, plugin, batch->items[low]); low++) {
         batch->has_failed[low] = true;
     }
 }
@@ -99,15 +107,15 @@ static int change_all(const struct record_options *options, const struct batch *
     for (size_t at = 0, end; code == 0 && at < batch->count; at = end) {
         const struct health_outcome *call = batch->items[at];
         bool concerned = batch->has_failed[at];
-        for (end = at;
-             end < batch->count && compare_tools(call->tool, call->version, batch->items[end]) == 0;
+        for (end = at; end < batch->count && compare_tools(call->tool, call->version, call->plugin,
+                                                           batch->items[end]) == 0;
              end++) {
             concerned = concerned || health_is_failure(batch->items[end]->code);
         }
         if (concerned) {
             struct group group = {.items = &batch->items[at], .count = end - at};
-            code = store_health_change(options->store, call->tool, call->version, apply, &group,
-                                       err);
+            code = store_health_change(options->store, call->tool, call->version, call->plugin,
+                                       apply, &group, err);
             if (code == 0 && group.told != HEALTH_SAME) {
                 tell(options, &group);
             }
@@ -116,11 +124,12 @@ static int change_all(const struct record_options *options, const struct batch *
     return code;
 }
 
-static void note_any(void *user, const char *tool, const char *version,
+static void note_any(void *user, const char *tool, const char *version, const char *plugin,
                      const struct store_health *health) {
     bool *any = user;
     (void)tool;
     (void)version;
+    (void)plugin;
     (void)health;
     *any = true;
 }

@@ -14,8 +14,9 @@ struct record_options;
 struct health_outcome {
     const char *tool;
     const char *version;
-    int code;         /**< 0, or why it failed */
-    int64_t ended_ms; /**< since 1970 */
+    const char *plugin; /**< the identity of the tool's plugin */
+    int code;           /**< 0, or why it failed */
+    int64_t ended_ms;   /**< since 1970 */
 };
 
 /** Record calls, in the order in which they ended. A failure to store them is logged.

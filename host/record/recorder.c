@@ -274,6 +274,7 @@ static void note_health(struct record *record, const struct batch *batch) {
         outcomes[i] = (struct health_outcome){
                 .tool = call->tool,
                 .version = call->version,
+                .plugin = call->plugin,
                 .code = call->code,
                 .ended_ms = call->time_ms + (int64_t)(call->duration_ns / CLOCK_NS_PER_MS)};
     }

@@ -8,6 +8,7 @@
 #include "record/inside.h"
 #include "registry/document.h"
 #include "registry/selector.h"
+#include "registry/snapshot.h"
 #include "store/calls.h"
 #include "store/feedback.h"
 
@@ -54,7 +55,7 @@ static void add_call(void *user, const struct store_call *call) {
     (void)yyjson_mut_obj_add_sint(doc, row, "id", call->id);
     document_add_text(doc, row, "tool", call->tool);
     document_add_text(doc, row, "version", call->version);
-    document_add_text(doc, row, "plugin", call->plugin);
+    document_add_identity(doc, row, call->plugin);
     document_add_text(doc, row, "caller", call->caller);
     document_add_text(doc, row, "channel", call->channel);
     document_add_text(doc, row, "conversation", call->conversation);
@@ -127,7 +128,8 @@ int record_log(struct record *record, const struct toolrack_log_filter *filter,
 
 /* -------------------------------------------------------------- statistics */
 
-/* One tool and version: its statistics in the store, and those not yet in the store. */
+/* One version of one tool of one plugin: its statistics in the store, and those not yet in the
+ * store. */
 struct row {
     struct store_statistics sum; /* its strings are owned */
     uint64_t times[STORE_TIME_BUCKETS];
@@ -136,8 +138,9 @@ struct row {
 };
 
 struct table {
+    struct registry *registry;
     struct selector selector;
-    struct row **rows; /* ordered by tool and version as strings, until they are shown */
+    struct row **rows; /* ordered by tool, version and plugin as strings, until they are shown */
     size_t count;
     size_t room;
     bool no_memory;
@@ -147,6 +150,7 @@ static void row_free(struct row *row) {
     if (row != NULL) {
         free((char *)(uintptr_t)row->sum.tool);
         free((char *)(uintptr_t)row->sum.version);
+        free((char *)(uintptr_t)row->sum.plugin);
         free((char *)(uintptr_t)row->sum.last_error);
         free(row);
     }
@@ -162,7 +166,7 @@ static void table_finish(struct table *table) {
 
 /* The index of a row, or where to insert it. */
 static size_t find_place(const struct table *table, const char *tool, const char *version,
-                         bool *ret_there) {
+                         const char *plugin, bool *ret_there) {
     size_t low = 0;
     size_t high = table->count;
     *ret_there = false;
@@ -171,6 +175,7 @@ static size_t find_place(const struct table *table, const char *tool, const char
         const struct store_statistics *sum = &table->rows[middle]->sum;
         int order = strcmp(sum->tool, tool);
         order = order != 0 ? order : strcmp(sum->version, version);
+        order = order != 0 ? order : strcmp(sum->plugin, plugin);
         if (order == 0) {
             *ret_there = true;
             return middle;
@@ -184,10 +189,11 @@ static size_t find_place(const struct table *table, const char *tool, const char
     return low;
 }
 
-/* The row of a tool and version, created if missing; NULL: out of memory. */
-static struct row *find_row(struct table *table, const char *tool, const char *version) {
+/* The row of a version of a tool of a plugin, created if missing; NULL: out of memory. */
+static struct row *find_row(struct table *table, const char *tool, const char *version,
+                            const char *plugin) {
     bool there;
-    size_t place = find_place(table, tool, version, &there);
+    size_t place = find_place(table, tool, version, plugin, &there);
     if (there) {
         return table->rows[place];
     }
@@ -202,13 +208,52 @@ static struct row *find_row(struct table *table, const char *tool, const char *v
     }
     CLEANUP(row_freep) struct row *row = calloc(1, sizeof *row);
     if (row == NULL || (row->sum.tool = strdup(tool)) == NULL ||
-        (row->sum.version = strdup(version)) == NULL) {
+        (row->sum.version = strdup(version)) == NULL ||
+        (row->sum.plugin = strdup(plugin)) == NULL) {
         return NULL;
     }
     row->sum.first_ms = INT64_MAX;
     struct row **at = &table->rows[place];
     memmove(at + 1, at, (table->count++ - place) * sizeof(struct row *));
     return *at = STEAL(row);
+}
+
+/* Whose numbers are shown: those of the plugin that provides the version; else, of a version that
+ * is not registered, those of the plugins that provide the name; else of a name that nobody
+ * provides, all. Rows of schema 3 without an identity are shown as those of who provides the name.
+ */
+struct provider {
+    const char *tool;
+    const char *version;
+    const char *plugin; /* identity, or "" */
+    bool shown;
+    char *found; /* the identity to show for "", or NULL: nobody provides the name. On the heap */
+    bool no_memory;
+};
+
+static void look_for_provider(void *user, const struct snapshot *snapshot) {
+    struct provider *provider = user;
+    const struct name_slot *slot = snapshot_find(snapshot, provider->tool, strlen(provider->tool));
+    uint32_t count = slot != NULL ? slot->count : 0;
+    const struct toolrack_tool *of_version = NULL;
+    bool of_name = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
+        if (strcmp(toolrack_tool_version(tool), provider->version) == 0) {
+            of_version = tool;
+        }
+        of_name = of_name || strcmp(tool->reg->plugin->identity_text, provider->plugin) == 0;
+    }
+    if (provider->plugin[0] == '\0' && count > 0) {
+        const struct toolrack_tool *tool =
+                of_version != NULL ? of_version : snapshot->by_name[slot->first];
+        provider->found = strdup(tool->reg->plugin->identity_text);
+        provider->no_memory = provider->found == NULL;
+    }
+    provider->shown = provider->plugin[0] == '\0' || count == 0 ||
+                      (of_version != NULL ? strcmp(of_version->reg->plugin->identity_text,
+                                                   provider->plugin) == 0
+                                          : of_name);
 }
 
 static void merge(void *user, const struct store_statistics *more) {
@@ -218,7 +263,16 @@ static void merge(void *user, const struct store_statistics *more) {
         (selector->version != NULL && strcmp(selector->version, more->version) != 0)) {
         return;
     }
-    struct row *row = find_row(table, more->tool, more->version);
+    struct provider provider = {
+            .tool = more->tool, .version = more->version, .plugin = more->plugin};
+    registry_look(table->registry, look_for_provider, &provider);
+    CLEANUP(freep) char *found = provider.found;
+    if (!provider.shown) {
+        return;
+    }
+    struct row *row = provider.no_memory ? NULL
+                                         : find_row(table, more->tool, more->version,
+                                                    found != NULL ? found : more->plugin);
     if (row == NULL) {
         table->no_memory = true;
         return;
@@ -253,14 +307,19 @@ static void merge(void *user, const struct store_statistics *more) {
 static void merge_opinions(void *user, const struct store_opinions *opinions) {
     const struct table *table = user;
     bool there;
-    size_t place = find_place(table, opinions->tool, opinions->version, &there);
+    struct provider provider = {
+            .tool = opinions->tool, .version = opinions->version, .plugin = opinions->plugin};
+    registry_look(table->registry, look_for_provider, &provider);
+    CLEANUP(freep) char *found = provider.found;
+    size_t place = find_place(table, opinions->tool, opinions->version,
+                              found != NULL ? found : opinions->plugin, &there);
     if (there) {
-        table->rows[place]->good = opinions->good;
-        table->rows[place]->bad = opinions->bad;
+        table->rows[place]->good += opinions->good;
+        table->rows[place]->bad += opinions->bad;
     }
 }
 
-/* By name, the highest version first. */
+/* By name, the highest version first, then by plugin. */
 static int compare_rows(const void *left, const void *right) {
     const struct store_statistics *a = &(*(struct row *const *)left)->sum;
     const struct store_statistics *b = &(*(struct row *const *)right)->sum;
@@ -268,7 +327,8 @@ static int compare_rows(const void *left, const void *right) {
     if (order == 0 && semver_valid(a->version) && semver_valid(b->version)) {
         order = semver_compare(b->version, a->version);
     }
-    return order != 0 ? order : strcmp(b->version, a->version);
+    order = order != 0 ? order : strcmp(b->version, a->version);
+    return order != 0 ? order : strcmp(a->plugin, b->plugin);
 }
 
 static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct row *from) {
@@ -291,6 +351,7 @@ static void add_row(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct row 
     }
     document_add_text(doc, row, "tool", sum->tool);
     document_add_text(doc, row, "version", sum->version);
+    document_add_identity(doc, row, sum->plugin);
     (void)yyjson_mut_obj_add_uint(doc, row, "calls", sum->calls);
     (void)yyjson_mut_obj_add_uint(doc, row, "failures", sum->failures);
     (void)yyjson_mut_obj_add_uint(doc, row, "unlogged", sum->unlogged);
@@ -326,7 +387,7 @@ int record_statistics(struct record *record, const char *name, struct toolrack_t
                       struct toolrack_error *err) {
     OBJECT_CHECK(record, RECORD_MAGIC);
     const struct record_options *options = &record->options;
-    CLEANUP(table_finish) struct table table = {0};
+    CLEANUP(table_finish) struct table table = {.registry = options->registry};
     int code = read_selector(name, &table.selector, err);
     if (code < 0) {
         return code;

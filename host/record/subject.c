@@ -10,7 +10,7 @@ struct subject *subject_create(const struct toolrack_tool *tool) {
     CLEANUP(subject_freep) struct subject *subject = calloc(1, sizeof *subject);
     const char *name = toolrack_tool_name(tool);
     const char *version = toolrack_tool_version(tool);
-    const char *plugin = toolrack_tool_plugin(tool);
+    const char *plugin = tool->reg->plugin->identity_text;
     if (subject == NULL ||
         (subject->tool = malloc(strlen(name) + strlen(version) + strlen(plugin) + 3)) == NULL ||
         !mask_read_schema(tool->reg->spec->schema, &subject->schema) ||
@@ -105,6 +105,7 @@ struct store_statistics subject_take(struct subject *subject, struct arena *aren
     uint64_t calls = take(&tally->calls); /* first, as subject_count() adds it last */
     struct store_statistics taken = {.tool = subject->tool,
                                      .version = subject->version,
+                                     .plugin = subject->plugin,
                                      .calls = calls,
                                      .failures = take(&tally->failures),
                                      .unlogged = take(&tally->unlogged),

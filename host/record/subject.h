@@ -1,4 +1,4 @@
-/* subject.h - one version of one tool of one plugin: the secrets and the statistics of its calls.
+/* subject.h - one version of one tool of one identity: the secrets and the statistics of its calls.
  *
  * A subject lives as long as its record. A registration after a reload, with the same schemas, uses
  * the same subject. */
@@ -51,8 +51,8 @@ struct subject {
     struct subject *next;
     char *tool; /* the allocation that contains all three strings */
     const char *version;
-    const char *plugin;
-    char *last_error; /* a JSON object to write, or NULL; guarded by the record's write_lock */
+    const char *plugin; /* its identity */
+    char *last_error;   /* a JSON object to write, or NULL; guarded by the record's write_lock */
     int64_t last_error_ms;
     struct tally tally;
 };

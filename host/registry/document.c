@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "plugin/origin.h"
 #include "registry/text.h"
 
 yyjson_mut_doc *document_begin(yyjson_mut_val **ret_root) {
@@ -25,6 +26,17 @@ void document_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *
     } else {
         (void)yyjson_mut_obj_add_null(doc, object, key);
     }
+}
+
+void document_add_identity(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *identity) {
+    size_t length = identity_id_length(identity);
+    if (length > 0) {
+        (void)yyjson_mut_obj_add_strncpy(doc, object, "plugin", identity, length);
+    } else {
+        (void)yyjson_mut_obj_add_null(doc, object, "plugin");
+    }
+    document_add_text(doc, object, "origin",
+                      identity[length] != '\0' ? identity + length + 1 : NULL);
 }
 
 int document_end(yyjson_mut_doc *doc, struct toolrack_text **ret, struct toolrack_error *err) {

@@ -14,6 +14,10 @@ yyjson_mut_doc *document_begin_list(yyjson_mut_val **ret_root);
 void document_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
                        const char *text);
 
+/** Add the two parts of an identity (plugin/origin.h) as `plugin` and `origin`; null for a part
+ * that it has not. */
+void document_add_identity(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *identity);
+
 /** Write the document, which is released in any case.
  * @return 0 with a reference; TOOLRACK_E_NO_MEMORY. */
 int document_end(yyjson_mut_doc *doc, struct toolrack_text **ret, struct toolrack_error *err);

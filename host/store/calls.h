@@ -22,7 +22,7 @@ struct store_call {
     int64_t time_ms;
     const char *tool;
     const char *version;
-    const char *plugin;
+    const char *plugin; /**< its identity (identities.h); of schema 3, its id alone */
     const char *caller; /**< this and the next three may be NULL */
     const char *channel;
     const char *conversation;

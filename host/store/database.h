@@ -36,6 +36,7 @@
 #define SCHEMA_FAILURES     4
 #define SCHEMA_CONTENTS     4
 #define SCHEMA_CAPABILITIES 4
+#define SCHEMA_BOUND        4 /* tools' records and settings have an identity */
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000
@@ -45,7 +46,7 @@
 enum database_sync { DATABASE_DURABLE, DATABASE_SOON };
 
 /* Most statements that are kept prepared. */
-#define STORE_KEPT_MAX 64u
+#define STORE_KEPT_MAX 128u
 
 /** A statement that stays prepared as long as its connection is open. */
 struct kept_statement {
@@ -156,6 +157,13 @@ int database_read_kept(struct store *store, int since, const char *sql, const st
  * @return as database_read(). [any-thread] */
 int database_is_older(struct store *store, int since, bool *ret_older, struct toolrack_error *err);
 
+/** Read a table to which SCHEMA_BOUND added the column `plugin`: with `old_sql` from a file of an
+ * earlier schema. Both have no parameters; `sql` stays prepared.
+ * @param since  schema version that added the table
+ * @return as database_read(). [any-thread] */
+int database_read_bound(struct store *store, int since, const char *old_sql, const char *sql,
+                        struct rows *ret_rows, struct toolrack_error *err);
+
 /** The same as database_read(), inside a transaction. */
 int database_read_inside(struct store *store, const char *sql, const struct value *values,
                          struct rows *ret_rows, struct toolrack_error *err);
@@ -254,12 +262,18 @@ int pin_put(struct store *store, const struct store_pin *pin, struct toolrack_er
 int statistics_add(struct store *store, const struct store_statistics *rows, size_t count,
                    struct toolrack_error *err);
 
+/** Add the statistics of one identity to those of another, and remove them, inside a transaction.
+ * (statistics.c) */
+int statistics_move(struct store *store, const char *from, const char *to,
+                    struct toolrack_error *err);
+
 /** Remove the grants of a selector, inside a transaction.
  * @return 0; TOOLRACK_E_NOT_FOUND; only expired grants are removed then. (grants.c) */
 int grant_remove(struct store *store, const char *selector, int64_t now_s,
                  struct toolrack_error *err);
 
 /** Clear the failures of the tools that a selector names, inside a transaction.
+ * @param plugin     the identity whose tools are meant; NULL: all
  * @param ret_count  how many of these tools were on the blacklist; may be NULL. (health.c) */
-int health_forget(struct store *store, const char *selector, int *ret_count,
+int health_forget(struct store *store, const char *selector, const char *plugin, int *ret_count,
                   struct toolrack_error *err);

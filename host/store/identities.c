@@ -124,12 +124,45 @@ static int record_sighting(struct store *store, const struct store_sighting *row
     "WHERE instr(plugin, ' ') = 0 AND EXISTS (SELECT 1 FROM identities AS i "      \
     "WHERE i.plugin = " table ".plugin AND i.owns)"
 
+/* Rows of schema 3 about tools are from now on those of the owner of the tool's name: of the
+ * highest trust, and of these the first. */
+#define OWNER_OF_NAME(name)                                          \
+    "(SELECT i.plugin || ' ' || i.origin FROM names AS n "           \
+    "JOIN identities AS i ON i.id = n.identity WHERE n.tool = " name \
+    " ORDER BY i.trust DESC, n.id LIMIT 1)"
+#define NAME_SELECTED "substr(selector, 1, instr(selector || '@', '@') - 1)"
+#define BIND_ROWS_OF_NAMES(table, name, condition)                           \
+    "UPDATE OR IGNORE " table                                                \
+    " SET plugin = " OWNER_OF_NAME(name) " WHERE plugin = '' AND " condition \
+                                         " AND " OWNER_OF_NAME(name) " IS NOT NULL"
+
 static int bind_old_rows(struct store *store, struct toolrack_error *err) {
-    int code = database_run(store, BIND_ROWS("pins"), NO_VALUES, err);
-    if (code == 0) {
-        code = database_run(store, BIND_ROWS("quarantine"), NO_VALUES, err);
+    static const char *const steps[] = {
+            BIND_ROWS("pins"),
+            BIND_ROWS("quarantine"),
+            BIND_ROWS("crashes"),
+            BIND_ROWS("calls"),
+            BIND_ROWS_OF_NAMES("usage", "usage.tool", "true"),
+            BIND_ROWS_OF_NAMES("feedback", "feedback.tool", "true"),
+            BIND_ROWS_OF_NAMES("health", "health.tool", "true"),
+            BIND_ROWS_OF_NAMES("marks", NAME_SELECTED, "list <> 0"), /* not the blacklist */
+            /* What enables, and the priority; what disables stays for the name. */
+            "INSERT OR IGNORE INTO settings (selector, plugin, enabled, priority) "
+            "SELECT selector, " OWNER_OF_NAME(
+                    NAME_SELECTED) ", nullif(enabled, 0), priority "
+                                   "FROM settings WHERE plugin = '' AND (enabled <> 0 OR priority "
+                                   "IS NOT NULL) "
+                                   "AND " OWNER_OF_NAME(NAME_SELECTED) " IS NOT NULL",
+            "DELETE FROM settings WHERE plugin = '' AND enabled IS NOT 0 "
+            "AND " OWNER_OF_NAME(NAME_SELECTED) " IS NOT NULL",
+            "UPDATE settings SET priority = NULL WHERE plugin = '' AND priority IS NOT NULL "
+            "AND " OWNER_OF_NAME(NAME_SELECTED) " IS NOT NULL",
+    };
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(steps); i++) {
+        code = database_run(store, steps[i], NO_VALUES, err);
     }
-    return code < 0 ? code : database_run(store, BIND_ROWS("crashes"), NO_VALUES, err);
+    return code;
 }
 
 static int record_set(struct store *store, const unsigned char *set, struct toolrack_error *err) {
@@ -171,30 +204,25 @@ int store_identities_record(struct store *store, const struct store_sighting *ro
 
 int store_identity_adopt(struct store *store, const char *from, const char *to,
                          struct toolrack_error *err) {
-    const struct value *values = VALUES(value_text(from), value_text(to));
+    static const char *const steps[] = {
+            MOVE_ROWS("pins", "plugin"),         MOVE_ROWS("quarantine", "plugin"),
+            MOVE_ROWS("crashes", "plugin"),      MOVE_ROWS("defaults", "identity"),
+            MOVE_ROWS("capabilities", "plugin"), MOVE_ROWS("cautions", "plugin"),
+            MOVE_ROWS("calls", "plugin"),        MOVE_ROWS("feedback", "plugin"),
+            MOVE_ROWS("health", "plugin"),       MOVE_ROWS("marks", "plugin"),
+            MOVE_ROWS("settings", "plugin"),
+    };
     size_t length = identity_id_length(to);
     CLEANUP(freep) char *id = strndup(to, length);
     if (id == NULL) {
         return error_oom(err);
     }
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
-    if (code == 0) {
-        code = database_run(store, MOVE_ROWS("pins", "plugin"), values, err);
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(steps); i++) {
+        code = database_run(store, steps[i], VALUES(value_text(from), value_text(to)), err);
     }
     if (code == 0) {
-        code = database_run(store, MOVE_ROWS("quarantine", "plugin"), values, err);
-    }
-    if (code == 0) {
-        code = database_run(store, MOVE_ROWS("crashes", "plugin"), values, err);
-    }
-    if (code == 0) {
-        code = database_run(store, MOVE_ROWS("defaults", "identity"), values, err);
-    }
-    if (code == 0) {
-        code = database_run(store, MOVE_ROWS("capabilities", "plugin"), values, err);
-    }
-    if (code == 0) {
-        code = database_run(store, MOVE_ROWS("cautions", "plugin"), values, err);
+        code = statistics_move(store, from, to, err);
     }
     if (code == 0) {
         code = record_owner(store, id, to + length + 1, err);

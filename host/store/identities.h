@@ -1,8 +1,11 @@
 /* identities.h - which plugins were seen, by id and origin, and who owns an id or a tool's name.
  *
- * An identity is written as plugin/origin.h says: "currency community:/opt/tools". Pins, crashes
- * and quarantines name it in this form. A database of schema 3 has ids alone in these tables: such
- * a row is bound to the first identity that is recorded as the owner of the id.
+ * An identity is written as plugin/origin.h says: "currency community:/opt/tools". Pins, crashes,
+ * quarantines and calls name it in this form. A database of schema 3 has ids alone in these tables:
+ * such a row is bound to the first identity that is recorded as the owner of the id. Statistics,
+ * health, feedback, the whitelist, priorities and what enables a tool had no identity in schema 3:
+ * such a row is bound to the first owner of the tool's name, and applies to whoever provides the
+ * name until then.
  *
  * What was only seen may be lost by a power cut, since it will be seen again. A change of an owner
  * is durable. */

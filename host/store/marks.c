@@ -5,32 +5,51 @@
 /* Marks of a selector; of single versions too when it is a name alone. */
 #define SELECTED "(selector = ?1 OR substr(selector, 1, length(?1) + 1) = ?1 || '@')"
 
-int store_mark(struct store *store, const struct store_mark *mark, struct toolrack_error *err) {
-    const struct value selector = value_text(mark->selector);
+/* Add a mark of one plugin, or of whoever provides the name (""). A mark of schema 3 that is not
+ * bound yet counts as that of each plugin. */
+static int add_mark(struct store *store, const struct store_mark *mark, const char *plugin,
+                    struct toolrack_error *err) {
+    const struct value *key =
+            VALUES(value_text(mark->selector), value_number(mark->list), value_text(plugin));
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read_inside(store,
+                                    "SELECT 1 FROM marks WHERE selector = ?1 AND list = ?2 "
+                                    "AND plugin IN (?3, '')",
+                                    key, &rows, err);
+    bool marked = rows.count > 0;
+    _Static_assert(STORE_BLACKLIST == 0, "as in the next statement");
+    if (code == 0 && !marked) {
+        code = database_run(store,
+                            "DELETE FROM marks WHERE " SELECTED
+                            " AND (?2 = 0 OR list = 0 OR plugin IN (?3, ''))",
+                            key, err);
+    }
+    if (code == 0 && !marked) {
+        code = database_run(store,
+                            "INSERT INTO marks (selector, plugin, list, since_ms, who, why) "
+                            "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                            VALUES(value_text(mark->selector), value_text(plugin),
+                                   value_number(mark->list), value_number(mark->since_ms),
+                                   value_text(mark->who), value_text(mark->why)),
+                            err);
+    }
+    return code == 0 && mark->list == STORE_WHITELIST
+                   ? health_forget(store, mark->selector, plugin, NULL, err)
+                   : code;
+}
+
+int store_mark(struct store *store, const struct store_mark *mark, const char *const *plugins,
+               size_t plugin_count, struct toolrack_error *err) {
     int code = database_begin(store, DATABASE_DURABLE,
                               TEXT_LIMITS({"selector", mark->selector, STORE_TEXT_SIZE_MAX},
                                           {"name of who decides", mark->who, STORE_TEXT_SIZE_MAX},
                                           {"reason", mark->why, STORE_TEXT_SIZE_MAX}),
                               err);
-    if (code == 0) {
-        code = database_read_inside(store, "SELECT 1 FROM marks WHERE selector = ?1 AND list = ?2",
-                                    VALUES(selector, value_number(mark->list)), &rows, err);
+    if (code == 0 && mark->list == STORE_BLACKLIST) {
+        code = add_mark(store, mark, "", err);
     }
-    bool marked = rows.count > 0;
-    if (code == 0 && !marked) {
-        code = database_run(store, "DELETE FROM marks WHERE " SELECTED, VALUES(selector), err);
-    }
-    if (code == 0 && !marked) {
-        code = database_run(store,
-                            "INSERT INTO marks (selector, list, since_ms, who, why) "
-                            "VALUES (?1, ?2, ?3, ?4, ?5)",
-                            VALUES(selector, value_number(mark->list), value_number(mark->since_ms),
-                                   value_text(mark->who), value_text(mark->why)),
-                            err);
-    }
-    if (code == 0 && mark->list == STORE_WHITELIST) {
-        code = health_forget(store, mark->selector, NULL, err);
+    for (size_t i = 0; code == 0 && mark->list == STORE_WHITELIST && i < plugin_count; i++) {
+        code = add_mark(store, mark, plugins[i], err);
     }
     return database_end(store, code, err);
 }
@@ -69,7 +88,7 @@ int store_unmark(struct store *store, enum store_list list, const char *selector
         removed = database_changes(store);
     }
     if (code == 0 && list == STORE_BLACKLIST) {
-        code = health_forget(store, selector, &forgotten, err);
+        code = health_forget(store, selector, NULL, &forgotten, err);
     }
     if (code == 0 && removed + forgotten == 0) {
         code = not_marked(store, list, selector, err);
@@ -77,16 +96,17 @@ int store_unmark(struct store *store, enum store_list list, const char *selector
     return database_end(store, code, err);
 }
 
+#define MARKS(plugin) \
+    "SELECT selector, list, since_ms, who, why, " plugin " FROM marks ORDER BY selector, " plugin
+
 int store_marks_read(struct store *store, void (*visit)(void *user, const struct store_mark *mark),
                      void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(store, SCHEMA_CALLS,
-                             "SELECT selector, list, since_ms, who, why FROM marks "
-                             "ORDER BY selector",
-                             NO_VALUES, &rows, err);
+    int code = database_read_bound(store, SCHEMA_CALLS, MARKS("''"), MARKS("plugin"), &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         visit(user, &(struct store_mark){.selector = value_as_text(&row[0]),
+                                         .plugin = value_as_text(&row[5]),
                                          .list = row[1].number == STORE_WHITELIST ? STORE_WHITELIST
                                                                                   : STORE_BLACKLIST,
                                          .since_ms = row[2].number,

@@ -126,155 +126,241 @@
     "ALTER TABLE pins ADD COLUMN capabilities TEXT;"  \
     "PRAGMA application_id = 1953460076;"
 
+/* What was measured and said about tools, and what was set and marked, by the identity that it is
+ * about. It is empty for what holds for a name whoever provides it (a tool that is disabled, or on
+ * the blacklist), and in rows of schema 3, until they are bound to the owner of the name. `plugin`
+ * of calls is the text of an identity from this step on; earlier rows have an id alone.
+ * (identities.c) */
+#define BOUND_TABLES                                                                          \
+    "CREATE TABLE settings_of_names AS SELECT * FROM settings;"                               \
+    "DROP TABLE settings;"                                                                    \
+    "CREATE TABLE settings ("                                                                 \
+    "  selector TEXT NOT NULL,"                                                               \
+    "  plugin TEXT NOT NULL,"                                                                 \
+    "  enabled INTEGER,"                                                                      \
+    "  priority INTEGER,"                                                                     \
+    "  PRIMARY KEY (selector, plugin)"                                                        \
+    ") WITHOUT ROWID, STRICT;"                                                                \
+    "INSERT INTO settings SELECT selector, '', enabled, priority FROM settings_of_names;"     \
+    "DROP TABLE settings_of_names;"                                                           \
+    "CREATE TABLE marks_of_names AS SELECT * FROM marks;"                                     \
+    "DROP TABLE marks;"                                                                       \
+    "CREATE TABLE marks ("                                                                    \
+    "  selector TEXT NOT NULL,"                                                               \
+    "  plugin TEXT NOT NULL,"                                                                 \
+    "  list INTEGER NOT NULL,"                                                                \
+    "  since_ms INTEGER NOT NULL,"                                                            \
+    "  who TEXT NOT NULL,"                                                                    \
+    "  why TEXT,"                                                                             \
+    "  PRIMARY KEY (selector, plugin)"                                                        \
+    ") WITHOUT ROWID, STRICT;"                                                                \
+    "INSERT INTO marks SELECT selector, '', list, since_ms, who, why FROM marks_of_names;"    \
+    "DROP TABLE marks_of_names;"                                                              \
+    "CREATE TABLE health_of_names AS SELECT * FROM health;"                                   \
+    "DROP TABLE health;"                                                                      \
+    "CREATE TABLE health ("                                                                   \
+    "  tool TEXT NOT NULL,"                                                                   \
+    "  version TEXT NOT NULL,"                                                                \
+    "  plugin TEXT NOT NULL,"                                                                 \
+    "  failed_1_ms INTEGER NOT NULL,"                                                         \
+    "  failed_2_ms INTEGER NOT NULL,"                                                         \
+    "  failed_3_ms INTEGER NOT NULL,"                                                         \
+    "  failed_4_ms INTEGER NOT NULL,"                                                         \
+    "  failed_5_ms INTEGER NOT NULL,"                                                         \
+    "  since_ms INTEGER NOT NULL,"                                                            \
+    "  trial_ms INTEGER NOT NULL,"                                                            \
+    "  cool_down_ms INTEGER NOT NULL,"                                                        \
+    "  tried INTEGER NOT NULL,"                                                               \
+    "  PRIMARY KEY (tool, version, plugin)"                                                   \
+    ") WITHOUT ROWID, STRICT;"                                                                \
+    "INSERT INTO health SELECT tool, version, '', failed_1_ms, failed_2_ms, failed_3_ms, "    \
+    "failed_4_ms, failed_5_ms, since_ms, trial_ms, cool_down_ms, tried FROM health_of_names;" \
+    "DROP TABLE health_of_names;"                                                             \
+    "CREATE TABLE usage_of_names AS SELECT * FROM usage;"                                     \
+    "DROP TABLE usage;"                                                                       \
+    "CREATE TABLE usage ("                                                                    \
+    "  id INTEGER PRIMARY KEY,"                                                               \
+    "  tool TEXT NOT NULL,"                                                                   \
+    "  version TEXT NOT NULL,"                                                                \
+    "  plugin TEXT NOT NULL,"                                                                 \
+    "  calls INTEGER NOT NULL,"                                                               \
+    "  failures INTEGER NOT NULL,"                                                            \
+    "  unlogged INTEGER NOT NULL,"                                                            \
+    "  total_ns INTEGER NOT NULL,"                                                            \
+    "  max_ns INTEGER NOT NULL,"                                                              \
+    "  cpu_calls INTEGER NOT NULL,"                                                           \
+    "  cpu_ns INTEGER NOT NULL,"                                                              \
+    "  memory_calls INTEGER NOT NULL,"                                                        \
+    "  memory INTEGER NOT NULL,"                                                              \
+    "  bytes_in INTEGER NOT NULL,"                                                            \
+    "  bytes_out INTEGER NOT NULL,"                                                           \
+    "  first_ms INTEGER NOT NULL,"                                                            \
+    "  last_ms INTEGER NOT NULL,"                                                             \
+    "  last_error TEXT,"                                                                      \
+    "  last_error_ms INTEGER NOT NULL,"                                                       \
+    "  UNIQUE (tool, version, plugin)"                                                        \
+    ") STRICT;"                                                                               \
+    "INSERT INTO usage SELECT id, tool, version, '', calls, failures, unlogged, total_ns, "   \
+    "max_ns, cpu_calls, cpu_ns, memory_calls, memory, bytes_in, bytes_out, first_ms, "        \
+    "last_ms, last_error, last_error_ms FROM usage_of_names;"                                 \
+    "DROP TABLE usage_of_names;"                                                              \
+    "ALTER TABLE feedback ADD COLUMN plugin TEXT NOT NULL DEFAULT '';"                        \
+    "CREATE INDEX calls_of_ids ON calls (plugin) WHERE instr(plugin, ' ') = 0;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
-static const char *const steps[SCHEMA_NUMBER] = {
+static const struct {
+    int number;
+    const char *sql; /* compilers take at most 4095 bytes */
+} steps[] = {
         /* 1: settings made at run time */
-        "CREATE TABLE settings ("
-        "  selector TEXT PRIMARY KEY NOT NULL,"
-        "  enabled INTEGER,"
-        "  priority INTEGER"
-        ") WITHOUT ROWID, STRICT;",
+        {1, "CREATE TABLE settings ("
+            "  selector TEXT PRIMARY KEY NOT NULL,"
+            "  enabled INTEGER,"
+            "  priority INTEGER"
+            ") WITHOUT ROWID, STRICT;"},
 
         /* 2: decisions about tools, and what plugins did */
-        "CREATE TABLE grants ("
-        "  selector TEXT PRIMARY KEY NOT NULL,"
-        "  expires_s INTEGER NOT NULL,"
-        "  who TEXT NOT NULL,"
-        "  granted_s INTEGER NOT NULL"
-        ") WITHOUT ROWID, STRICT;"
-        /* An empty conversation means all: in a key no NULL is equal to another. */
-        "CREATE TABLE approvals ("
-        "  tool TEXT NOT NULL,"
-        "  version TEXT NOT NULL,"
-        "  conversation TEXT NOT NULL,"
-        "  who TEXT NOT NULL,"
-        "  approved_s INTEGER NOT NULL,"
-        "  PRIMARY KEY (tool, version, conversation)"
-        ") STRICT;"
-        "CREATE TABLE pending ("
-        "  id TEXT PRIMARY KEY NOT NULL,"
-        "  tool TEXT NOT NULL,"
-        "  version TEXT NOT NULL,"
-        "  arguments TEXT NOT NULL,"
-        "  caller TEXT,"
-        "  channel TEXT,"
-        "  conversation TEXT,"
-        "  reason TEXT,"
-        "  created_s INTEGER NOT NULL,"
-        "  expires_s INTEGER NOT NULL,"
-        "  answer INTEGER NOT NULL,"
-        "  answered_by TEXT"
-        ") STRICT;"
-        "CREATE TABLE pins ("
-        "  plugin TEXT NOT NULL,"
-        "  tool TEXT NOT NULL,"
-        "  version TEXT NOT NULL,"
-        "  sha256 BLOB NOT NULL,"
-        "  description TEXT NOT NULL,"
-        "  schema TEXT NOT NULL,"
-        "  approved_s INTEGER NOT NULL,"
-        "  who TEXT NOT NULL,"
-        "  PRIMARY KEY (plugin, tool, version)"
-        ") STRICT;"
-        "CREATE TABLE quarantine ("
-        "  plugin TEXT PRIMARY KEY NOT NULL,"
-        "  sha256 BLOB NOT NULL,"
-        "  reason TEXT NOT NULL,"
-        "  since_s INTEGER NOT NULL,"
-        "  crash_count INTEGER NOT NULL"
-        ") WITHOUT ROWID, STRICT;"
-        "CREATE TABLE crashes ("
-        "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
-        "  plugin TEXT NOT NULL,"
-        "  time_s INTEGER NOT NULL,"
-        "  bundle TEXT NOT NULL"
-        ") STRICT;"
-        "CREATE INDEX crashes_of_plugin ON crashes (plugin, id);"
-        "CREATE TABLE generations ("
-        "  sequence INTEGER PRIMARY KEY AUTOINCREMENT,"
-        "  path TEXT NOT NULL,"
-        "  sha256 BLOB NOT NULL,"
-        "  staged TEXT NOT NULL,"
-        "  seen_s INTEGER NOT NULL"
-        ") STRICT;"
-        "CREATE INDEX generations_of_path ON generations (path, sequence);"
-        "CREATE TABLE rollbacks ("
-        "  path TEXT PRIMARY KEY NOT NULL,"
-        "  bad_sha256 BLOB NOT NULL,"
-        "  use_sha256 BLOB NOT NULL"
-        ") WITHOUT ROWID, STRICT;"
-        "CREATE TABLE decisions ("
-        "  id INTEGER PRIMARY KEY,"
-        "  time_ms INTEGER NOT NULL,"
-        "  tool TEXT,"
-        "  version TEXT,"
-        "  plugin TEXT,"
-        "  caller TEXT,"
-        "  channel TEXT,"
-        "  conversation TEXT,"
-        "  decision TEXT NOT NULL,"
-        "  who TEXT,"
-        "  why TEXT"
-        ") STRICT;",
+        {2, "CREATE TABLE grants ("
+            "  selector TEXT PRIMARY KEY NOT NULL,"
+            "  expires_s INTEGER NOT NULL,"
+            "  who TEXT NOT NULL,"
+            "  granted_s INTEGER NOT NULL"
+            ") WITHOUT ROWID, STRICT;"
+            /* An empty conversation means all: in a key no NULL is equal to another. */
+            "CREATE TABLE approvals ("
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  conversation TEXT NOT NULL,"
+            "  who TEXT NOT NULL,"
+            "  approved_s INTEGER NOT NULL,"
+            "  PRIMARY KEY (tool, version, conversation)"
+            ") STRICT;"
+            "CREATE TABLE pending ("
+            "  id TEXT PRIMARY KEY NOT NULL,"
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  arguments TEXT NOT NULL,"
+            "  caller TEXT,"
+            "  channel TEXT,"
+            "  conversation TEXT,"
+            "  reason TEXT,"
+            "  created_s INTEGER NOT NULL,"
+            "  expires_s INTEGER NOT NULL,"
+            "  answer INTEGER NOT NULL,"
+            "  answered_by TEXT"
+            ") STRICT;"
+            "CREATE TABLE pins ("
+            "  plugin TEXT NOT NULL,"
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  sha256 BLOB NOT NULL,"
+            "  description TEXT NOT NULL,"
+            "  schema TEXT NOT NULL,"
+            "  approved_s INTEGER NOT NULL,"
+            "  who TEXT NOT NULL,"
+            "  PRIMARY KEY (plugin, tool, version)"
+            ") STRICT;"
+            "CREATE TABLE quarantine ("
+            "  plugin TEXT PRIMARY KEY NOT NULL,"
+            "  sha256 BLOB NOT NULL,"
+            "  reason TEXT NOT NULL,"
+            "  since_s INTEGER NOT NULL,"
+            "  crash_count INTEGER NOT NULL"
+            ") WITHOUT ROWID, STRICT;"
+            "CREATE TABLE crashes ("
+            "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+            "  plugin TEXT NOT NULL,"
+            "  time_s INTEGER NOT NULL,"
+            "  bundle TEXT NOT NULL"
+            ") STRICT;"
+            "CREATE INDEX crashes_of_plugin ON crashes (plugin, id);"
+            "CREATE TABLE generations ("
+            "  sequence INTEGER PRIMARY KEY AUTOINCREMENT,"
+            "  path TEXT NOT NULL,"
+            "  sha256 BLOB NOT NULL,"
+            "  staged TEXT NOT NULL,"
+            "  seen_s INTEGER NOT NULL"
+            ") STRICT;"
+            "CREATE INDEX generations_of_path ON generations (path, sequence);"
+            "CREATE TABLE rollbacks ("
+            "  path TEXT PRIMARY KEY NOT NULL,"
+            "  bad_sha256 BLOB NOT NULL,"
+            "  use_sha256 BLOB NOT NULL"
+            ") WITHOUT ROWID, STRICT;"
+            "CREATE TABLE decisions ("
+            "  id INTEGER PRIMARY KEY,"
+            "  time_ms INTEGER NOT NULL,"
+            "  tool TEXT,"
+            "  version TEXT,"
+            "  plugin TEXT,"
+            "  caller TEXT,"
+            "  channel TEXT,"
+            "  conversation TEXT,"
+            "  decision TEXT NOT NULL,"
+            "  who TEXT,"
+            "  why TEXT"
+            ") STRICT;"},
 
         /* 3: default versions; the log of calls and statistics */
-        "CREATE TABLE defaults ("
-        "  tool TEXT PRIMARY KEY NOT NULL,"
-        "  version TEXT NOT NULL"
-        ") WITHOUT ROWID, STRICT;"
-        "CREATE TABLE calls ("
-        "  id INTEGER PRIMARY KEY,"
-        "  time_ms INTEGER NOT NULL,"
-        "  tool TEXT NOT NULL,"
-        "  version TEXT NOT NULL,"
-        "  plugin TEXT NOT NULL,"
-        "  caller TEXT,"
-        "  channel TEXT,"
-        "  conversation TEXT,"
-        "  trace TEXT,"
-        "  duration_ns INTEGER NOT NULL,"
-        "  arguments TEXT NOT NULL,"
-        "  result TEXT,"
-        "  bytes_in INTEGER NOT NULL,"
-        "  bytes_out INTEGER NOT NULL,"
-        "  error TEXT,"
-        "  cpu_ns INTEGER,"
-        "  memory INTEGER,"
-        "  written INTEGER NOT NULL"
-        ") STRICT;"
-        "CREATE INDEX calls_that_failed ON calls (id) WHERE error IS NOT NULL;"
-        "CREATE TABLE usage ("
-        "  id INTEGER PRIMARY KEY,"
-        "  tool TEXT NOT NULL,"
-        "  version TEXT NOT NULL,"
-        "  calls INTEGER NOT NULL,"
-        "  failures INTEGER NOT NULL,"
-        "  unlogged INTEGER NOT NULL,"
-        "  total_ns INTEGER NOT NULL,"
-        "  max_ns INTEGER NOT NULL,"
-        "  cpu_calls INTEGER NOT NULL,"
-        "  cpu_ns INTEGER NOT NULL,"
-        "  memory_calls INTEGER NOT NULL,"
-        "  memory INTEGER NOT NULL,"
-        "  bytes_in INTEGER NOT NULL,"
-        "  bytes_out INTEGER NOT NULL,"
-        "  first_ms INTEGER NOT NULL,"
-        "  last_ms INTEGER NOT NULL,"
-        "  last_error TEXT,"
-        "  last_error_ms INTEGER NOT NULL,"
-        "  UNIQUE (tool, version)"
-        ") STRICT;"
-        "CREATE TABLE usage_times ("
-        "  usage INTEGER NOT NULL,"
-        "  bucket INTEGER NOT NULL,"
-        "  count INTEGER NOT NULL,"
-        "  PRIMARY KEY (usage, bucket)"
-        ") WITHOUT ROWID, STRICT;" OPINION_TABLES,
+        {3, "CREATE TABLE defaults ("
+            "  tool TEXT PRIMARY KEY NOT NULL,"
+            "  version TEXT NOT NULL"
+            ") WITHOUT ROWID, STRICT;"
+            "CREATE TABLE calls ("
+            "  id INTEGER PRIMARY KEY,"
+            "  time_ms INTEGER NOT NULL,"
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  plugin TEXT NOT NULL,"
+            "  caller TEXT,"
+            "  channel TEXT,"
+            "  conversation TEXT,"
+            "  trace TEXT,"
+            "  duration_ns INTEGER NOT NULL,"
+            "  arguments TEXT NOT NULL,"
+            "  result TEXT,"
+            "  bytes_in INTEGER NOT NULL,"
+            "  bytes_out INTEGER NOT NULL,"
+            "  error TEXT,"
+            "  cpu_ns INTEGER,"
+            "  memory INTEGER,"
+            "  written INTEGER NOT NULL"
+            ") STRICT;"
+            "CREATE INDEX calls_that_failed ON calls (id) WHERE error IS NOT NULL;"
+            "CREATE TABLE usage ("
+            "  id INTEGER PRIMARY KEY,"
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  calls INTEGER NOT NULL,"
+            "  failures INTEGER NOT NULL,"
+            "  unlogged INTEGER NOT NULL,"
+            "  total_ns INTEGER NOT NULL,"
+            "  max_ns INTEGER NOT NULL,"
+            "  cpu_calls INTEGER NOT NULL,"
+            "  cpu_ns INTEGER NOT NULL,"
+            "  memory_calls INTEGER NOT NULL,"
+            "  memory INTEGER NOT NULL,"
+            "  bytes_in INTEGER NOT NULL,"
+            "  bytes_out INTEGER NOT NULL,"
+            "  first_ms INTEGER NOT NULL,"
+            "  last_ms INTEGER NOT NULL,"
+            "  last_error TEXT,"
+            "  last_error_ms INTEGER NOT NULL,"
+            "  UNIQUE (tool, version)"
+            ") STRICT;"
+            "CREATE TABLE usage_times ("
+            "  usage INTEGER NOT NULL,"
+            "  bucket INTEGER NOT NULL,"
+            "  count INTEGER NOT NULL,"
+            "  PRIMARY KEY (usage, bucket)"
+            ") WITHOUT ROWID, STRICT;" OPINION_TABLES},
 
         /* 4: identities of plugins, and what is bound to them; failed loads; what is known of
-         * contents; several contents of one plugin may be in quarantine */
-        IDENTITY_TABLES FAILURE_TABLES CAPABILITY_TABLES CONTENT_TABLES,
+         * contents; several contents of one plugin may be in quarantine; whose the records and
+         * settings of tools are */
+        {4, IDENTITY_TABLES FAILURE_TABLES CAPABILITY_TABLES CONTENT_TABLES},
+        {4, BOUND_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
@@ -282,8 +368,9 @@ static const char set_number[] = "PRAGMA user_version = 4";
 _Static_assert(SCHEMA_NUMBER == 4, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
-    for (int i = from; i < SCHEMA_NUMBER; i++) {
-        if (sqlite3_exec(db, steps[i], NULL, NULL, NULL) != SQLITE_OK) {
+    for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {
+        if (steps[i].number > from &&
+            sqlite3_exec(db, steps[i].sql, NULL, NULL, NULL) != SQLITE_OK) {
             return false;
         }
     }

@@ -165,6 +165,17 @@ int database_is_older(struct store *store, int since, bool *ret_older, struct to
     return code;
 }
 
+int database_read_bound(struct store *store, int since, const char *old_sql, const char *sql,
+                        struct rows *ret_rows, struct toolrack_error *err) {
+    bool is_old = false;
+    int code = database_is_older(store, SCHEMA_BOUND, &is_old, err);
+    if (code < 0) {
+        return code;
+    }
+    return is_old ? database_read(store, since, old_sql, NO_VALUES, ret_rows, err)
+                  : database_read_kept(store, SCHEMA_BOUND, sql, NO_VALUES, ret_rows, err);
+}
+
 /* ------------------------------------------------------------ open for writing */
 
 int database_make_folders(const char *path, struct toolrack_error *err) {

@@ -48,9 +48,9 @@ uint64_t store_time_quantile(const struct store_time *times, uint32_t count, uns
 static const char add_counts[] =
         "INSERT INTO usage (tool, version, calls, failures, unlogged, total_ns, max_ns, cpu_calls, "
         "cpu_ns, memory_calls, memory, bytes_in, bytes_out, first_ms, last_ms, last_error, "
-        "last_error_ms) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) "
-        "ON CONFLICT (tool, version) DO UPDATE SET calls = calls + ?3, failures = failures + ?4, "
+        "last_error_ms, plugin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
+        "?14, ?15, ?16, ?17, ?18) ON CONFLICT (tool, version, plugin) DO UPDATE SET calls = calls "
+        "+ ?3, failures = failures + ?4, "
         "unlogged = unlogged + ?5, total_ns = total_ns + ?6, max_ns = max(max_ns, ?7), "
         "cpu_calls = cpu_calls + ?8, cpu_ns = cpu_ns + ?9, memory_calls = memory_calls + ?10, "
         "memory = memory + ?11, bytes_in = bytes_in + ?12, bytes_out = bytes_out + ?13, "
@@ -60,29 +60,46 @@ static const char add_counts[] =
 
 static const char add_time[] =
         "INSERT INTO usage_times (usage, bucket, count) "
-        "VALUES ((SELECT id FROM usage WHERE tool = ?1 AND version = ?2), ?3, ?4) "
+        "VALUES ((SELECT id FROM usage WHERE tool = ?1 AND version = ?2 AND plugin = ?5), ?3, ?4) "
         "ON CONFLICT (usage, bucket) DO UPDATE SET count = count + ?4";
+
+/* A row that was not bound to an owner of the name yet. */
+static const char bind_old[] = "UPDATE OR IGNORE usage SET plugin = ?3 "
+                               "WHERE tool = ?1 AND version = ?2 AND plugin = ''";
 
 static struct value number(uint64_t number) {
     return value_number((int64_t)number);
 }
 
-static int add_row(struct store *store, sqlite3_stmt *counts, sqlite3_stmt *time,
+struct adding {
+    sqlite3_stmt *old;
+    sqlite3_stmt *counts;
+    sqlite3_stmt *time;
+};
+
+static int add_row(struct store *store, const struct adding *adding,
                    const struct store_statistics *row, struct toolrack_error *err) {
     int code = database_run_prepared(
-            store, counts,
+            store, adding->old,
+            VALUES(value_text(row->tool), value_text(row->version), value_text(row->plugin)), err);
+    if (code < 0) {
+        return code;
+    }
+    code = database_run_prepared(
+            store, adding->counts,
             VALUES(value_text(row->tool), value_text(row->version), number(row->calls),
                    number(row->failures), number(row->unlogged), number(row->total_ns),
                    number(row->max_ns), number(row->cpu_calls), number(row->cpu_ns),
                    number(row->memory_calls), number(row->memory), number(row->bytes_in),
                    number(row->bytes_out), value_number(row->first_ms), value_number(row->last_ms),
-                   value_text(row->last_error), value_number(row->last_error_ms)),
+                   value_text(row->last_error), value_number(row->last_error_ms),
+                   value_text(row->plugin)),
             err);
     for (uint32_t i = 0; code == 0 && i < row->time_count; i++) {
-        code = database_run_prepared(store, time,
+        code = database_run_prepared(store, adding->time,
                                      VALUES(value_text(row->tool), value_text(row->version),
                                             value_number(row->times[i].bucket),
-                                            number(row->times[i].count)),
+                                            number(row->times[i].count), value_text(row->plugin)),
                                      err);
     }
     return code;
@@ -90,17 +107,63 @@ static int add_row(struct store *store, sqlite3_stmt *counts, sqlite3_stmt *time
 
 int statistics_add(struct store *store, const struct store_statistics *rows, size_t count,
                    struct toolrack_error *err) {
-    sqlite3_stmt *counts = NULL;
-    sqlite3_stmt *time = NULL;
-    int code = database_prepare(store, add_counts, &counts, err);
+    struct adding adding = {0};
+    int code = database_prepare(store, bind_old, &adding.old, err);
     if (code == 0) {
-        code = database_prepare(store, add_time, &time, err);
+        code = database_prepare(store, add_counts, &adding.counts, err);
+    }
+    if (code == 0) {
+        code = database_prepare(store, add_time, &adding.time, err);
     }
     for (size_t i = 0; code == 0 && i < count; i++) {
-        code = add_row(store, counts, time, &rows[i], err);
+        code = add_row(store, &adding, &rows[i], err);
     }
-    (void)sqlite3_finalize(counts);
-    (void)sqlite3_finalize(time);
+    (void)sqlite3_finalize(adding.old);
+    (void)sqlite3_finalize(adding.counts);
+    (void)sqlite3_finalize(adding.time);
+    return code;
+}
+
+/* -------------------------------------------------------------------- move */
+
+int statistics_move(struct store *store, const char *from, const char *to,
+                    struct toolrack_error *err) {
+    static const char *const steps[] = {
+            "INSERT INTO usage (tool, version, plugin, calls, failures, unlogged, total_ns, "
+            "max_ns, cpu_calls, cpu_ns, memory_calls, memory, bytes_in, bytes_out, first_ms, "
+            "last_ms, last_error, last_error_ms) SELECT tool, version, ?2, calls, failures, "
+            "unlogged, total_ns, max_ns, cpu_calls, cpu_ns, memory_calls, memory, bytes_in, "
+            "bytes_out, first_ms, last_ms, last_error, last_error_ms FROM usage "
+            "WHERE plugin = ?1 ON CONFLICT (tool, version, plugin) DO UPDATE SET "
+            "calls = calls + excluded.calls, failures = failures + excluded.failures, "
+            "unlogged = unlogged + excluded.unlogged, total_ns = total_ns + excluded.total_ns, "
+            "max_ns = max(max_ns, excluded.max_ns), cpu_calls = cpu_calls + excluded.cpu_calls, "
+            "cpu_ns = cpu_ns + excluded.cpu_ns, "
+            "memory_calls = memory_calls + excluded.memory_calls, "
+            "memory = memory + excluded.memory, bytes_in = bytes_in + excluded.bytes_in, "
+            "bytes_out = bytes_out + excluded.bytes_out, "
+            "first_ms = min(first_ms, excluded.first_ms), "
+            "last_ms = max(last_ms, excluded.last_ms), "
+            "last_error = iif(excluded.last_error_ms >= last_error_ms, "
+            "coalesce(excluded.last_error, last_error), last_error), "
+            "last_error_ms = max(last_error_ms, excluded.last_error_ms)",
+            "INSERT INTO usage_times (usage, bucket, count) SELECT new.id, bucket, count "
+            "FROM usage AS old JOIN usage_times ON usage_times.usage = old.id "
+            "JOIN usage AS new ON new.tool = old.tool AND new.version = old.version "
+            "AND new.plugin = ?2 WHERE old.plugin = ?1 "
+            "ON CONFLICT (usage, bucket) DO UPDATE SET count = count + excluded.count",
+    };
+    static const char *const removals[] = {
+            "DELETE FROM usage_times WHERE usage IN (SELECT id FROM usage WHERE plugin = ?1)",
+            "DELETE FROM usage WHERE plugin = ?1",
+    };
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(steps); i++) {
+        code = database_run(store, steps[i], VALUES(value_text(from), value_text(to)), err);
+    }
+    for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(removals); i++) {
+        code = database_run(store, removals[i], VALUES(value_text(from)), err);
+    }
     return code;
 }
 
@@ -131,6 +194,11 @@ static uint32_t take_times(const struct rows *rows, int64_t id, struct store_tim
     return taken;
 }
 
+#define STATISTICS(plugin)                                                                       \
+    "SELECT id, tool, version, calls, failures, unlogged, total_ns, max_ns, cpu_calls, cpu_ns, " \
+    "memory_calls, memory, bytes_in, bytes_out, first_ms, last_ms, last_error, "                 \
+    "last_error_ms, " plugin " FROM usage ORDER BY tool, version, " plugin
+
 int store_statistics_read(struct store *store,
                           void (*visit)(void *user, const struct store_statistics *statistics),
                           void *user, struct toolrack_error *err) {
@@ -141,12 +209,8 @@ int store_statistics_read(struct store *store,
                              "SELECT usage, bucket, count FROM usage_times ORDER BY usage, bucket",
                              NO_VALUES, &times, err);
     if (code == 0) {
-        code = database_read(
-                store, SCHEMA_CALLS,
-                "SELECT id, tool, version, calls, failures, unlogged, total_ns, max_ns, cpu_calls, "
-                "cpu_ns, memory_calls, memory, bytes_in, bytes_out, first_ms, last_ms, last_error, "
-                "last_error_ms FROM usage ORDER BY tool, version",
-                NO_VALUES, &rows, err);
+        code = database_read_bound(store, SCHEMA_CALLS, STATISTICS("''"), STATISTICS("plugin"),
+                                   &rows, err);
     }
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
@@ -154,6 +218,7 @@ int store_statistics_read(struct store *store,
         uint32_t count = take_times(&times, row[0].number, taken);
         visit(user, &(struct store_statistics){.tool = value_as_text(&row[1]),
                                                .version = value_as_text(&row[2]),
+                                               .plugin = value_as_text(&row[18]),
                                                .calls = (uint64_t)row[3].number,
                                                .failures = (uint64_t)row[4].number,
                                                .unlogged = (uint64_t)row[5].number,

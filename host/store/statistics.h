@@ -1,4 +1,5 @@
-/* statistics.h - statistics of the calls of each version of each tool.
+/* statistics.h - statistics of the calls of each version of each tool, by the identity of its
+ * plugin (identities.h).
  *
  * Several processes share a state folder, and each adds what it counted since its last write. So no
  * number is overwritten: counts and sums are added; maxima and the latest times are merged. */
@@ -23,10 +24,11 @@ struct store_time {
     uint64_t count;
 };
 
-/** The statistics of one version of one tool. */
+/** The statistics of one version of one tool of one plugin. */
 struct store_statistics {
     const char *tool;
     const char *version;
+    const char *plugin; /**< its identity; "": whoever provides the name, see identities.h */
     uint64_t calls;
     uint64_t failures;
     uint64_t unlogged; /**< calls that were counted but not logged: too many at once */
@@ -51,7 +53,7 @@ struct store_statistics {
 /** The duration that `of_100` of 100 calls did not exceed (50: the median). [any-thread] */
 uint64_t store_time_quantile(const struct store_time *times, uint32_t count, unsigned of_100);
 
-/** Visit all, ordered by tool and version as strings. [any-thread] */
+/** Visit all, ordered by tool, version and plugin as strings. [any-thread] */
 int store_statistics_read(struct store *store,
                           void (*visit)(void *user, const struct store_statistics *statistics),
                           void *user, struct toolrack_error *err);

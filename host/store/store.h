@@ -25,6 +25,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -49,23 +50,29 @@ struct store;
 struct store *store_open(const char *state_dir, struct toolrack_error *err);
 void store_close(struct store *store);
 
-/** The settings of a "name" or "name@version"; `has_` says which of the two are set. */
+/** The settings of a "name" or "name@version"; `has_` says which of the two are set. A tool is
+ * disabled whoever provides the name; it is enabled, and has its priority, for the plugin that
+ * provided it. */
 struct store_setting {
     const char *selector;
+    const char *plugin; /**< its identity (identities.h); "": whoever provides the name. Set when
+                             read; ignored when stored */
     bool has_enabled;
     bool enabled;
     bool has_priority;
     int32_t priority;
 };
 
-/** Call `visit` for each stored setting.
+/** Call `visit` for each stored setting, in the order in which they apply.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int store_read_settings(struct store *store,
                         void (*visit)(void *user, const struct store_setting *setting), void *user,
                         struct toolrack_error *err);
 
 /** Store a setting; a member without its `has_` is not changed. A setting by name alone replaces
- * those of single versions. Durable on return.
+ * those of single versions. What disables a tool replaces what enabled it, for all plugins. Durable
+ * on return.
+ * @param plugins  the identities that provide the tool
  * @return 0; TOOLRACK_E_IO: nothing was stored. [any-thread] */
 int store_keep_setting(struct store *store, const struct store_setting *setting,
-                       struct toolrack_error *err);
+                       const char *const *plugins, size_t plugin_count, struct toolrack_error *err);

@@ -2,10 +2,14 @@
  * provide the same names. */
 #include <toolrack/plugin.h>
 
+#ifndef FLAGS
+#define FLAGS 0 /* of calc */
+#endif
+
 static tr_status calc(struct tr_call *call) {
     return tr_reply_text(call, ANSWER);
 }
-TR_JSON_TOOL(calc, "Calculate", TR_SCHEMA({"type" : "object"}))
+TR_JSON_TOOL(calc, ("Calculate", .flags = FLAGS), TR_SCHEMA({"type" : "object"}))
 
 static tr_status wipe(struct tr_call *call) {
     return tr_reply_text(call, ANSWER);

@@ -20,8 +20,9 @@
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
-#define NOW    INT64_C(1700000000000)
-#define MINUTE (INT64_C(60) * 1000)
+#define NOW      INT64_C(1700000000000)
+#define MINUTE   (INT64_C(60) * 1000)
+#define IDENTITY "broken app" /* of the plugin of the tools */
 
 static struct store_health health;
 
@@ -224,8 +225,11 @@ static int close_and_remove(void **state) {
 }
 
 static void note_call(struct toolrack *on, const char *version, int code, int64_t now_ms) {
-    const struct health_outcome outcome = {
-            .tool = "frail", .version = version, .code = code, .ended_ms = now_ms};
+    const struct health_outcome outcome = {.tool = "frail",
+                                           .version = version,
+                                           .plugin = IDENTITY,
+                                           .code = code,
+                                           .ended_ms = now_ms};
     note_outcomes(on, &outcome, 1);
 }
 
@@ -261,6 +265,28 @@ static void failures_of_several_hosts_add_up(void **state) {
                                    "of it gave a result\n"));
 }
 
+/* Another plugin that provides the name has its own failures and results. */
+static void failures_are_of_one_plugin(void **state) {
+    (void)state;
+    struct health_outcome other[HEALTH_FAILURES];
+    for (int i = 0; i < HEALTH_FAILURES; i++) {
+        other[i] = (struct health_outcome){.tool = "frail",
+                                           .version = "1.0.0",
+                                           .plugin = "other community:/a",
+                                           .code = TOOLRACK_E_TIMEOUT,
+                                           .ended_ms = NOW + i};
+    }
+    note_outcomes(host, other, HEALTH_FAILURES - 1);
+    note_call(host, "1.0.0", TOOLRACK_E_TIMEOUT, NOW);
+    assert_blacklist("");
+    note_outcomes(host, &other[HEALTH_FAILURES - 1], 1);
+    note_call(host, "1.0.0", 0, NOW + MINUTE);
+    assert_blacklist("\"plugin\":\"other\",\"origin\":\"community:/a\"}]");
+    other[0].code = 0;
+    note_outcomes(host, other, 1);
+    assert_blacklist("");
+}
+
 /* A batch is taken in the order in which its calls ended, each tool by itself. */
 static void a_batch_is_taken_in_order(void **state) {
     (void)state;
@@ -269,6 +295,7 @@ static void a_batch_is_taken_in_order(void **state) {
         static const char *const names[] = {"c", "a", "b"};
         batch[i] = (struct health_outcome){.tool = names[i % 3],
                                            .version = "1.0.0",
+                                           .plugin = IDENTITY,
                                            .ended_ms = NOW + (int64_t)i,
                                            /* "a" fails always, "b" but for the last, "c" never */
                                            .code = i % 3 == 0 || i == 59 ? 0 : TOOLRACK_E_TIMEOUT};
@@ -288,12 +315,16 @@ static void a_recovery_is_told_though_a_failure_follows(void **state) {
         note_call(host, "1.0.0", TOOLRACK_E_TIMEOUT, NOW);
     }
     logged[0] = '\0';
-    const struct health_outcome batch[] = {
-            {.tool = "frail", .version = "1.0.0", .code = 0, .ended_ms = NOW + MINUTE},
-            {.tool = "frail",
-             .version = "1.0.0",
-             .code = TOOLRACK_E_TIMEOUT,
-             .ended_ms = NOW + MINUTE + 1}};
+    const struct health_outcome batch[] = {{.tool = "frail",
+                                            .version = "1.0.0",
+                                            .plugin = IDENTITY,
+                                            .code = 0,
+                                            .ended_ms = NOW + MINUTE},
+                                           {.tool = "frail",
+                                            .version = "1.0.0",
+                                            .plugin = IDENTITY,
+                                            .code = TOOLRACK_E_TIMEOUT,
+                                            .ended_ms = NOW + MINUTE + 1}};
     note_outcomes(host, batch, ARRAY_LENGTH(batch));
     assert_non_null(strstr(logged, "Tool 'frail@1.0.0' is off the blacklist"));
     assert_blacklist("");
@@ -318,9 +349,10 @@ static void a_person_takes_it_off(void **state) {
 /* Rows of the first round count so much more. */
 #define OLDEST 10000
 
-static void count_row(void *user, const char *tool, const char *version,
+static void count_row(void *user, const char *tool, const char *version, const char *plugin,
                       const struct store_health *kept) {
     (void)version;
+    (void)plugin;
     (void)kept;
     *(int *)user += 1 + (strncmp(tool, "tool_0_", strlen("tool_0_")) == 0 ? OLDEST : 0);
 }
@@ -334,6 +366,7 @@ static void what_is_kept_is_bounded(void **state) {
             (void)snprintf(names[i], sizeof names[i], "tool_%d_%zu", round, i);
             batch[i] = (struct health_outcome){.tool = names[i],
                                                .version = "1.0.0",
+                                               .plugin = IDENTITY,
                                                .code = TOOLRACK_E_TIMEOUT,
                                                .ended_ms = NOW + round};
         }
@@ -352,11 +385,12 @@ static int count_kept(void) {
 }
 
 static void mark_frail(enum store_list list) {
+    static const char *const plugins[] = {IDENTITY};
     assert_int_equal(
             store_mark(host->store,
                        &(struct store_mark){
                                .selector = "frail", .list = list, .who = "ann", .since_ms = NOW},
-                       &err),
+                       plugins, 1, &err),
             0);
 }
 
@@ -385,6 +419,7 @@ int main(void) {
             RULE(each_retry_that_fails_doubles_the_cool_down),
             RULE(a_clock_that_is_set_back_holds_nobody),
             KEPT(failures_of_several_hosts_add_up),
+            KEPT(failures_are_of_one_plugin),
             KEPT(a_batch_is_taken_in_order),
             KEPT(a_recovery_is_told_though_a_failure_follows),
             KEPT(a_person_takes_it_off),

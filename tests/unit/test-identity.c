@@ -395,6 +395,180 @@ static void plugins_of_one_folder_share_a_name(void **state) {
     assert_int_equal(count_rows("tool-shared", "", ""), 0);
 }
 
+/* ---------------------------------------------------- what is known of a tool */
+
+/* Another plugin of the same id and names comes, in a running host. */
+static void replace_owner(const char *fixture) {
+    uninstall("a", "claim");
+    install("b", "forged", fixture);
+    reload_all();
+}
+
+/* What a report says; `part` must be in it, or (with '!' before it) must not. */
+static void assert_report(int code, struct toolrack_text *text, const char *part) {
+    assert_int_equal(code, 0);
+    bool absent = part[0] == '!';
+    if ((strstr(toolrack_text_data(text, NULL), part + absent) == NULL) != absent) {
+        fail_msg("'%s': %s", part, toolrack_text_data(text, NULL));
+    }
+    toolrack_text_unref(text);
+}
+
+static void assert_statistics(const char *part) {
+    struct toolrack_text *text = NULL;
+    int code = toolrack_statistics(host, "calc", &text, &err);
+    assert_report(code, text, part);
+}
+
+static void assert_recommended(const char *part) {
+    struct toolrack_text *text = NULL;
+    int code = toolrack_recommend(host, NULL, &text, &err);
+    assert_report(code, text, part);
+}
+
+static void assert_log(const char *part) {
+    struct toolrack_text *text = NULL;
+    int code = toolrack_log(host, NULL, &text, &err);
+    assert_report(code, text, part);
+}
+
+static void statistics_and_feedback_are_not_inherited(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    for (int i = 0; i < 3; i++) {
+        assert_answer("calc", "claim 1");
+    }
+    assert_int_equal(toolrack_feedback(host, "calc", true, 1, "ann", &err), 0);
+    assert_statistics("\"calls\":3,");
+    assert_statistics("\"feedback_good\":1,");
+    assert_recommended("!\"success\":{\"value\":0.2,");
+    assert_recommended("!\"feedback\":{\"value\":0.2,");
+    replace_owner("claim-forged");
+    /* The values of a tool without data. */
+    assert_recommended("\"success\":{\"value\":0.2,");
+    assert_recommended("\"feedback\":{\"value\":0.2,");
+    assert_statistics("[]");
+    assert_answer("calc", "forged");
+    assert_statistics("\"calls\":1,");
+    assert_statistics("\"feedback_good\":0,");
+    assert_statistics("/b\",");
+    assert_statistics("!/a\",");
+    /* A call of the old one is in the log, as such, and no call of the new one. */
+    assert_log("/a\",");
+    assert_log("/b\",");
+    assert_int_equal(toolrack_feedback(host, "calc", true, 1, "ann", &err), TOOLRACK_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "which does not provide it any more"));
+    /* They are those of the owner when it returns. */
+    uninstall("b", "forged");
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_statistics("\"calls\":3,");
+    assert_statistics("\"feedback_good\":1,");
+    /* Nobody provides the name: whose they are is said of each. */
+    uninstall("a", "claim");
+    open_host("community", "community", "");
+    assert_statistics("/a\",");
+    assert_statistics("/b\",");
+}
+
+static void the_whitelist_is_not_inherited(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_WHITELIST, "calc", true, NULL, "ann", &err),
+                     0);
+    assert_recommended("\"whitelisted\":true");
+    replace_owner("claim-forged");
+    assert_recommended("\"tool\":\"calc\"");
+    assert_recommended("!\"whitelisted\":true");
+    open_host("community", "community", "");
+    assert_recommended("!\"whitelisted\":true");
+}
+
+static void the_blacklist_is_for_the_name(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "calc", true, NULL, "ann", &err),
+                     0);
+    replace_owner("claim-forged");
+    assert_recommended("!\"tool\":\"calc\"");
+}
+
+static int priority_of(const char *name) {
+    struct toolrack_tool *tool = toolrack_get(host, name);
+    assert_non_null(tool);
+    int priority = toolrack_tool_priority(tool);
+    toolrack_tool_unref(tool);
+    return priority;
+}
+
+static void a_priority_is_not_inherited(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    int usual = priority_of("calc");
+    assert_int_equal(toolrack_set_priority(host, "calc", 777, &err), 0);
+    assert_int_equal(priority_of("calc"), 777);
+    replace_owner("claim-forged");
+    assert_int_equal(priority_of("calc"), usual);
+    open_host("community", "community", "");
+    assert_int_equal(priority_of("calc"), usual);
+    uninstall("b", "forged");
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(priority_of("calc"), 777);
+}
+
+static void what_enables_a_tool_is_not_inherited(void **state) {
+    (void)state;
+    install("a", "claim", "claim-off");
+    open_host("community", "community", "");
+    assert_answer("calc", "Disabled");
+    assert_int_equal(toolrack_set_enabled(host, "calc", true, &err), 0);
+    assert_answer("calc", "claim 1");
+    replace_owner("claim-forged-off");
+    assert_answer("calc", "Disabled");
+    open_host("community", "community", "");
+    assert_answer("calc", "Disabled");
+}
+
+static void what_disables_a_tool_is_for_the_name(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_set_enabled(host, "calc", false, &err), 0);
+    replace_owner("claim-forged");
+    assert_answer("calc", "Disabled");
+    open_host("community", "community", "");
+    assert_answer("calc", "Disabled");
+    assert_int_equal(toolrack_set_enabled(host, "calc", true, &err), 0);
+    assert_answer("calc", "forged");
+}
+
+static void to_adopt_hands_records_and_settings_over(void **state) {
+    (void)state;
+    static const char policy[] = ", \"policies\": {\"claim\": {\"workers\": 2}}";
+    install("a", "claim", "claim");
+    open_host("community", "community", policy);
+    assert_answer("calc", "claim 1");
+    assert_int_equal(toolrack_feedback(host, "calc", true, 1, "ann", &err), 0);
+    assert_int_equal(toolrack_set_priority(host, "calc", 777, &err), 0);
+    assert_int_equal(toolrack_mark(host, TOOLRACK_MARK_WHITELIST, "calc", true, NULL, "ann", &err),
+                     0);
+    uninstall("a", "claim");
+    install("b", "forged", "claim-forged");
+    open_host("community", "community", policy);
+    assert_answer("calc", "NotFound");
+    assert_int_equal(toolrack_adopt(host, "claim", "ann", &err), 0);
+    assert_int_equal(priority_of("calc"), 777);
+    assert_statistics("\"calls\":1,");
+    assert_statistics("\"feedback_good\":1,");
+    assert_recommended("\"whitelisted\":true");
+    assert_int_equal(toolrack_feedback(host, "calc", false, 1, "ann", &err), 0);
+}
+
 static tr_status calc(struct tr_call *call) {
     return tr_reply_text(call, "app");
 }
@@ -437,6 +611,13 @@ int main(void) {
             WITH_FOLDER(an_administrator_chooses_the_owner),
             WITH_FOLDER(plugins_of_one_folder_share_a_name),
             WITH_FOLDER(to_replace_is_within_one_origin),
+            WITH_FOLDER(statistics_and_feedback_are_not_inherited),
+            WITH_FOLDER(the_whitelist_is_not_inherited),
+            WITH_FOLDER(the_blacklist_is_for_the_name),
+            WITH_FOLDER(a_priority_is_not_inherited),
+            WITH_FOLDER(what_enables_a_tool_is_not_inherited),
+            WITH_FOLDER(what_disables_a_tool_is_for_the_name),
+            WITH_FOLDER(to_adopt_hands_records_and_settings_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

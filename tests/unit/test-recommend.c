@@ -266,6 +266,7 @@ TR_JSON_TOOL(asks,
              ("Ask", .permission = TR_CONFIRM, .priority = 10, .purpose = "Settle a doubt",
               .scenarios = "shopping,travel"),
              TR_SCHEMA({"type" : "object"}))
+#define IDENTITY "chosen app"
 TR_PLUGIN(("chosen", .flags = TR_THREAD_SAFE), "1.0.0", add, frail, risky, asks)
 
 static char dir[64];
@@ -392,7 +393,7 @@ static void lists_come_before_scores(void **state) {
     assert_ok(toolrack_marked(host, TOOLRACK_MARK_BLACKLIST, &text, &err));
     assert_non_null(strstr(toolrack_text_data(text, NULL),
                            "\"who\":\"ann\",\"why\":\"it asks\",\"tool\":\"asks\","
-                           "\"retry_ms\":null}]"));
+                           "\"retry_ms\":null,\"plugin\":null,\"origin\":null}]"));
     assert_int_equal(
             toolrack_mark(host, TOOLRACK_MARK_BLACKLIST, "asks@1.0.0", false, NULL, NULL, &err),
             TOOLRACK_E_NOT_FOUND);
@@ -408,6 +409,7 @@ static void lists_come_before_scores(void **state) {
 static void note_frail(int code, int64_t ago_ms) {
     const struct health_outcome outcome = {.tool = "frail",
                                            .version = "1.0.0",
+                                           .plugin = IDENTITY,
                                            .code = code,
                                            .ended_ms = clock_wall_ms() - ago_ms};
     health_note_outcomes(&(struct record_options){.log = &host->log,

@@ -56,7 +56,7 @@ static void need_root(void) {
 
 static int decide(struct store *store, const char *tool) {
     return store_keep_setting(store, &(struct store_setting){.selector = tool, .has_enabled = true},
-                              &err);
+                              NULL, 0, &err);
 }
 
 /* Neither reading nor writing is possible, and both say why. */

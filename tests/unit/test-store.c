@@ -34,10 +34,13 @@
 #include "store/crashes.h"
 #include "store/decisions.h"
 #include "store/defaults.h"
+#include "store/feedback.h"
 #include "store/generations.h"
 #include "store/grants.h"
+#include "store/health.h"
 #include "store/identities.h"
 #include "store/loading.h"
+#include "store/marks.h"
 #include "store/pending.h"
 #include "store/pins.h"
 #include "store/quarantine.h"
@@ -160,7 +163,8 @@ static const char *ask_sql(const char *text) {
 
 static void see_setting(void *user, const struct store_setting *setting) {
     (void)user;
-    buf_printf(&seen, "%s %s %d;", setting->selector,
+    buf_printf(&seen, "%s%s%s %s %d;", setting->selector, setting->plugin[0] != '\0' ? " " : "",
+               setting->plugin,
                !setting->has_enabled ? "-"
                : setting->enabled    ? "on"
                                      : "off",
@@ -196,8 +200,13 @@ static int read_grants(void) {
 }
 
 static int disable(const char *selector) {
-    return store_keep_setting(
-            store, &(struct store_setting){.selector = selector, .has_enabled = true}, &err);
+    return store_keep_setting(store,
+                              &(struct store_setting){.selector = selector, .has_enabled = true},
+                              NULL, 0, &err);
+}
+
+static int set(const struct store_setting *setting, const char *plugin) {
+    return store_keep_setting(store, setting, &plugin, 1, &err);
 }
 
 /* ---------------------------------------------------------------- settings */
@@ -207,15 +216,41 @@ static void settings_survive(void **state) {
     open_store();
     assert_ok(disable("b"));
     assert_ok(disable("a@1.0.0"));
-    assert_ok(store_keep_setting(
-            store, &(struct store_setting){.selector = "b", .has_priority = true, .priority = 7},
-            &err));
+    assert_ok(set(&(struct store_setting){.selector = "b", .has_priority = true, .priority = 7},
+                  "mail community:/a"));
     reopen();
-    assert_seen(store_read_settings(store, see_setting, NULL, &err), "a@1.0.0 off -1;b off 7;");
+    assert_seen(store_read_settings(store, see_setting, NULL, &err),
+                "a@1.0.0 off -1;b off -1;b mail community:/a - 7;");
     assert_ok(disable("a"));
     reopen();
     assert_seen(store_read_settings(store, see_setting, NULL, &err),
-                "a off -1;a@1.0.0 - -1;b off 7;");
+                "a off -1;b off -1;b mail community:/a - 7;");
+}
+
+/* What restricts holds for the name, what favours for who provided it. */
+static void settings_are_of_a_name_or_of_a_plugin(void **state) {
+    (void)state;
+    const struct store_setting on = {.selector = "a", .has_enabled = true, .enabled = true};
+    const struct store_setting one_on = {
+            .selector = "a@1.0.0", .has_enabled = true, .enabled = true};
+    const struct store_setting early = {.selector = "a@1.0.0", .has_priority = true, .priority = 9};
+    open_store();
+    assert_ok(set(&on, "mail community:/a"));
+    assert_ok(set(&early, "mail community:/a"));
+    assert_ok(set(&on, "mail community:/b"));
+    assert_seen(store_read_settings(store, see_setting, NULL, &err),
+                "a mail community:/a on -1;a mail community:/b on -1;"
+                "a@1.0.0 mail community:/a - 9;");
+    /* To disable it is for all, and ends what enabled it for some. */
+    assert_ok(disable("a"));
+    assert_seen(store_read_settings(store, see_setting, NULL, &err),
+                "a off -1;a@1.0.0 mail community:/a - 9;");
+    assert_ok(set(&one_on, "mail community:/b"));
+    assert_seen(store_read_settings(store, see_setting, NULL, &err),
+                "a off -1;a@1.0.0 mail community:/a - 9;a@1.0.0 mail community:/b on -1;");
+    assert_ok(set(&on, "mail community:/b"));
+    assert_seen(store_read_settings(store, see_setting, NULL, &err),
+                "a mail community:/b on -1;a@1.0.0 mail community:/a - 9;");
 }
 
 /* ------------------------------------------------------------------ grants */
@@ -1221,16 +1256,117 @@ static void make_second_form(void) {
             "'granted')");
 }
 
+/* What toolrack made before it knew identities, to the letter. */
+static void make_third_form(void) {
+    make_second_form();
+    run_sql("CREATE TABLE defaults ("
+            "  tool TEXT PRIMARY KEY NOT NULL,"
+            "  version TEXT NOT NULL"
+            ") WITHOUT ROWID, STRICT;"
+            "CREATE TABLE calls ("
+            "  id INTEGER PRIMARY KEY,"
+            "  time_ms INTEGER NOT NULL,"
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  plugin TEXT NOT NULL,"
+            "  caller TEXT,"
+            "  channel TEXT,"
+            "  conversation TEXT,"
+            "  trace TEXT,"
+            "  duration_ns INTEGER NOT NULL,"
+            "  arguments TEXT NOT NULL,"
+            "  result TEXT,"
+            "  bytes_in INTEGER NOT NULL,"
+            "  bytes_out INTEGER NOT NULL,"
+            "  error TEXT,"
+            "  cpu_ns INTEGER,"
+            "  memory INTEGER,"
+            "  written INTEGER NOT NULL"
+            ") STRICT;"
+            "CREATE INDEX calls_that_failed ON calls (id) WHERE error IS NOT NULL;"
+            "CREATE TABLE usage ("
+            "  id INTEGER PRIMARY KEY,"
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  calls INTEGER NOT NULL,"
+            "  failures INTEGER NOT NULL,"
+            "  unlogged INTEGER NOT NULL,"
+            "  total_ns INTEGER NOT NULL,"
+            "  max_ns INTEGER NOT NULL,"
+            "  cpu_calls INTEGER NOT NULL,"
+            "  cpu_ns INTEGER NOT NULL,"
+            "  memory_calls INTEGER NOT NULL,"
+            "  memory INTEGER NOT NULL,"
+            "  bytes_in INTEGER NOT NULL,"
+            "  bytes_out INTEGER NOT NULL,"
+            "  first_ms INTEGER NOT NULL,"
+            "  last_ms INTEGER NOT NULL,"
+            "  last_error TEXT,"
+            "  last_error_ms INTEGER NOT NULL,"
+            "  UNIQUE (tool, version)"
+            ") STRICT;"
+            "CREATE TABLE usage_times ("
+            "  usage INTEGER NOT NULL,"
+            "  bucket INTEGER NOT NULL,"
+            "  count INTEGER NOT NULL,"
+            "  PRIMARY KEY (usage, bucket)"
+            ") WITHOUT ROWID, STRICT;");
+    run_sql("CREATE TABLE feedback ("
+            "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+            "  time_ms INTEGER NOT NULL,"
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  good INTEGER NOT NULL,"
+            "  call INTEGER,"
+            "  who TEXT NOT NULL"
+            ") STRICT;"
+            "CREATE INDEX feedback_of_tool ON feedback (tool, version, id);"
+            "CREATE TABLE marks ("
+            "  selector TEXT PRIMARY KEY NOT NULL,"
+            "  list INTEGER NOT NULL,"
+            "  since_ms INTEGER NOT NULL,"
+            "  who TEXT NOT NULL,"
+            "  why TEXT"
+            ") WITHOUT ROWID, STRICT;"
+            "CREATE TABLE health ("
+            "  tool TEXT NOT NULL,"
+            "  version TEXT NOT NULL,"
+            "  failed_1_ms INTEGER NOT NULL,"
+            "  failed_2_ms INTEGER NOT NULL,"
+            "  failed_3_ms INTEGER NOT NULL,"
+            "  failed_4_ms INTEGER NOT NULL,"
+            "  failed_5_ms INTEGER NOT NULL,"
+            "  since_ms INTEGER NOT NULL,"
+            "  trial_ms INTEGER NOT NULL,"
+            "  cool_down_ms INTEGER NOT NULL,"
+            "  tried INTEGER NOT NULL,"
+            "  PRIMARY KEY (tool, version)"
+            ") WITHOUT ROWID, STRICT;"
+            "PRAGMA user_version = 3;");
+    run_sql("INSERT INTO settings VALUES ('wipe', 1, 7), ('send@1.0.0', 0, 5);"
+            "INSERT INTO marks VALUES ('wipe@1.0.0', 1, 1, 'ann', NULL);"
+            "INSERT INTO marks VALUES ('send', 0, 1, 'ann', NULL);"
+            "INSERT INTO health VALUES ('wipe', '1.0.0', 1, 2, 0, 0, 0, 0, 0, 0, 0);"
+            "INSERT INTO feedback (time_ms, tool, version, good, call, who) "
+            "VALUES (1, 'wipe', '1.0.0', 1, NULL, 'ann');"
+            "INSERT INTO calls (time_ms, tool, version, plugin, duration_ns, arguments, bytes_in, "
+            "bytes_out, written) VALUES (1, 'wipe', '1.0.0', 'mail', 1, '{}', 2, 0, 100);"
+            "INSERT INTO usage VALUES (4, 'wipe', '1.0.0', 3, 0, 0, 9, 5, 0, 0, 0, 0, 6, 0, 1, 2, "
+            "NULL, 0);"
+            "INSERT INTO usage_times VALUES (4, 3, 3);");
+}
+
 /* A call of a tool, in the log and counted. */
 static int add_call(const char *tool, int64_t time_ms, const struct store_calls_limits *limits) {
     const struct store_call call = {.time_ms = time_ms,
                                     .tool = tool,
                                     .version = "1.0.0",
-                                    .plugin = "p",
+                                    .plugin = "p app",
                                     .arguments = "{}",
                                     .result = "7"};
     const struct store_statistics usage = {.tool = tool,
                                            .version = "1.0.0",
+                                           .plugin = "p app",
                                            .calls = 1,
                                            .first_ms = time_ms,
                                            .last_ms = time_ms,
@@ -1240,6 +1376,52 @@ static int add_call(const char *tool, int64_t time_ms, const struct store_calls_
 }
 
 static const struct store_calls_limits no_limits;
+
+static void see_marks(void *user, const struct store_mark *mark) {
+    (void)user;
+    buf_printf(&seen, "%s [%s] %s;", mark->selector, mark->plugin,
+               mark->list == STORE_WHITELIST ? "white" : "black");
+}
+
+static void see_health(void *user, const char *tool, const char *version, const char *plugin,
+                       const struct store_health *health) {
+    (void)user;
+    buf_printf(&seen, "%s@%s [%s] %lld;", tool, version, plugin, (long long)health->failed_ms[1]);
+}
+
+static void see_opinions(void *user, const struct store_opinions *opinions) {
+    (void)user;
+    buf_printf(&seen, "%s@%s [%s] %llu %llu;", opinions->tool, opinions->version, opinions->plugin,
+               (unsigned long long)opinions->good, (unsigned long long)opinions->bad);
+}
+
+static void see_counts(void *user, const struct store_statistics *usage) {
+    (void)user;
+    buf_printf(&seen, "%s@%s [%s] %llu %llu;", usage->tool, usage->version, usage->plugin,
+               (unsigned long long)usage->calls,
+               usage->time_count > 0 ? (unsigned long long)usage->times[0].count : 0);
+}
+
+static void see_caller(void *user, const struct store_call *call) {
+    (void)user;
+    buf_printf(&seen, "%s [%s];", call->tool, call->plugin);
+}
+
+/* What is stored about tools, with the plugins that it is about. */
+static void assert_bound(const char *expected) {
+    assert_ok(store_read_settings(store, see_setting, NULL, &err));
+    buf_printf(&seen, " ");
+    assert_ok(store_marks_read(store, see_marks, NULL, &err));
+    buf_printf(&seen, " ");
+    assert_ok(store_health_read(store, see_health, NULL, &err));
+    buf_printf(&seen, " ");
+    assert_ok(store_feedback_count(store, see_opinions, NULL, &err));
+    buf_printf(&seen, " ");
+    assert_ok(store_statistics_read(store, see_counts, NULL, &err));
+    buf_printf(&seen, " ");
+    assert_seen(store_calls_read(store, &(struct store_calls_filter){0}, see_caller, NULL, &err),
+                expected);
+}
 
 static void see_call(void *user, const struct store_call *call) {
     (void)user;
@@ -1330,6 +1512,90 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_true(is_bound("mail official:/a"));
     assert_false(is_bound("mail community:/b"));
     assert_true(is_bound("bad community:/b"));
+}
+
+/* A file of the third form has names alone: what restricts stays so, what favours a tool, or was
+ * measured or said of it, is of the first owner of the name. */
+static void records_of_names_are_bound_to_the_first_owner(void **state) {
+    (void)state;
+    static const char unbound[] = "send@1.0.0 off 5;tool off -1;wipe on 7; send [] black;"
+                                  "wipe@1.0.0 [] white; wipe@1.0.0 [] 2; wipe@1.0.0 [] 1 0; "
+                                  "wipe@1.0.0 [] 3 3; wipe [mail];";
+    static const char bound[] =
+            "send@1.0.0 off 5;tool off -1;wipe mail official:/a on 7; send [] black;"
+            "wipe@1.0.0 [mail official:/a] white; wipe@1.0.0 [mail official:/a] 2; "
+            "wipe@1.0.0 [mail official:/a] 1 0; wipe@1.0.0 [mail official:/a] 3 3; "
+            "wipe [mail official:/a];";
+    make_third_form();
+    reopen();
+    assert_bound(unbound);
+    assert_string_equal(ask_sql("PRAGMA user_version"), "3");
+    /* Written to, and no owner is known yet. */
+    assert_ok(grant("wipe", 0));
+    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+    assert_bound(unbound);
+    assert_ok(record("mail", "official:/a", true, "wipe"));
+    assert_bound(bound);
+    assert_ok(record("other", "community:/b", true, "wipe"));
+    reopen();
+    assert_bound(bound);
+    /* What disables stays for the name; the priority beside it does not. */
+    assert_ok(record("other", "community:/b", true, "send"));
+    assert_seen(store_read_settings(store, see_setting, NULL, &err),
+                "send@1.0.0 off -1;send@1.0.0 other community:/b - 5;tool off -1;"
+                "wipe mail official:/a on 7;");
+}
+
+/* Before the owner of the name was recorded, the plugin that is called has the rows. */
+static void records_of_names_are_bound_by_use(void **state) {
+    (void)state;
+    static const struct store_feedback bad = {
+            .tool = "wipe", .version = "1.0.0", .plugin = "p app", .who = "ann", .time_ms = NOW};
+    make_third_form();
+    reopen();
+    assert_ok(add_call("wipe", NOW, &no_limits));
+    assert_seen(store_statistics_read(store, see_counts, NULL, &err), "wipe@1.0.0 [p app] 4 4;");
+    assert_ok(store_feedback_add(store, &bad, &err));
+    assert_seen(store_feedback_count(store, see_opinions, NULL, &err), "wipe@1.0.0 [p app] 1 1;");
+}
+
+static void records_move_when_they_are_adopted(void **state) {
+    (void)state;
+    make_third_form();
+    reopen();
+    assert_ok(record("mail", "community:/a", true, "wipe"));
+    assert_ok(record("mail", "community:/b", false, "wipe"));
+    run_sql("INSERT INTO usage SELECT 9, tool, version, 'mail community:/b', 10, failures, "
+            "unlogged, total_ns, max_ns, cpu_calls, cpu_ns, memory_calls, memory, bytes_in, "
+            "bytes_out, first_ms, last_ms, last_error, last_error_ms FROM usage;"
+            "INSERT INTO usage_times VALUES (9, 3, 10);");
+    assert_ok(store_identity_adopt(store, "mail community:/a", "mail community:/b", &err));
+    reopen();
+    assert_bound("send@1.0.0 off 5;tool off -1;wipe mail community:/b on 7; send [] black;"
+                 "wipe@1.0.0 [mail community:/b] white; wipe@1.0.0 [mail community:/b] 2; "
+                 "wipe@1.0.0 [mail community:/b] 1 0; wipe@1.0.0 [mail community:/b] 13 13; "
+                 "wipe [mail community:/b];");
+    assert_string_equal(ask_sql("SELECT count(*) FROM usage_times"), "1");
+}
+
+static void marks_are_of_a_name_or_of_a_plugin(void **state) {
+    (void)state;
+    static const char *const a[] = {"mail community:/a"};
+    static const char *const b[] = {"mail community:/b", "post community:/b"};
+    const struct store_mark white = {.selector = "wipe", .list = STORE_WHITELIST, .who = "ann"};
+    const struct store_mark black = {.selector = "wipe", .list = STORE_BLACKLIST, .who = "ann"};
+    open_store();
+    assert_ok(store_mark(store, &white, a, 1, &err));
+    assert_ok(store_mark(store, &white, b, 2, &err));
+    assert_seen(store_marks_read(store, see_marks, NULL, &err),
+                "wipe [mail community:/a] white;wipe [mail community:/b] white;"
+                "wipe [post community:/b] white;");
+    assert_ok(store_mark(store, &black, b, 2, &err));
+    assert_seen(store_marks_read(store, see_marks, NULL, &err), "wipe [] black;");
+    assert_ok(store_mark(store, &white, a, 1, &err));
+    assert_seen(store_marks_read(store, see_marks, NULL, &err), "wipe [mail community:/a] white;");
+    assert_ok(store_unmark(store, STORE_WHITELIST, "wipe", &err));
+    assert_seen(store_marks_read(store, see_marks, NULL, &err), "");
 }
 
 static void identities_and_names_keep_their_order(void **state) {
@@ -2032,6 +2298,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             WITH_FOLDER(settings_survive),
+            WITH_FOLDER(settings_are_of_a_name_or_of_a_plugin),
             WITH_FOLDER(grants_survive_until_they_expire),
             WITH_FOLDER(a_grant_by_name_is_that_of_all_versions),
             WITH_FOLDER(revoking_nothing_is_an_error),
@@ -2068,6 +2335,10 @@ int main(void) {
             WITH_FOLDER(old_rows_are_bound_to_the_first_owner),
             WITH_FOLDER(identities_and_names_keep_their_order),
             WITH_FOLDER(what_is_bound_moves_when_it_is_adopted),
+            WITH_FOLDER(records_of_names_are_bound_to_the_first_owner),
+            WITH_FOLDER(records_of_names_are_bound_by_use),
+            WITH_FOLDER(records_move_when_they_are_adopted),
+            WITH_FOLDER(marks_are_of_a_name_or_of_a_plugin),
             WITH_FOLDER(the_same_is_told_once),
             WITH_FOLDER(a_call_upgrades_a_file_of_the_first_form),
             WITH_FOLDER(calls_are_found_by_what_is_asked),

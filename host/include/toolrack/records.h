@@ -43,8 +43,9 @@ struct toolrack_log_filter {
 #define TOOLRACK_LOG_FILTER_INIT \
     { .size = sizeof(struct toolrack_log_filter) }
 
-/** The calls that were logged, the oldest first, as a JSON array of objects: id; tool, version,
- * plugin, caller, channel, conversation, trace; time_ms (of the start, since 1970), duration_ns;
+/** The calls that were logged, the oldest first, as a JSON array of objects: id; tool, version;
+ * plugin and origin (together they say whose tool it was; origin is null in rows of an earlier
+ * toolrack); caller, channel, conversation, trace; time_ms (of the start, since 1970), duration_ns;
  * ok; arguments and result (texts, cut at the sizes above; values that the schema marks
  * `"writeOnly": true` or `"format": "password"` are "***"), bytes_in, bytes_out; error (an object
  * as everywhere) or null; cpu_ns, memory (bytes at the peak in a worker, an estimate of what was
@@ -56,10 +57,12 @@ TOOLRACK_API int toolrack_log(struct toolrack *host, const struct toolrack_log_f
 
 /** Statistics of all calls that the state folder knows of, of this host and of others, as a JSON
  * array with an object for each tool and version, by name, then version downwards: tool, version,
- * calls, failures, success_rate, mean_ns, p50_ns, p95_ns, p99_ns, max_ns, cpu_ns and memory (means
- * of the calls in which they were measured, or null), cpu_calls and memory_calls (how many calls
- * that were), bytes_in, bytes_out, first_ms, last_ms, last_error (an object with time_ms, or null),
- * feedback_good, feedback_bad.
+ * plugin, origin, calls, failures, success_rate, mean_ns, p50_ns, p95_ns, p99_ns, max_ns, cpu_ns
+ * and memory (means of the calls in which they were measured, or null), cpu_calls and memory_calls
+ * (how many calls that were), bytes_in, bytes_out, first_ms, last_ms, last_error (an object with
+ * time_ms, or null), feedback_good, feedback_bad. They are those of the plugin that provides the
+ * tool now: another one that had the name, from another folder, has its own. Of a name that nobody
+ * provides, those of all that did.
  * @param name  "name", "name@version" or NULL for all
  * @return as above; TOOLRACK_E_NOT_FOUND for a name that is neither registered nor known from
  *         before. */
@@ -84,7 +87,9 @@ enum toolrack_mark {
     TOOLRACK_MARK_WHITELIST  /**< recommended before all others */
 };
 
-/** Put a tool on a list, or take it off. What is set here stays until it is changed here. Being put
+/** Put a tool on a list, or take it off. The blacklist holds for the name, whoever provides it; the
+ * whitelist for the plugin that provides it now, not for one from another folder that has the name
+ * later. What is set here stays until it is changed here. Being put
  * on one list takes the tool off the other. Taking a tool off the blacklist, or putting it on the
  * whitelist, clears its failures. Durable on return.
  * @param name  "name" (all versions, those to come too) or "name@version"
@@ -98,7 +103,8 @@ TOOLRACK_API int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, c
 
 /** The tools on a list, as a JSON array of objects: tool ("name" or "name@version"), since_ms, who
  * ("automatic" for what failures put there), why, retry_ms (when it is recommended once more;
- * null for a mark that was set by hand).
+ * null for a mark that was set by hand), plugin and origin (null for a mark that holds for the
+ * name).
  * @return as for the log. */
 TOOLRACK_API int toolrack_marked(struct toolrack *host, enum toolrack_mark mark,
                                  struct toolrack_text **ret, struct toolrack_error *err);

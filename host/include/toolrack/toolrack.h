@@ -415,14 +415,15 @@ TOOLRACK_API void toolrack_tool_statistics(const struct toolrack_tool *tool,
                                            struct toolrack_tool_statistics *statistics);
 
 /** Enable or disable a tool, by "name" (all its versions, those that come later too) or
- * "name@version"; not by a range, which could mean another version later. Kept in the state
- * folder, durable when the function returns.
+ * "name@version"; not by a range, which could mean another version later. Disabled means the name,
+ * whoever provides it; enabled the plugin that provides it now: one from another folder that has
+ * the name later is as it says itself. Kept in the state folder, durable when the function returns.
  * @return 0, also when it was so already; TOOLRACK_E_NOT_FOUND (the message names the nearest);
  *         TOOLRACK_E_INVALID for a range; TOOLRACK_E_IO when it could not be kept: then nothing
  * changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled,
                                       struct toolrack_error *err);
-/** Set a tool's priority, likewise; any number. */
+/** Set a tool's priority, likewise; any number. It is for the plugin that provides the tool now. */
 TOOLRACK_API int toolrack_set_priority(struct toolrack *host, const char *name, int priority,
                                        struct toolrack_error *err);
 
