@@ -412,7 +412,8 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
                                       .places = options->places,
                                       .worker_program = options->worker_program,
                                       .no_mounts = options->no_mounts}};
-    if (options->places != NULL && options->origin != NULL) {
+    if (options->places != NULL && options->origin != NULL &&
+        options->desc->plugin->capability_count > 0) {
         making.guard.own_folder =
                 data_folder(arena, options->places, options->desc->plugin->id, options->origin);
     }
