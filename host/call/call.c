@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "schema/secret.h"
 
 /* Most values of a typed tool's arguments that need no allocation. */
 #define SLOTS_ON_STACK 32
@@ -373,8 +374,8 @@ static int relay_question(void *user, const char *message, const char *schema, c
     return ask_app(user, message, schema, ret_content);
 }
 
-static int run_isolated(struct call *call, const struct prepared *prepared, struct buf *out,
-                        struct toolrack_error *err) {
+static int run_isolated(struct call *call, const struct prepared *prepared,
+                        const struct buf *secrets, struct buf *out, struct toolrack_error *err) {
     struct schema_failure failure;
     struct run *run = &call->run;
     if (!schema_validate(prepared->schema, run->arguments, &failure)) {
@@ -398,6 +399,7 @@ static int run_isolated(struct call *call, const struct prepared *prepared, stru
                              .progress = relay_progress,
                              .log = relay_log,
                              .ask = call->options.ask != NULL ? relay_question : NULL,
+                             .secrets = secrets,
                              .arena = &run->arena,
                              .wants_json = prepared->result_schema != NULL};
     if (run->arguments_filled) {
@@ -467,6 +469,14 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
     return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
 }
 
+/* A refusal tells the caller which of his values it is about; the record masks that (mask.h). */
+static void hide_secrets(const struct buf *secrets, struct toolrack_error *err) {
+    if (err->code != TOOLRACK_E_INVALID_ARGUMENTS || err->from_tool) {
+        secrets_mask(secrets, err->message);
+        secrets_mask(secrets, err->trace);
+    }
+}
+
 static int run(struct call *call, const char *arguments, size_t length,
                struct toolrack_result **ret, struct toolrack_error *err) {
     const struct prepared *prepared = registration_prepared(call->tool->reg);
@@ -478,9 +488,17 @@ static int run(struct call *call, const char *arguments, size_t length,
         return code;
     }
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    code = call_is_isolated(call->tool)  ? run_isolated(call, prepared, &out, err)
+    CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+    if (prepared->secret_schema != NULL) {
+        schema_collect_secrets(yyjson_doc_get_root(prepared->secret_schema), call->run.arguments,
+                               &secrets);
+    }
+    code = call_is_isolated(call->tool)  ? run_isolated(call, prepared, &secrets, &out, err)
            : prepared->signature != NULL ? run_typed(call, prepared, &out, err)
                                          : run_json(call, prepared, &out, err);
+    if (code < 0 && prepared->secret_schema != NULL) {
+        hide_secrets(&secrets, err);
+    }
     return code < 0 ? code : result_end(&out, ret, err);
 }
 

@@ -23,8 +23,10 @@
 #include "base/object.h"
 #include "base/utf8.h"
 #include "permit/consent.h"
+#include "schema/secret.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 /* A call while its permission is decided. */
 struct deciding {
@@ -32,6 +34,7 @@ struct deciding {
     struct toolrack_tool *tool;
     const struct toolrack_call_options *options;
     char *arguments; /* without the caller's white space; owned */
+    char *masked;    /* the same with secrets masked, to be stored; owned; NULL: it has none */
     char who[TOOL_WHO_SIZE];
 };
 
@@ -158,6 +161,24 @@ static int deny(const struct deciding *deciding, const char *who, struct toolrac
 
 /* --------------------------------------------------------------- arguments */
 
+/* False: out of memory. */
+static bool mask_arguments(struct deciding *deciding, yyjson_doc *doc) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
+    if (!schema_read_secret(deciding->tool->reg->spec->schema, &schema)) {
+        return false;
+    }
+    if (schema == NULL) {
+        return true;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *masked = yyjson_doc_mut_copy(doc, NULL);
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(masked);
+    if (root != NULL) {
+        root = schema_mask(yyjson_doc_get_root(schema), masked, root);
+    }
+    deciding->masked = root != NULL ? yyjson_mut_val_write(root, 0, NULL) : NULL;
+    return deciding->masked != NULL;
+}
+
 /* Parse and write the arguments, so that equal calls have equal text, which can be shown. Numbers
  * stay as written: the person must see what the tool gets. */
 static int read_arguments(struct deciding *deciding, const char *text, size_t length,
@@ -177,7 +198,7 @@ static int read_arguments(struct deciding *deciding, const char *text, size_t le
                          "the arguments are not JSON: %s at byte %zu", why.msg, why.pos);
     }
     deciding->arguments = doc != NULL ? yyjson_write(doc, 0, NULL) : NULL;
-    return deciding->arguments != NULL ? 0 : error_oom(err);
+    return deciding->arguments != NULL && mask_arguments(deciding, doc) ? 0 : error_oom(err);
 }
 
 /* ----------------------------------------------------------------- waiting */
@@ -186,7 +207,9 @@ static struct store_pending pending_of(const struct deciding *deciding) {
     int64_t now_s = clock_wall_s();
     return (struct store_pending){.tool = toolrack_tool_name(deciding->tool),
                                   .version = toolrack_tool_version(deciding->tool),
-                                  .arguments = deciding->arguments,
+                                  .arguments = deciding->masked != NULL ? deciding->masked
+                                                                        : deciding->arguments,
+                                  .unmasked = deciding->masked != NULL ? deciding->arguments : NULL,
                                   .caller = deciding->options->caller,
                                   .channel = deciding->options->channel,
                                   .conversation = conversation_of(deciding),
@@ -352,6 +375,7 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
     case TOOLRACK_PERMISSION_CONFIRM:
         code = decide_confirm(&deciding, arguments, length, err);
         free(deciding.arguments);
+        free(deciding.masked);
         return code;
     case TOOLRACK_PERMISSION_DANGEROUS: return decide_dangerous(&deciding, err);
     }

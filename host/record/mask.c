@@ -8,23 +8,6 @@
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
-bool mask_read_schema(const char *text, yyjson_doc **ret) {
-    *ret = NULL;
-    /* Most schemas have neither word; an escape could hide either. */
-    if (text == NULL || (strstr(text, "writeOnly") == NULL && strstr(text, "password") == NULL &&
-                         strstr(text, "\\u") == NULL)) {
-        return true;
-    }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text, strlen(text), YYJSON_READ_NOFLAG);
-    if (doc == NULL) {
-        return false;
-    }
-    if (schema_has_secrets(yyjson_doc_get_root(doc))) {
-        *ret = STEAL(doc);
-    }
-    return true;
-}
-
 /* A schema of a result is about the JSON reply, alone or beside content blocks; these may repeat it
  * as text. */
 static yyjson_mut_val *mask_reply(yyjson_val *schema, yyjson_mut_doc *doc, yyjson_mut_val *root) {

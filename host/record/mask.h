@@ -7,12 +7,6 @@
 
 #include "base/arena.h"
 
-/** Parse a schema of a tool, if it has secrets.
- * @param text  NULL: no schema
- * @param ret   to be freed by yyjson_doc_free(); NULL: the schema has no secrets
- * @return false when out of memory. [any-thread] */
-bool mask_read_schema(const char *text, yyjson_doc **ret);
-
 /** A copy of arguments, or of a result, with secrets masked, in the arena. JSON that cannot be
  * parsed is replaced by SECRET_MASK as a whole; so is everything when out of memory.
  * [any-thread] */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "record/mask.h"
+#include "schema/secret.h"
 
 struct subject *subject_create(const struct toolrack_tool *tool) {
     CLEANUP(subject_freep) struct subject *subject = calloc(1, sizeof *subject);
@@ -13,8 +13,8 @@ struct subject *subject_create(const struct toolrack_tool *tool) {
     const char *plugin = tool->reg->plugin->identity_text;
     if (subject == NULL ||
         (subject->tool = malloc(strlen(name) + strlen(version) + strlen(plugin) + 3)) == NULL ||
-        !mask_read_schema(tool->reg->spec->schema, &subject->schema) ||
-        !mask_read_schema(tool->reg->spec->result_schema, &subject->result_schema)) {
+        !schema_read_secret(tool->reg->spec->schema, &subject->schema) ||
+        !schema_read_secret(tool->reg->spec->result_schema, &subject->result_schema)) {
         return NULL;
     }
     char *at = stpcpy(subject->tool, name) + 1;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/name.h"
 #include "base/utf8.h"
+#include "schema/secret.h"
 
 /* ------------------------------------------------------------------- life */
 
@@ -33,6 +34,7 @@ static void prepared_destroy(struct prepared *prepared) {
         schema_destroy(prepared->schema);
         schema_destroy(prepared->result_schema);
         signature_destroy(prepared->signature);
+        yyjson_doc_free(prepared->secret_schema);
         free(prepared);
     }
 }
@@ -231,6 +233,9 @@ static int prepare_locked(struct registration *reg, const struct prepared **ret,
     struct schema_options options = SCHEMA_OPTIONS_TOOL;
     options.check_defaults = false; /* the descriptor reader checked them */
     code = compile_text(spec->schema, strlen(spec->schema), &options, &prepared->schema, &reason);
+    if (code == 0 && !schema_read_secret(spec->schema, &prepared->secret_schema)) {
+        code = TOOLRACK_E_NO_MEMORY;
+    }
     /* The result of a typed tool always has the right form. */
     if (code == 0 && !spec->typed && spec->result_schema != NULL) {
         options.root_object = false;

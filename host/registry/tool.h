@@ -16,6 +16,7 @@
 struct prepared {
     struct schema *schema;
     struct schema *result_schema; /* of a JSON tool that has one; else NULL */
+    yyjson_doc *secret_schema;    /* of the arguments, if any of them is a secret; else NULL */
     struct signature *signature;  /* of a typed tool in this process; else NULL */
     size_t slot_count;            /* typed: values that come from the arguments */
     void (*function)(void);

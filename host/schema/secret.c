@@ -5,6 +5,9 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
 /* Most steps of one walk: references between parts of a schema may be endless. */
 #define STEPS_MAX 20000u
 /* Most parts of a schema followed in a chain, at one value and in total. */
@@ -15,7 +18,8 @@ struct walk {
     yyjson_mut_doc *doc;
     unsigned steps;
     unsigned depth;
-    bool given_up; /* a limit was reached, or no memory */
+    bool given_up;     /* a limit was reached, or no memory */
+    struct buf *found; /* what was masked; NULL: not asked for */
 };
 
 static bool is_secret(yyjson_val *schema) {
@@ -45,6 +49,72 @@ bool schema_has_secrets(yyjson_val *schema) {
         }
     }
     return false;
+}
+
+bool schema_read_secret(const char *text, yyjson_doc **ret) {
+    *ret = NULL;
+    /* Most schemas have neither word; an escape could hide either. */
+    if (text == NULL || (strstr(text, "writeOnly") == NULL && strstr(text, "password") == NULL &&
+                         strstr(text, "\\u") == NULL)) {
+        return true;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text, strlen(text), YYJSON_READ_NOFLAG);
+    if (doc == NULL) {
+        return false;
+    }
+    if (schema_has_secrets(yyjson_doc_get_root(doc))) {
+        *ret = STEAL(doc);
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- what is masked */
+
+static void note_text(struct walk *walk, const char *text, size_t length) {
+    for (size_t at = 0; at < length;) {
+        size_t end = at;
+        while (end < length && text[end] != '\n' && text[end] != '\r' && text[end] != '\0') {
+            end++;
+        }
+        if (end - at >= SECRET_LENGTH_MIN) {
+            buf_add(walk->found, text + at, end - at);
+            buf_add(walk->found, "", 1);
+        }
+        at = end + 1;
+    }
+    walk->given_up =
+            walk->given_up || walk->found->failed || walk->found->length > SECRETS_SIZE_MAX;
+}
+
+static void note_value(struct walk *walk, yyjson_mut_val *value, unsigned depth) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *name;
+    yyjson_mut_val *part;
+    if (walk->given_up || depth == DEPTH_MAX) {
+        walk->given_up = true;
+        return;
+    }
+    yyjson_mut_arr_foreach(value, at, count, part) {
+        note_value(walk, part, depth + 1);
+    }
+    yyjson_mut_obj_foreach(value, at, count, name, part) {
+        note_value(walk, part, depth + 1);
+    }
+    if (yyjson_mut_is_str(value)) {
+        note_text(walk, yyjson_mut_get_str(value), yyjson_mut_get_len(value));
+    } else if (yyjson_mut_is_num(value) || yyjson_mut_is_raw(value)) {
+        size_t length = 0;
+        CLEANUP(freep) char *text = yyjson_mut_val_write(value, 0, &length);
+        note_text(walk, text, length);
+    }
+}
+
+static void hide(struct walk *walk, yyjson_mut_val *value) {
+    if (walk->found != NULL) {
+        note_value(walk, value, 0);
+    }
+    (void)yyjson_mut_set_str(value, SECRET_MASK);
 }
 
 /* ------------------------------------------------------------------- mask */
@@ -109,7 +179,7 @@ static void mask_by(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value
                    : strncmp(text, "#/", 2) == 0 ? yyjson_ptr_get(walk->root, text + 1)
                                                  : NULL;
             if (part == NULL) { /* an anchor or another document: assume a secret */
-                (void)yyjson_mut_set_str(value, SECRET_MASK);
+                hide(walk, value);
             } else {
                 mask(walk, part, value);
             }
@@ -137,7 +207,7 @@ static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
     }
     walk->depth++;
     if (is_secret(schema)) {
-        (void)yyjson_mut_set_str(value, SECRET_MASK);
+        hide(walk, value);
     } else {
         mask_by(walk, schema, value);
     }
@@ -148,4 +218,61 @@ yyjson_mut_val *schema_mask(yyjson_val *schema, yyjson_mut_doc *doc, yyjson_mut_
     struct walk walk = {.root = schema, .doc = doc};
     mask(&walk, schema, value);
     return walk.given_up ? yyjson_mut_str(doc, SECRET_MASK) : value;
+}
+
+/* -------------------------------------------------------------------- text */
+
+void schema_collect_secrets(yyjson_val *schema, yyjson_val *value, struct buf *ret) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *copy = yyjson_val_mut_copy(doc, value);
+    struct walk walk = {.root = schema, .doc = doc, .found = ret};
+    if (copy != NULL) {
+        mask(&walk, schema, copy);
+    }
+    if (copy == NULL || walk.given_up) {
+        buf_finish(ret);
+        *ret = BUF_INIT;
+        buf_add(ret, "", 1);
+    }
+}
+
+/* Bytes of the longest secret that begins here, or that the end of the text cuts off. */
+static size_t find_secret(const struct buf *secrets, const char *text, size_t left) {
+    size_t longest = 0;
+    const char *end = secrets->data + secrets->length;
+    for (const char *secret = secrets->data; secret < end;) {
+        size_t length = strlen(secret);
+        size_t common = length < left ? length : left;
+        if (common >= SECRET_LENGTH_MIN && common > longest && memcmp(secret, text, common) == 0) {
+            longest = common;
+        }
+        secret += length + 1;
+    }
+    return longest;
+}
+
+/* In place: a mask is shorter than what it hides. */
+void secrets_mask(const struct buf *secrets, char *text) {
+    size_t length = strlen(text);
+    if (secrets->length == 0 && !secrets->failed) {
+        return;
+    }
+    if (secrets->failed || secrets->data[0] == '\0') {
+        size_t cut = length < strlen(SECRET_MASK) ? length : strlen(SECRET_MASK);
+        memcpy(text, SECRET_MASK, cut);
+        text[cut] = '\0';
+        return;
+    }
+    size_t to = 0;
+    for (size_t at = 0; at < length;) {
+        size_t found = find_secret(secrets, text + at, length - at);
+        if (found == 0) {
+            text[to++] = text[at++];
+            continue;
+        }
+        memcpy(text + to, SECRET_MASK, strlen(SECRET_MASK));
+        to += strlen(SECRET_MASK);
+        at += found;
+    }
+    text[to] = '\0';
 }

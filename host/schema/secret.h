@@ -8,14 +8,35 @@
 #include <stdbool.h>
 #include <yyjson.h>
 
+#include "base/buf.h"
+
 /* The string that replaces a secret. */
 #define SECRET_MASK "***"
 
 /** Whether a schema may mark any value as secret. [any-thread] */
 bool schema_has_secrets(yyjson_val *schema);
 
+/** Parse a schema of a tool, if it has secrets.
+ * @param text  NULL: no schema
+ * @param ret   to be freed by yyjson_doc_free(); NULL: the schema has no secrets
+ * @return false when out of memory. [any-thread] */
+bool schema_read_secret(const char *text, yyjson_doc **ret);
+
 /** Replace each secret in `value`, or `value` itself if it is a secret, by SECRET_MASK; `doc` is
  * its document. The document's root is not set.
  * @return the value to use; if the value is too large or the schema too deep, the whole value is
  *         masked. NULL: out of memory. [any-thread] */
 yyjson_mut_val *schema_mask(yyjson_val *schema, yyjson_mut_doc *doc, yyjson_mut_val *value);
+
+/* Shorter secrets are not looked for in text, where they would stand by chance. */
+#define SECRET_LENGTH_MIN 4u
+/* Most bytes of secrets that are looked for. */
+#define SECRETS_SIZE_MAX  8192u
+
+/** The secrets in `value`: each line of a string, and each number as it is written, with a zero
+ * behind each. Only an empty one, which stands for any text, when there are too many or memory runs
+ * out; nothing is in `ret` when there are none. [any-thread] */
+void schema_collect_secrets(yyjson_val *schema, yyjson_val *value, struct buf *ret);
+
+/** Mask secrets where they occur in a text, also one that is cut off at its end. [any-thread] */
+void secrets_mask(const struct buf *secrets, char *text);

@@ -37,6 +37,7 @@
 #define SCHEMA_CONTENTS     4
 #define SCHEMA_CAPABILITIES 4
 #define SCHEMA_BOUND        4 /* tools' records and settings have an identity */
+#define SCHEMA_MASKED       4
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000

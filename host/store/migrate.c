@@ -207,6 +207,10 @@
     "ALTER TABLE feedback ADD COLUMN plugin TEXT NOT NULL DEFAULT '';"                        \
     "CREATE INDEX calls_of_ids ON calls (plugin) WHERE instr(plugin, ' ') = 0;"
 
+/* Of arguments with secrets, which are stored masked; NULL: they have none, or the row is of
+ * schema 2. */
+#define PENDING_TABLES "ALTER TABLE pending ADD COLUMN arguments_sha256 BLOB;"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -361,6 +365,7 @@ static const struct {
          * settings of tools are */
         {4, IDENTITY_TABLES FAILURE_TABLES CAPABILITY_TABLES CONTENT_TABLES},
         {4, BOUND_TABLES},
+        {4, PENDING_TABLES},
 };
 
 /* Set in the same transaction as the tables. */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -26,11 +27,23 @@ static int make_id(char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *er
     return 0;
 }
 
+/* A hash of arguments that are stored masked, so that the same call is found. It keeps no secret
+ * from who can guess it and read the file. NULL: they are stored as they are. */
+static struct value hash_of(const struct store_pending *call,
+                            unsigned char room[STORE_SHA256_SIZE]) {
+    if (call->unmasked == NULL) {
+        return value_text(NULL);
+    }
+    (void)crypto_hash_sha256(room, (const unsigned char *)call->unmasked, strlen(call->unmasked));
+    return value_bytes(room, STORE_SHA256_SIZE);
+}
+
 /* --------------------------------------------------------------------- add */
 
 int store_pending_add(struct store *store, const struct store_pending *pending,
                       char ret_id[STORE_PENDING_ID_SIZE], struct toolrack_error *err) {
     char id[STORE_PENDING_ID_SIZE];
+    unsigned char sha256[STORE_SHA256_SIZE];
     int code = make_id(id, err);
     if (code < 0) {
         return code;
@@ -71,13 +84,14 @@ int store_pending_add(struct store *store, const struct store_pending *pending,
         code = database_run(
                 store,
                 "INSERT INTO pending (id, tool, version, arguments, caller, "
-                "channel, conversation, reason, created_s, expires_s, answer) "
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                "channel, conversation, reason, created_s, expires_s, answer, arguments_sha256) "
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
                 VALUES(value_text(id), value_text(pending->tool), value_text(pending->version),
                        value_text(pending->arguments), value_text(pending->caller),
                        value_text(pending->channel), value_text(pending->conversation),
                        value_text(pending->reason), value_number(pending->created_s),
-                       value_number(pending->expires_s), value_number(STORE_ANSWER_NONE)),
+                       value_number(pending->expires_s), value_number(STORE_ANSWER_NONE),
+                       hash_of(pending, sha256)),
                 err);
     }
     code = database_end(store, code, err);
@@ -156,10 +170,14 @@ int store_pending_resolve(struct store *store, const char *id, enum store_answer
 enum { TAKEN_ROWID, TAKEN_ANSWER, TAKEN_ID, TAKEN_WHO };
 
 /* Of several equal calls, an answered one first. */
+#define FIND_CALL(same_arguments)                                                              \
+    "SELECT rowid, answer, id, answered_by FROM pending WHERE tool = ?1 AND version = ?2 AND " \
+    "(" same_arguments ") AND caller IS ?4 AND conversation IS ?5 AND expires_s > ?6 AND "     \
+    "(?7 IS NULL OR id = ?7) ORDER BY answer = 0, rowid LIMIT 1"
+/* Rows of schema 3 have secrets in the arguments until they expire. */
 static const char find_call[] =
-        "SELECT rowid, answer, id, answered_by FROM pending WHERE tool = ?1 AND version = ?2 AND "
-        "arguments = ?3 AND caller IS ?4 AND conversation IS ?5 AND expires_s > ?6 AND "
-        "(?7 IS NULL OR id = ?7) ORDER BY answer = 0, rowid LIMIT 1";
+        FIND_CALL("arguments_sha256 = ?8 OR (arguments_sha256 IS NULL AND arguments = ?3)");
+static const char find_old_call[] = FIND_CALL("arguments = ?3 AND ?8 IS ?8");
 
 static int no_such_call(const struct store_pending *call, struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_NOT_FOUND,
@@ -171,13 +189,20 @@ int store_pending_take(struct store *store, const struct store_pending *call, in
     CLEANUP(rows_finish) struct rows seen = ROWS_INIT;
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     struct store_taken taken = {0};
+    unsigned char sha256[STORE_SHA256_SIZE];
     const struct value *values =
-            VALUES(value_text(call->tool), value_text(call->version), value_text(call->arguments),
+            VALUES(value_text(call->tool), value_text(call->version),
+                   value_text(call->unmasked != NULL ? call->unmasked : call->arguments),
                    value_text(call->caller), value_text(call->conversation), value_number(now_s),
-                   value_text(call->id));
+                   value_text(call->id), hash_of(call, sha256));
+    bool is_old = false;
 
     /* Read first, without waiting for a process that writes, and without creating a file. */
-    int code = database_read_kept(store, SCHEMA_DECISIONS, find_call, values, &seen, err);
+    int code = database_is_older(store, SCHEMA_MASKED, &is_old, err);
+    if (code == 0) {
+        code = database_read_kept(store, SCHEMA_DECISIONS, is_old ? find_old_call : find_call,
+                                  values, &seen, err);
+    }
     if (code < 0 || seen.count == 0) {
         return code < 0 ? code : no_such_call(call, err);
     }

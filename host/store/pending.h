@@ -25,6 +25,8 @@ struct store_pending {
     const char *tool;
     const char *version;
     const char *arguments; /**< JSON; at most STORE_ARGUMENTS_SIZE_MAX */
+    const char *unmasked;  /**< the same with its secrets, of which only a hash is stored; NULL: it
+                                has none, or the call was read */
     const char *caller;
     const char *channel;
     const char *conversation;

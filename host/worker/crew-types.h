@@ -118,6 +118,9 @@ struct crew_call {
     /* enum toolrack_answer. The content is from malloc(). NULL: there is nobody to ask. */
     int (*ask)(void *user, const char *message, const char *schema, char **ret_content);
 
+    /* Masked in what the worker prints and logs from now on (schema/secret.h); NULL: nothing. */
+    const struct buf *secrets;
+
     struct arena *arena; /* for the parsed result */
     bool wants_json;     /* the caller reads the parsed result */
 

@@ -201,15 +201,18 @@ static const char *take_message(struct exchange *exchange, const struct frame_in
     struct frame_progress progress;
     struct frame_question question;
     switch (frame->type) {
-    case FRAME_LOG:
+    case FRAME_LOG: {
+        char room[LOG_LINE_MAX];
         if (!read_log(frame, &log)) {
             return "an unreadable log line";
         }
-        if (output_passes_log(output, log.message, clock_now_ns())) {
-            call->log(call->user, log.level, log.message);
+        const char *line = output_visible(output, log.message, room);
+        if (output_passes_log(output, line, clock_now_ns())) {
+            call->log(call->user, log.level, line);
         }
         send_plain(exchange->channel, FRAME_GO_ON);
         return NULL;
+    }
     case FRAME_PROGRESS:
         if (!read_progress(frame, &progress)) {
             return "an unreadable progress";
@@ -336,6 +339,9 @@ enum exchange_end exchange_run(struct crew_call *call, struct crew_reply *ret, i
     ret->json = NULL;
     ret->is_content = false;
     ret->is_structured = false;
+    if (call->secrets != NULL && call->secrets->length > 0) {
+        output_hide(&exchange.lane->worker->output, call->secrets);
+    }
     cpu_renew(exchange.lane->worker);
     exchange.cpu_from_ns =
             atomic_load_explicit(&exchange.lane->worker->cpu_used_ns, memory_order_relaxed);

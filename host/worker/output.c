@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "schema/secret.h"
 
 /* Most bytes read of a stream at a time, so that a plugin that prints without end leaves time for
  * others; and most bytes read of a dead process, whose pipes hold less. */
@@ -34,9 +35,34 @@ void output_finish(struct output *output) {
         closep(&output->streams[i].fd);
     }
     lock_finish(&output->lock);
+    buf_finish(&output->secrets);
 }
 
 /* -------------------------------------------------------------------- lines */
+
+void output_hide(struct output *output, const struct buf *secrets) {
+    LOCK_SCOPE(&output->lock);
+    struct buf *all = &output->secrets;
+    /* Those of the earliest calls make room. */
+    while (all->length > 0 && all->length + secrets->length > SECRETS_SIZE_MAX) {
+        size_t first = strlen(all->data) + 1;
+        memmove(all->data, all->data + first, all->length - first);
+        buf_truncate(all, all->length - first);
+    }
+    if (memmem(all->data, all->length, secrets->data, secrets->length) == NULL) {
+        buf_add(all, secrets->data, secrets->length);
+    }
+}
+
+const char *output_visible(struct output *output, const char *line, char room[LOG_LINE_MAX]) {
+    LOCK_SCOPE(&output->lock);
+    if (output->secrets.length == 0 && !output->secrets.failed) {
+        return line;
+    }
+    utf8_copy(room, LOG_LINE_MAX, line);
+    secrets_mask(&output->secrets, room);
+    return room;
+}
 
 static void note(struct output *output, const char *line) {
     LOCK_ASSERT_HELD(&output->lock);
@@ -71,6 +97,8 @@ void output_tell_dropped(struct output *output, uint64_t now_ns) {
 }
 
 void output_log(struct output *output, int level, const char *line, uint64_t now_ns) {
+    char room[LOG_LINE_MAX];
+    line = output_visible(output, line, room);
     lock_take(&output->lock);
     note(output, line);
     lock_release(&output->lock);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "worker/crew-types.h"
@@ -39,7 +40,8 @@ struct output {
 
     atomic_bool has_dropped; /* of what calls say */
 
-    struct lock lock; /* guards what follows */
+    struct lock lock;   /* guards what follows */
+    struct buf secrets; /* of the last calls, to be masked; SECRETS_SIZE_MAX at most */
     struct said said[SAID_KIND_COUNT];
     uint64_t line_count; /* in total; line n is in last[n % CREW_LAST_LINES] */
     char last[CREW_LAST_LINES][LOG_LINE_MAX];
@@ -60,6 +62,11 @@ uint64_t output_due(const struct output *output);
 void output_tell_dropped(struct output *output, uint64_t now_ns);
 /** Pass on a line that the plugin logged outside of a call. [supervisor] */
 void output_log(struct output *output, int level, const char *line, uint64_t now_ns);
+/** Mask these secrets in all lines from now on: what a call prints may be read after its end.
+ * [any-thread] */
+void output_hide(struct output *output, const struct buf *secrets);
+/** A line with secrets masked: itself, or a copy in `room`. [any-thread] */
+const char *output_visible(struct output *output, const char *line, char room[LOG_LINE_MAX]);
 /** Whether a log line or progress of a call is passed on; lines are added to the last lines in any
  * case. [any-thread] */
 bool output_passes_log(struct output *output, const char *line, uint64_t now_ns);

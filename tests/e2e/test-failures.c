@@ -61,10 +61,10 @@ static void the_trace_of_a_failure_is_its_place(void **state) {
     (void)state;
     install("says", "says");
     EACH_ISOLATION(i) {
-        EXPECT_JSON(WITH("call", "denied", "--json"), 7, "/error/trace/0", "\"says.c:11\"",
+        EXPECT_JSON(WITH("call", "denied", "--json"), 7, "/error/trace/0", "\"says.c:12\"",
                     "/error/trace/1", "");
         EXPECT_JSON(WITH("call", "typed", "--arg", "a=1", "--json"), 7, "/error/trace/0",
-                    "\"says.c:37\"", "/error/message", "\"not 1\"");
+                    "\"says.c:38\"", "/error/message", "\"not 1\"");
         EXPECT_JSON(WITH("call", "placeless", "--json"), 7, "/error/trace", "", "/error/from",
                     "\"tool\"");
     }
@@ -267,6 +267,25 @@ static void an_export_says_what_is_disabled(void **state) {
     EXPECT_JSON(WITH("export", "--format", "mcp", "--allow", "late", "--json"), 0, "/0", "");
 }
 
+/* Nothing that is kept of a call, and no message of it, has the secret that it was given. */
+static void a_secret_is_masked_in_what_a_tool_says(void **state) {
+    (void)state;
+    static const char secret[] = "{\"key\":\"open-sesame-7\"}";
+    install("says", "says");
+    EACH_ISOLATION(i) {
+        EXPECT(WITH("call", "leaks", secret), 7, "", "*no door for <***> here*");
+        EXPECT(WITH("log", "--json"), 0, "*no door for <***> here*", "");
+    }
+    configure("process");
+    EXPECT(WITH("call", "leaks", secret), 7, "",
+           "*toolrack: warning: says: ***\n*no door for <***> here*");
+    EXPECT(WITH("call", "leaks", "{\"key\":\"open-sesame-7\",\"how\":\"crash\"}"), 7, "",
+           "*SIGABRT*");
+    EXPECT(WITH("why", "leaks", "--json"), 0, "*printed: the key is <***>*", NULL);
+    assert_int_not_equal(system("grep -rqF open-sesame-7 state"), 0);
+    assert_int_equal(system("grep -rqF 'no door for' state"), 0);
+}
+
 static void a_name_of_blanks_is_unnamed(void **state) {
     (void)state;
     install("says", "says");
@@ -292,6 +311,7 @@ int main(void) {
             CASE(check_says_what_leads_the_loader_elsewhere),
             CASE(a_tool_that_exists_names_both_files),
             CASE(an_export_says_what_is_disabled),
+            CASE(a_secret_is_masked_in_what_a_tool_says),
             CASE(a_name_of_blanks_is_unnamed),
     };
     return cmocka_run_group_tests_name("failures", tests, NULL, NULL);

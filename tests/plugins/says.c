@@ -1,5 +1,6 @@
 /* Failures and log lines that could be taken for the host's, and calls that do not end. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -116,5 +117,22 @@ static tr_status waits_if(struct tr_call *call) {
 TR_JSON_TOOL(waits_if, "Ends or not, as it is told",
              TR_SCHEMA({"type" : "object", "properties" : {"spins" : {"type" : "string"}}}))
 
+static tr_status leaks(struct tr_call *call) {
+    const char *key = tr_get_string(call, "key", "");
+    (void)fprintf(stderr, "printed: the key is <%s>\n", key);
+    tr_log(call, TR_LOG_WARNING, "%s", key);
+    if (strcmp(tr_get_string(call, "how", "fail"), "crash") == 0) {
+        abort();
+    }
+    return tr_fail(call, TR_FAILED, NULL, "no door for <%s> here", key);
+}
+TR_JSON_TOOL(leaks, "Tells everybody the secret that it is given", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {
+                     "key" : {"type" : "string", "writeOnly" : true},
+                     "how" : {"type" : "string"}
+                 }
+             }))
+
 TR_PLUGIN(("says", .license = "MIT", .flags = TR_THREAD_SAFE), "1.0.0", denied, late, stopped,
-          wrong, placeless, typed, logs, hangs, spins, traps, aborts, waits_if)
+          wrong, placeless, typed, logs, hangs, spins, traps, aborts, waits_if, leaks)

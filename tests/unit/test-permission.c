@@ -89,8 +89,16 @@ static tr_status off(struct tr_call *call) {
 }
 TR_JSON_TOOL(off, ("Off", .permission = TR_CONFIRM, .flags = TR_DISABLED), NO_ARGUMENTS)
 
+static tr_status login(struct tr_call *call) {
+    return answer(call);
+}
+TR_JSON_TOOL(login, ("Log in", .permission = TR_CONFIRM), TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {"key" : {"type" : "string", "format" : "password"}}
+             }))
+
 /* Not thread safe: one call at a time. */
-TR_PLUGIN("mail", "1.0.0", send, sender, wipe, look, off)
+TR_PLUGIN("mail", "1.0.0", send, sender, wipe, look, off, login)
 
 /* ----------------------------------------------------------------- approver */
 
@@ -725,6 +733,31 @@ static void a_call_waits_for_its_answer(void **state) {
     assert_int_equal(atomic_load(&runs), 1);
 }
 
+/* The person at hand sees what he agrees to; what is kept for later has no secret. */
+static void a_call_waits_without_its_secrets(void **state) {
+    (void)state;
+    char command[256];
+    open_host(true);
+    will_answer(TOOLRACK_APPROVAL_ASK_LATER);
+    assert_int_equal(CALL(.name = "login", .arguments = "{\"key\":\"hunter2-x\",\"n\":1e3}"),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_non_null(strstr(person.seen, "hunter2-x"));
+    char id[STORE_PENDING_ID_SIZE];
+    (void)snprintf(id, sizeof id, "%s", id_of_error());
+    yyjson_doc *doc = read_list(toolrack_pending);
+    assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/0/arguments/key")), "***");
+    assert_int_equal(count_of(doc), 1);
+    assert_int_equal(resolve(id, TOOLRACK_APPROVAL_ALLOW_ONCE), 0);
+    reopen(false);
+    (void)snprintf(command, sizeof command, "grep -rqF hunter2-x '%s'", state_dir);
+    assert_int_not_equal(system(command), 0);
+    assert_int_equal(CALL(.name = "login", .arguments = "{\"key\":\"hunter3-x\",\"n\":1e3}"),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(CALL(.name = "login", .arguments = "{\"key\":\"***\",\"n\":1e3}"),
+                     TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_int_equal(CALL(.name = "login", .arguments = "{\"key\":\"hunter2-x\",\"n\":1e3}"), 0);
+}
+
 static void without_a_store_a_call_waits_as_long_as_the_host(void **state) {
     (void)state;
     open_with(true, "", false, 0);
@@ -1306,6 +1339,7 @@ int main(void) {
             TEST(too_many_are_asked),
             TEST(closing_waits_for_the_answer),
             TEST(a_call_waits_for_its_answer),
+            TEST(a_call_waits_without_its_secrets),
             TEST(without_a_store_a_call_waits_as_long_as_the_host),
             TEST(answers_to_a_call_that_waits),
             TEST(an_answer_from_elsewhere),

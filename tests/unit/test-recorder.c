@@ -379,6 +379,41 @@ static bool folder_has(const char *text) {
     return system(command) == 0;
 }
 
+static void check_secrets(const char *arguments, const char *text, const char *expected) {
+    static const char schema[] =
+            "{\"properties\":{\"s\":{\"writeOnly\":true},\"t\":{\"format\":\"password\"}}}";
+    yyjson_doc *of = yyjson_read(schema, sizeof schema - 1, 0);
+    yyjson_doc *doc = yyjson_read(arguments, strlen(arguments), 0);
+    struct buf secrets = BUF_INIT;
+    char room[256];
+    assert_true(of != NULL && doc != NULL);
+    schema_collect_secrets(yyjson_doc_get_root(of), yyjson_doc_get_root(doc), &secrets);
+    (void)snprintf(room, sizeof room, "%s", text);
+    secrets_mask(&secrets, room);
+    assert_string_equal(room, expected);
+    buf_finish(&secrets);
+    yyjson_doc_free(of);
+    yyjson_doc_free(doc);
+}
+
+static void secrets_are_found_in_text(void **state) {
+    (void)state;
+    check_secrets("{\"s\":\"abcd\",\"u\":\"efgh\"}", "xabcdabcdx efgh", "x******x efgh");
+    check_secrets("{\"s\":\"abcd\",\"t\":\"abcdef\"}", "abcdef abcde.", "*** ***e.");
+    check_secrets("{\"s\":\"abc\"}", "abc", "abc"); /* too short */
+    check_secrets("{\"s\":12345}", "pin 12345.", "pin ***.");
+    check_secrets("{\"s\":{\"k\":[\"deep-one\",true]}}", "<deep-one> k", "<***> k");
+    check_secrets("{\"s\":\"line-1\\nline-2\"}", "line-2 line-1", "*** ***");
+    check_secrets("{\"s\":\"long-secret\"}", "cut: long-se", "cut: ***");
+    check_secrets("{\"s\":\"long-secret\"}", "lon", "lon");
+    check_secrets("{\"u\":\"long-secret\"}", "long-secret", "long-secret");
+    /* Too many of them to be looked for. */
+    char many[SECRETS_SIZE_MAX + 64];
+    (void)snprintf(many, sizeof many, "{\"s\":\"%0*d\"}", (int)SECRETS_SIZE_MAX + 1, 0);
+    check_secrets(many, "anything", "***");
+    check_secrets(many, "no", "**");
+}
+
 static void secrets_do_not_reach_the_disk(void **state) {
     (void)state;
     open_host(dir);
@@ -842,6 +877,7 @@ int main(void) {
             TEST(arguments_that_are_no_text_do_not_spoil_the_log),
             TEST(the_log_is_kept_for_so_long_and_no_longer),
             TEST(the_log_is_so_large_and_no_larger),
+            TEST(secrets_are_found_in_text),
             TEST(secrets_do_not_reach_the_disk),
             cmocka_unit_test(every_part_of_a_schema_can_hide),
             TEST(each_end_of_a_call_is_logged_once),

@@ -499,6 +499,50 @@ static void a_call_without_conversation_is_not_allowed_for_it(void **state) {
     assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ALWAYS, "ann", NOW, &err));
 }
 
+static void secrets_that_wait_are_a_hash(void **state) {
+    (void)state;
+    char id[STORE_PENDING_ID_SIZE];
+    struct store_taken taken;
+    struct store_pending secret = call_of_send;
+    secret.arguments = "{\"to\":\"***\"}";
+    secret.unmasked = "{\"to\":\"bob\"}";
+    struct store_pending other = secret;
+    other.unmasked = "{\"to\":\"eve\"}";
+    struct store_pending masked = secret;
+    masked.unmasked = NULL;
+    open_store();
+    assert_ok(store_pending_add(store, &secret, id, &err));
+    assert_error(store_pending_take(store, &other, NOW, &taken, &err), TOOLRACK_E_NOT_FOUND, "");
+    assert_error(store_pending_take(store, &masked, NOW, &taken, &err), TOOLRACK_E_NOT_FOUND, "");
+    assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
+    assert_string_equal(taken.id, id);
+    assert_string_equal(ask_sql("SELECT count(*) FROM pending WHERE arguments LIKE '%bob%'"), "0");
+}
+
+static void make_second_form(void);
+
+/* Rows of earlier files have the arguments themselves. */
+static void a_secret_that_waited_before_is_found(void **state) {
+    (void)state;
+    struct store_taken taken;
+    struct store_pending secret = call_of_send;
+    secret.arguments = "{\"to\":\"***\"}";
+    secret.unmasked = "{\"to\":\"bob\"}";
+    make_second_form();
+    run_sql("INSERT INTO pending (id, tool, version, arguments, caller, conversation, created_s, "
+            "expires_s, answer, answered_by) VALUES ('old', 'send', '1.0.0', "
+            "'{\"to\":\"bob\"}', 'agent', 'c1', 1000000, 1000060, 1, 'ann')");
+    reopen();
+    struct store_pending other = secret;
+    other.unmasked = "{\"to\":\"eve\"}";
+    assert_error(store_pending_take(store, &other, NOW, &taken, &err), TOOLRACK_E_NOT_FOUND, "");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "2");
+    assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
+    assert_string_equal(taken.id, "old");
+    assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
+    assert_string_equal(ask_sql("PRAGMA user_version"), "4");
+}
+
 static void what_waits_is_bounded(void **state) {
     (void)state;
     char id[STORE_PENDING_ID_SIZE];
@@ -2310,6 +2354,8 @@ int main(void) {
             WITH_FOLDER(an_answer_is_for_the_call_that_was_shown),
             WITH_FOLDER(a_call_without_conversation_is_not_allowed_for_it),
             WITH_FOLDER(what_waits_is_bounded),
+            WITH_FOLDER(secrets_that_wait_are_a_hash),
+            WITH_FOLDER(a_secret_that_waited_before_is_found),
             WITH_FOLDER(a_change_half_done_is_undone_by_who_reads),
             WITH_FOLDER(pins_survive),
             WITH_FOLDER(approvals_are_found),
