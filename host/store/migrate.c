@@ -208,7 +208,7 @@
     "CREATE INDEX calls_of_ids ON calls (plugin) WHERE instr(plugin, ' ') = 0;"
 
 /* Of arguments with secrets, which are stored masked; NULL: they have none, or the row is of
- * schema 2. */
+ * an earlier schema. */
 #define PENDING_TABLES "ALTER TABLE pending ADD COLUMN arguments_sha256 BLOB;"
 
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
