@@ -289,7 +289,8 @@ static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
     if (plugin->id == NULL || !is_plugin_id(plugin->id)) {
         reader_report(reader, FINDING_PLUGIN_ID, "\"%.*s\" cannot be the id of a plugin",
                       FINDING_SHOWN_MAX, plugin->id == NULL ? "" : plugin->id);
-    } else if (!reader->options->is_of_configuration && is_reserved_id(plugin->id)) {
+    } else if (is_reserved_id(plugin->id) &&
+               (reader->options == NULL || !reader->options->is_of_configuration)) {
         reader_report(reader, FINDING_PLUGIN_ID_RESERVED,
                       "\"%s\" is the name of a part of the host", plugin->id);
     }

@@ -244,10 +244,10 @@ static void add_place(struct trace *trace, uint32_t index) {
 
 /* Frames of the system and of the worker say little about the plugin. */
 static bool is_system(const struct trace *trace, uint32_t index) {
-    static const char *const names[] = {"libc.so",    "libc-",          "ld-linux",  "ld-musl",
-                                        "libm.so",    "libm-",          "libdl.",    "libpthread",
-                                        "librt.",     "libgcc_s",       "libstdc++", "libc++",
-                                        "linux-vdso", "toolrack-worker"};
+    static const char *const names[] = {
+            "libc.so",    "libc-",      "ld-linux", "ld-musl",  "libm.so",        "libm-",
+            "libdl.",     "libpthread", "librt.",   "libgcc_s", "libstdc++",      "libc++",
+            "linux-vdso", "libasan",    "libubsan", "libtsan",  "toolrack-worker"};
     uint32_t module = trace->places[index].frame->module;
     const char *path = module != CRASH_NO_MODULE ? trace->record->modules[module] : "";
     const char *slash = strrchr(path, '/');

@@ -37,6 +37,7 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/sanitizer.h"
 #include "worker/channel.h"
 
 _Static_assert(sizeof(struct crash_record) <= CHANNEL_CRASH_SIZE, "the record has its place");
@@ -277,7 +278,7 @@ static uint64_t memory_in_use(void) {
 /* ------------------------------------------------------------------ handler */
 
 /* (4) The default action of the signal kills the process as it would have without a handler. */
-static _Noreturn void die(int signal) {
+SANITIZER_SKIPS_ADDRESS static _Noreturn void die(int signal) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigset_t set;
     (void)sigaction(signal, &action, NULL);
@@ -288,7 +289,7 @@ static _Noreturn void die(int signal) {
     _exit(128 + signal); /* the sandbox refused it: use a shell's exit status for the signal */
 }
 
-static void on_fatal(int signal, siginfo_t *info, void *context) {
+SANITIZER_SKIPS_ADDRESS static void on_fatal(int signal, siginfo_t *info, void *context) {
     if (getpid() != crash.process) {
         die(signal);
     }
