@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,17 +29,42 @@ struct builds {
     char file[128]; /* plugins/build.so */
     char config[128];
     struct toolrack *host;
-    char warnings[16384]; /* log lines of level warning and above, of all hosts */
+    char warnings[16384]; /* log lines of level warning and above, of all hosts; guarded by
+                             builds_lock, as any thread of a host may log */
 };
+
+static pthread_mutex_t builds_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static inline bool builds_warned(struct builds *builds, const char *text) {
+    (void)pthread_mutex_lock(&builds_lock);
+    bool found = strstr(builds->warnings, text) != NULL;
+    (void)pthread_mutex_unlock(&builds_lock);
+    return found;
+}
+
+static inline bool builds_warned_at_all(struct builds *builds) {
+    (void)pthread_mutex_lock(&builds_lock);
+    bool any = builds->warnings[0] != '\0';
+    (void)pthread_mutex_unlock(&builds_lock);
+    return any;
+}
+
+static inline void builds_forget_warnings(struct builds *builds) {
+    (void)pthread_mutex_lock(&builds_lock);
+    builds->warnings[0] = '\0';
+    (void)pthread_mutex_unlock(&builds_lock);
+}
 
 static inline void builds_log(void *user, enum toolrack_log_level level, const char *source,
                               const char *line) {
     struct builds *builds = user;
+    (void)pthread_mutex_lock(&builds_lock);
     size_t length = strlen(builds->warnings);
     if (level >= TOOLRACK_LOG_WARNING && length < sizeof builds->warnings) {
         (void)snprintf(builds->warnings + length, sizeof builds->warnings - length, "%s: %s\n",
                        source, line);
     }
+    (void)pthread_mutex_unlock(&builds_lock);
     if (getenv("TEST_BUILDS_LOG") != NULL) {
         (void)fprintf(stderr, "# %d %s: %s\n", level, source, line);
     }
@@ -98,7 +124,7 @@ static inline struct toolrack *builds_another(struct builds *builds,
 }
 
 static inline void builds_open(struct builds *builds) {
-    builds->warnings[0] = '\0';
+    builds_forget_warnings(builds);
     builds->host = builds_another(builds, TOOLRACK_ISOLATION_PROCESS);
 }
 

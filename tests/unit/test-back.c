@@ -118,8 +118,8 @@ static void expect_gone_back(struct builds *builds) {
     await_build(builds->host, 1);
     for (int round = 0; round < 2; round++) {
         expect_refusal(builds->host, "crashed-early");
-        assert_non_null(strstr(builds->warnings, "its last good content, version 1.0.0, serves in "
-                                                 "its place"));
+        assert_true(builds_warned(builds, "its last good content, version 1.0.0, serves in "
+                                          "its place"));
         builds_expect_why(builds->host, "build", "/refused/0/reason", "SIGABRT");
         builds_expect_why(builds->host, "build", "/rolled_back", "true");
         builds_expect_why(builds->host, "build", "/history", "not used any more: it crashed");

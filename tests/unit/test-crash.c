@@ -512,8 +512,7 @@ static void a_write_to_a_constant(void **state) {
 static void an_abort(void **state) {
     (void)state;
     OUTCOME outcome = expect("abort", SIGABRT, NULL);
-    expect_in_order(&outcome, "give_up+0x", "... ", "of libc.so.6, in abort", "child_main+0x",
-                    NULL);
+    expect_in_order(&outcome, "give_up+0x", "... ", " of lib", "abort\n", "child_main+0x", NULL);
     assert_int_equal(outcome.record.address, 0);
 }
 

@@ -75,8 +75,8 @@ static void the_last_good_content_serves(void **state) {
             struct toolrack_refusals *refusals = NULL;
             assert_non_null(find_refusal(builds->host, &refusals));
             toolrack_refusals_free(refusals);
-            assert_non_null(strstr(builds->warnings, "its last good content, version 1.0.0, "
-                                                     "serves in its place"));
+            assert_true(builds_warned(builds, "its last good content, version 1.0.0, "
+                                              "serves in its place"));
             builds_expect(builds->host, "build", 1);
             builds_expect_why(builds->host, "build", "/refused/0/reason", "\"");
             builds_close(builds);
@@ -88,7 +88,7 @@ static void the_last_good_content_serves(void **state) {
     builds_put(builds, V2, 2);
     builds_open(builds);
     expect_refusal(builds->host, NULL);
-    assert_string_equal(builds->warnings, "");
+    assert_false(builds_warned_at_all(builds));
     builds_expect(builds->host, "build", 2);
     builds_expect(builds->host, "build@1.0.0", 1);
 }
@@ -157,7 +157,7 @@ static void refuse_in_trial(struct builds *builds, const char *fixture, unsigned
     for (int round = 0; round < 2; round++) {
         builds_reopen(builds);
         expect_refusal(builds->host, rule);
-        assert_non_null(strstr(builds->warnings, "serves in its place"));
+        assert_true(builds_warned(builds, "serves in its place"));
         builds_expect(builds->host, "build", 1);
     }
     /* Who asks for a reload has it tried again. */
@@ -247,7 +247,7 @@ static void what_ended_its_host_is_gone_back_from(void **state) {
     assert_int_equal(patience_child(child, &status), child);
     assert_true(WIFSIGNALED(status));
     for (int round = 0; round < 2; round++) {
-        builds->warnings[0] = '\0';
+        builds_forget_warnings(builds);
         builds->host = builds_another(builds, TOOLRACK_ISOLATION_NONE);
         builds_expect(builds->host, "build", 1);
         expect_refusal(builds->host, "unclean-end");
