@@ -218,7 +218,8 @@ static void finish(struct hosts_telling *telling) {
 void hosts_begin(struct hosts *hosts, struct hosts_telling *ret) {
     OBJECT_CHECK(hosts, HOSTS_MAGIC);
     *ret = (struct hosts_telling){0};
-    CLEANUP(closep) int dir = connect_all(hosts, ret);
+    int dir = connect_all(hosts, ret);
+    closep(&dir);
 }
 
 /* Returns the folder, or -1. */
@@ -257,8 +258,9 @@ void hosts_cancel(struct hosts_telling *telling) {
 void hosts_tell(struct hosts *hosts, enum hosts_change change) {
     struct hosts_telling telling = {0};
     OBJECT_CHECK(hosts, HOSTS_MAGIC);
-    CLEANUP(closep) int dir = tell(hosts, &telling, message_of(change));
+    int dir = tell(hosts, &telling, message_of(change));
     finish(&telling);
+    closep(&dir);
 }
 
 void hosts_last(struct hosts *hosts, struct hosts_count *ret) {
