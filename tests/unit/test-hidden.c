@@ -111,8 +111,8 @@ static void check_finds_them_and_each_place(void **state) {
             "described: title of the tool has the hidden character U+200B at byte 2",
             "escaped: a string in the schema of the arguments has the hidden character U+200B",
             "chosen: a string in the schema of the arguments has the hidden character U+FEFF",
-            "typed: parameter a: description of the parameter has the hidden character U+00AD at "
-            "byte 5",
+            ("typed: parameter a: description of the parameter has the hidden character U+00AD at "
+             "byte 5"),
     };
     size_t found = 0;
     for (size_t i = 0; i < toolrack_findings_count(findings); i++) {

@@ -3,7 +3,7 @@
 
 typedef int32_t answer_function(void);
 
-static answer_function *choose(void) {
+__attribute__((used)) static answer_function *choose(void) {
     volatile uintptr_t nowhere = 8;
     *(volatile int *)nowhere = 1;
     return NULL;
