@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "plugin/origin.h"
 
@@ -110,9 +112,27 @@ static int add_builtin_alone(struct arena *arena, struct places *places,
     return 0;
 }
 
+/* What is stored about a file is found by its path, so a relative one would be that of another file
+ * for a process in another folder. */
+static const char *absolute(struct arena *arena, const char *path) {
+    CLEANUP(freep) char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    while (here != NULL && path[0] == '.' && (path[1] == '/' || path[1] == '\0')) {
+        path += 1;
+        path += strspn(path, "/");
+    }
+    return here == NULL ? path
+           : path[0] == '\0'
+                   ? arena_copy(arena, here, strlen(here))
+                   : arena_printf(arena, "%s/%s", strcmp(here, "/") == 0 ? "" : here, path);
+}
+
 static int set_origins(struct arena *arena, struct places *places, struct toolrack_error *err) {
     for (size_t i = 0; i < places->folder_count; i++) {
         struct scan_folder *folder = &places->folders[i];
+        folder->path = absolute(arena, folder->path);
+        if (folder->path == NULL) {
+            return error_oom(err);
+        }
         if (folder->origin == NULL) {
             folder->origin = origin_of_folder(arena, folder->trust, folder->path);
         }

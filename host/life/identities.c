@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/semver.h"
 #include "config/config.h"
-#include "files/stage.h"
 #include "permit/permit.h"
 #include "plugin/origin.h"
 #include "store/identities.h"
@@ -18,7 +17,6 @@ struct identity_move {
     struct identity_move *next;
     const struct identity_claim *to;
     const char *from; /* the identity of the owner until now */
-    bool is_adopted;  /* what is bound to the owner is bound to `to` */
     bool is_known;    /* `to` was recorded before */
 };
 
@@ -169,16 +167,6 @@ static int judge_versions(const struct judging *judging, const char *origin) {
     return code;
 }
 
-/* Whether the owner's last content is that of the file. */
-static bool is_moved(const struct store_identity *owner, const struct identity_claim *claim) {
-    static const uint8_t unknown[STORE_SHA256_SIZE];
-    uint8_t sha256[STORE_SHA256_SIZE];
-    return owner->trust == (int)claim->folder->trust &&
-           memcmp(owner->sha256, unknown, sizeof unknown) != 0 &&
-           stage_hash(claim->path, &claim->identity, sha256, NULL) == 0 &&
-           memcmp(owner->sha256, sha256, sizeof sha256) == 0;
-}
-
 /* Where something is bound to an owner, in words; NULL: nothing is. */
 static const char *place_of_bound(const struct life_options *options,
                                   const struct store_identity *owner, const char *identity) {
@@ -194,7 +182,7 @@ static const char *place_of_bound(const struct life_options *options,
 }
 
 static int add_move(const struct judging *judging, const struct identity_claim *to,
-                    const char *from, bool is_adopted) {
+                    const char *from) {
     struct identities *identities = judging->identities;
     struct identity_move *move = arena_alloc(&identities->arena, sizeof *move);
     if (move == NULL) {
@@ -203,7 +191,6 @@ static int add_move(const struct judging *judging, const struct identity_claim *
     *move = (struct identity_move){.next = identities->moves,
                                    .to = to,
                                    .from = from,
-                                   .is_adopted = is_adopted,
                                    .is_known = record_of(&judging->records, to->folder->origin) !=
                                                NULL};
     identities->moves = move;
@@ -220,14 +207,11 @@ static int judge_owner(const struct judging *judging, const struct store_identit
         return TOOLRACK_E_NO_MEMORY;
     }
     if ((int)first->folder->trust > owner->trust) {
-        return add_move(judging, first, from, false);
-    }
-    if (is_moved(owner, first)) {
-        return add_move(judging, first, from, true);
+        return add_move(judging, first, from);
     }
     const char *place = place_of_bound(options, owner, from);
     if (place == NULL) {
-        return add_move(judging, first, from, false);
+        return add_move(judging, first, from);
     }
     int code = 0;
     for (size_t i = 0; code == 0 && i < judging->count; i++) {
@@ -415,17 +399,15 @@ static void tell_moved(const struct identities *identities, const struct identit
     const struct identity_claim *to = move->to;
     const char *from = move->from + identity_id_length(move->from) + 1;
     char why[ERROR_MESSAGE_MAX];
-    (void)snprintf(why, sizeof why, "%s is from %s now and was from %s; %s", to->path,
-                   to->folder->origin, from,
-                   move->is_adopted ? "it has the same content, so what was decided about it holds"
-                                    : "nothing that was decided about that one applies to it");
-    log_line(identities->options->log, move->is_known || move->is_adopted ? LOG_INFO : LOG_WARNING,
-             "identity", "plugin '%s': %s", id_of(to), why);
+    (void)snprintf(why, sizeof why,
+                   "%s is from %s now and was from %s; nothing that was decided about that one "
+                   "applies to it",
+                   to->path, to->folder->origin, from);
+    log_line(identities->options->log, move->is_known ? LOG_INFO : LOG_WARNING, "identity",
+             "plugin '%s': %s", id_of(to), why);
     permit_note(identities->options->permit,
-                &(struct store_decision){.plugin = id_of(to),
-                                         .decision = move->is_adopted ? "adopted" : "moved",
-                                         .who = "identity",
-                                         .why = why});
+                &(struct store_decision){
+                        .plugin = id_of(to), .decision = "moved", .who = "identity", .why = why});
 }
 
 static int make_rows(struct identities *identities, struct store_sighting *rows,
@@ -472,13 +454,6 @@ static int record(struct identities *identities, struct toolrack_error *err) {
                                        err);
     }
     free(rows);
-    for (const struct identity_move *move = identities->moves; code == 0 && move != NULL;
-         move = move->next) {
-        if (move->is_adopted) {
-            CLEANUP(freep) char *to = identity_text(id_of(move->to), move->to->folder->origin);
-            code = to != NULL ? store_identity_adopt(store, move->from, to, err) : error_oom(err);
-        }
-    }
     return code;
 }
 

@@ -10,12 +10,11 @@
  * the owner is absent, a file from another origin becomes the owner when
  *
  *   - its trust is higher, or
- *   - it has the same trust and the content that the owner had: the file was moved, and what was
- *     bound to the owner is bound to it, or
  *   - nothing is bound to the owner: no policy or settings of the configuration, no pin, no default
  *     and no quarantine. It inherits nothing;
  *
- * otherwise it is refused until 'toolrack adopt' says that it is the same plugin. */
+ * otherwise, even with the content that the owner had, since whoever can read a file can copy it,
+ * it is refused until 'toolrack adopt' says that it is the same plugin. */
 #pragma once
 
 #include "base/arena.h"

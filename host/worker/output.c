@@ -49,7 +49,8 @@ void output_hide(struct output *output, const struct buf *secrets) {
         memmove(all->data, all->data + first, all->length - first);
         buf_truncate(all, all->length - first);
     }
-    if (memmem(all->data, all->length, secrets->data, secrets->length) == NULL) {
+    if (all->length == 0 ||
+        memmem(all->data, all->length, secrets->data, secrets->length) == NULL) {
         buf_add(all, secrets->data, secrets->length);
     }
 }

@@ -118,30 +118,30 @@ static void broken_files_hide_no_good_ones(void **state) {
     EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "list", "--json"), 0, "/0/id", "\"greet\"", "/1/id",
                 "\"straight\"", "/2", "");
     EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "list", "--all", "--json"), 0, "/1/id",
-                "\"straight\"", "/2/id", "\"mixed/cut.so\"", "/2/uid", "null", "/2/enabled",
+                "\"straight\"", "/2/id", "\"*/mixed/cut.so\"", "/2/uid", "null", "/2/enabled",
                 "false", "/2/state", "\"refused\"", "/2/reason", "\"*\"", "/2/fix", "\"*\"",
-                "/2/file", "\"mixed/cut.so\"", "/3/name", "\"crooked\"", "/3/plugin", "\"half\"",
-                "/3/file", "\"mixed/half.so\"", "/4/id", "\"mixed/words.so\"", "/5", "");
+                "/2/file", "\"*/mixed/cut.so\"", "/3/name", "\"crooked\"", "/3/plugin", "\"half\"",
+                "/3/file", "\"*/mixed/half.so\"", "/4/id", "\"*/mixed/words.so\"", "/5", "");
     EXPECT(RUN_WITH({.plugins = "mixed"}, "list", "--all"), 0,
-           "NAME*\ngreet *\nstraight *\ncut.so    -*refused *(mixed/cut.so)\ncrooked   "
+           "NAME*\ngreet *\nstraight *\ncut.so    -*refused *mixed/cut.so)\ncrooked   "
            "-*\nwords.so *",
            NULL);
     EXPECT(RUN_WITH({.plugins = "mixed"}, "call", "greet", "--arg", "name=x"), 0, "good day\n",
            NULL);
     EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "list", "cut*", "--in-state", "refused", "--json"),
-                0, "/0/id", "\"mixed/cut.so\"", "/1", "");
+                0, "/0/id", "\"*/mixed/cut.so\"", "/1", "");
     EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "plugins", "--json"), 0, "/0/id", "\"kit.old\"",
                 "/0/version", "\"1.0.0\"", "/0/trust", "\"community\"", "/0/state", "\"*\"",
-                "/0/file", "\"mixed/good.so\"", "/0/tools", "1", "/0/isolation", "\"process\"",
-                "/1/file", "\"mixed/half.so\"", "/1/tools", "1", "/2/id", "null", "/2/file",
-                "\"mixed/cut.so\"", "/2/state", "\"refused\"", "/2/tools", "0", "/3/file",
-                "\"mixed/words.so\"", "/3/reason", "\"*\"", "/4", "");
+                "/0/file", "\"*/mixed/good.so\"", "/0/tools", "1", "/0/isolation", "\"process\"",
+                "/1/file", "\"*/mixed/half.so\"", "/1/tools", "1", "/2/id", "null", "/2/file",
+                "\"*/mixed/cut.so\"", "/2/state", "\"refused\"", "/2/tools", "0", "/3/file",
+                "\"*/mixed/words.so\"", "/3/reason", "\"*\"", "/4", "");
     EXPECT(RUN_WITH({.plugins = "mixed"}, "plugins"), 0,
            "ID *VERSION *TRUST *STATE *TOOLS *ISOLATION *FILE\nkit.old *\n* refused *0 *"
-           "mixed/cut.so: *\n*",
+           "*mixed/cut.so: *\n*",
            NULL);
     EXPECT(RUN_WITH({.plugins = "mixed"}, "show", "crooked"), 3, "",
-           "*toolrack: NotFound: Tool 'crooked' of mixed/half.so was refused: *\n");
+           "*toolrack: NotFound: Tool 'crooked' of */mixed/half.so was refused: *\n");
 }
 
 static void show_tells_everything(void **state) {
