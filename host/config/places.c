@@ -45,6 +45,8 @@ int places_find(const struct toolrack_options *options, struct arena *arena, str
     } else if (options->state_dir[0] != '\0') {
         ret->state_dir = copy(arena, options->state_dir);
     }
+    ret->user_config = xdg_path(arena, "XDG_CONFIG_HOME", ".config", "toolrack");
+    ret->user_state = xdg_path(arena, "XDG_STATE_HOME", ".local/state", "toolrack");
     ret->data_dir = xdg_path(arena, "XDG_DATA_HOME", ".local/share", "toolrack");
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     if (runtime != NULL && runtime[0] == '/') {

@@ -13,6 +13,8 @@ struct places {
     const char *state_dir;   /* NULL: nothing is kept after the host is closed */
     const char *cache_path;  /* NULL: none */
     const char *data_dir;    /* of the user's plugins and their data; NULL: there is no HOME */
+    const char *user_config; /* the folder of the user's configuration, and */
+    const char *user_state;  /* the user's state folder, whatever this host uses; NULL: no HOME */
     const char *runtime_dir; /* of sockets; NULL: none */
 };
 

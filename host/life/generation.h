@@ -73,9 +73,13 @@ struct generation_source {
     const char *exposure;  /* how other users could change the file (ownership.h), or NULL */
 };
 
-/* The rule of a file that is refused because other users could change it. */
+/* The rules, and what to do, of a file that is refused because other users could change it, and of
+ * one that would run without the sandbox that is required. */
 #define GENERATION_RULE_EXPOSED "file-exposed"
-#define GENERATION_RULE_SANDBOX "sandbox-required" /* and it would run without one */
+#define GENERATION_FIX_EXPOSED \
+    "let only root and the user of the host write to the file and above it"
+#define GENERATION_RULE_SANDBOX "sandbox-required"
+#define GENERATION_FIX_SANDBOX  "run the plugin in workers (\"isolation\": \"process\")"
 
 /** Make a plugin, with its policy, for a file that was read. A file that other users could change
  * gets a warning the first time; it is refused if it would run in the host's process or if its

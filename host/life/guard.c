@@ -304,6 +304,9 @@ static void check_folders(struct grant *grant) {
             {"the configuration", places->config_file,
              places->config_optional ? GUARD_FOLDER : GUARD_FILE},
             {"the state folder", places->state_dir, GUARD_FOLDER},
+            /* Other hosts of the user have those, also if this one was given its own. */
+            {"the user's configuration", places->user_config, GUARD_FOLDER},
+            {"the user's state folder", places->user_state, GUARD_FOLDER},
             {"the folder of sockets", places->runtime_dir, GUARD_FOLDER},
             {"the folder of the plugins and their data", is_own ? NULL : places->data_dir,
              GUARD_FOLDER},

@@ -163,12 +163,14 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
     if (code == 0) {
         generations_serve(&life->generations, file, *ret);
     } else if (code == TOOLRACK_E_REFUSED) {
+        bool is_exposed = source.exposure != NULL;
         refuse(life, file, scanned->descriptor,
-               &(struct toolrack_refusal){.file = file->path,
-                                          .plugin = scanned->descriptor->plugin->id,
-                                          .rule = source.exposure != NULL ? GENERATION_RULE_EXPOSED
-                                                                          : GENERATION_RULE_SANDBOX,
-                                          .reason = why.message});
+               &(struct toolrack_refusal){
+                       .file = file->path,
+                       .plugin = scanned->descriptor->plugin->id,
+                       .rule = is_exposed ? GENERATION_RULE_EXPOSED : GENERATION_RULE_SANDBOX,
+                       .reason = why.message,
+                       .fix = is_exposed ? GENERATION_FIX_EXPOSED : GENERATION_FIX_SANDBOX});
         return 0;
     } else if (err != NULL) {
         *err = why;

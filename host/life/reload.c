@@ -558,7 +558,7 @@ static enum reload_outcome make(struct reload *reload) {
     int code = generation_create(&life->generations, &source, &reload->new, &err);
     if (code == TOOLRACK_E_REFUSED) {
         return refuse(reload, is_exposed ? GENERATION_RULE_EXPOSED : GENERATION_RULE_SANDBOX, NULL,
-                      err.message, NULL);
+                      err.message, is_exposed ? GENERATION_FIX_EXPOSED : GENERATION_FIX_SANDBOX);
     }
     if (code == 0) {
         code = staging_set_copy(&life->staging, reload->new, staged, &err);

@@ -113,11 +113,13 @@ static int tear_down(void **state) {
     return nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void open_host_at(const char *config) {
+static void open_host_at(const char *config, const char *state) {
     char path[256];
+    char state_path[256];
     struct toolrack_error *err = toolrack_error_create();
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     options.config_file = config != NULL ? in_work(config, path) : NULL;
+    options.state_dir = state != NULL ? in_work(state, state_path) : NULL;
     options.log = when_logged;
     options.log_level = TOOLRACK_LOG_WARNING;
     if (toolrack_open(&options, &host, err) < 0) {
@@ -130,7 +132,7 @@ static void open_host(const char *allow) {
     char text[512];
     (void)snprintf(text, sizeof text, "{\"policies\": {\"greedy\": {\n\"allow\": [%s]}}}", allow);
     write_text(CONFIG, text);
-    open_host_at(NULL);
+    open_host_at(NULL, NULL);
 }
 
 static int describe(const char *pointer, char text[512]) {
@@ -213,6 +215,22 @@ static void a_home_is_granted_without_what_is_the_hosts(void **state) {
     assert_string_equal(before, after);
 }
 
+/* Another host of the user finds them at its start. */
+static void the_default_places_stay_hidden_from_a_host_with_others(void **state) {
+    (void)state;
+    make_folders("home/.local/state/toolrack");
+    make_folders("else");
+    write_text(CONFIG, "{}");
+    write_text("else/conf.json", "{\"policies\": {\"greedy\": {\"allow\": [" HOME_ALLOWED "]}}}");
+    open_host_at("else/conf.json", "else/state");
+    need_mounts();
+    expect("write", "home/documents/letter", "text", "done");
+    expect("write", CONFIG, "{}", "EROFS");
+    expect("rename", "home/.config", "home/.other", "EBUSY");
+    expect("write", "home/.local/state/toolrack/toolrack.db", "x", "EROFS");
+    expect("rename", "home/.local/state", "home/.local/other", "EBUSY");
+}
+
 /* What is hidden here would be found by the host at its next start. */
 static void nothing_takes_the_place_of_what_is_hidden(void **state) {
     char path[256];
@@ -234,7 +252,7 @@ static void what_does_not_exist_yet_cannot_be_made_by_a_plugin(void **state) {
     (void)state;
     write_text("toolrack.json", "{\"policies\": {\"greedy\": {\"allow\": [\"write\"]}}}");
     make_folders("config");
-    open_host_at("toolrack.json");
+    open_host_at("toolrack.json", NULL);
     need_mounts();
     expect("make", "home/.local/state/toolrack/loading", "", "EROFS");
     expect("make", "home/run/toolrack", "", "EEXIST");
@@ -279,7 +297,7 @@ static void a_path_of_the_host_is_refused(void **state) {
                        "\"greedy\": {\n\"allow\": [\"read:${setting:path}\"]}}}",
                        in_work(paths[i], path));
         write_text(CONFIG, text);
-        open_host_at(NULL);
+        open_host_at(NULL, NULL);
         assert_int_equal(describe("/capabilities/3/allowed", refusal), 0);
         (void)describe("/capabilities/3/refused", refusal);
         if (strstr(refusal, "never granted; allow a path outside of it") == NULL ||
@@ -297,7 +315,7 @@ static void a_configuration_with_two_names_is_no_grant(void **state) {
     (void)state;
     write_text(CONFIG, "{\"policies\": {\"greedy\": {\"allow\": [\"write\"]}}}");
     assert_int_equal(link(in_work(CONFIG, from), in_work("home/documents/second", to)), 0);
-    open_host_at(NULL);
+    open_host_at(NULL, NULL);
     assert_non_null(strstr(logged, "has 2 names (hard links)"));
     expect("write", "home/documents/second", "{}", "EACCES");
 }
@@ -307,7 +325,7 @@ static void a_configuration_of_its_own_place_needs_its_own_folder(void **state) 
     (void)state;
     write_text("home/mine.json",
                "{\"policies\": {\"greedy\": {\"allow\": [\"write\", \"read\"]}}}");
-    open_host_at("home/mine.json");
+    open_host_at("home/mine.json", NULL);
     assert_non_null(strstr(logged, "a folder of its own"));
     expect("write", "home/mine.json", "{}", "EACCES");
 }
@@ -516,7 +534,7 @@ static void a_required_sandbox_is_not_left_out(void **state) {
     char text[4200];
     (void)state;
     write_text(CONFIG, "{\"require_sandbox\": true, \"isolation\": \"none\"}");
-    open_host_at(NULL);
+    open_host_at(NULL, NULL);
     attempt("stat", "/", "", text);
     assert_true(strcmp(text, "done") != 0);
     assert_non_null(strstr(logged, "the sandbox is required"));
@@ -526,6 +544,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
             TEST(a_home_is_granted_without_what_is_the_hosts),
+            TEST(the_default_places_stay_hidden_from_a_host_with_others),
             TEST(nothing_takes_the_place_of_what_is_hidden),
             TEST(what_does_not_exist_yet_cannot_be_made_by_a_plugin),
             TEST(a_link_on_the_way_is_no_grant),
