@@ -179,15 +179,9 @@ static int start_supervisor(struct isolate *isolate, struct toolrack_error *err)
     if (isolate->supervisor != NULL) {
         return 0;
     }
-    const char *program = getenv("TOOLRACK_WORKER");
     isolate->supervisor = supervisor_create(
             &(struct supervisor_options){.log = isolate->options->log,
-                                         .worker_program =
-                                                 isolate->options->worker_program != NULL
-                                                         ? isolate->options->worker_program
-                                                 : program != NULL && program[0] == '/'
-                                                         ? program
-                                                         : TOOLRACK_WORKER_PROGRAM,
+                                         .worker_program = isolate->options->worker_program,
                                          .user = isolate,
                                          .started = when_started,
                                          .refused = when_refused,

@@ -54,10 +54,18 @@ static const struct plugin_services services = {.stage = stage,
 
 /* --------------------------------------------------------------------------- create */
 
+/* The program of the workers: that of the app, of the environment, or that was installed. */
+static const char *find_worker_program(const struct life_options *options) {
+    const char *program = getenv("TOOLRACK_WORKER");
+    return options->worker_program != NULL        ? options->worker_program
+           : program != NULL && program[0] == '/' ? program
+                                                  : TOOLRACK_WORKER_PROGRAM;
+}
+
 struct life *life_create(const struct life_options *options) {
     struct life *life = calloc(1, sizeof *life);
-    char *worker_program = options->worker_program != NULL ? strdup(options->worker_program) : NULL;
-    if (life == NULL || (options->worker_program != NULL && worker_program == NULL)) {
+    char *worker_program = strdup(find_worker_program(options));
+    if (life == NULL || worker_program == NULL) {
         free(worker_program);
         free(life);
         return NULL;

@@ -59,11 +59,9 @@ static void read_text(const char *name, char ret[4096]) {
     (void)fclose(file);
 }
 
-static void install(const char *name, const char *to) {
-    char from[300];
+static void copy(const char *from, const char *to) {
     char path[256];
     char bytes[4096];
-    (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_GRANTED"), name);
     FILE *in = fopen(from, "re");
     FILE *out = fopen(in_work(to, path), "we");
     assert_true(in != NULL && out != NULL);
@@ -72,6 +70,12 @@ static void install(const char *name, const char *to) {
     }
     (void)fclose(in);
     assert_int_equal(fclose(out), 0);
+}
+
+static void install(const char *name, const char *to) {
+    char from[300];
+    (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_GRANTED"), name);
+    copy(from, to);
 }
 
 static void when_logged(void *user, enum toolrack_log_level level, const char *source,
@@ -244,6 +248,23 @@ static void nothing_takes_the_place_of_what_is_hidden(void **state) {
     expect("remove", "home/.config/toolrack", "", "EBUSY");
     assert_int_equal(access(in_work(CONFIG, path), F_OK), 0);
     assert_int_equal(access(in_work(PLUGINS "/greedy.so", path), F_OK), 0);
+}
+
+static void the_worker_program_of_the_environment_is_not_replaced(void **state) {
+    char path[256];
+    char *before = strdup(getenv("TOOLRACK_WORKER"));
+    (void)state;
+    make_folders("home/bin");
+    copy(before, "home/bin/worker");
+    assert_int_equal(chmod(in_work("home/bin/worker", path), 0755), 0);
+    (void)setenv("TOOLRACK_WORKER", path, 1);
+    open_host(HOME_ALLOWED);
+    (void)setenv("TOOLRACK_WORKER", before, 1);
+    free(before);
+    need_mounts();
+    expect("rename", "home/bin/worker", "home/bin/other", "EBUSY");
+    expect("rename", "home/bin", "home/other", "EBUSY");
+    expect("remove", "home/bin/worker", "", "EBUSY");
 }
 
 /* The state folder is made by a host only when there is something to keep. */
@@ -546,6 +567,7 @@ int main(void) {
             TEST(a_home_is_granted_without_what_is_the_hosts),
             TEST(the_default_places_stay_hidden_from_a_host_with_others),
             TEST(nothing_takes_the_place_of_what_is_hidden),
+            TEST(the_worker_program_of_the_environment_is_not_replaced),
             TEST(what_does_not_exist_yet_cannot_be_made_by_a_plugin),
             TEST(a_link_on_the_way_is_no_grant),
             TEST(a_path_of_the_host_is_refused),
