@@ -1,0 +1,308 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "registry/duplicate.h"
+#include "registry/owner.h"
+#include "registry/rcu.h"
+#include "registry/registry-parts.h"
+#include "registry/succession.h"
+
+#if SANITIZER_THREAD
+char rcu_tsan_readers;
+#endif
+
+/* ------------------------------------------------------------------- life */
+
+struct registry *registry_create(const struct registry_options *options) {
+    struct registry *registry = calloc(1, sizeof *registry);
+    struct snapshot *empty = snapshot_create(NULL, 0);
+    if (registry == NULL || empty == NULL) {
+        snapshot_destroy(empty);
+        free(registry);
+        return NULL;
+    }
+    registry->magic = REGISTRY_MAGIC;
+    registry->options = *options;
+    registry->options.owners.log = options->log;
+    lock_init(&registry->writer);
+    atomic_init(&registry->current, empty);
+    return registry;
+}
+
+void registry_destroy(struct registry *registry) {
+    if (registry == NULL) {
+        return;
+    }
+    OBJECT_WIPE(registry, REGISTRY_MAGIC);
+    snapshot_destroy(atomic_load(&registry->current));
+    refusals_finish(&registry->refusals);
+    lock_finish(&registry->writer);
+    free(registry);
+}
+
+/* ---------------------------------------------------------------- changes */
+
+void registry_begin(struct registry *registry) {
+    OBJECT_CHECK(registry, REGISTRY_MAGIC);
+    lock_take(&registry->writer);
+}
+
+int registry_end(struct registry *registry, struct change *change, int code) {
+    lock_release(&registry->writer);
+    for (size_t i = 0; code == 0 && registry->options.event != NULL && i < change->notice_count;
+         i++) {
+        registry->options.event(registry->options.user, change->notices[i].kind,
+                                change->notices[i].tool);
+    }
+    change_finish(change);
+    return code;
+}
+
+/* Caller holds `writer`. */
+static void registry_check(struct registry *registry) {
+    LOCK_ASSERT_HELD(&registry->writer);
+#ifndef NDEBUG
+    const struct snapshot *snapshot = registry_current(registry);
+    snapshot_check(snapshot);
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct registration *reg = snapshot->tools[i]->reg;
+        assert(reg->uid > 0 && reg->uid <= registry->uid_last);
+    }
+#endif
+}
+
+void registry_publish_snapshot(struct registry *registry, struct snapshot *next,
+                               struct change *change) {
+    LOCK_ASSERT_HELD(&registry->writer);
+    change->replaced = atomic_exchange_explicit(&registry->current, next, memory_order_acq_rel);
+    rcu_synchronize();
+    registry_check(registry);
+}
+
+int registry_publish(struct registry *registry, struct change *change, struct toolrack_error *err) {
+    struct snapshot *next = change_take_snapshot(change);
+    if (next == NULL) {
+        return error_oom(err);
+    }
+    registry_publish_snapshot(registry, next, change);
+    return 0;
+}
+
+int registry_decide_new(struct registry *registry, struct change *change, size_t first,
+                        struct toolrack_error *err) {
+    const struct registry_options *options = &registry->options;
+    size_t count = change->count - first;
+    if (count == 0) {
+        return 0; /* the others are sorted */
+    }
+    change_sort(change, first);
+    int code = registry_read_settings(registry, &change->tools[first], count, err);
+    if (code == 0 && options->registering != NULL) {
+        code = options->registering(options->user, &change->tools[first], count, err);
+    }
+    if (code == 0 && first > 0) {
+        change_sort(change, 0);
+    }
+    return code;
+}
+
+void registry_compare_versions(struct registry *registry, const struct change *change) {
+    const struct snapshot *old = registry_current(registry);
+    for (size_t i = 0; i < change->count; i++) {
+        struct registration *reg = change->tools[i]->reg;
+        if (reg->uid <= change->uid_old || reg->succession != NULL) {
+            continue;
+        }
+        const struct name_slot *slot = snapshot_find(old, reg->spec->tool->name, reg->name_length);
+        const struct registration *beside =
+                succession_find(&change->tools[i], change->count - i, reg);
+        const struct registration *before =
+                slot != NULL ? succession_find(&old->by_name[slot->first], slot->count, reg) : NULL;
+        succession_note(reg, succession_later(beside, before), registry->options.log);
+    }
+}
+
+int registry_resolve_names(struct registry *registry, struct change *change,
+                           struct toolrack_error *err) {
+    const struct registry_options *options = &registry->options;
+    int code = owners_resolve(change, &options->owners, &registry->refusals, err);
+    if (code == 0) {
+        duplicates_resolve(change, options->duplicates == REGISTRY_REPLACE, &registry->refusals,
+                           &options->owners);
+        owners_note_shared(change, &options->owners, &registry->refusals);
+    }
+    return code;
+}
+
+/* -------------------------------------------------------------------- add */
+
+/* A view that is in no snapshot yet. NULL: out of memory. */
+static struct toolrack_tool *create_tool(struct plugin *plugin, uint32_t index, uint64_t uid) {
+    CLEANUP(registration_unrefp) struct registration *reg = registration_create(plugin, index, uid);
+    return reg != NULL ? tool_create(reg) : NULL;
+}
+
+bool registry_add_tool(struct registry *registry, struct plugin *plugin, uint32_t index,
+                       struct change *change) {
+    struct toolrack_tool *tool = create_tool(plugin, index, ++registry->uid_last);
+    if (tool != NULL) {
+        change->tools[change->count++] = tool;
+    }
+    return tool != NULL;
+}
+
+bool registry_add_plugin(struct registry *registry, struct plugin *plugin, struct change *change) {
+    bool added = true;
+    for (uint32_t i = 0; added && i < plugin->desc->tool_count; i++) {
+        added = registry_add_tool(registry, plugin, i, change);
+    }
+    return added;
+}
+
+struct toolrack_tool *registry_preview(struct registry *registry, struct plugin *plugin,
+                                       uint32_t index) {
+    OBJECT_CHECK(registry, REGISTRY_MAGIC);
+    struct toolrack_tool *tool = create_tool(plugin, index, 0);
+    if (tool != NULL) {
+        struct toolrack_error unheard;
+        LOCK_SCOPE(&registry->writer);
+        if (registry_read_settings(registry, &tool, 1, &unheard) < 0) {
+            tool->enabled = false;
+        }
+    }
+    return tool;
+}
+
+int registry_begin_change(struct registry *registry, struct change *change, size_t tools,
+                          size_t notices, struct toolrack_error *err) {
+    if (tools > REGISTRY_TOOLS_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the registry holds at most %u tools; remove some plugins",
+                         REGISTRY_TOOLS_MAX);
+    }
+    return change_begin(change, notices, registry->uid_last) ? 0 : error_oom(err);
+}
+
+static int add(struct registry *registry, struct plugin *const *plugins, size_t count,
+               bool all_or_none, struct change *change, struct toolrack_error *err) {
+    const struct snapshot *old = registry_current(registry);
+    bool replaces = registry->options.duplicates == REGISTRY_REPLACE;
+    size_t total = old->count;
+    for (size_t i = 0; i < count; i++) {
+        total += plugins[i]->desc->tool_count;
+    }
+    int code = registry_begin_change(registry, change, total, 2 * total, err);
+    if (code < 0) {
+        return code;
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        change_add(change, old->by_name[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!registry_add_plugin(registry, plugins[i], change)) {
+            return error_oom(err);
+        }
+    }
+    code = registry_decide_new(registry, change, old->count, err);
+    if (code == 0 && all_or_none) {
+        code = owners_check(change, &registry->options.owners, err);
+    }
+    if (code == 0 && all_or_none && !replaces) {
+        code = duplicates_check(change, err);
+    }
+    if (code == 0) {
+        code = registry_resolve_names(registry, change, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    registry_compare_versions(registry, change);
+    for (size_t i = 0; i < change->count; i++) {
+        if (change->tools[i]->reg->uid > change->uid_old) {
+            change_note(change, TOOLRACK_EVENT_ADDED, change->tools[i]);
+        }
+    }
+    return registry_publish(registry, change, err);
+}
+
+int registry_add(struct registry *registry, struct plugin *const *plugins, size_t count,
+                 struct toolrack_error *err) {
+    struct change change = {0};
+    registry_begin(registry);
+    return registry_end(registry, &change, add(registry, plugins, count, false, &change, err));
+}
+
+int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t *ret_uids,
+                     struct toolrack_error *err) {
+    struct change change = {0};
+    registry_begin(registry);
+    int code = add(registry, &plugin, 1, true, &change, err);
+    for (uint32_t i = 0; code == 0 && ret_uids != NULL && i < plugin->desc->tool_count; i++) {
+        ret_uids[i] = change.uid_old + 1 + i;
+    }
+    return registry_end(registry, &change, code);
+}
+
+/* ----------------------------------------------------------------- remove */
+
+/* Remove what matches: by selector, or by uid if `selector` is NULL. */
+static int remove_matching(struct registry *registry, uint64_t uid, const struct selector *selector,
+                           struct toolrack_error *err) {
+    struct change change = {0};
+    registry_begin(registry);
+    const struct snapshot *old = registry_current(registry);
+    if (!change_begin(&change, old->count, registry->uid_last)) {
+        return registry_end(registry, &change, error_oom(err));
+    }
+    for (size_t i = 0; i < old->count; i++) {
+        struct toolrack_tool *tool = old->by_name[i];
+        if (selector == NULL ? tool->reg->uid == uid : setting_is_about(selector, tool)) {
+            change_note(&change, TOOLRACK_EVENT_REMOVED, tool);
+        } else {
+            change_add(&change, tool);
+        }
+    }
+    return registry_end(registry, &change,
+                        change.notice_count > 0 ? registry_publish(registry, &change, err)
+                                                : TOOLRACK_E_NOT_FOUND);
+}
+
+int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_error *err) {
+    int code = uid == 0 ? TOOLRACK_E_NOT_FOUND : remove_matching(registry, uid, NULL, err);
+    return code != TOOLRACK_E_NOT_FOUND
+                   ? code
+                   : error_set(err, code, "no tool is registered with the number %llu",
+                               (unsigned long long)uid);
+}
+
+int registry_remove_name(struct registry *registry, const char *selector,
+                         struct toolrack_error *err) {
+    const struct selector parsed = selector_parse(selector);
+    int code = registry_check_exact(selector, err);
+    if (code == 0) {
+        code = remove_matching(registry, 0, &parsed, err);
+    }
+    return code != TOOLRACK_E_NOT_FOUND ? code : registry_not_found(registry, selector, err);
+}
+
+/* --------------------------------------------------------------- refusals */
+
+void registry_refuse(struct registry *registry, const struct toolrack_refusal *refusal) {
+    OBJECT_CHECK(registry, REGISTRY_MAGIC);
+    LOCK_SCOPE(&registry->writer);
+    refusals_note(&registry->refusals, refusal, registry->options.log);
+}
+
+void registry_forgive(struct registry *registry, const char *file, const char *rule,
+                      const char *tool) {
+    OBJECT_CHECK(registry, REGISTRY_MAGIC);
+    LOCK_SCOPE(&registry->writer);
+    refusals_remove(&registry->refusals, file, rule, tool);
+}
+
+struct toolrack_refusals *registry_refusals(struct registry *registry) {
+    OBJECT_CHECK(registry, REGISTRY_MAGIC);
+    LOCK_SCOPE(&registry->writer);
+    return refusals_copy(&registry->refusals);
+}

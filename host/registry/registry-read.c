@@ -1,0 +1,81 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "registry/find.h"
+#include "registry/rcu.h"
+#include "registry/registry-parts.h"
+
+struct toolrack_tool *registry_get(struct registry *registry, const char *selector) {
+    rcu_read_begin();
+    struct toolrack_tool *tool = find_tool(registry_current(registry), selector);
+    if (tool != NULL) {
+        (void)toolrack_tool_ref(tool);
+    }
+    rcu_read_end();
+    return tool;
+}
+
+struct toolrack_tool *registry_view(struct registry *registry, const struct registration *reg) {
+    struct toolrack_tool *found = NULL;
+    rcu_read_begin();
+    const struct snapshot *snapshot = registry_current(registry);
+    const struct name_slot *slot = snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
+    for (uint32_t i = 0; slot != NULL && found == NULL && i < slot->count; i++) {
+        struct toolrack_tool *view = snapshot->by_name[slot->first + i];
+        found = view->reg == reg ? toolrack_tool_ref(view) : NULL;
+    }
+    rcu_read_end();
+    return found;
+}
+
+void registry_visit(struct registry *registry, bool (*visit)(void *user, struct toolrack_tool *),
+                    void *user) {
+    rcu_read_begin();
+    const struct snapshot *snapshot = registry_current(registry);
+    for (size_t i = 0; i < snapshot->count && visit(user, snapshot->tools[i]); i++) {
+    }
+    rcu_read_end();
+}
+
+void registry_look(struct registry *registry, void (*look)(void *user, const struct snapshot *),
+                   void *user) {
+    rcu_read_begin();
+    look(user, registry_current(registry));
+    rcu_read_end();
+}
+
+struct toolrack_text *registry_definitions(struct registry *registry, enum toolrack_format format,
+                                           snapshot_define *define) {
+    rcu_read_begin();
+    struct toolrack_text *text = snapshot_definitions(registry_current(registry), format, define);
+    rcu_read_end();
+    return text;
+}
+
+char *registry_suggest(struct registry *registry, const char *name) {
+    rcu_read_begin();
+    const char *nearest = find_nearest(registry_current(registry), name);
+    char *found = nearest != NULL ? strdup(nearest) : NULL;
+    rcu_read_end();
+    return found;
+}
+
+int registry_check_exact(const char *text, struct toolrack_error *err) {
+    const struct selector selector = selector_parse(text);
+    return !selector_is_range(&selector)
+                   ? 0
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "'%s' is a range of versions, which can match another version "
+                               "later; name one "
+                               "version, such as %.*s@1.2.0, or all of them with the name alone",
+                               text, (int)selector.name_length, text);
+}
+
+int registry_not_found(struct registry *registry, const char *selector,
+                       struct toolrack_error *err) {
+    rcu_read_begin();
+    int code = find_nothing(registry_current(registry), selector, err);
+    rcu_read_end();
+    return code;
+}
