@@ -4,21 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/semver.h"
 #include "config/config.h"
-#include "permit/permit.h"
 #include "plugin/origin.h"
 #include "store/identities.h"
-
-/* An id gets another owner. */
-struct identity_move {
-    struct identity_move *next;
-    const struct identity_claim *to;
-    const char *from; /* the identity of the owner until now */
-    bool is_known;    /* `to` was recorded before */
-};
 
 /* A row of the store. */
 struct record {
@@ -53,10 +43,6 @@ static void take_record(void *user, const struct store_identity *row) {
     record->row.plugin = arena_copy(records->arena, row->plugin, strlen(row->plugin));
     record->row.origin = arena_copy(records->arena, row->origin, strlen(row->origin));
     records->failed = records->failed || record->row.plugin == NULL || record->row.origin == NULL;
-}
-
-static const char *id_of(const struct identity_claim *claim) {
-    return claim->desc->plugin->id;
 }
 
 /* The records of an id, which are adjacent, as the store sorts them by id. */
@@ -135,8 +121,8 @@ static int refuse_other_origin(const struct judging *judging, struct identity_cl
                   arena_printf(&judging->identities->arena,
                                "Plugin already exists: %s is %s (%s); this file, of trust %s, is "
                                "another plugin",
-                               id_of(claim), first->path, trust_name(first->folder->trust),
-                               trust_name(claim->folder->trust)),
+                               identity_claim_id(claim), first->path,
+                               trust_name(first->folder->trust), trust_name(claim->folder->trust)),
                   "give the plugin an id of its own, or remove one of the two files");
 }
 
@@ -158,8 +144,9 @@ static int judge_versions(const struct judging *judging, const char *origin) {
                        (other->came_before || j < i)) {
                 code = refuse(claim, IDENTITY_RULE_TAKEN,
                               arena_printf(&judging->identities->arena,
-                                           "Plugin already exists: %s %s is also %s", id_of(claim),
-                                           claim->desc->plugin->version, other->path),
+                                           "Plugin already exists: %s %s is also %s",
+                                           identity_claim_id(claim), claim->desc->plugin->version,
+                                           other->path),
                               "remove one of the two files, or give one another version");
             }
         }
@@ -221,7 +208,8 @@ static int judge_owner(const struct judging *judging, const struct store_identit
                           arena_printf(arena,
                                        "%s for plugin %s from %s, which is absent; this file is "
                                        "from %s",
-                                       place, id_of(claim), owner->origin, claim->folder->origin),
+                                       place, identity_claim_id(claim), owner->origin,
+                                       claim->folder->origin),
                           arena_printf(arena,
                                        "'toolrack adopt %s' if it is the same plugin; else give it "
                                        "another id, or remove what was decided",
@@ -266,7 +254,7 @@ static int judge_id(const struct judging *judging) {
 static int compare_claims(const void *a, const void *b) {
     const struct identity_claim *x = *(struct identity_claim *const *)a;
     const struct identity_claim *y = *(struct identity_claim *const *)b;
-    int order = strcmp(id_of(x), id_of(y));
+    int order = strcmp(identity_claim_id(x), identity_claim_id(y));
     return order != 0 ? order : (x > y) - (x < y);
 }
 
@@ -281,7 +269,7 @@ static void hash_set(const struct identities *identities, uint8_t ret[32]) {
     for (size_t i = 0; i < identities->count; i++) {
         const struct identity_claim *claim = &identities->claims[i];
         add_string(&hash, claim->folder->origin);
-        add_string(&hash, id_of(claim));
+        add_string(&hash, identity_claim_id(claim));
         for (uint32_t j = 0; j < claim->desc->tool_count; j++) {
             add_string(&hash, claim->desc->tools[j].tool->name);
         }
@@ -292,7 +280,8 @@ static void hash_set(const struct identities *identities, uint8_t ret[32]) {
 
 static size_t end_of_id(struct identity_claim *const *claims, size_t count, size_t first) {
     size_t end = first + 1;
-    while (end < count && strcmp(id_of(claims[end]), id_of(claims[first])) == 0) {
+    while (end < count &&
+           strcmp(identity_claim_id(claims[end]), identity_claim_id(claims[first])) == 0) {
         end++;
     }
     return end;
@@ -306,7 +295,8 @@ static int judge_defined(struct identities *identities, struct identity_claim **
     const char *name;
     for (size_t at = 0; (name = config_native_name(config, at)) != NULL; at++) {
         for (size_t i = 0; name[0] != '\0' && i < identities->count; i++) {
-            if (strcmp(id_of(claims[i]), name) != 0 || claims[i]->folder->trust == TRUST_BUILTIN) {
+            if (strcmp(identity_claim_id(claims[i]), name) != 0 ||
+                claims[i]->folder->trust == TRUST_BUILTIN) {
                 continue;
             }
             int code = refuse(claims[i], IDENTITY_RULE_TAKEN,
@@ -323,11 +313,6 @@ static int judge_defined(struct identities *identities, struct identity_claim **
     return 0;
 }
 
-/* Without a state folder there is nothing to compare with, and nothing to be kept. */
-static bool keeps(const struct identities *identities) {
-    return identities->options->places->state_dir != NULL;
-}
-
 static int judge_all(struct identities *identities, struct identity_claim **claims, bool whole,
                      struct toolrack_error *err) {
     size_t count = identities->count;
@@ -340,7 +325,7 @@ static int judge_all(struct identities *identities, struct identity_claim **clai
     if (judge_defined(identities, claims, &is_clear) < 0) {
         return error_oom(err);
     }
-    if (is_clear && keeps(identities)) {
+    if (is_clear && identities_keeps(identities)) {
         hash_set(identities, identities->set);
         (void)store_set_is_recorded(identities->options->store, identities->set,
                                     &identities->is_recorded, &unheard);
@@ -348,11 +333,12 @@ static int judge_all(struct identities *identities, struct identity_claim **clai
             return 0;
         }
     }
-    if (keeps(identities)) {
-        (void)store_identities_read(
-                identities->options->store,
-                count > 0 && end_of_id(claims, count, 0) == count ? id_of(claims[0]) : NULL,
-                take_record, &records, &unheard);
+    if (identities_keeps(identities)) {
+        (void)store_identities_read(identities->options->store,
+                                    count > 0 && end_of_id(claims, count, 0) == count
+                                            ? identity_claim_id(claims[0])
+                                            : NULL,
+                                    take_record, &records, &unheard);
     }
     int code = records.failed ? TOOLRACK_E_NO_MEMORY : 0;
     for (size_t i = 0, end; code == 0 && i < count; i = end) {
@@ -364,7 +350,8 @@ static int judge_all(struct identities *identities, struct identity_claim **clai
         const struct judging judging = {.identities = identities,
                                         .claims = claims + i,
                                         .count = end - i,
-                                        .records = records_of(&records, id_of(claims[i]))};
+                                        .records =
+                                                records_of(&records, identity_claim_id(claims[i]))};
         code = judge_id(&judging);
     }
     free(records.items);
@@ -391,125 +378,4 @@ int identities_judge(struct identities *identities, const struct life_options *o
 
 void identities_finish(struct identities *identities) {
     arena_finish(&identities->arena);
-}
-
-/* ------------------------------------------------------------------ record */
-
-static void tell_moved(const struct identities *identities, const struct identity_move *move) {
-    const struct identity_claim *to = move->to;
-    const char *from = move->from + identity_id_length(move->from) + 1;
-    char why[ERROR_MESSAGE_MAX];
-    (void)snprintf(why, sizeof why,
-                   "%s is from %s now and was from %s; nothing that was decided about that one "
-                   "applies to it",
-                   to->path, to->folder->origin, from);
-    log_line(identities->options->log, move->is_known ? LOG_INFO : LOG_WARNING, "identity",
-             "plugin '%s': %s", id_of(to), why);
-    permit_note(identities->options->permit,
-                &(struct store_decision){
-                        .plugin = id_of(to), .decision = "moved", .who = "identity", .why = why});
-}
-
-static int make_rows(struct identities *identities, struct store_sighting *rows,
-                     size_t *ret_count) {
-    size_t count = 0;
-    for (size_t i = 0; i < identities->count; i++) {
-        const struct identity_claim *claim = &identities->claims[i];
-        if (claim->verdict == IDENTITY_REFUSED) {
-            continue;
-        }
-        const struct descriptor *desc = claim->desc;
-        const char **tools =
-                arena_alloc(&identities->arena, (desc->tool_count + 1) * sizeof(const char *));
-        if (tools == NULL) {
-            return TOOLRACK_E_NO_MEMORY;
-        }
-        for (uint32_t j = 0; j < desc->tool_count; j++) {
-            tools[j] = desc->tools[j].tool->name;
-        }
-        rows[count++] = (struct store_sighting){.plugin = id_of(claim),
-                                                .origin = claim->folder->origin,
-                                                .trust = (int)claim->folder->trust,
-                                                .owns = claim->owns,
-                                                .tools = tools,
-                                                .tool_count = desc->tool_count};
-    }
-    *ret_count = count;
-    return 0;
-}
-
-static int record(struct identities *identities, struct toolrack_error *err) {
-    static const uint8_t no_set[sizeof identities->set];
-    struct store *store = identities->options->store;
-    bool has_set = memcmp(identities->set, no_set, sizeof no_set) != 0;
-    size_t count = 0;
-    struct store_sighting *rows = calloc(identities->count + 1, sizeof *rows);
-    int code = rows == NULL || make_rows(identities, rows, &count) < 0 ? error_oom(err) : 0;
-    for (size_t i = 0; i < identities->count; i++) {
-        has_set = has_set && identities->claims[i].verdict == IDENTITY_SERVES;
-    }
-    if (code == 0 && count > 0) {
-        code = store_identities_record(store, rows, count, clock_wall_s(),
-                                       has_set ? identities->set : NULL, identities->moves != NULL,
-                                       err);
-    }
-    free(rows);
-    return code;
-}
-
-void identities_record(struct identities *identities) {
-    struct toolrack_error err;
-    if (identities->is_recorded || !keeps(identities)) {
-        return;
-    }
-    for (const struct identity_move *move = identities->moves; move != NULL; move = move->next) {
-        tell_moved(identities, move);
-    }
-    if (record(identities, &err) < 0) {
-        log_line(identities->options->log, LOG_INFO, "identity",
-                 "which plugins were seen first is not recorded: %s", err.message);
-    }
-}
-
-void identities_note_refused(const struct life_options *options,
-                             const struct identity_claim *claim) {
-    CLEANUP(freep) char *subject = identity_text(id_of(claim), claim->folder->origin);
-    struct toolrack_error unheard;
-    bool is_new = true;
-    if (subject != NULL && options->places->state_dir != NULL) {
-        (void)store_tell_once(options->store, subject, claim->reason, &is_new, &unheard);
-    }
-    if (is_new) {
-        permit_note(options->permit, &(struct store_decision){.plugin = id_of(claim),
-                                                              .decision = "refused",
-                                                              .who = "identity",
-                                                              .why = claim->reason});
-    }
-}
-
-/* ------------------------------------------------------------------- adopt */
-
-int identities_adopt(const struct life_options *options, const struct identity_claim *claim,
-                     const char *who, struct toolrack_error *err) {
-    const struct store_sighting row = {.plugin = id_of(claim),
-                                       .origin = claim->folder->origin,
-                                       .trust = (int)claim->folder->trust};
-    CLEANUP(freep) char *to = identity_text(row.plugin, row.origin);
-    if (to == NULL) {
-        return error_oom(err);
-    }
-    int code = store_identities_record(options->store, &row, 1, clock_wall_s(), NULL, true, err);
-    if (code == 0) {
-        code = store_identity_adopt(options->store, claim->owner, to, err);
-    }
-    if (code == 0) {
-        char why[ERROR_MESSAGE_MAX];
-        (void)snprintf(why, sizeof why, "%s has what was decided about the plugin from %s",
-                       claim->path, claim->owner + identity_id_length(claim->owner) + 1);
-        log_line(options->log, LOG_INFO, "identity", "plugin '%s': %s", row.plugin, why);
-        permit_note(options->permit,
-                    &(struct store_decision){
-                            .plugin = row.plugin, .decision = "adopted", .who = who, .why = why});
-    }
-    return code;
 }

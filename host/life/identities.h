@@ -44,6 +44,14 @@ struct identity_claim {
     const char *owner; /* IDENTITY_RULE_BOUND: the identity of the owner, which is absent */
 };
 
+/* An id gets another owner. */
+struct identity_move {
+    struct identity_move *next;
+    const struct identity_claim *to;
+    const char *from; /* the identity of the owner until now */
+    bool is_known;    /* `to` was recorded before */
+};
+
 struct identities {
     const struct life_options *options;
     struct arena arena;
@@ -53,6 +61,16 @@ struct identities {
     bool is_recorded;
     struct identity_move *moves; /* ids that get another owner */
 };
+
+/** The id that a claim is to. */
+static inline const char *identity_claim_id(const struct identity_claim *claim) {
+    return claim->desc->plugin->id;
+}
+
+/** Without a state folder there is nothing to compare with, and nothing to be kept. */
+static inline bool identities_keeps(const struct identities *identities) {
+    return identities->options->places->state_dir != NULL;
+}
 
 /** Judge claims, which are borrowed until identities_finish(): the files that are there, in the
  * order of the folders.
