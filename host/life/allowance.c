@@ -127,9 +127,17 @@ int allowance_read(const struct life_options *options, const char *identity, str
 
 /* -------------------------------------------------------------------- in words */
 
-char *allowance_new_text(const struct policy *policy, bool *ret_failed) {
+static int copy_text(const struct buf *text, char **ret, struct toolrack_error *err) {
+    char *copy = text->failed ? NULL : strdup(text->data);
+    if (copy == NULL) {
+        return error_oom(err);
+    }
+    *ret = copy;
+    return 0;
+}
+
+int allowance_new_text(const struct policy *policy, char **ret, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    *ret_failed = false;
     for (size_t i = 0; i < policy->capability_count; i++) {
         const struct policy_capability *capability = &policy->capabilities[i];
         if (capability->is_new) {
@@ -139,11 +147,10 @@ char *allowance_new_text(const struct policy *policy, bool *ret_failed) {
         }
     }
     if (text.length == 0 && !text.failed) {
-        return NULL;
+        *ret = NULL;
+        return 0;
     }
-    char *kept = text.failed ? NULL : strdup(text.data);
-    *ret_failed = kept == NULL;
-    return kept;
+    return copy_text(&text, ret, err);
 }
 
 /* The item of "allow" that allows a declared capability and no more: a host cannot be held to, so
@@ -163,11 +170,11 @@ static void add_allowance(struct buf *out, const struct tr_capability *declared)
     buf_printf(out, "%s:%s", policy_capability_name(declared->kind), declared->value);
 }
 
-char *allowance_missing_text(const char *plugin_id, const struct policy *policy, bool *ret_failed) {
+int allowance_missing_text(const char *plugin_id, const struct policy *policy, char **ret,
+                           struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(buf_finish) struct buf items = BUF_INIT;
     size_t missing = 0;
-    *ret_failed = false;
     for (size_t i = 0; i < policy->capability_count; i++) {
         const struct policy_capability *capability = &policy->capabilities[i];
         if (!capability->allowed) {
@@ -181,11 +188,11 @@ char *allowance_missing_text(const char *plugin_id, const struct policy *policy,
         }
     }
     if (missing == 0) {
-        return NULL;
+        *ret = NULL;
+        return 0;
     }
     buf_printf(&text, ", which %s not allowed: toolrack allow %s %s", missing == 1 ? "is" : "are",
                plugin_id, items.failed ? "" : items.data);
-    char *kept = text.failed || items.failed ? NULL : strdup(text.data);
-    *ret_failed = kept == NULL;
-    return kept;
+    text.failed = text.failed || items.failed;
+    return copy_text(&text, ret, err);
 }

@@ -15,10 +15,12 @@ struct policy_options allowance_options(const struct life_options *options,
 int allowance_read(const struct life_options *options, const char *identity, struct arena *arena,
                    struct policy_options *policy, struct toolrack_error *err);
 
-/** What a policy withholds although a word names its kind, one a line; on the heap. NULL: nothing,
- * or out of memory, which *ret_failed tells. */
-char *allowance_new_text(const struct policy *policy, bool *ret_failed);
+/** What a policy withholds although a word names its kind, one a line; on the heap; NULL: nothing.
+ * @return 0; TOOLRACK_E_NO_MEMORY. */
+int allowance_new_text(const struct policy *policy, char **ret, struct toolrack_error *err);
 
 /** What would allow what a plugin declares and has not: "its plugin declares read:/srv, which is
- * not allowed: toolrack allow currency 'read:/srv'"; on the heap. NULL as above. */
-char *allowance_missing_text(const char *plugin_id, const struct policy *policy, bool *ret_failed);
+ * not allowed: toolrack allow currency 'read:/srv'"; on the heap; NULL: it has all.
+ * @return 0; TOOLRACK_E_NO_MEMORY. */
+int allowance_missing_text(const char *plugin_id, const struct policy *policy, char **ret,
+                           struct toolrack_error *err);

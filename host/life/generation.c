@@ -4,11 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #include "base/clock.h"
 #include "base/error.h"
-#include "life/allowance.h"
 #include "store/loading.h"
 #include "worker/crew.h"
 
@@ -34,7 +31,7 @@ struct generation *generation_of(const struct plugin *plugin) {
     return plugin->services != NULL ? plugin->context : NULL;
 }
 
-/* ------------------------------------------------------------ made and released */
+/* ------------------------------------------------------------------------ released */
 
 void generation_destroy(struct generation *generation) {
     struct generations *all = generation->all;
@@ -53,152 +50,6 @@ void generation_destroy(struct generation *generation) {
     (void)pthread_mutex_destroy(&generation->stage_lock);
     free(generation->image_path);
     free(generation);
-}
-
-/* A function of a library has no file to copy: the library belongs to the system, and only the
- * worker finds out which file it is. A quarantine then applies to the definition. */
-static bool set_foreign(struct generation *generation, struct plugin *plugin,
-                        const struct generation_source *source) {
-    size_t length = strlen(source->foreign_text);
-    generation->foreign = arena_copy(&generation->arena, source->foreign_text, length);
-    plugin->image_path = strdup(source->foreign->library);
-    (void)crypto_hash_sha256(plugin->sha256, (const unsigned char *)source->foreign_text, length);
-    memcpy(generation->sha256, plugin->sha256, sizeof generation->sha256);
-    atomic_store(&plugin->staged, true);
-    return generation->foreign != NULL && plugin->image_path != NULL;
-}
-
-/* What other users could change must not run with the rights of the host, nor have the rights that
- * come with a trust. */
-static int judge_exposure(const struct generations *all, const struct generation_source *source,
-                          bool isolated, struct toolrack_error *err) {
-    enum trust trust = source->file->folder->trust;
-    if (source->exposure == NULL) {
-        return 0;
-    }
-    if (!isolated || trust > TRUST_COMMUNITY) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         "a plugin %s must not be one that others could change: %s",
-                         !isolated                ? "with isolation \"none\""
-                         : trust == TRUST_BUILTIN ? "of trust \"builtin\""
-                                                  : "of trust \"official\"",
-                         source->exposure);
-    }
-    if (!source->file->exposure_told) {
-        source->file->exposure_told = true;
-        log_line(all->options->log, LOG_WARNING, source->desc->plugin->id, "%s", source->exposure);
-    }
-    return 0;
-}
-
-static void tell_refusals(const struct life_options *options, const char *id,
-                          const struct policy *policy) {
-    for (size_t i = 0; i < policy->capability_count; i++) {
-        const struct policy_capability *capability = &policy->capabilities[i];
-        if (capability->refusal == NULL) {
-            continue;
-        }
-        char line[32] = "";
-        if (capability->allowance_line > 0) {
-            (void)snprintf(line, sizeof line, ", line %zu", capability->allowance_line);
-        }
-        const char *file = options->places->config_file;
-        log_line(options->log, LOG_ERROR, id, "'%s:%s' is not granted (%s%s): %s",
-                 policy_capability_name(capability->declared->kind), capability->declared->value,
-                 capability->allowance == NULL || file == NULL ? "by its trust" : file, line,
-                 capability->refusal);
-    }
-}
-
-int generation_create(struct generations *all, const struct generation_source *source,
-                      struct plugin **ret, struct toolrack_error *err) {
-    const struct life_options *options = all->options;
-    const struct scan_folder *folder = source->file->folder;
-    CLEANUP(freep) struct generation *generation = calloc(1, sizeof *generation);
-    if (generation == NULL) {
-        return error_oom(err);
-    }
-    arena_init(&generation->arena, NULL, 0);
-    struct policy_options policy = allowance_options(options, folder, source->desc);
-    CLEANUP(freep) char *identity = identity_text(source->desc->plugin->id, folder->origin);
-    int code = identity == NULL
-                       ? error_oom(err)
-                       : allowance_read(options, identity, &generation->arena, &policy, err);
-    if (code == 0) {
-        code = policy_make(&policy, &generation->arena, &generation->policy, err);
-    }
-    bool isolated = source->isolated || generation->policy.isolation == ISOLATION_PROCESS;
-    if (code == 0) {
-        code = judge_exposure(all, source, isolated, err);
-    }
-    if (code == 0 && options->require_sandbox && !isolated) {
-        code = error_set(err, TOOLRACK_E_REFUSED,
-                         "the sandbox is required, and the plugin would run with isolation "
-                         "\"none\": without any");
-    }
-    if (code == 0) {
-        tell_refusals(options, source->desc->plugin->id, &generation->policy);
-    }
-    bool failed = false;
-    CLEANUP(freep)
-    char *new_capabilities =
-            code == 0 && isolated ? allowance_new_text(&generation->policy, &failed) : NULL;
-    bool failed_too = false;
-    CLEANUP(freep)
-    char *missing = code == 0 && isolated ? allowance_missing_text(source->desc->plugin->id,
-                                                                   &generation->policy, &failed_too)
-                                          : NULL;
-    if (failed || failed_too) {
-        code = error_oom(err);
-    }
-    struct plugin *plugin =
-            code < 0 ? NULL
-                     : plugin_create(source->file->path, folder->trust, folder->origin,
-                                     &source->identity, source->desc, options->images);
-    const char *text = plugin != NULL ? plugin->identity_text : "";
-    generation->identity_text = arena_copy(&generation->arena, text, strlen(text));
-    if (plugin == NULL || generation->identity_text == NULL ||
-        (source->foreign != NULL && !set_foreign(generation, plugin, source))) {
-        plugin_unref(plugin);
-        arena_finish(&generation->arena);
-        return code < 0 ? code : error_oom(err);
-    }
-    (void)pthread_mutex_init(&generation->stage_lock, NULL);
-    generation->all = all;
-    generation->file = source->file;
-    generation->number = ++source->file->newest;
-    generation->plugin = plugin;
-    generation->desc = descriptor_ref(source->desc);
-    atomic_store(&plugin->kept, source->kept);
-    if (source->sha256 != NULL) {
-        generation->is_earlier = true;
-        memcpy(generation->sha256, source->sha256, sizeof generation->sha256);
-    }
-    plugin->generation = generation->number;
-    plugin->isolated = isolated;
-    plugin->pin = generation->policy.pin;
-    plugin->measures_all = generation->policy.measures_all;
-    plugin->missing_capabilities = STEAL(missing);
-    plugin->new_capabilities = STEAL(new_capabilities);
-    generation->is_isolated = plugin->isolated;
-    atomic_store(&plugin->kept, source->kept);
-    if (plugin->isolated) { /* as many calls may hold a thread of the pool as its crew can serve */
-        uint32_t workers = generation->policy.limits.workers_max;
-        workers = workers != 0 ? workers : CREW_WORKERS_DEFAULT;
-        plugin->calls_max = plugin->serial ? workers : workers * CREW_LANES_MAX;
-    }
-    plugin->services = all->services;
-    plugin->services_user = all->services_user;
-    plugin->context = generation;
-    lock_take(&all->lock);
-    generation->next = all->first;
-    if (all->first != NULL) {
-        all->first->prev = generation;
-    }
-    all->first = STEAL(generation); /* its plugin owns it from now on */
-    lock_release(&all->lock);
-    *ret = plugin;
-    return 0;
 }
 
 /* ------------------------------------------------------------------ what it has */
