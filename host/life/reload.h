@@ -36,7 +36,7 @@ struct plugin_file;
 #define RELOAD_VERDICT_MS_MAX 200u
 
 enum reload_outcome {
-    RELOAD_UNDECIDED, /* only inside reload.c: continue with the next step */
+    RELOAD_UNDECIDED, /* only inside reload-*.c: continue with the next step */
     RELOAD_UNCHANGED,
     RELOAD_ADDED,
     RELOAD_RELOADED,
