@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -217,4 +218,78 @@ const char *const *guard_aliases(struct arena *arena, const char *path) {
         (void)fclose(file);
     }
     return failed ? NULL : list;
+}
+
+/* ------------------------------------------------------------------ kernel */
+
+/* The type of the file system is after a lone "-", behind fields of any number. */
+static bool is_of_kernel(const char *line) {
+    static const char *const types[] = {
+            "proc",       "sysfs",   "devtmpfs",   "devpts",    "cgroup",      "cgroup2",
+            "debugfs",    "tracefs", "securityfs", "bpf",       "pstore",      "efivarfs",
+            "configfs",   "mqueue",  "fusectl",    "selinuxfs", "binfmt_misc", "nsfs",
+            "rpc_pipefs", "nfsd",    "resctrl",    "hugetlbfs", "smackfs"};
+    char type[32];
+    const char *dash = strstr(line, " - ");
+    if (dash == NULL || sscanf(dash, " - %31s", type) != 1) {
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
+        if (strcmp(type, types[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct points {
+    struct arena *arena;
+    const char **paths;
+    size_t count;
+    size_t room;
+};
+
+/* False: no memory. */
+static bool add_point(struct points *points, const char *path) {
+    for (size_t i = 0; i < points->count; i++) {
+        if (guard_below(path, points->paths[i]) != NULL) {
+            return true;
+        }
+    }
+    if (points->count + 1 >= points->room) {
+        size_t room = points->room == 0 ? 16 : points->room * 2;
+        const char **paths = arena_zalloc(points->arena, room * sizeof *paths);
+        if (paths == NULL) {
+            return false;
+        }
+        if (points->count > 0) {
+            memcpy(paths, points->paths, points->count * sizeof *paths);
+        }
+        points->paths = paths;
+        points->room = room;
+    }
+    const char *copy = arena_copy(points->arena, path, strlen(path));
+    points->paths[points->count++] = copy;
+    return copy != NULL;
+}
+
+const char *const *guard_kernel_mounts(struct arena *arena) {
+    static const char *const usual[] = {"/proc", "/sys", "/dev"};
+    struct points points = {.arena = arena};
+    FILE *file = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL;
+    size_t room = 0;
+    bool failed = false;
+    struct mount_row row;
+    for (size_t i = 0; i < ARRAY_LENGTH(usual); i++) {
+        failed = failed || !add_point(&points, usual[i]);
+    }
+    while (!failed && file != NULL && getline(&line, &room, file) > 0) {
+        failed = is_of_kernel(line) && read_row(line, &row) && !add_point(&points, row.point);
+    }
+    free(line);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return failed ? NULL : points.paths;
 }

@@ -28,3 +28,7 @@ const char *const *guard_aliases(struct arena *arena, const char *path);
 
 /** The part of `path` after `folder/`; "" if both are the same; NULL: it is not in it. */
 const char *guard_below(const char *path, const char *folder);
+
+/** Where the kernel shows what are no files (/proc, /sys, /dev), none of them below another.
+ * NULL-terminated, in the arena; NULL: no memory. [any-thread] */
+const char *const *guard_kernel_mounts(struct arena *arena);

@@ -1,29 +1,18 @@
 /* guard.h - what stays the host's, whatever is granted.
  *
  * The configuration, the state folder with the stage and the transcripts, the plugin folders, the
- * folders of the plugins' data and of sockets, and the programs that run plugins: whoever may write
- * there could grant itself anything. A grant inside of them is refused; of one that contains them
- * they are taken out, by a mount namespace of the worker (worker/sandbox-mounts.c), and where none
- * can be had, or where it would not hold, the grant is refused too. */
+ * folders of the plugins' data and of sockets, and what runs: the programs, their libraries, and
+ * plugin files that are links to elsewhere. Whoever may write there could grant itself anything. So
+ * could who has the kernel's files in /proc, /sys and /dev. A grant inside of them is refused; of
+ * one that contains them they are taken out, by a mount namespace of the worker
+ * (worker/sandbox-mounts.c), and where none can be had, or where it would not hold, the grant is
+ * refused too.
+ *
+ * guard-list.h: what is taken out; guard-check.c: one grant against one place;
+ * guard-places.c and guard-programs.c: which places there are; guard-way.c: paths and mounts. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/error.h"
-#include "config/places.h"
-#include "worker/sandbox.h"
-
-/* Grants of one policy under construction. The lists are for the sandbox. */
-struct guard {
-    struct arena *arena;
-    const struct places *places; /* NULL: nothing is guarded */
-    const char *worker_program;  /* or NULL */
-    const char *own_folder;      /* the data folder of the plugin, or NULL */
-    bool no_mounts;              /* as if this system had no mount namespaces */
-    struct guard_list {
-        const char **paths; /* sorted, without doubles */
-        size_t count;
-    } hidden, frozen, kept;
-};
+#include "life/guard-list.h"
 
 /** Check a grant of a path, which is real as far as it exists; add what is to be hidden in it.
  * `ret_refusal`: why it is not granted, in the arena; NULL: it is.

@@ -411,6 +411,7 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
                             .guard = {.arena = arena,
                                       .places = options->places,
                                       .worker_program = options->worker_program,
+                                      .config = options->config,
                                       .no_mounts = options->no_mounts}};
     if (options->places != NULL && options->origin != NULL &&
         options->desc->plugin->capability_count > 0) {

@@ -23,6 +23,9 @@ uint32_t sandbox_landlock_layers(int version, const struct sandbox_policy *polic
 int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
                            const char *const *library_paths, struct toolrack_error *err);
 
+/** The devices that every plugin may use. NULL-terminated, static. [any-thread] */
+const char *const *sandbox_device_paths(void);
+
 /** Whether a policy needs a mount namespace. [any-thread] */
 bool sandbox_needs_mounts(const struct sandbox_policy *policy);
 

@@ -62,8 +62,14 @@ enum { RULE_PATH = 1, RULE_PORT = 2 };
 #define GRANTS_OF_FILE (FILE_EXECUTE | FILE_WRITE | FILE_READ | FILE_TRUNCATE | FILE_IOCTL)
 
 /* Devices that every plugin may use, as programs fail without them. */
-static const char *const devices_read[] = {"/dev/urandom", "/dev/random", "/dev/zero", NULL};
+static const char *const devices[] = {"/dev/null", "/dev/urandom", "/dev/random", "/dev/zero",
+                                      NULL};
+static const char *const *const devices_read = devices + 1;
 static const char *const devices_written[] = {"/dev/null", NULL};
+
+const char *const *sandbox_device_paths(void) {
+    return devices;
+}
 
 /* Files that the resolver and TLS libraries read. */
 static const char *const network_paths[] = {

@@ -59,10 +59,10 @@ static bool make_read_only(int tree) {
 }
 
 /* Mount what is at a path over itself. */
-static bool keep_in_place(const char *path, bool read_only) {
+static bool keep_in_place(const char *path) {
     CLEANUP(closep) int fd = open_path(path);
     CLEANUP(closep) int tree = fd < 0 ? -1 : copy_mount(fd);
-    return tree >= 0 && (!read_only || make_read_only(tree)) && attach(tree, fd);
+    return tree >= 0 && attach(tree, fd);
 }
 
 /* ------------------------------------------------------------------ hiding */
@@ -142,12 +142,32 @@ static bool take_shown(const char *hidden, const char *const *paths, size_t coun
     return true;
 }
 
+/* Mount what is at a path over itself, read-only but for what is granted below it to be written. */
+static bool freeze(const struct sandbox_policy *policy, const char *path) {
+    CLEANUP(shown_finish) struct shown shown[SHOWN_MAX] = {{0}};
+    size_t count = 0;
+    CLEANUP(closep) int fd = open_path(path);
+    CLEANUP(closep) int tree = fd < 0 ? -1 : copy_mount(fd);
+    bool is_done =
+            tree >= 0 &&
+            take_shown(path, policy->write_paths, policy->write_path_count, false, shown, &count) &&
+            make_read_only(tree) && attach(tree, fd);
+    for (size_t i = 0; is_done && i < count; i++) {
+        char whole[PROTECTED_PATH_MAX];
+        int length = snprintf(whole, sizeof whole, "%s/%s", path, shown[i].path);
+        CLEANUP(closep) int at = length < (int)sizeof whole ? open_path(whole) : -1;
+        is_done = at >= 0 && attach(shown[i].tree, at);
+    }
+    return is_done;
+}
+
 static bool hide(const struct sandbox_policy *policy, const char *const *library_paths,
                  const char *path) {
     CLEANUP(shown_finish) struct shown shown[SHOWN_MAX] = {{0}};
     size_t count = 0;
     CLEANUP(closep) int fd = open_path(path);
     if (fd < 0 || !take_shown(path, library_paths, SIZE_MAX, true, shown, &count) ||
+        !take_shown(path, sandbox_device_paths(), SIZE_MAX, false, shown, &count) ||
         !take_shown(path, policy->read_paths, policy->read_path_count, true, shown, &count) ||
         !take_shown(path, policy->write_paths, policy->write_path_count, false, shown, &count)) {
         return false;
@@ -180,12 +200,12 @@ int sandbox_mounts_apply(const struct sandbox_policy *policy, const char *const 
         return failed("keep to itself the mount namespace that protects", first, err);
     }
     for (size_t i = 0; i < policy->kept_path_count; i++) {
-        if (!keep_in_place(policy->kept_paths[i], false)) {
+        if (!keep_in_place(policy->kept_paths[i])) {
             return failed("keep from being replaced", policy->kept_paths[i], err);
         }
     }
     for (size_t i = 0; i < policy->frozen_path_count; i++) {
-        if (!keep_in_place(policy->frozen_paths[i], true)) {
+        if (!freeze(policy, policy->frozen_paths[i])) {
             return failed("make read-only", policy->frozen_paths[i], err);
         }
     }

@@ -262,9 +262,15 @@ static void the_worker_program_of_the_environment_is_not_replaced(void **state) 
     (void)setenv("TOOLRACK_WORKER", before, 1);
     free(before);
     need_mounts();
-    expect("rename", "home/bin/worker", "home/bin/other", "EBUSY");
     expect("rename", "home/bin", "home/other", "EBUSY");
-    expect("remove", "home/bin/worker", "", "EBUSY");
+    expect("write", "home/bin/worker", "x", "EROFS");
+    expect("rename", "home/bin/worker", "home/bin/other", "EROFS");
+    expect("remove", "home/bin/worker", "", "EROFS");
+    /* What replaces it, as an update does, cannot be written either. */
+    copy(getenv("TOOLRACK_WORKER"), "home/bin/new");
+    char to[256];
+    assert_int_equal(rename(in_work("home/bin/new", path), in_work("home/bin/worker", to)), 0);
+    expect("write", "home/bin/worker", "x", "EROFS");
 }
 
 /* The state folder is made by a host only when there is something to keep. */
@@ -339,6 +345,39 @@ static void a_configuration_with_two_names_is_no_grant(void **state) {
     open_host_at(NULL, NULL);
     assert_non_null(strstr(logged, "has 2 names (hard links)"));
     expect("write", "home/documents/second", "{}", "EACCES");
+}
+
+/* They lead to the host's memory, environment and files, and to the settings of the machine. */
+static void the_files_of_the_kernel_are_not_reached(void **state) {
+    char host_files[64];
+    char text[4200];
+    (void)state;
+    (void)snprintf(host_files, sizeof host_files, "/proc/%d", getpid());
+    for (int whole = 0; whole < 2; whole++) {
+        char config[768];
+        (void)snprintf(config, sizeof config,
+                       "{\"plugins\": {\"greedy\": {\"path\": \"%s\"}}, \"policies\": {\n"
+                       "\"greedy\": {\n\"allow\": [\"*\"]}}}",
+                       whole != 0 ? "/" : "/proc/self");
+        write_text(CONFIG, config);
+        open_host_at(NULL, NULL);
+        static const char *const files[] = {"status", "oom_score_adj", "cmdline", "environ",
+                                            "maps"};
+        for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+            char path[128];
+            (void)snprintf(path, sizeof path, "%s/%s", host_files, files[i]);
+            attempt("read", path, "", text);
+            if (strstr(text, "EACCES") == NULL && strstr(text, "ENOENT") == NULL) {
+                fail_msg("%s: %s", path, text);
+            }
+        }
+        attempt("read", "/sys/kernel/mm/transparent_hugepage/enabled", "", text);
+        assert_true(strstr(text, "EACCES") != NULL || strstr(text, "ENOENT") != NULL);
+        expect_raw("write", "/dev/null", "text", "done");
+        expect_raw("read", "/dev/zero", "", "done");
+        toolrack_close(host);
+        host = NULL;
+    }
 }
 
 /* A file that is replaced takes the mount upon it along. */
@@ -572,6 +611,7 @@ int main(void) {
             TEST(a_link_on_the_way_is_no_grant),
             TEST(a_path_of_the_host_is_refused),
             TEST(a_configuration_with_two_names_is_no_grant),
+            TEST(the_files_of_the_kernel_are_not_reached),
             TEST(a_configuration_of_its_own_place_needs_its_own_folder),
             TEST(the_layers_are_told),
             TEST(a_narrower_path_is_granted),

@@ -391,6 +391,68 @@ static void without_mounts_a_folder_above_is_refused(void **state) {
     }
 }
 
+/* The kernel's files are no files: by their paths, by links, and where they are mounted again. */
+static void what_is_the_kernels_is_never_granted(void **state) {
+    static const char *const paths[] = {"/proc",           "/proc/self", "/proc/self/fd",
+                                        "/proc/1/environ", "/proc/sys",  "/sys",
+                                        "/sys/kernel",     "/dev",       "/dev/shm",
+                                        "/dev/pts",        "/dev/fd",    "home/link"};
+    static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/urandom"};
+    char path[256];
+    (void)state;
+    assert_int_equal(symlink("/proc/self", in_work("home/link", path)), 0);
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(paths); i++) {
+        struct subject subject;
+        const char *name = paths[i / 2][0] == '/' ? paths[i / 2] : in_work(paths[i / 2], path);
+        make_placed(&subject, name, i % 2 == 0, false);
+        const struct sandbox_policy *sandbox = &subject.policy.sandbox;
+        if (subject.policy.capabilities[0].allowed) {
+            fail_msg("%s was granted", name);
+        }
+        assert_int_equal(sandbox->read_path_count + sandbox->write_path_count, 0);
+        finish(&subject);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(devices); i++) {
+        struct subject subject;
+        make_placed(&subject, devices[i], true, false);
+        assert_true(subject.policy.capabilities[0].allowed);
+        finish(&subject);
+    }
+}
+
+/* Of the whole machine they are taken out, or it is not granted. */
+static void the_root_is_granted_without_what_is_the_kernels(void **state) {
+    static const char *const taken[] = {"/proc", "/sys", "/dev"};
+    struct subject subject;
+    (void)state;
+    make_placed(&subject, "/", false, true);
+    assert_non_null(strstr(subject.policy.capabilities[0].refusal, "no mount namespace"));
+    finish(&subject);
+    make_placed(&subject, "/", false, false);
+    const struct sandbox_policy *sandbox = &subject.policy.sandbox;
+    for (size_t i = 0; subject.policy.capabilities[0].allowed && i < ARRAY_LENGTH(taken); i++) {
+        bool found = false;
+        for (size_t j = 0; j < sandbox->hidden_path_count; j++) {
+            found = found || strcmp(sandbox->hidden_paths[j], taken[i]) == 0;
+        }
+        assert_true(found);
+    }
+    finish(&subject);
+}
+
+/* What a refusal suggests is granted as it stands. */
+static void no_place_of_the_host_is_suggested(void **state) {
+    struct subject subject;
+    char path[256];
+    (void)state;
+    make_placed(&subject, in_work("home", path), true, true);
+    const char *refusal = subject.policy.capabilities[0].refusal;
+    assert_non_null(strstr(refusal, "/home/data\""));
+    assert_null(strstr(refusal, "/home/plugins\""));
+    assert_null(strstr(refusal, "/home/share\""));
+    finish(&subject);
+}
+
 static bool has(const char *const *paths, size_t count, const char *name) {
     char path[256];
     bool found = false;
@@ -574,6 +636,9 @@ int main(void) {
             cmocka_unit_test(what_cannot_be_allowed_is_refused_with_words),
             WITH_WORK(what_is_the_hosts_is_never_granted),
             WITH_WORK(without_mounts_a_folder_above_is_refused),
+            WITH_WORK(what_is_the_kernels_is_never_granted),
+            WITH_WORK(the_root_is_granted_without_what_is_the_kernels),
+            WITH_WORK(no_place_of_the_host_is_suggested),
             WITH_WORK(a_folder_above_is_granted_without_it),
             WITH_WORK(a_link_above_is_refused),
             WITH_WORK(a_program_needs_what_starts_it),
