@@ -90,7 +90,7 @@ int toolrack_call(struct toolrack *host, const char *name, const char *arguments
                   struct toolrack_error *err) {
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(host, name, options);
     if (tool == NULL) {
-        return registry_not_found(host->registry, name, err);
+        return registry_not_called(host->registry, name, err);
     }
     return toolrack_tool_call(host, tool, arguments, length_of(arguments), options, ret, err);
 }
@@ -100,7 +100,7 @@ int toolrack_submit(struct toolrack *host, const char *name, const char *argumen
                     struct toolrack_call **ret, struct toolrack_error *err) {
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(host, name, options);
     if (tool == NULL) {
-        return registry_not_found(host->registry, name, err);
+        return registry_not_called(host->registry, name, err);
     }
     /* For the app a job is a struct toolrack_call. */
     return pool_submit(host->pool, tool, arguments, length_of(arguments), options,

@@ -128,7 +128,11 @@ struct toolrack_tool *toolrack_get(struct toolrack *host, const char *name) {
 }
 
 char *toolrack_suggest(struct toolrack *host, const char *name) {
-    return registry_suggest(host->registry, name);
+    return registry_suggest(host->registry, name, false);
+}
+
+char *toolrack_suggest_call(struct toolrack *host, const char *name) {
+    return registry_suggest(host->registry, name, true);
 }
 
 int toolrack_refused(struct toolrack *host, struct toolrack_refusals **ret,

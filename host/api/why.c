@@ -117,7 +117,7 @@ static int why_refused(struct toolrack *host, const char *name, struct toolrack_
     int code = life_describe_refused(host->life, name, doc, root, err);
     if (code < 0) {
         yyjson_mut_doc_free(doc);
-        return code == TOOLRACK_E_NOT_FOUND ? registry_not_found(host->registry, name, err) : code;
+        return code == TOOLRACK_E_NOT_FOUND ? life_not_found(host->life, name, err) : code;
     }
     return document_end(doc, ret, err);
 }

@@ -50,15 +50,6 @@ static void candidates_finish(struct candidates *candidates) {
 
 /* ------------------------------------------------------------- which can be called */
 
-static bool can_run(const struct toolrack_tool *tool) {
-    switch (toolrack_tool_state(tool)) {
-    case TOOLRACK_STATE_FAILED:
-    case TOOLRACK_STATE_QUARANTINED:
-    case TOOLRACK_STATE_LEFT_OUT: return false;
-    default: return true;
-    }
-}
-
 /* Whether a call by name alone would call this version. */
 static bool is_default(struct registry *registry, const struct toolrack_tool *tool) {
     CLEANUP(toolrack_tool_unrefp)
@@ -74,7 +65,7 @@ static int compare_names(const void *left, const void *right) {
 
 static bool take_tool(void *user, struct toolrack_tool *tool) {
     struct candidates *candidates = user;
-    if (!toolrack_tool_enabled(tool)) {
+    if (!tool_may_run(tool)) {
         return true;
     }
     if (candidates->count == candidates->room) {
@@ -112,8 +103,7 @@ static int find_candidates(const struct choose *choose, struct candidates *ret,
     }
     for (size_t i = 0; i < ret->count; i++) {
         struct toolrack_tool *tool = ret->items[i].tool;
-        ret->items[i].left_out = !can_run(tool) || !is_default(choose->options.registry, tool) ||
-                                 permit_refuses(tool);
+        ret->items[i].left_out = !is_default(choose->options.registry, tool);
     }
     drop_left_out(ret);
     ret->by_name = calloc(ret->count + 1, sizeof(struct candidate *));

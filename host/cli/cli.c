@@ -149,15 +149,16 @@ static void say_no_version(struct cli *cli, const char *name, const char *wanted
     struct semver_range range;
     bool is_version = semver_valid(wanted);
     bool is_range = !is_version && semver_range_parse(wanted, &range);
-    (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version %s'%s'%s; there are %s",
-                    name, is_range ? "in the range " : "", wanted,
+    (void)cli_error(cli, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version %s'%s'%s; it has %s", name,
+                    is_range ? "in the range " : "", wanted,
                     is_version || is_range
                             ? ""
                             : ", which is neither a version such as 1.2.0 nor a range such as ^1",
                     versions);
 }
 
-static void say_not_found(struct cli *cli, const char *name) {
+void cli_not_found(struct cli *cli, const char *name,
+                   char *(*suggest)(struct toolrack *host, const char *name)) {
     size_t length = strcspn(name, "@");
     CLEANUP(freep) char *bare = strndup(name, length);
     if (bare == NULL) {
@@ -166,7 +167,7 @@ static void say_not_found(struct cli *cli, const char *name) {
     }
     CLEANUP(freep) char *versions = versions_of(cli, bare);
     CLEANUP(toolrack_freep)
-    char *near = versions == NULL ? toolrack_suggest(cli->host, bare) : NULL;
+    char *near = versions == NULL ? suggest(cli->host, bare) : NULL;
     if (versions != NULL) {
         say_no_version(cli, bare, name[length] == '@' ? name + length + 1 : "", versions);
     } else if (bare[strspn(bare, " \t\r\n")] == '\0') {
@@ -187,7 +188,15 @@ static void say_not_found(struct cli *cli, const char *name) {
 struct toolrack_tool *cli_find(struct cli *cli, const char *name) {
     struct toolrack_tool *tool = toolrack_get(cli->host, name);
     if (tool == NULL) {
-        say_not_found(cli, name);
+        cli_not_found(cli, name, toolrack_suggest);
+    }
+    return tool;
+}
+
+struct toolrack_tool *cli_find_called(struct cli *cli, const char *name) {
+    struct toolrack_tool *tool = toolrack_get(cli->host, name);
+    if (tool == NULL) {
+        cli_not_found(cli, name, toolrack_suggest_call);
     }
     return tool;
 }

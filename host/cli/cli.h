@@ -142,6 +142,13 @@ int cli_error_object(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *objec
  *         nearest name, the existing versions, or why the tool was refused. */
 struct toolrack_tool *cli_find(struct cli *cli, const char *name);
 
+/** The same for a tool that is to be called: only names that may be called are suggested. */
+struct toolrack_tool *cli_find_called(struct cli *cli, const char *name);
+
+/** Set the error for a name that no tool has: `suggest` finds the nearest. */
+void cli_not_found(struct cli *cli, const char *name,
+                   char *(*suggest)(struct toolrack *host, const char *name));
+
 /** Append what a file holds, until its end or until there are at least `max` bytes; a zero follows.
  * Errors call the file `name`. @return 0; or the code of the failure. */
 int cli_read(struct cli *cli, int fd, const char *name, size_t max, struct buf *text);

@@ -160,7 +160,7 @@ static void print_result(struct cli *cli, const struct toolrack_result *result) 
 int verb_call(struct cli *cli) {
     const char *name = cli->options.words.items[0];
     struct outcome outcome = {.cli = cli};
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find(cli, name);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find_called(cli, name);
     if (tool == NULL) {
         return cli_fail(cli);
     }

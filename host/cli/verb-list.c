@@ -1,6 +1,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "cli/filter.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -31,11 +32,6 @@ static const char *state_of_row(const struct toolrack_refusal *refusal) {
     return strcmp(refusal->rule, "tool-shared") == 0 ? "shared" : "refused";
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Whether the names of the command line, if there are any, have one that matches. */
 static bool has_name(const struct options *options, const char *name) {
     const struct texts *words = &options->words;
@@ -58,10 +54,7 @@ static bool wants_tool(const struct options *options, const struct toolrack_tool
 }
 
 static bool wants_refusal(const struct options *options, const struct toolrack_refusal *refusal) {
-    const char *name = refusal->tool != NULL   ? refusal->tool
-                       : refusal->file != NULL ? last_part(refusal->file)
-                                               : "";
-    return is_wanted(options, name, refusal->plugin, state_of_row(refusal));
+    return is_wanted(options, filter_row_name(refusal), refusal->plugin, state_of_row(refusal));
 }
 
 static int check_state(struct cli *cli) {
@@ -98,7 +91,7 @@ static void add_tool(struct table *table, const struct toolrack_tool *tool) {
 /* The name is that of the refused tool or file; the reason replaces the description. */
 static void add_refusal(struct table *table, const struct toolrack_refusal *refusal) {
     const char *file = refusal->file != NULL ? refusal->file : "the app";
-    table_add(table, refusal->tool != NULL ? refusal->tool : last_part(file));
+    table_add(table, filter_row_name(refusal));
     table_add(table, NULL);
     table_add(table, NULL);
     table_add(table, NULL);
@@ -108,6 +101,10 @@ static void add_refusal(struct table *table, const struct toolrack_refusal *refu
     CLEANUP(buf_finish) struct buf why = BUF_INIT;
     buf_printf(&why, "%s; %s (%s)", refusal->reason, refusal->fix, file);
     table_add(table, why.data);
+}
+
+static bool is_filtered(const struct options *options) {
+    return options->words.count > 0 || options->plugin != NULL || filter_has_values(options);
 }
 
 static void print_table(struct cli *cli, const struct toolrack_tools *tools,
@@ -128,8 +125,10 @@ static void print_table(struct cli *cli, const struct toolrack_tools *tools,
     if (table.cells > table.columns) {
         table_print(&table, output_width(), &cli->out, &cli->styles);
     } else {
-        output_note("%s", options->all || options->in_state != NULL
-                                  ? "no matching tools"
+        output_note("%s", options->all || options->in_state != NULL ? "no tool matches"
+                          : is_filtered(options)
+                                  ? "no enabled tool matches; 'toolrack list --all' also shows "
+                                    "disabled and refused tools"
                                   : "no enabled tools; 'toolrack list --all' also shows disabled "
                                     "and refused tools");
     }
@@ -191,10 +190,11 @@ int verb_list(struct cli *cli) {
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
     CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
     int code = toolrack_list(cli->host, &filter, &tools, cli->err);
+    if (code == 0) {
+        code = filter_check(cli);
+    }
     /* A refused tool has no tags, category or other members for a filter. */
-    bool is_filtered = options->tag != NULL || options->category != NULL ||
-                       options->purpose != NULL || options->scenario != NULL;
-    if (code == 0 && all && !is_filtered) {
+    if (code == 0 && all && !filter_has_values(options)) {
         code = toolrack_refused(cli->host, &refusals, cli->err);
     }
     if (code < 0) {

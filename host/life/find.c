@@ -6,9 +6,12 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/name.h"
+#include "base/utf8.h"
 #include "files/folder.h"
 #include "life/life.h"
 #include "life/parts.h"
+#include "registry/find.h"
 #include "registry/registry.h"
 
 /* A plugin that the app registered is known by its tools only. */
@@ -25,6 +28,63 @@ static bool look(void *user, struct toolrack_tool *tool) {
     return search->found == NULL;
 }
 
+struct suggestion {
+    const char *typed;
+    char id[NAME_LENGTH_MAX + 1];   /* the nearest id of a plugin, or "" */
+    char tool[NAME_LENGTH_MAX + 1]; /* else the nearest name of a tool, or "" */
+    bool is_tool;                   /* a tool has the name, in other versions */
+};
+
+static void suggest(void *user, const struct snapshot *snapshot) {
+    struct suggestion *suggestion = user;
+    struct nearest nearest = nearest_to(suggestion->typed);
+    for (size_t i = 0; i < snapshot->count; i++) {
+        (void)nearest_try(&nearest, toolrack_tool_plugin(snapshot->tools[i]));
+    }
+    utf8_copy(suggestion->id, sizeof suggestion->id, nearest.name != NULL ? nearest.name : "");
+    const char *tool = find_nearest(snapshot, suggestion->typed, false);
+    utf8_copy(suggestion->tool, sizeof suggestion->tool, tool != NULL ? tool : "");
+    size_t length = strcspn(suggestion->typed, "@");
+    suggestion->is_tool = suggestion->typed[length] == '@' ||
+                          snapshot_find(snapshot, suggestion->typed, length) != NULL;
+}
+
+/* Whether a plugin of that id was refused; then the error says why. */
+static bool was_refused(struct life *life, const char *id, struct toolrack_error *err) {
+    struct toolrack_refusals *refusals = registry_refusals(life->options.registry);
+    bool found = false;
+    for (size_t i = 0; refusals != NULL && !found && i < toolrack_refusals_count(refusals); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
+        found = row->plugin != NULL && row->file != NULL && strcmp(row->plugin, id) == 0;
+        if (found) {
+            (void)error_set(err, TOOLRACK_E_NOT_FOUND, "Plugin '%s' of %s was refused: %s; %s", id,
+                            row->file, row->reason, row->fix);
+        }
+    }
+    toolrack_refusals_free(refusals);
+    return found;
+}
+
+int life_not_found(struct life *life, const char *name, struct toolrack_error *err) {
+    struct suggestion suggestion = {.typed = name};
+    registry_look(life->options.registry, suggest, &suggestion);
+    if (suggestion.is_tool) {
+        return registry_not_found(life->options.registry, name, err);
+    }
+    if (was_refused(life, name, err)) {
+        return TOOLRACK_E_NOT_FOUND;
+    }
+    bool is_known = suggestion.id[0] != '\0' || suggestion.tool[0] != '\0';
+    return error_set(err, TOOLRACK_E_NOT_FOUND,
+                     "Plugin '%s' not found, nor a tool or a plugin file of that name; %s%s%s%s",
+                     name, is_known ? "did you mean " : "'toolrack plugins' lists the plugins",
+                     is_known && suggestion.id[0] == '\0' ? "the tool '"
+                     : is_known                           ? "'"
+                                                          : "",
+                     suggestion.id[0] != '\0' ? suggestion.id : suggestion.tool,
+                     is_known ? "'?" : "");
+}
+
 struct plugin *life_find_plugin(struct life *life, const char *name, struct toolrack_error *err) {
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool = registry_get(life->options.registry, name);
@@ -36,7 +96,7 @@ struct plugin *life_find_plugin(struct life *life, const char *name, struct tool
         plugin = search.found;
     }
     if (plugin == NULL) {
-        (void)registry_not_found(life->options.registry, name, err);
+        (void)life_not_found(life, name, err);
     }
     return plugin;
 }

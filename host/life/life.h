@@ -42,6 +42,10 @@ void life_destroy(struct life *life);
  * @return a reference; NULL with err set: NotFound. [any-thread] */
 struct plugin *life_find_plugin(struct life *life, const char *name, struct toolrack_error *err);
 
+/** Set the error for a name that is no plugin, tool or file: with the nearest name, or why the
+ * plugin was refused. @return TOOLRACK_E_NOT_FOUND. [any-thread] */
+int life_not_found(struct life *life, const char *name, struct toolrack_error *err);
+
 /** Make a copy of a plugin's file before its first call. If the file was exchanged after it was
  * read, the content that was read cannot be called any more: then the file is reloaded, if it
  * exists by `until_ns` (0: without limit).

@@ -82,12 +82,6 @@ static int refuse_unread(const struct deciding *deciding, const struct toolrack_
 
 /* ------------------------------------------------------------------ grants */
 
-bool permit_refuses(const struct toolrack_tool *tool) {
-    return atomic_load(&tool->reg->held) ||
-           (toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_DANGEROUS &&
-            tool->granted_until_s <= clock_wall_s());
-}
-
 /* Whether a grant holds; then `who` is set. The call's view may be old: the present view counts. */
 static bool is_granted(struct deciding *deciding) {
     CLEANUP(toolrack_tool_unrefp)

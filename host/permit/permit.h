@@ -78,10 +78,6 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
  * are registered. [any-thread] */
 void permit_check_configured(struct permit *permit);
 
-/** Whether no consent can let a call of it run: it is held, or dangerous without a grant.
- * [any-thread] */
-bool permit_refuses(const struct toolrack_tool *tool);
-
 /* ---------------------------------------------------------------------- pins */
 
 /** Compare new tools with what was approved, hold them where their policy says so, and set their

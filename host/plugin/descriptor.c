@@ -54,12 +54,14 @@ static const struct record_shape capability_shape = {
 static const struct record_shape slot_shape = {
         .what = "table of tools", .size = sizeof(void *), .pointers = 1};
 
+/* Those that must be there are first. */
+enum plugin_text { TEXT_ID, TEXT_VERSION, TEXT_LICENSE };
 static const struct text_field plugin_texts[] = {
         TEXT_FIELD(struct tr_plugin, id, TEXT_LINE),
         TEXT_FIELD(struct tr_plugin, version, TEXT_LINE),
+        TEXT_FIELD(struct tr_plugin, license, TEXT_LINE),
         TEXT_FIELD(struct tr_plugin, description, TEXT_FREE),
         TEXT_FIELD(struct tr_plugin, vendor, TEXT_LINE),
-        TEXT_FIELD(struct tr_plugin, license, TEXT_LINE),
         TEXT_FIELD(struct tr_plugin, homepage, TEXT_LINE),
 };
 static const struct text_field capability_text = TEXT_FIELD(struct tr_capability, value, TEXT_LINE);
@@ -285,8 +287,11 @@ static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
         return;
     }
     uint64_t table = 0;
-    (void)reader_texts(reader, &record, plugin_texts, sizeof plugin_texts / sizeof plugin_texts[0]);
-    if (plugin->id == NULL || !is_plugin_id(plugin->id)) {
+    unsigned bad = reader_texts(reader, &record, plugin_texts,
+                                sizeof plugin_texts / sizeof plugin_texts[0]);
+    if ((bad & 1u << TEXT_ID) != 0) {
+        /* it has a finding */
+    } else if (plugin->id == NULL || !is_plugin_id(plugin->id)) {
         reader_report(reader, FINDING_PLUGIN_ID, "\"%.*s\" cannot be the id of a plugin",
                       FINDING_SHOWN_MAX, plugin->id == NULL ? "" : plugin->id);
     } else if (is_reserved_id(plugin->id) &&
@@ -294,12 +299,14 @@ static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
         reader_report(reader, FINDING_PLUGIN_ID_RESERVED,
                       "\"%s\" is the name of a part of the host", plugin->id);
     }
-    if (plugin->version == NULL || !semver_valid(plugin->version)) {
+    if ((bad & 1u << TEXT_VERSION) == 0 &&
+        (plugin->version == NULL || !semver_valid(plugin->version))) {
         reader_report(reader, FINDING_PLUGIN_VERSION,
                       "version \"%.*s\" of the plugin is not a Semantic Version", FINDING_SHOWN_MAX,
                       plugin->version == NULL ? "" : plugin->version);
     }
-    if (plugin->license == NULL || plugin->license[0] == '\0') {
+    if ((bad & 1u << TEXT_LICENSE) == 0 &&
+        (plugin->license == NULL || plugin->license[0] == '\0')) {
         reader_report(reader, FINDING_PLUGIN_LICENSE, "the plugin does not state its licence");
     }
     if (plugin->host_minor_min > TR_ABI_MINOR) {

@@ -243,17 +243,19 @@ static size_t skip_plain(const char *text, size_t length) {
     return i;
 }
 
-static bool has_control(const char *text, size_t length, enum text_kind kind) {
+/* The offset of the first control character that the text may not have; `length` if there is none.
+ */
+static size_t find_control(const char *text, size_t length, enum text_kind kind) {
     for (size_t i = skip_plain(text, length); i < length; i++) {
         unsigned char c = (unsigned char)text[i];
         bool control = c < 0x20 || c == 0x7f ||
                        /* U+0080 to U+009F; the text is well-formed */
                        (c == 0xc2 && (unsigned char)text[i + 1] < 0xa0);
         if (control && (kind == TEXT_LINE || (c != '\n' && c != '\t' && c != '\r'))) {
-            return true;
+            return i;
         }
     }
-    return false;
+    return length;
 }
 
 static bool read_text(struct reader *reader, const struct record *record,
@@ -282,16 +284,21 @@ static bool read_text(struct reader *reader, const struct record *record,
                       record->what, (unsigned long long)address);
         return false;
     }
-    const char *problem = !utf8_valid(text, length)                ? "is not UTF-8"
-                          : has_control(text, length, field->kind) ? "contains control characters"
-                                                                   : NULL;
-    if (problem != NULL) {
-        reader_report(reader, text_rule(reader), "%s of the %s %s", field->name, record->what,
-                      problem);
+    uint32_t point = 0;
+    if (!utf8_valid(text, length)) {
+        reader_report(reader, text_rule(reader), "%s of the %s is not UTF-8", field->name,
+                      record->what);
         return false;
     }
-    uint32_t point = 0;
-    size_t at = hidden_find(text, length, NULL, &point);
+    size_t at = find_control(text, length, field->kind);
+    if (at < length) {
+        (void)utf8_decode(text + at, length - at, &point);
+        reader_report(reader, text_rule(reader),
+                      "%s of the %s has the control character U+%04X at byte %zu", field->name,
+                      record->what, point, at);
+        return false;
+    }
+    at = hidden_find(text, length, NULL, &point);
     if (at < length) {
         reader_report(reader, FINDING_TEXT_HIDDEN,
                       "%s of the %s has the hidden character U+%04X at byte %zu", field->name,
@@ -310,7 +317,7 @@ unsigned reader_texts(struct reader *reader, const struct record *record,
     unsigned bad = 0;
     for (size_t i = 0; i < count; i++) {
         if (word_at(record, fields[i].offset) != 0 || record->marks.elsewhere != 0) {
-            bad += !read_text(reader, record, &fields[i]);
+            bad |= read_text(reader, record, &fields[i]) ? 0 : 1u << i;
         }
     }
     return bad;

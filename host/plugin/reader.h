@@ -126,7 +126,8 @@ struct text_field {
     { offsetof(type, field), #field, kind }
 
 /** Replace the addresses in these fields by copies of the strings. An invalid string becomes NULL,
- * with a finding. @return the number of invalid strings. */
+ * with a finding, and is not reported as missing besides. There are 32 fields at most.
+ * @return the invalid ones, the first as bit 0. */
 unsigned reader_texts(struct reader *reader, const struct record *record,
                       const struct text_field *fields, size_t count);
 

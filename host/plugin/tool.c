@@ -26,7 +26,7 @@ static const struct record_shape tool_shape = {
 /* The name is first: findings are named after it. */
 static const struct text_field tool_name = TEXT_FIELD(struct tr_tool, name, TEXT_LINE);
 static const struct text_field tool_texts[] = {
-        TEXT_FIELD(struct tr_tool, description, TEXT_FREE),
+        TEXT_FIELD(struct tr_tool, description, TEXT_FREE), /* bit 0 of what is invalid */
         TEXT_FIELD(struct tr_tool, version, TEXT_LINE),
         TEXT_FIELD(struct tr_tool, title, TEXT_LINE),
         TEXT_FIELD(struct tr_tool, category, TEXT_LINE),
@@ -43,9 +43,13 @@ static bool is_blank(const char *text) {
     return text == NULL || text[strspn(text, " \t\r\n")] == '\0';
 }
 
-static bool check_texts(struct reader *reader, const struct tr_tool *tool) {
+/* A text with a finding of its own (`bad_name`, `bad_description`) is not missing. */
+static bool check_texts(struct reader *reader, const struct tr_tool *tool, bool bad_name,
+                        bool bad_description) {
     bool sound = true;
-    if (is_blank(tool->name)) {
+    if (bad_name) {
+        sound = false;
+    } else if (is_blank(tool->name)) {
         reader_report(reader, FINDING_TOOL_NAME, "the tool has no name");
         sound = false;
     } else if (!name_valid(tool->name)) {
@@ -60,7 +64,9 @@ static bool check_texts(struct reader *reader, const struct tr_tool *tool) {
         sound = false;
     }
     size_t length = tool->description == NULL ? 0 : strlen(tool->description);
-    if (is_blank(tool->description)) {
+    if (bad_description) {
+        sound = false;
+    } else if (is_blank(tool->description)) {
         reader_report(reader, FINDING_TOOL_DESCRIPTION, "the tool has no description");
         sound = false;
     } else if (length > DESCRIPTION_LENGTH_GOOD) {
@@ -176,7 +182,10 @@ bool tool_read(struct reader *reader, uint64_t address, const char *plugin_versi
     if (tool->name != NULL && name_valid(tool->name)) {
         reader->tool = tool->name;
     }
-    bad += reader_texts(reader, &record, tool_texts, sizeof tool_texts / sizeof tool_texts[0]);
+    bool bad_name = bad > 0;
+    unsigned bad_texts =
+            reader_texts(reader, &record, tool_texts, sizeof tool_texts / sizeof tool_texts[0]);
+    bad += bad_texts > 0;
     uint64_t params;
     uint64_t result;
     uint64_t examples;
@@ -206,7 +215,8 @@ bool tool_read(struct reader *reader, uint64_t address, const char *plugin_versi
                       tool->permission);
         bad++;
     }
-    if (!check_texts(reader, tool) || bad > 0 || reader->failure != 0) {
+    bool sound_texts = check_texts(reader, tool, bad_name, (bad_texts & 1u) != 0);
+    if (!sound_texts || bad > 0 || reader->failure != 0) {
         return false;
     }
     tool->size = sizeof *tool;

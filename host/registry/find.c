@@ -46,10 +46,22 @@ struct toolrack_tool *find_tool(const struct snapshot *snapshot, const char *tex
     return NULL;
 }
 
-const char *find_nearest(const struct snapshot *snapshot, const char *name) {
+/* Whether a call by the tool's name would run this version. */
+static bool is_callable(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
+    const char *name = toolrack_tool_name(tool);
+    const struct name_slot *slot = snapshot_find(snapshot, name, strlen(name));
+    return slot != NULL && slot->call == tool && tool_may_run(tool);
+}
+
+const char *find_nearest(const struct snapshot *snapshot, const char *name, bool called) {
     struct nearest nearest = nearest_to(name);
     for (size_t i = 0; i < snapshot->count; i++) {
-        (void)nearest_try(&nearest, toolrack_tool_name(snapshot->by_name[i]));
+        const struct toolrack_tool *tool = snapshot->by_name[i];
+        struct nearest before = nearest;
+        if (nearest_try(&nearest, toolrack_tool_name(tool)) && called &&
+            !is_callable(snapshot, tool)) {
+            nearest = before;
+        }
     }
     return nearest.name;
 }
@@ -76,21 +88,22 @@ static int find_no_version(const struct snapshot *snapshot, const struct name_sl
                          toolrack_tool_version(newest), toolrack_tool_plugin(newest));
     }
     if (semver_valid(version)) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version '%s'; there is: %s",
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' has no version '%s'; it has %s",
                          name, version, versions.data);
     }
     if (semver_range_parse(version, &range)) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "Tool '%s' has no version in the range '%s'; there is: %s", name, version,
+                         "Tool '%s' has no version in the range '%s'; it has %s", name, version,
                          versions.data);
     }
     return error_set(err, TOOLRACK_E_NOT_FOUND,
                      "Tool '%s' has no version '%s', which is neither a version such as 1.2.0 nor "
-                     "a range such as ^1; there is: %s",
+                     "a range such as ^1; it has %s",
                      name, version, versions.data);
 }
 
-int find_nothing(const struct snapshot *snapshot, const char *text, struct toolrack_error *err) {
+int find_nothing(const struct snapshot *snapshot, const char *text, bool called,
+                 struct toolrack_error *err) {
     const struct selector selector = selector_parse(text);
     const struct name_slot *slot = snapshot_find(snapshot, selector.name, selector.name_length);
     char name[NAME_LENGTH_MAX + 1];
@@ -104,7 +117,7 @@ int find_nothing(const struct snapshot *snapshot, const char *text, struct toolr
     } else if (name[strspn(name, " \t\r\n")] == '\0') {
         code = error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '<unnamed>' not found");
     } else {
-        const char *nearest = find_nearest(snapshot, name);
+        const char *nearest = find_nearest(snapshot, name, called);
         code = nearest != NULL ? error_set(err, TOOLRACK_E_NOT_FOUND,
                                            "Tool '%s' not found; did you mean '%s'?", name, nearest)
                                : error_set(err, TOOLRACK_E_NOT_FOUND, "Tool '%s' not found", name);

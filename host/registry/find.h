@@ -7,9 +7,11 @@
  * [any-thread, inside an RCU reader, as below] */
 struct toolrack_tool *find_tool(const struct snapshot *snapshot, const char *selector);
 
-/** The name nearest to `name`, borrowed from the snapshot; NULL: none is near. */
-const char *find_nearest(const struct snapshot *snapshot, const char *name);
+/** The name nearest to `name`, borrowed from the snapshot; NULL: none is near. With `called` only
+ * names by which a call may run a tool: a caller is not led to what it may not use. */
+const char *find_nearest(const struct snapshot *snapshot, const char *name, bool called);
 
 /** Set the error for a selector that finds nothing: NotFound, with the nearest name or the existing
- * versions. The error names the tool. Returns its code. */
-int find_nothing(const struct snapshot *snapshot, const char *selector, struct toolrack_error *err);
+ * versions. The error names the tool. `called` as above. Returns its code. */
+int find_nothing(const struct snapshot *snapshot, const char *selector, bool called,
+                 struct toolrack_error *err);

@@ -53,9 +53,9 @@ struct toolrack_text *registry_definitions(struct registry *registry, enum toolr
     return text;
 }
 
-char *registry_suggest(struct registry *registry, const char *name) {
+char *registry_suggest(struct registry *registry, const char *name, bool called) {
     rcu_read_begin();
-    const char *nearest = find_nearest(registry_current(registry), name);
+    const char *nearest = find_nearest(registry_current(registry), name, called);
     char *found = nearest != NULL ? strdup(nearest) : NULL;
     rcu_read_end();
     return found;
@@ -72,10 +72,20 @@ int registry_check_exact(const char *text, struct toolrack_error *err) {
                                text, (int)selector.name_length, text);
 }
 
-int registry_not_found(struct registry *registry, const char *selector,
-                       struct toolrack_error *err) {
+static int not_found(struct registry *registry, const char *selector, bool called,
+                     struct toolrack_error *err) {
     rcu_read_begin();
-    int code = find_nothing(registry_current(registry), selector, err);
+    int code = find_nothing(registry_current(registry), selector, called, err);
     rcu_read_end();
     return code;
+}
+
+int registry_not_found(struct registry *registry, const char *selector,
+                       struct toolrack_error *err) {
+    return not_found(registry, selector, false, err);
+}
+
+int registry_not_called(struct registry *registry, const char *selector,
+                        struct toolrack_error *err) {
+    return not_found(registry, selector, true, err);
 }

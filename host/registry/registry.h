@@ -148,8 +148,9 @@ int registry_remove_name(struct registry *registry, const char *selector,
  * [any-thread] */
 struct toolrack_tool *registry_get(struct registry *registry, const char *selector);
 
-/** The registered name nearest to `name`, or NULL; to be freed. [any-thread] */
-char *registry_suggest(struct registry *registry, const char *name);
+/** The registered name nearest to `name`, or NULL; to be freed. With `called` only names by which a
+ * call may run a tool. [any-thread] */
+char *registry_suggest(struct registry *registry, const char *name, bool called);
 
 /** Check that a selector names no range: a setting for one version must not later apply to another.
  * @return 0; TOOLRACK_E_INVALID. [any-thread] */
@@ -158,6 +159,10 @@ int registry_check_exact(const char *selector, struct toolrack_error *err);
 /** Set the error for a selector that registry_get() does not find: NotFound, with the nearest name
  * or the existing versions. The error names the tool. Returns its code. [any-thread] */
 int registry_not_found(struct registry *registry, const char *selector, struct toolrack_error *err);
+
+/** The same for a selector that was to be called: suggests only what may be called. [any-thread] */
+int registry_not_called(struct registry *registry, const char *selector,
+                        struct toolrack_error *err);
 
 /** Call `visit` for each tool of the present snapshot in registry order, inside an RCU reader,
  * until it returns false. [any-thread] */

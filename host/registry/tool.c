@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/name.h"
 #include "base/utf8.h"
@@ -116,6 +117,20 @@ void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who
     if (tool->reg->spec->tool->permission != TR_SAFE) {
         utf8_copy(tool->granted_by, TOOL_WHO_SIZE, who);
         tool->granted_until_s = until_s;
+    }
+}
+
+bool tool_is_withheld(const struct toolrack_tool *tool) {
+    return atomic_load(&tool->reg->held) || (tool->reg->spec->tool->permission == TR_DANGEROUS &&
+                                             tool->granted_until_s <= clock_wall_s());
+}
+
+bool tool_may_run(const struct toolrack_tool *tool) {
+    switch (toolrack_tool_state(tool)) {
+    case TOOLRACK_STATE_FAILED:
+    case TOOLRACK_STATE_QUARANTINED:
+    case TOOLRACK_STATE_LEFT_OUT: return false;
+    default: return tool->enabled && !tool_is_withheld(tool);
     }
 }
 

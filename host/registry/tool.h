@@ -91,6 +91,14 @@ CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
  * safe tool, which needs no grant. [writer] */
 void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who);
 
+/** Whether no decision lets a call of it run: it is held, or dangerous without a grant.
+ * [any-thread] */
+bool tool_is_withheld(const struct toolrack_tool *tool);
+
+/** Whether a call of it may run, perhaps after a person agreed: it is enabled, not withheld, and
+ * its plugin has not failed, is not in quarantine and was not left out. [any-thread] */
+bool tool_may_run(const struct toolrack_tool *tool);
+
 /** Whether it has this name. [any-thread] */
 static inline bool tool_has_name(const struct toolrack_tool *tool, const char *name,
                                  size_t length) {

@@ -77,8 +77,9 @@ static void list_filters(void **state) {
     EXPECT_JSON(RUN("list", "--json", "--tag", "sum"), 0, "/0/id", "\"add\"", "/1", "");
     EXPECT_JSON(RUN("list", "--json", "--category", "math"), 0, "/0/id", "\"add\"", "/1/id",
                 "\"total\"", "/2", "");
-    EXPECT_JSON(RUN("list", "--json", "--tag", "math", "--category", "none"), 0, "", "[]");
-    EXPECT(RUN("list", "--tag", "none"), 0, "", "toolrack: no enabled tools; *\n");
+    EXPECT_JSON(RUN("list", "--json", "--tag", "words", "--category", "math"), 0, "", "[]");
+    EXPECT(RUN("list", "--tag", "words", "--category", "math"), 0, "",
+           "toolrack: no enabled tool matches; *\n");
     EXPECT_JSON(RUN("list", "--json", "greet", "a*"), 0, "/0/id", "\"add\"", "/1/id", "\"asks\"",
                 "/2/id", "\"greet\"", "/3/id", "\"greet\"", "/4", "");
     EXPECT_JSON(RUN("list", "--json", "gr*", "--plugin", "kit.old"), 0, "/0/version", "\"1.0.0\"",
@@ -208,12 +209,27 @@ static void show_as_json_is_one_object(void **state) {
                 "\"kit.old\"", "/versions", "[\"2.0.0\",\"1.0.0\"]");
 }
 
+static void a_value_that_nothing_has_is_not_found(void **state) {
+    (void)state;
+    EXPECT(RUN("list", "gret"), 3, "",
+           "toolrack: NotFound: Tool 'gret' not found; did you mean 'greet'?\n");
+    EXPECT(RUN("list", "greet", "frobnicate"), 3, "", "*Tool 'frobnicate' not found; *\n");
+    EXPECT_JSON(RUN("list", "--json", "--all", "frobnicate"), 3, "/error/type", "\"NotFound\"");
+    EXPECT(RUN("list", "x*"), 0, "", "toolrack: no enabled tool matches; *\n");
+    EXPECT(RUN("list", "asleep"), 0, "", "toolrack: no enabled tool matches; *\n");
+    EXPECT(RUN("list", "--plugin", "kit.odl"), 3, "",
+           "toolrack: NotFound: Plugin 'kit.odl' not found; did you mean 'kit.old'?\n");
+    EXPECT(RUN("list", "--tag", "none"), 3, "", "*no tool has the tag 'none'\n");
+    EXPECT(RUN("list", "--category", "none"), 3, "", "*no tool has the category 'none'\n");
+    EXPECT(RUN("list", "--scenario", "none"), 3, "", "*no tool has the scenario 'none'\n");
+}
+
 static void what_is_not_there_is_suggested(void **state) {
     (void)state;
     EXPECT(RUN("show", "gret"), 3, "",
            "toolrack: NotFound: Tool 'gret' not found; did you mean 'greet'?\n");
     EXPECT(RUN("show", "greet@3.0.0"), 3, "",
-           "toolrack: NotFound: Tool 'greet' has no version '3.0.0'; there are 2.0.0, "
+           "toolrack: NotFound: Tool 'greet' has no version '3.0.0'; it has 2.0.0, "
            "1.0.0\n");
     EXPECT(RUN("show", "frobnicate"), 3, "",
            "toolrack: NotFound: Tool 'frobnicate' not found; 'toolrack list --all' shows *\n");
@@ -229,7 +245,7 @@ int main(void) {
             TEST(list_as_json_says_all),          TEST(list_filters),
             TEST(all_is_also_the_disabled),       TEST(broken_files_hide_no_good_ones),
             TEST(show_tells_everything),          TEST(show_as_json_is_one_object),
-            TEST(what_is_not_there_is_suggested),
+            TEST(what_is_not_there_is_suggested), TEST(a_value_that_nothing_has_is_not_found),
     };
     return cmocka_run_group_tests_name("list", tests, NULL, NULL);
 }

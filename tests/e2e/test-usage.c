@@ -125,6 +125,22 @@ static void a_disabled_tool_names_the_verb(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
+/* Verbs about plugins speak of plugins. */
+static void an_unknown_plugin_is_told_as_one(void **state) {
+    (void)state;
+    static const char *const verbs[] = {"why", "release", "reload", "rollback", "adopt"};
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        EXPECT(RUN(verbs[i], "kit.odl"), 3, "",
+               "toolrack: NotFound: Plugin 'kit.odl' not found, nor a tool or a plugin file of "
+               "that "
+               "name; did you mean 'kit.old'?\n");
+        EXPECT(RUN(verbs[i], "greeet"), 3, "", "*did you mean the tool 'greet'?\n");
+        EXPECT(RUN(verbs[i], "frobnicate"), 3, "", "*; 'toolrack plugins' lists the plugins\n");
+    }
+    EXPECT(RUN("allow", "kit.odl", "read:/srv"), 3, "", "*Plugin 'kit.odl' not found*\n");
+    EXPECT(RUN("disallow", "kit.odl", "read:/srv"), 3, "", "*Plugin 'kit.odl' not found*\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(without_a_verb_it_says_how),
@@ -136,6 +152,7 @@ int main(void) {
             TEST(output_that_cannot_be_written_is_a_failure),
             TEST(causes_have_one_exit_code),
             TEST(a_disabled_tool_names_the_verb),
+            TEST(an_unknown_plugin_is_told_as_one),
     };
     return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
 }

@@ -36,12 +36,12 @@ static void what_is_no_version_of_it(void **state) {
     (void)state;
     EXPECT(CALL("weather@^2", "--json"), 3, NULL, NULL);
     EXPECT(WEATHER("call", "weather@^2"), 3, "",
-           "*toolrack: NotFound: Tool 'weather' has no version in the range '^2'; there are "
+           "*toolrack: NotFound: Tool 'weather' has no version in the range '^2'; it has "
            "2.0.0-rc.1, 1.2.0, 1.0.0\n");
     EXPECT(WEATHER("show", "weather@newest"), 3, "",
            "*toolrack: NotFound: Tool 'weather' has no version 'newest', which is neither a "
            "version "
-           "such as 1.2.0 nor a range such as ^1; there are *\n");
+           "such as 1.2.0 nor a range such as ^1; it has *\n");
     EXPECT(WEATHER("disable", "weather@^1"), 1, "",
            "*toolrack: Invalid: 'weather@^1' is a range of versions, *\n");
     EXPECT(WEATHER("grant", "weather@1.x"), 1, "", "*toolrack: Invalid: *\n");

@@ -674,7 +674,7 @@ static void names_and_permissions(void **state) {
     (void)state;
     fails("ad", "{}", TOOLRACK_E_NOT_FOUND, "", "did you mean 'add'?");
     fails("xyzzy", "{}", TOOLRACK_E_NOT_FOUND, "", "Tool 'xyzzy' not found");
-    fails("add@2.0.0", "{}", TOOLRACK_E_NOT_FOUND, "", "no version '2.0.0'; there is: 1.0.0");
+    fails("add@2.0.0", "{}", TOOLRACK_E_NOT_FOUND, "", "no version '2.0.0'; it has 1.0.0");
     gives("add@1.0.0", "{\"a\":1}", "2.0");
     fails("off", "{}", TOOLRACK_E_DISABLED, "", "disabled");
     fails("wipe", "{}", TOOLRACK_E_PERMISSION_DENIED, "", "dangerous");
@@ -685,6 +685,28 @@ static void names_and_permissions(void **state) {
     assert_int_equal(toolrack_call(host, "nothing", NULL, &options, &result, NULL), 0);
     assert_string_equal(toolrack_result_json(result, NULL), "null");
     toolrack_result_free(result);
+}
+
+/* The nearest name is one that a call may run; a person who decides is shown any. */
+static void what_may_not_be_called_is_not_suggested(void **state) {
+    (void)state;
+    static const char *const names[] = {"wipes", "of", "offf"};
+    static const char *const meant[] = {"wipe", "off", "off"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct toolrack_result *result = NULL;
+        struct toolrack_error err;
+        assert_int_equal(toolrack_call(host, names[i], "{}", NULL, &result, &err),
+                         TOOLRACK_E_NOT_FOUND);
+        assert_null(strstr(err.message, meant[i]));
+        assert_int_equal(toolrack_grant(host, names[i], 0, NULL, &err), TOOLRACK_E_NOT_FOUND);
+        assert_non_null(strstr(err.message, meant[i]));
+        char *any = toolrack_suggest(host, names[i]);
+        char *called = toolrack_suggest_call(host, names[i]);
+        assert_string_equal(any, meant[i]);
+        assert_true(called == NULL || strcmp(called, meant[i]) != 0);
+        toolrack_free(any);
+        toolrack_free(called);
+    }
 }
 
 struct progress {
@@ -1413,6 +1435,7 @@ int main(void) {
             IN_HOST(texts_are_lines_of_utf8),
             cmocka_unit_test(tools_that_call_tools),
             IN_HOST(names_and_permissions),
+            IN_HOST(what_may_not_be_called_is_not_suggested),
             IN_HOST(context_of_a_call),
             IN_HOST(questions_are_answered),
             IN_HOST(bad_questions_and_answers_fail_the_call),

@@ -644,6 +644,9 @@ static void the_other_machine_is_read_and_refused(void **state) {
     X(id_space, "plugin-id", f->plugin.id = "a b")                                \
     X(id_reserved, "plugin-id-reserved", f->plugin.id = "permission")             \
     X(id_dot, "plugin-id", f->plugin.id = ".a")                                   \
+    X(id_control, "plugin-text", f->plugin.id = "a\x1b")                          \
+    X(version_control, "plugin-text", f->plugin.version = "1.0.0\n")              \
+    X(license_control, "plugin-text", f->plugin.license = "MIT\n")                \
     X(version_none, "plugin-version", f->plugin.version = NULL)                   \
     X(version_bad, "plugin-version", f->plugin.version = "1.0")                   \
     X(utf8, "plugin-text", f->plugin.vendor = "\xff")                             \
@@ -668,6 +671,8 @@ static void the_other_machine_is_read_and_refused(void **state) {
     X(tool_name_none, "tool-name", f->typed.name = NULL)                                           \
     X(tool_name_dot, "tool-name", f->typed.name = "a.b")                                           \
     X(tool_name_line, "tool-text", f->typed.name = "a\nb")                                         \
+    X(tool_description_control, "tool-text", f->typed.description = "a\x1b[2J")                    \
+    X(tool_description_bytes, "tool-text", f->typed.description = "a\xff")                         \
     X(tool_version, "tool-version", f->typed.version = "one")                                      \
     X(tool_permission, "tool-permission", f->typed.permission = 3)                                 \
     X(tool_both, "tool-entry", f->typed.run = run_nothing)                                         \
@@ -796,6 +801,9 @@ static void run_fault(const struct fault *fault, bool whole) {
     assert_int_equal(desc->plugin == NULL, whole);
     assert_int_equal(finding->tool == NULL, whole);
     assert_same_findings(desc, copy);
+    /* What is there and invalid is not reported as missing besides. */
+    bool is_text = strcmp(fault->rule, "plugin-text") == 0 || strcmp(fault->rule, "tool-text") == 0;
+    assert_int_equal(is_text ? desc->finding_count : 1, 1);
 }
 
 static void every_fault_has_its_rule(void **state) {

@@ -273,7 +273,7 @@ static void what_no_selector_finds(void **state) {
     assert_int_equal(toolrack_call(host, "tool@^3", NULL, NULL, &result, &err),
                      TOOLRACK_E_NOT_FOUND);
     expect_error(&err, TOOLRACK_E_NOT_FOUND,
-                 "Tool 'tool' has no version in the range '^3'; there is: 2.0.0-rc.1, 1.10.0");
+                 "Tool 'tool' has no version in the range '^3'; it has 2.0.0-rc.1, 1.10.0");
     assert_string_equal(err.tool, "tool");
     assert_int_equal(toolrack_call(host, "tool@latest", NULL, NULL, &result, &err),
                      TOOLRACK_E_NOT_FOUND);

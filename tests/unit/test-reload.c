@@ -784,7 +784,7 @@ static void one_file_by_any_name(void **state) {
     expect_reload(place->host, "hold", "/0/generation", "3");
     expect_reload(place->host, place->file, "/0/outcome", "reloaded");
     assert_int_equal(toolrack_reload(place->host, "bild", NULL, &err), TOOLRACK_E_NOT_FOUND);
-    assert_non_null(strstr(err.message, "did you mean 'build'"));
+    assert_non_null(strstr(err.message, "did you mean the tool 'build'"));
     /* One that nobody has seen yet, and one that was never any good. */
     char path[160];
     install_as(place, "late", "good", 1);

@@ -307,6 +307,9 @@ TOOLRACK_API void toolrack_tool_unref(struct toolrack_tool *tool);
 /** The registered name nearest to `name`, when one is near enough to be what was meant; else NULL.
  * To be released by toolrack_free(). */
 TOOLRACK_API char *toolrack_suggest(struct toolrack *host, const char *name);
+/** The same among the names by which a call may run a tool: enabled, neither held nor in
+ * quarantine, granted if dangerous. For who calls, such as a model. */
+TOOLRACK_API char *toolrack_suggest_call(struct toolrack *host, const char *name);
 
 /* The priority that tools have by the origin of their plugin, when nothing else is stated. */
 #define TOOLRACK_PRIORITY_BUILTIN   100
