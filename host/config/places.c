@@ -103,19 +103,7 @@ static void add_builtin(struct arena *arena, struct places *places) {
     }
 }
 
-/* Use only the bundled plugins, nothing that was added after the installation. */
-static int add_builtin_alone(struct arena *arena, struct places *places,
-                             struct toolrack_error *err) {
-    places->folders = arena_zalloc(arena, sizeof *places->folders);
-    if (places->folders == NULL) {
-        return error_oom(err);
-    }
-    add_builtin(arena, places);
-    return 0;
-}
-
-/* What is stored about a file is found by its path, so a relative one would be that of another file
- * for a process in another folder. */
+/* A relative path would be that of another folder for a process in another one. */
 static const char *absolute(struct arena *arena, const char *path) {
     CLEANUP(freep) char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
     while (here != NULL && path[0] == '.' && (path[1] == '/' || path[1] == '\0')) {
@@ -132,17 +120,30 @@ static int set_origins(struct arena *arena, struct places *places, struct toolra
     for (size_t i = 0; i < places->folder_count; i++) {
         struct scan_folder *folder = &places->folders[i];
         folder->path = absolute(arena, folder->path);
-        if (folder->path == NULL) {
+        CLEANUP(freep) char *real = folder->path != NULL ? realpath(folder->path, NULL) : NULL;
+        folder->real = real != NULL ? copy(arena, real) : folder->path;
+        if (folder->real == NULL) {
             return error_oom(err);
         }
         if (folder->origin == NULL) {
-            folder->origin = origin_of_folder(arena, folder->trust, folder->path);
+            folder->origin = origin_of_folder(arena, folder->trust, folder->real);
         }
         if (folder->origin == NULL) {
             return error_oom(err);
         }
     }
     return 0;
+}
+
+/* Use only the bundled plugins, nothing that was added after the installation. */
+static int add_builtin_alone(struct arena *arena, struct places *places,
+                             struct toolrack_error *err) {
+    places->folders = arena_zalloc(arena, sizeof *places->folders);
+    if (places->folders == NULL) {
+        return error_oom(err);
+    }
+    add_builtin(arena, places);
+    return set_origins(arena, places, err);
 }
 
 int places_add_folders(const struct toolrack_options *options, const struct config *config,

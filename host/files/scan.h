@@ -34,11 +34,13 @@ enum isolation { ISOLATION_UNSTATED, ISOLATION_PROCESS, ISOLATION_NONE };
 
 struct scan_folder {
     const char *path;
+    const char *real; /* the same without symbolic links, when it was last looked at */
     enum trust trust;
     bool optional; /* a default folder: not reported when it does not exist */
     enum isolation isolation;
     enum pin_policy pin;
-    const char *origin; /* of its plugins (plugin/origin.h); the scan does not use it */
+    const char
+            *origin; /* of its plugins (plugin/origin.h); the scan uses neither origin nor real */
 };
 
 /** One file whose name ends in .so and does not begin with a dot. */

@@ -28,7 +28,7 @@ bool back_from_crash(struct life *life, struct plugin_file *file, int64_t since_
     char reason[ERROR_MESSAGE_MAX];
     char moment[CLOCK_TEXT_ROOM];
     uint8_t sha256[STAGE_HASH_SIZE];
-    if (content_find_rollback(&life->options, file->path, &rollback) || /* that was loaded */
+    if (content_find_rollback(&life->options, file->key, &rollback) || /* that was loaded */
         stage_hash(file->path, &file->identity, sha256, &unheard) != 0) {
         return false;
     }
@@ -79,7 +79,7 @@ static bool is_new(const struct life *life, const struct plugin_file *file,
                    const struct file_crash *crash) {
     CLEANUP(content_history_finish) struct content_history history;
     struct toolrack_error unheard; /* then it is not known */
-    if (content_read_history(&life->options, file->path, &history, &unheard) < 0 ||
+    if (content_read_history(&life->options, file->key, &history, &unheard) < 0 ||
         history.count == 0) {
         return false;
     }

@@ -47,7 +47,7 @@ static void hash_conditions(const struct generation *generation,
 void failure_note(struct generation *generation, const char *reason) {
     const struct life_options *options = generation->all->options;
     struct store_failure failure = {
-            .path = generation->file->path, .reason = reason, .since_s = clock_wall_s()};
+            .path = generation->file->key, .reason = reason, .since_s = clock_wall_s()};
     struct toolrack_error err;
     if (failure.path == NULL) {
         return; /* a function of a library: the library may be another at the next start */
@@ -70,7 +70,7 @@ void failure_end(struct generation *generation) {
         return;
     }
     int code =
-            store_failure_remove(options->store, generation->file->path, generation->sha256, &err);
+            store_failure_remove(options->store, generation->file->key, generation->sha256, &err);
     if (code == 0) {
         options->decided(options->host, HOSTS_DECISION);
     } else {
@@ -79,7 +79,8 @@ void failure_end(struct generation *generation) {
 }
 
 bool failure_is_of(const struct store_failure *failure, const struct plugin *plugin) {
-    return plugin->path != NULL && strcmp(failure->path, plugin->path) == 0 &&
+    const char *key = generation_of(plugin)->file->key;
+    return key != NULL && strcmp(failure->path, key) == 0 &&
            memcmp(failure->sha256, plugin->sha256, sizeof failure->sha256) == 0;
 }
 

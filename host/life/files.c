@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/name.h"
+#include "plugin/origin.h"
 
 /* Invariants:
  *
@@ -18,6 +20,7 @@
 
 void files_init(struct plugin_files *files) {
     *files = (struct plugin_files){.end = &files->first};
+    arena_init(&files->arena, NULL, 0);
     lock_init(&files->lock);
     clock_cond_init(&files->changed);
 }
@@ -62,6 +65,18 @@ static bool reserve(struct plugin_files *files) {
     return true;
 }
 
+/* The key of a file in a folder; NULL: out of memory. */
+static const char *make_key(struct plugin_files *files, const char *path,
+                            const struct scan_folder *folder) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    return folder->real == NULL ? path
+           : strlen(folder->real) == (size_t)(name - path) - 1 &&
+                           strncmp(folder->real, path, strlen(folder->real)) == 0
+                   ? path
+                   : arena_printf(&files->arena, "%s/%s", folder->real, name);
+}
+
 static struct plugin_file *create(struct plugin_files *files, const char *path, uint32_t hash,
                                   const struct scan_folder *folder) {
     if (!reserve(files)) {
@@ -69,14 +84,17 @@ static struct plugin_file *create(struct plugin_files *files, const char *path, 
     }
     struct plugin_file *file = calloc(1, sizeof *file);
     char *copy = strdup(path);
-    if (file == NULL || copy == NULL) {
+    const char *key = copy != NULL ? make_key(files, copy, folder) : NULL;
+    if (file == NULL || key == NULL) {
         free(file);
         free(copy);
         return NULL;
     }
     file->path = copy;
     file->hash = hash;
-    file->folder = folder;
+    atomic_init(&file->folder, folder);
+    atomic_init(&file->key, key);
+    files->has_links = files->has_links || key != copy;
     *files->end = file;
     files->end = &file->next;
     files->count++;
@@ -100,6 +118,73 @@ struct plugin_file *files_add(struct plugin_files *files, const char *path,
     file = file != NULL ? file : create(files, path, hash, folder);
     lock_release(&files->lock);
     return file;
+}
+
+struct plugin_file *files_find_key(struct plugin_files *files, const char *key) {
+    struct plugin_file *file = files_find(files, key); /* no link is on the way to most folders */
+    if (file != NULL && strcmp(file->key, key) == 0) {
+        return file;
+    }
+    LOCK_SCOPE(&files->lock);
+    file = files->has_links ? files->first : NULL;
+    while (file != NULL && strcmp(file->key, key) != 0) {
+        file = file->next;
+    }
+    return file;
+}
+
+/* --------------------------------------------------------------------- links */
+
+/* A folder whose path leads, or led, elsewhere than when the host was opened. */
+struct moved_folder {
+    struct moved_folder *next;
+    struct scan_folder folder;
+};
+
+/* The folder as it is now; NULL: out of memory. Caller holds the lock. */
+static const struct scan_folder *moved(struct plugin_files *files, const struct scan_folder *before,
+                                       const char *real) {
+    LOCK_ASSERT_HELD(&files->lock);
+    struct moved_folder *one = files->moved;
+    while (one != NULL &&
+           (one->folder.path != before->path || strcmp(one->folder.real, real) != 0)) {
+        one = one->next;
+    }
+    if (one != NULL) {
+        return &one->folder;
+    }
+    one = arena_alloc(&files->arena, sizeof *one);
+    char *copy = arena_copy(&files->arena, real, strlen(real));
+    bool is_fixed = strcmp(before->origin, ORIGIN_BUILTIN) == 0;
+    const char *origin = is_fixed || copy == NULL
+                                 ? before->origin
+                                 : origin_of_folder(&files->arena, before->trust, copy);
+    if (one == NULL || copy == NULL || origin == NULL) {
+        return NULL;
+    }
+    *one = (struct moved_folder){.next = files->moved, .folder = *before};
+    one->folder.real = copy;
+    one->folder.origin = origin;
+    files->moved = one;
+    return &one->folder;
+}
+
+bool files_locate(struct plugin_files *files, struct plugin_file *file) {
+    const struct scan_folder *before = file->folder;
+    CLEANUP(freep) char *real = realpath(before->path, NULL);
+    if (real == NULL || before->real == NULL || strcmp(real, before->real) == 0) {
+        return true; /* a folder that is gone for a while is still the same */
+    }
+    LOCK_SCOPE(&files->lock);
+    const struct scan_folder *now = moved(files, before, real);
+    const char *key = now != NULL ? make_key(files, file->path, now) : NULL;
+    if (key == NULL) {
+        return false;
+    }
+    atomic_store(&file->folder, now);
+    atomic_store(&file->key, key);
+    files->has_links = true;
+    return true;
 }
 
 struct plugin_file *files_next(struct plugin_files *files, const struct plugin_file *file) {
@@ -147,7 +232,8 @@ void files_set_round(struct plugin_files *files, struct plugin_file *file, uint3
 bool files_was_missed(struct plugin_files *files, const struct plugin_file *file,
                       const struct scan_folder *folder, uint32_t round) {
     LOCK_SCOPE(&files->lock);
-    return file->folder == folder && file->round != round;
+    const struct scan_folder *of = file->folder;
+    return of->path == folder->path && file->round != round;
 }
 
 /* --------------------------------------------------------------------- free */
@@ -164,7 +250,7 @@ static void file_free(struct plugin_file *file) {
 struct plugin_file *files_create_apart(const struct scan_folder *folder) {
     struct plugin_file *file = calloc(1, sizeof *file);
     if (file != NULL) {
-        file->folder = folder;
+        atomic_init(&file->folder, folder);
     }
     return file;
 }
@@ -183,6 +269,7 @@ void files_finish(struct plugin_files *files) {
         file = next;
     }
     free(files->slots);
+    arena_finish(&files->arena);
     (void)pthread_cond_destroy(&files->changed);
     lock_finish(&files->lock);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/lock.h"
 #include "files/scan.h"
 
@@ -25,6 +26,9 @@ struct plugin_files {
     struct plugin_file **slots;
     uint32_t slot_count; /* a power of two, or 0 */
     uint32_t count;
+    struct arena arena; /* of keys, and of folders that lead elsewhere than at first */
+    struct moved_folder *moved;
+    bool has_links; /* some keys are not the paths */
 };
 
 /* A worker crashed: perhaps an earlier content is to serve (back.h). */
@@ -35,11 +39,16 @@ struct file_crash {
 };
 
 struct plugin_file {
-    struct plugin_file *next;         /* in the order in which they became known */
-    struct plugin_file *hash_next;    /* the next file in the same slot */
-    uint32_t hash;                    /* of the path */
-    char *path;                       /* as a scan gives it; NULL: files_create_apart() */
-    const struct scan_folder *folder; /* one of the places' folders */
+    struct plugin_file *next;      /* in the order in which they became known */
+    struct plugin_file *hash_next; /* the next file in the same slot */
+    uint32_t hash;                 /* of the path */
+    char *path;                    /* as a scan gives it; NULL: files_create_apart() */
+
+    /* Changed by the file's taker only, in files_locate(); what they point to lives as long as the
+     * files. */
+    _Atomic(const struct scan_folder *) folder; /* one of the places' folders, as it was then */
+    _Atomic(const char *) key; /* what the store knows the file by: the folder without symbolic
+                                  links, slash, name; NULL without a path */
 
     /* Guarded by the lock of the files. */
     bool taken;
@@ -78,6 +87,12 @@ struct plugin_file *files_find(struct plugin_files *files, const char *path);
 /** The file at a path; added if it is not known. NULL when out of memory. [any-thread] */
 struct plugin_file *files_add(struct plugin_files *files, const char *path,
                               const struct scan_folder *folder);
+/** The file that the store knows by a key, or NULL. [any-thread] */
+struct plugin_file *files_find_key(struct plugin_files *files, const char *key);
+/** See where the folder of a file leads now. A symbolic link that leads to another folder than
+ * before makes another file of it, of another origin, as it would be for a host that starts now.
+ * @return false: out of memory. [the file's taker] */
+bool files_locate(struct plugin_files *files, struct plugin_file *file);
 /** A placeholder for a generation that has no file: it has no path and is in no list. NULL when out
  * of memory. [any-thread] */
 struct plugin_file *files_create_apart(const struct scan_folder *folder);

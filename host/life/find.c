@@ -158,6 +158,21 @@ static bool same_folder(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* A known file that is, or is a symbolic link to, what the path leads to. */
+static struct plugin_file *file_behind(struct life *life, const char *path) {
+    struct stat wanted;
+    struct stat st;
+    struct plugin_file *at = NULL;
+    if (stat(path, &wanted) < 0) {
+        return NULL;
+    }
+    while ((at = files_next(&life->files, at)) != NULL &&
+           !(stat(at->path, &st) == 0 && st.st_dev == wanted.st_dev &&
+             st.st_ino == wanted.st_ino)) {
+    }
+    return at;
+}
+
 /* The file at a path, absolute or not. A file of one of the folders is added if it is not known
  * yet.
  */
@@ -165,8 +180,11 @@ static struct plugin_file *file_of_path(struct life *life, const char *path) {
     const struct places *places = life->options.places;
     const char *slash = strrchr(path, '/');
     struct plugin_file *known = files_find(&life->files, path);
-    if (known != NULL || slash == NULL || !folder_takes_name(slash + 1, strlen(slash + 1))) {
+    if (known != NULL || slash == NULL) {
         return known;
+    }
+    if (!folder_takes_name(slash + 1, strlen(slash + 1))) {
+        return file_behind(life, path);
     }
     size_t length = (size_t)(slash - path);
     CLEANUP(freep) char *above = length > 0 ? strndup(path, length) : strdup("/");
@@ -175,7 +193,7 @@ static struct plugin_file *file_of_path(struct life *life, const char *path) {
             return file_in(life, &places->folders[i], slash + 1);
         }
     }
-    return NULL;
+    return file_behind(life, path);
 }
 
 /* The known file with this name, without its folder.

@@ -139,7 +139,7 @@ static void take_marker(void *user, const struct store_unclean *unclean) {
 }
 
 static void admit(const struct following *following, struct plugin *plugin) {
-    if (find_row(following, plugin->path) == NULL && plugin_admit(plugin)) {
+    if (find_row(following, generation_of(plugin)->file->key) == NULL && plugin_admit(plugin)) {
         tell(following->life, TOOLRACK_EVENT_RELEASED, plugin, NULL);
     }
 }
@@ -156,11 +156,10 @@ static void take_failure(void *user, const struct store_failure *kept) {
 /* A failure that was removed was released, or another host could load the content. */
 static void forgive(const struct following *following, struct plugin *plugin) {
     struct generation *generation = generation_of(plugin);
-    const struct following_row *row =
-            plugin->path != NULL ? find_row(following, plugin->path) : NULL;
+    const char *key = generation->file->key;
+    const struct following_row *row = key != NULL ? find_row(following, key) : NULL;
     bool is_kept = row != NULL && quarantine_is_of(&row->quarantine, plugin);
-    if (is_kept || plugin->path == NULL ||
-        !atomic_exchange(&generation->file->has_failure, row != NULL)) {
+    if (is_kept || key == NULL || !atomic_exchange(&generation->file->has_failure, row != NULL)) {
         return;
     }
     struct crew *crew = atomic_load(&plugin->crew);
@@ -233,7 +232,7 @@ static bool is_due(const struct life *life, const struct plugin_file *file,
     struct content_rollback rollback;
     uint8_t now[STAGE_HASH_SIZE];
     struct toolrack_error unheard;
-    if (!content_find_rollback(&life->options, file->path, &rollback) ||
+    if (!content_find_rollback(&life->options, file->key, &rollback) ||
         (serving != NULL && atomic_load(&serving->staged) &&
          memcmp(serving->sha256, rollback.use_sha256, sizeof rollback.use_sha256) == 0)) {
         return false;
@@ -266,7 +265,7 @@ int life_follow_contents(struct life *life, struct toolrack_error *err) {
     code = outcome_of(&following, code, err);
     for (const struct following_row *row = following.rows; code == 0 && row != NULL;
          row = row->next) {
-        struct plugin_file *file = files_find(&life->files, row->key);
+        struct plugin_file *file = files_find_key(&life->files, row->key);
         if (file != NULL) {
             exchange(life, file);
         }

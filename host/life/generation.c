@@ -130,7 +130,7 @@ void generation_note_loading(struct plugin *plugin, bool begins) {
     struct toolrack_error err;
     int code = 0;
     if (begins) {
-        code = store_loading_begin(options->store, plugin->path, clock_wall_s(),
+        code = store_loading_begin(options->store, generation->file->key, clock_wall_s(),
                                    &generation->marker, &err);
         generation->marked = code == 0;
     } else if (generation->marked) {

@@ -115,7 +115,8 @@ bool keep_needed(const struct life_options *options, struct arena *arena, struct
 
 static bool fits_beside(const struct plugin *earlier, const struct plugin *now) {
     const struct tr_plugin *about = earlier->desc->plugin;
-    return keep_fits(about->id, about->version, now->desc->plugin->id, now->desc->plugin->version);
+    return strcmp(earlier->origin, now->origin) == 0 &&
+           keep_fits(about->id, about->version, now->desc->plugin->id, now->desc->plugin->version);
 }
 
 void keep_choose(struct generations *generations, const struct plugin_file *file,

@@ -23,7 +23,7 @@
 
 static void take_marker(void *user, const struct store_unclean *unclean) {
     struct life *life = user;
-    struct plugin_file *file = files_find(&life->files, unclean->path);
+    struct plugin_file *file = files_find_key(&life->files, unclean->path);
     CLEANUP(plugin_unrefp)
     struct plugin *plugin = file != NULL ? generations_serving(&life->generations, file) : NULL;
     if (plugin == NULL || plugin->isolated) {
@@ -61,10 +61,18 @@ struct opening {
     size_t claim_count;
 };
 
+/* Whether the store knows a file of a folder by a key. */
+static bool has_key(const struct scan_folder *folder, const char *path, const char *key) {
+    size_t length = strlen(folder->real);
+    return strncmp(folder->real, key, length) == 0 && strcmp(strrchr(path, '/'), key + length) == 0;
+}
+
 static void see_rollback(void *user, const struct store_rollback *kept) {
     const struct opening *opening = user;
+    const struct places *places = opening->life->options.places;
     for (size_t i = 0; i < opening->scan->file_count; i++) {
-        if (strcmp(opening->scan->files[i].path, kept->path) == 0) {
+        const struct scan_file *scanned = &opening->scan->files[i];
+        if (has_key(&places->folders[scanned->folder], scanned->path, kept->path)) {
             opening->rolled_back[i] = true;
         }
     }
@@ -84,7 +92,7 @@ static void see_quarantine(void *user, const struct store_quarantine *kept) {
 /* The copy of the file shows whether it still has the content that failed. */
 static void take_failure(void *user, const struct store_failure *kept) {
     struct life *life = ((const struct opening *)user)->life;
-    struct plugin_file *file = files_find(&life->files, kept->path);
+    struct plugin_file *file = files_find_key(&life->files, kept->path);
     CLEANUP(plugin_unrefp)
     struct plugin *plugin = file != NULL ? generations_serving(&life->generations, file) : NULL;
     struct toolrack_error err; /* a copy that fails is reported at the first call */
@@ -262,6 +270,21 @@ static int register_files(struct life *life, const struct scan *scan, struct too
     return code;
 }
 
+/* What an earlier version stored under a path with symbolic links in it. */
+static void rename_folders(struct life *life) {
+    const struct places *places = life->options.places;
+    for (size_t i = 0; i < places->folder_count; i++) {
+        const struct scan_folder *folder = &places->folders[i];
+        struct toolrack_error err;
+        if (strcmp(folder->real, folder->path) != 0 &&
+            store_contents_rename(life->options.store, folder->path, folder->real, &err) < 0) {
+            log_line(life->options.log, LOG_WARNING, "store",
+                     "what is known of earlier contents of plugins in %s is not used: %s",
+                     folder->path, err.message);
+        }
+    }
+}
+
 int life_open_files(struct life *life, struct toolrack_error *err) {
     struct scan *scan = NULL;
     bool no_memory;
@@ -280,6 +303,7 @@ int life_open_files(struct life *life, struct toolrack_error *err) {
         log_line(life->options.log, LOG_WARNING, "scan", "%s: %s", trouble->path, trouble->reason);
     }
     if (code == 0) {
+        rename_folders(life);
         code = register_files(life, scan, err);
     }
     scan_destroy(scan);

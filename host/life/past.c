@@ -62,7 +62,7 @@ static int make_last_good(struct life *life, struct plugin_file *file, struct pl
     CLEANUP(content_history_finish) struct content_history history;
     CLEANUP(plugin_unrefp) struct plugin *plugin = NULL;
     struct staged staged;
-    int code = content_read_history(&life->options, file->path, &history, err);
+    int code = content_read_history(&life->options, file->key, &history, err);
     size_t at = 0;
     while (code == 0 && plugin == NULL && at < history.count) {
         const struct store_generation *row = staging_find_good(&life->staging, &history.rows[at],
@@ -116,7 +116,7 @@ bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad
     bool found = false;
     char words[2 * ERROR_MESSAGE_MAX];
     CLEANUP(content_history_finish) struct content_history history;
-    if (content_read_history(&life->options, file->path, &history, &unheard) == 0) {
+    if (content_read_history(&life->options, file->key, &history, &unheard) == 0) {
         staging_enter(&life->staging);
         const struct store_generation *row =
                 staging_find_good(&life->staging, history.rows, history.count, bad_sha256, &staged);
@@ -140,7 +140,7 @@ bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad
     memcpy(rollback.use_sha256, staged.sha256, sizeof rollback.use_sha256);
     (void)snprintf(rollback.rule, sizeof rollback.rule, "%s", rule);
     (void)snprintf(rollback.reason, sizeof rollback.reason, "%s", reason);
-    content_go_back(&life->options, file->path, &rollback);
+    content_go_back(&life->options, file->key, &rollback);
     return true;
 }
 
@@ -213,7 +213,7 @@ static bool is_removed(const struct life *life, const char *path) {
     size_t length = slash != NULL ? (size_t)(slash - path) : 0;
     struct stat st;
     for (size_t i = 0; i < places->folder_count; i++) {
-        const char *folder = places->folders[i].path;
+        const char *folder = places->folders[i].real;
         if (strlen(folder) == length && memcmp(folder, path, length) == 0) {
             return lstat(path, &st) < 0 && errno == ENOENT && stat(folder, &st) == 0;
         }
@@ -232,7 +232,7 @@ int past_open_kept(struct life *life, struct toolrack_error *err) {
     for (size_t first = 0, count; code == 0 && first < history.count; first += count) {
         const struct store_generation *rows = &history.rows[first];
         count = content_history_of_file(&history, first);
-        struct plugin_file *file = files_find(&life->files, rows->path);
+        struct plugin_file *file = files_find_key(&life->files, rows->path);
         CLEANUP(plugin_unrefp)
         struct plugin *serving =
                 file != NULL ? generations_serving(&life->generations, file) : NULL;

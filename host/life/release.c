@@ -23,9 +23,9 @@ static int release_failed(const struct life *life, struct plugin *plugin,
                           struct toolrack_error *err) {
     struct toolrack_error why;
     struct crew *crew = atomic_load(&plugin->crew);
-    int code = plugin->path != NULL
-                       ? store_failure_remove(life->options.store, plugin->path, NULL, &why)
-                       : 0;
+    const struct generation *generation = generation_of(plugin);
+    const char *key = generation != NULL ? generation->file->key : NULL;
+    int code = key != NULL ? store_failure_remove(life->options.store, key, NULL, &why) : 0;
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
         return error_set(err, code, "%s", why.message);
     }
@@ -51,7 +51,7 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
     const char *id = plugin->desc->plugin->id;
     int code;
     if (plugin_state(plugin) == TOOLRACK_STATE_LEFT_OUT) {
-        code = store_loading_clear(options->store, plugin->path, err);
+        code = store_loading_clear(options->store, generation_of(plugin)->file->key, err);
         if (code == 0 && plugin_admit(plugin)) {
             tell(life, plugin);
         }

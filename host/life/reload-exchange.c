@@ -249,7 +249,7 @@ enum reload_outcome reload_exchange(struct reload *reload) {
         return reload_refuse_for_now(reload, &err);
     }
     if (reload->old != NULL && plugin_state(reload->old) == TOOLRACK_STATE_LEFT_OUT &&
-        store_loading_clear(options->store, file->path, &err) < 0) {
+        store_loading_clear(options->store, file->key, &err) < 0) {
         log_line(options->log, LOG_WARNING, "store", "'%s' will be left out again: %s",
                  reload->old->desc->plugin->id, err.message);
     }
@@ -257,8 +257,8 @@ enum reload_outcome reload_exchange(struct reload *reload) {
     reload->row->generation = reload->new->generation;
     settle_others(reload);
     if (!reload->content.is_earlier) {
-        content_note(options, file->path, reload->new);
-        content_end_rollback(options, file->path); /* a content that was refused before is good */
+        content_note(options, file->key, reload->new);
+        content_end_rollback(options, file->key); /* a content that was refused before is good */
     } else if (reload->content.rollback.is_automatic) {
         const struct content_rollback *rollback = &reload->content.rollback;
         past_tell_refused(reload->life, file, reload->new, rollback->rule, rollback->reason);
@@ -284,8 +284,8 @@ enum reload_outcome reload_remove(struct reload *reload) {
     if (reload->how == RELOAD_AND_KEEP && was_known && file->tries < RELOAD_GONE_TRIES) {
         return RELOAD_CHANGING;
     }
-    content_end_rollback(&reload->life->options, file->path);
-    content_removed(&reload->life->options, file->path);
+    content_end_rollback(&reload->life->options, file->key);
+    content_removed(&reload->life->options, file->key);
     if (was_known && exchange_tools(reload, NULL, 0, &err) < 0) {
         return reload_refuse_for_now(reload, &err);
     }
@@ -295,4 +295,15 @@ enum reload_outcome reload_remove(struct reload *reload) {
     file->exists = false;
     file->is_refused = false;
     return was_known ? RELOAD_REMOVED : RELOAD_ABSENT;
+}
+
+int reload_remove_moved(struct reload *reload, const struct toolrack_refusal *rows, size_t count,
+                        struct toolrack_error *err) {
+    plugin_unref(reload->new);
+    reload->new = NULL;
+    int code = exchange_tools(reload, rows, count, err);
+    if (code == 0) {
+        settle_kept(reload->life, reload->old->desc->plugin->id);
+    }
+    return code;
 }

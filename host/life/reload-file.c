@@ -31,7 +31,7 @@ static void go_back(struct reload *reload, const char *rule, const char *reason)
     if (reload->content.is_earlier) {
         return;
     }
-    if (old == NULL || !atomic_load(&old->staged) ||
+    if (old == NULL || reload->is_moved || !atomic_load(&old->staged) ||
         memcmp(old->sha256, reload->content.file_sha256, STAGE_HASH_SIZE) == 0) {
         reload->bad_rule = rule;
         return;
@@ -40,7 +40,7 @@ static void go_back(struct reload *reload, const char *rule, const char *reason)
     memcpy(rollback.use_sha256, old->sha256, STAGE_HASH_SIZE);
     (void)snprintf(rollback.rule, sizeof rollback.rule, "%s", rule);
     (void)snprintf(rollback.reason, sizeof rollback.reason, "%s", reason);
-    content_go_back(&reload->life->options, reload->file->path, &rollback);
+    content_go_back(&reload->life->options, reload->file->key, &rollback);
 }
 
 /* A generation that replaces another is tried out first. A new one is loaded at its first call, as
@@ -97,7 +97,8 @@ static enum reload_outcome settle(struct reload *reload) {
                                  "let the user that runs the host read the file and its folder");
     }
     struct file_identity identity = identity_of(&st);
-    bool same = file->exists && file->settled && identity_same(&identity, &file->identity);
+    bool same = !reload->is_moved && file->exists && file->settled &&
+                identity_same(&identity, &file->identity);
     if (same && !file->is_refused && reload->how != RELOAD_FORCED &&
         reload->how != RELOAD_OPENING) {
         reload->row->generation = old != NULL ? old->generation : 0;
@@ -120,6 +121,11 @@ enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enu
                             .how = how,
                             .row = ret,
                             .old = generations_serving(&life->generations, file)};
+    if (how != RELOAD_RENEW) {
+        (void)files_locate(&life->files, file); /* without memory it is what it was */
+    }
+    const struct scan_folder *folder = file->folder;
+    reload.is_moved = reload.old != NULL && strcmp(reload.old->origin, folder->origin) != 0;
     enum reload_outcome outcome = how == RELOAD_RENEW ? reload_renew(&reload) : settle(&reload);
     if (outcome == RELOAD_UNDECIDED && how != RELOAD_RENEW) {
         outcome = reload_copy(&reload);
@@ -130,7 +136,8 @@ enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enu
     if (outcome == RELOAD_UNDECIDED) {
         outcome = reload_exchange(&reload);
     }
-    if (reload.old != NULL && ret->generation == 0 && outcome == RELOAD_REFUSED) {
+    if (reload.old != NULL && !reload.is_moved && ret->generation == 0 &&
+        outcome == RELOAD_REFUSED) {
         ret->generation = reload.old->generation;
     }
     name_row(ret, reload.desc);

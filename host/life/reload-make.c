@@ -88,7 +88,7 @@ static enum reload_outcome make(struct reload *reload) {
     file->settled = clock_wall_ns() - staged->source.ctime_ns > SCAN_SETTLE_NS;
     reload_set_hash(reload->row, staged->sha256);
     bool is_new = reload->how == RELOAD_FORCED || reload->how == RELOAD_RENEW;
-    if (old != NULL && !is_new && atomic_load(&old->staged) &&
+    if (old != NULL && !is_new && !reload->is_moved && atomic_load(&old->staged) &&
         memcmp(old->sha256, staged->sha256, sizeof old->sha256) == 0) {
         return keep_serving(reload);
     }
@@ -131,7 +131,7 @@ static bool tries_refused(const struct reload *reload) {
     struct content_rollback rollback;
     return reload->how == RELOAD_FORCED ||
            (reload->how == RELOAD_IF_CHANGED &&
-            !(content_find_rollback(&reload->life->options, reload->file->path, &rollback) &&
+            !(content_find_rollback(&reload->life->options, reload->file->key, &rollback) &&
               strcmp(rollback.rule, CONTENT_RULE_CRASHED) == 0));
 }
 
@@ -167,6 +167,10 @@ enum reload_outcome reload_renew(struct reload *reload) {
     struct plugin *old = reload->old;
     if (old == NULL) {
         return RELOAD_UNCHANGED;
+    }
+    if (reload->is_moved) {
+        return reload_remove_moved(reload, NULL, 0, &err) < 0 ? reload_refuse_for_now(reload, &err)
+                                                              : RELOAD_REMOVED;
     }
     int code = staging_copy(&life->staging, old, &err);
     if (code < 0) {

@@ -21,6 +21,8 @@ struct reload {
     enum reload_how how;
     struct reload_row *row;
     struct plugin *old; /* a reference to the plugin that serves, or NULL */
+    bool is_moved; /* its folder leads elsewhere than to where `old` is from: `old` is the plugin
+                      of another file, which is gone */
     struct content content;
     struct descriptor *desc;
     struct plugin *new;
@@ -48,6 +50,10 @@ enum reload_outcome reload_claim_id(struct reload *reload);
 enum reload_outcome reload_exchange(struct reload *reload);
 /** The file is gone: remove its tools. */
 enum reload_outcome reload_remove(struct reload *reload);
+/** Nothing of the file serves, so what serves, which is_moved, is removed too; the refusals of the
+ * file are replaced. */
+int reload_remove_moved(struct reload *reload, const struct toolrack_refusal *rows, size_t count,
+                        struct toolrack_error *err);
 
 /** The present content of the file does not serve: report it. The plugin that serves stays. */
 enum reload_outcome reload_refuse_rows(struct reload *reload, const struct toolrack_refusal *rows,

@@ -39,7 +39,9 @@ enum reload_outcome reload_refuse_rows(struct reload *reload, const struct toolr
     const struct registry_swap swap = {
             .file = reload->file->path, .refusals = rows, .refusal_count = count};
     const struct toolrack_refusal *first = &rows[0];
-    if (registry_swap(life->options.registry, &swap, NULL, &err) < 0) {
+    int code = reload->is_moved ? reload_remove_moved(reload, rows, count, &err)
+                                : registry_swap(life->options.registry, &swap, NULL, &err);
+    if (code < 0) {
         log_line(life->options.log, LOG_ERROR, "reload", "%s: %s", reload->file->path, err.message);
     }
     reload->file->is_refused = true;
@@ -48,7 +50,7 @@ enum reload_outcome reload_refuse_rows(struct reload *reload, const struct toolr
                     first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "");
     memcpy(reload->row->reason, words.message, sizeof reload->row->reason);
     (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused%s: %s", reload->file->path,
-                    reload->old != NULL && atomic_load(&reload->old->staged)
+                    reload->old != NULL && !reload->is_moved && atomic_load(&reload->old->staged)
                             ? ", and its previous content keeps serving"
                             : "",
                     reload->row->reason);

@@ -162,7 +162,7 @@ static int roll_back(struct life *life, struct plugin_file *file, struct toolrac
     struct plugin *serving = generations_serving(&life->generations, file);
     struct content_rollback before;
     struct content_rollback rollback;
-    bool was_rolled_back = content_find_rollback(&life->options, file->path, &before);
+    bool was_rolled_back = content_find_rollback(&life->options, file->key, &before);
     int code = stage_hash(file->path, NULL, rollback.bad_sha256, err);
     if (code != 0) {
         return code == STAGE_CHANGING ? TOOLRACK_E_IO : code;
@@ -172,7 +172,7 @@ static int roll_back(struct life *life, struct plugin_file *file, struct toolrac
     if (code < 0) {
         return code;
     }
-    code = content_roll_back(&life->options, file->path, &rollback, err);
+    code = content_roll_back(&life->options, file->key, &rollback, err);
     if (code < 0) {
         return code;
     }
@@ -184,12 +184,12 @@ static int roll_back(struct life *life, struct plugin_file *file, struct toolrac
     if (!done && was_rolled_back) {
         struct toolrack_error unheard;
         if (before.is_automatic) {
-            content_go_back(&life->options, file->path, &before);
+            content_go_back(&life->options, file->key, &before);
         } else {
-            (void)content_roll_back(&life->options, file->path, &before, &unheard);
+            (void)content_roll_back(&life->options, file->key, &before, &unheard);
         }
     } else if (!done) {
-        content_end_rollback(&life->options, file->path);
+        content_end_rollback(&life->options, file->key);
     }
     return code;
 }

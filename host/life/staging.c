@@ -144,7 +144,7 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
                                       : copy_as_scanned(staging, plugin, err);
         staging_leave(staging);
         if (code == 0 && !generation->is_earlier) {
-            content_note(staging->options, plugin->path, plugin);
+            content_note(staging->options, generation->file->key, plugin);
         }
     }
     (void)pthread_mutex_unlock(&generation->stage_lock);
@@ -165,9 +165,9 @@ int staging_take(struct staging *staging, const struct plugin_file *file, bool t
         return code;
     }
     memcpy(content.file_sha256, content.staged.sha256, STAGE_HASH_SIZE);
-    if (content_find_rollback(staging->options, file->path, rollback)) {
+    if (content_find_rollback(staging->options, file->key, rollback)) {
         if (memcmp(content.staged.sha256, rollback->bad_sha256, STAGE_HASH_SIZE) != 0) {
-            content_end_rollback(staging->options, file->path);
+            content_end_rollback(staging->options, file->key);
         } else if (!rollback->is_automatic || !tries) {
             struct file_identity source = content.staged.source;
             code = stage_find(staging->stage, rollback->use_sha256, file->path, &content.staged,
@@ -234,7 +234,7 @@ int staging_find_previous(struct staging *staging, const struct plugin_file *fil
                           const uint8_t file_sha256[STAGE_HASH_SIZE], struct staged *ret,
                           struct toolrack_error *err) {
     CLEANUP(content_history_finish) struct content_history history;
-    int code = content_read_history(staging->options, file->path, &history, err);
+    int code = content_read_history(staging->options, file->key, &history, err);
     if (code == 0) {
         code = open_stage(staging, err);
     }

@@ -9,6 +9,7 @@
 #include "base/json-equal.h"
 #include "base/thread.h"
 #include "call/call.h"
+#include "life/generation.h"
 #include "permit/permit.h"
 #include "registry/registry.h"
 #include "store/loading.h"
@@ -259,9 +260,9 @@ static void *trial_main(void *argument) {
         /* If the process dies during the trial, the next start leaves the plugin out. */
         struct store *store = all->options->store;
         uint64_t marker = 0;
-        bool marked =
-                !trial->plugin->isolated &&
-                store_loading_begin(store, trial->plugin->path, clock_wall_s(), &marker, NULL) == 0;
+        bool marked = !trial->plugin->isolated &&
+                      store_loading_begin(store, generation_of(trial->plugin)->file->key,
+                                          clock_wall_s(), &marker, NULL) == 0;
         code = try_tools(trial, &err);
         if (marked) {
             (void)store_loading_end(store, marker, NULL);

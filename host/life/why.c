@@ -176,12 +176,12 @@ int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc
     (void)yyjson_mut_obj_add_uint(doc, root, "generation", plugin->generation);
     document_add_text(doc, root, "sha256", known ? digits : NULL);
     struct content_rollback unused;
-    bool is_rolled_back =
-            plugin->path != NULL && content_find_rollback(&life->options, plugin->path, &unused);
+    const struct generation *generation = generation_of(plugin);
+    const char *key = generation != NULL ? generation->file->key : NULL;
+    bool is_rolled_back = key != NULL && content_find_rollback(&life->options, key, &unused);
     (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", is_rolled_back);
 
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "retired");
-    const struct generation *generation = generation_of(plugin);
     struct retired note;
     for (size_t i = 0;
          generation != NULL && retire_get(&life->retirement, generation->file, i, &note); i++) {
@@ -199,8 +199,8 @@ int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc
     struct crash_list crashes = {.doc = doc, .list = yyjson_mut_obj_add_arr(doc, root, "crashes")};
     code = store_crashes_read(life->options.store, plugin->identity_text, add_crash, &crashes, err);
     return code < 0 ? code
-                    : history_add(life, generation != NULL ? plugin->path : NULL,
-                                  plugin->identity_text, plugin->desc->plugin->id, doc, root, err);
+                    : history_add(life, key, plugin->identity_text, plugin->desc->plugin->id, doc,
+                                  root, err);
 }
 
 /* ----------------------------------------------------------------- refused */
@@ -254,7 +254,9 @@ int life_describe_refused(struct life *life, const char *name, yyjson_mut_doc *d
     int code = first == NULL ? TOOLRACK_E_NOT_FOUND : 0;
     if (code == 0) {
         (void)yyjson_mut_obj_add_arr(doc, root, "crashes");
-        code = history_add(life, first->file, NULL, first->plugin, doc, root, err);
+        const struct plugin_file *of =
+                first->file != NULL ? files_find(&life->files, first->file) : NULL;
+        code = history_add(life, of != NULL ? of->key : NULL, NULL, first->plugin, doc, root, err);
     }
     toolrack_refusals_free(refusals);
     return code;

@@ -2,11 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-
-const char *origin_of_folder(struct arena *arena, enum trust trust, const char *folder) {
-    CLEANUP(freep) char *real = realpath(folder, NULL);
-    return arena_printf(arena, "%s:%s", trust_name(trust), real != NULL ? real : folder);
+const char *origin_of_folder(struct arena *arena, enum trust trust, const char *real) {
+    return arena_printf(arena, "%s:%s", trust_name(trust), real);
 }
 
 char *identity_text(const char *id, const char *origin) {

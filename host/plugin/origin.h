@@ -17,9 +17,10 @@
 #define ORIGIN_CONFIGURATION "configuration"
 #define ORIGIN_APP           "app"
 
-/** The origin of the plugins in a folder, in the arena; NULL when out of memory. A folder that does
- * not exist is taken as it is written. [any-thread] */
-const char *origin_of_folder(struct arena *arena, enum trust trust, const char *folder);
+/** The origin of the plugins in a folder, in the arena; NULL when out of memory.
+ * @param real  its path without symbolic links; of a folder that does not exist, as it is written.
+ * [any-thread] */
+const char *origin_of_folder(struct arena *arena, enum trust trust, const char *real);
 
 /** The text of an identity: the id, a blank, and the origin. An id has no blanks. On the heap; NULL
  * when out of memory. [any-thread] */

@@ -5,7 +5,7 @@
 
 /** A content that could not be loaded. */
 struct store_failure {
-    const char *path; /**< of the file in its folder; one failure a path */
+    const char *path; /**< of the file, as in generations.h; one failure a path */
     unsigned char sha256[STORE_SHA256_SIZE];
     unsigned char conditions[STORE_SHA256_SIZE]; /**< a hash of what else a load depends on */
     const char *reason;

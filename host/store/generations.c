@@ -164,6 +164,49 @@ int store_contents_remove(struct store *store, const char *path, struct toolrack
     return database_end(store, code, err);
 }
 
+/* ------------------------------------------------------------------ rename */
+
+/* The files of the folder ?1, not those of folders in it. */
+#define IN_FOLDER                                \
+    "path > ?1 || '/' AND path < ?1 || '0' AND " \
+    "instr(substr(path, length(?1) + 2), '/') = 0"
+#define RENAMED "?2 || substr(path, length(?1) + 1)"
+
+int store_contents_rename(struct store *store, const char *from_folder, const char *to_folder,
+                          struct toolrack_error *err) {
+    const struct value from = value_text(from_folder);
+    const struct value to = value_text(to_folder);
+    CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
+    int code = database_read(store, SCHEMA_DECISIONS,
+                             "SELECT 1 WHERE EXISTS (SELECT 1 FROM generations WHERE " IN_FOLDER
+                             ") OR EXISTS (SELECT 1 FROM rollbacks WHERE " IN_FOLDER ")",
+                             VALUES(from), &rows, err);
+    if (code < 0 || rows.count == 0) {
+        return code;
+    }
+    code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    if (code == 0) {
+        code = database_run(store, "UPDATE generations SET path = " RENAMED " WHERE " IN_FOLDER,
+                            VALUES(from, to), err);
+    }
+    if (code == 0) {
+        code = database_run(store,
+                            "UPDATE OR REPLACE contents SET path = " RENAMED " WHERE " IN_FOLDER,
+                            VALUES(from, to), err);
+    }
+    if (code == 0) {
+        code = database_run(store,
+                            "UPDATE OR REPLACE rollbacks SET path = " RENAMED " WHERE " IN_FOLDER,
+                            VALUES(from, to), err);
+    }
+    if (code == 0) {
+        code = database_run(store,
+                            "UPDATE OR REPLACE failures SET path = " RENAMED " WHERE " IN_FOLDER,
+                            VALUES(from, to), err);
+    }
+    return database_end(store, code, err);
+}
+
 /* ---------------------------------------------------------------- rollbacks */
 
 int store_rollback_set(struct store *store, const struct store_rollback *rollback,

@@ -10,7 +10,7 @@
 
 /** One content of a plugin's file. */
 struct store_generation {
-    const char *path; /**< of the file in its folder */
+    const char *path; /**< of the file: its folder without symbolic links, slash, name */
     unsigned char sha256[STORE_SHA256_SIZE];
     const char *staged; /**< name of the copy in the host's own folder */
     int64_t seen_s;
@@ -54,6 +54,12 @@ int store_content_condemned(struct store *store, const char *path,
 /** Note that a file was removed: its contents are older than what may come under that path.
  * @return see store.h. [any-thread] */
 int store_contents_remove(struct store *store, const char *path, struct toolrack_error *err);
+
+/** Contents and rollbacks that were stored under the path of a folder belong to it under another
+ * path: rename them. Writes only if there are any.
+ * @return see store.h. [any-thread] */
+int store_contents_rename(struct store *store, const char *from_folder, const char *to_folder,
+                          struct toolrack_error *err);
 
 /** While the file at `path` has the content `bad_sha256`, `use_sha256` is used instead. */
 struct store_rollback {
