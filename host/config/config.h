@@ -171,6 +171,9 @@ int config_define(struct config *config, const char *service, const struct confi
                   struct toolrack_error *err);
 /** The number of definitions in the file, valid or not. [any-thread] */
 size_t config_definition_count(const struct config *config);
+/** The library that a definition names by its path; NULL: it names none, or not by a path.
+ * [any-thread] */
+const char *config_definition_library(const struct config *config, size_t index);
 
 /** All problems of a file, sorted by place, in the arena; and how many of its definitions are
  * valid. Only the checks and the functions of the host are used from the options.

@@ -39,6 +39,16 @@ static bool names_service(yyjson_val *value, const char *service) {
            yyjson_equals_str(handler != NULL ? handler : yyjson_obj_get(value, "handler"), service);
 }
 
+const char *config_definition_library(const struct config *config, size_t index) {
+    yyjson_val *value = yyjson_arr_get(config_definitions(config), index);
+    yyjson_val *implementation = yyjson_obj_get(value, "implementation");
+    const char *library = yyjson_get_str(yyjson_obj_get(implementation, "library"));
+    return yyjson_equals_str(yyjson_obj_get(implementation, "type"), "native") && library != NULL &&
+                           library[0] == '/'
+                   ? library
+                   : NULL;
+}
+
 /* A problem of one definition does not affect the others. */
 static int define_one(const struct definition_context *context, size_t index, yyjson_val *value,
                       const struct config_taker *taker, struct toolrack_error *err) {

@@ -212,6 +212,20 @@ struct plugin *generations_hold_claimant(struct generations *all, const char *pl
     return NULL;
 }
 
+struct plugin *generations_hold_writer(struct generations *all, size_t index) {
+    LOCK_SCOPE(&all->lock);
+    for (struct generation *at = all->first; at != NULL; at = at->next) {
+        bool fits =
+                at->plugin != NULL && at->is_isolated && at->policy.sandbox.write_path_count > 0;
+        struct plugin *found = fits && index == 0 ? hold(at) : NULL;
+        if (found != NULL) {
+            return found;
+        }
+        index -= fits && index != 0;
+    }
+    return NULL;
+}
+
 struct plugin **generations_hold_troubled(struct generations *all, size_t *ret_count) {
     LOCK_SCOPE(&all->lock);
     size_t most = 0;

@@ -78,6 +78,12 @@ struct generation_source {
 #define GENERATION_RULE_EXPOSED "file-exposed"
 #define GENERATION_FIX_EXPOSED \
     "let only root and the user of the host write to the file and above it"
+/* Of a file that another plugin could change. */
+#define GENERATION_RULE_WRITABLE "file-writable"
+#define GENERATION_FIX_WRITABLE                                                                  \
+    "use a file and libraries that no plugin may write, or start the host again: what a plugin " \
+    "is "                                                                                        \
+    "granted is then without them"
 #define GENERATION_RULE_SANDBOX "sandbox-required"
 #define GENERATION_FIX_SANDBOX  "run the plugin in workers (\"isolation\": \"process\")"
 
@@ -133,6 +139,9 @@ struct plugin *generations_hold_serving(struct generations *all, const char *plu
  * there are fewer. [any-thread] */
 struct plugin *generations_hold_claimant(struct generations *all, const char *plugin_id,
                                          size_t index);
+
+/** A reference to a plugin that may write somewhere, or NULL; `index` counts them. [any-thread] */
+struct plugin *generations_hold_writer(struct generations *all, size_t index);
 
 /** The plugins that do not run, or not as they should: all whose state is neither LISTED nor
  * LOADED, *ret_count of them, each with a reference. On the heap; NULL when out of memory.

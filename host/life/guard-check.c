@@ -33,7 +33,7 @@ void guard_refuse(struct grant *grant, const char *format, ...) {
 /* Most folders that a refusal names in place of the one that contains them, and that are looked at
  * for it. */
 #define NARROWER_MAX   3u
-#define CANDIDATES_MAX 64u
+#define CANDIDATES_MAX 16u
 
 /* Whether a folder could be granted as it is, with nothing of the host's in it. */
 static bool is_free(const struct grant *grant, const char *path) {
@@ -163,6 +163,9 @@ static bool is_protected(const struct guard *guard, const char *path) {
 /* Take a folder out of a grant that contains it. */
 static void take_out(struct grant *grant, const struct guarded *place, const char *path) {
     struct guard *guard = grant->guard;
+    if (is_protected(guard, path)) {
+        return;
+    }
     if (!guard_can_mount(guard)) {
         refuse_parent(grant, place, path,
                       is_run(place) ? "and this system has no mount namespace that could protect it"
@@ -239,13 +242,14 @@ static bool check_missing(struct grant *grant, const struct guarded *place, stru
 }
 
 void guard_check_place(struct grant *grant, const struct guarded *place) {
-    struct guard *guard = grant->guard;
+    CLEANUP(arena_finish) struct arena scratch;
     struct guard_way way;
     char absolute[PATH_MAX];
+    arena_init(&scratch, NULL, 0);
     CLEANUP(freep) char *here = place->path[0] == '/' ? NULL : getcwd(NULL, 0);
     if (snprintf(absolute, sizeof absolute, "%s%s%s", here != NULL ? here : "",
                  here != NULL ? "/" : "", place->path) >= (int)sizeof absolute ||
-        !guard_walk(guard->arena, absolute, &way)) {
+        !guard_walk(&scratch, absolute, &way)) {
         guard_refuse(grant, "the way to %s %s is too long or does not end", place->what,
                      place->path);
         return;
@@ -264,7 +268,7 @@ void guard_check_place(struct grant *grant, const struct guarded *place) {
         return; /* a file of the system, and this user's plugins are no others */
     }
     const char *const none[] = {NULL};
-    const char *const *alias = way.exists ? guard_aliases(guard->arena, way.end) : none;
+    const char *const *alias = way.exists ? guard_aliases(&scratch, way.end) : none;
     grant->failed = grant->failed || alias == NULL;
     if (guard_goes_on(grant)) {
         check_path(grant, place, way.end);

@@ -53,7 +53,13 @@ void guard_refuse(struct grant *grant, const char *format, ...) TOOLRACK_PRINTF(
 void guard_check_folders(struct grant *grant);
 void guard_check_kernel(struct grant *grant);
 
+/** Whether a path is one that every worker may read. */
+bool guard_is_library_path(const char *path);
+
 /* ---------------------------------------------------------- guard-programs.c */
 
 /** What runs with more rights than a plugin, or with those of another one. */
 void guard_check_programs(struct grant *grant);
+
+/** A plugin file and the libraries that it brings. */
+void guard_check_plugin(struct grant *grant, const char *path);

@@ -35,7 +35,9 @@ void guard_check_kernel(struct grant *grant) {
                      grant->path);
         return;
     }
-    const char *const *point = guard_kernel_mounts(grant->guard->arena);
+    CLEANUP(arena_finish) struct arena scratch;
+    arena_init(&scratch, NULL, 0);
+    const char *const *point = guard_kernel_mounts(&scratch);
     grant->failed = point == NULL;
     for (; guard_goes_on(grant) && *point != NULL; point++) {
         guard_check_place(grant, &(struct guarded){"the kernel's folder", *point, GUARD_KERNEL});
@@ -44,7 +46,7 @@ void guard_check_kernel(struct grant *grant) {
 
 /* ------------------------------------------------------------------ the host's */
 
-static bool is_library_path(const char *path) {
+bool guard_is_library_path(const char *path) {
     for (const char *const *at = sandbox_library_paths(); *at != NULL; at++) {
         if (guard_below(path, *at) != NULL) {
             return true;
@@ -89,7 +91,7 @@ static void check_plugins(struct grant *grant) {
     const struct places *places = grant->guard->places;
     for (size_t i = 0; i < places->folder_count && guard_goes_on(grant); i++) {
         const struct guarded place = {"the plugin folder", places->folders[i].path, GUARD_FOLDER};
-        if (grant->writes || !is_library_path(place.path)) { /* those any worker may read */
+        if (grant->writes || !guard_is_library_path(place.path)) { /* those any worker may read */
             guard_check_place(grant, &place);
         }
     }

@@ -150,3 +150,38 @@ int guard_hide_also(struct arena *arena, const char *folder, struct sandbox_poli
     }
     return 0;
 }
+
+/* ------------------------------------------------------------------- later */
+
+/* What would have to be taken out of a grant and is not, the plugin can change. */
+static bool is_changed(const struct guard *guard, const struct guard *before) {
+    return guard->frozen.count != before->frozen.count || guard->kept.count != before->kept.count ||
+           guard->is_full;
+}
+
+int guard_judge_plugin(struct arena *arena, const struct sandbox_policy *policy,
+                       const char *plugin_path, const char **ret_reason,
+                       struct toolrack_error *err) {
+    struct guard guard = {.arena = arena, .is_advice = true};
+    bool is_copied =
+            copy_list(&guard, policy->hidden_paths, policy->hidden_path_count, &guard.hidden) &&
+            copy_list(&guard, policy->frozen_paths, policy->frozen_path_count, &guard.frozen) &&
+            copy_list(&guard, policy->kept_paths, policy->kept_path_count, &guard.kept);
+    const struct guard before = guard;
+    *ret_reason = NULL;
+    for (size_t i = 0; is_copied && *ret_reason == NULL && i < policy->write_path_count; i++) {
+        struct grant grant = {.guard = &guard, .path = policy->write_paths[i], .writes = true};
+        guard_check_plugin(&grant, plugin_path);
+        is_copied = !grant.failed;
+        if (grant.refusal != NULL || is_changed(&guard, &before)) {
+            *ret_reason = grant.refusal != NULL
+                                  ? grant.refusal
+                                  : arena_printf(arena,
+                                                 "it, or a library that it brings, is in %s, which "
+                                                 "that plugin may write",
+                                                 grant.path);
+            is_copied = is_copied && *ret_reason != NULL;
+        }
+    }
+    return is_copied ? 0 : error_oom(err);
+}

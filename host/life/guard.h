@@ -28,3 +28,11 @@ void guard_finish(const struct guard *guard, struct sandbox_policy *policy);
  * @return 0; TOOLRACK_E_REFUSED when it cannot be hidden; TOOLRACK_E_NO_MEMORY. */
 int guard_hide_also(struct arena *arena, const char *folder, struct sandbox_policy *policy,
                     struct toolrack_error *err);
+
+/** Whether a policy that is in force lets its plugin change a plugin file: one that was added, or
+ * linked to elsewhere, or that needs other libraries, since the policy was made.
+ * `ret_reason`: why, in the arena; NULL: it cannot.
+ * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int guard_judge_plugin(struct arena *arena, const struct sandbox_policy *policy,
+                       const char *plugin_path, const char **ret_reason,
+                       struct toolrack_error *err);

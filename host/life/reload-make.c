@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "files/ownership.h"
+#include "life/guard.h"
 #include "life/reload-parts.h"
 #include "registry/registry.h"
 
@@ -75,6 +76,30 @@ static bool must_isolate(struct reload *reload) {
     return true;
 }
 
+/* Whether another plugin could change the file: what that one is granted is without the plugin
+ * files that there were when it was granted, and this one may be new, or lead elsewhere by now. */
+static bool is_writable(struct reload *reload, struct toolrack_error *err) {
+    struct generations *all = &reload->life->generations;
+    CLEANUP(arena_finish) struct arena arena;
+    arena_init(&arena, NULL, 0);
+    for (size_t i = 0;; i++) {
+        CLEANUP(plugin_unrefp) struct plugin *writer = generations_hold_writer(all, i);
+        const char *reason = NULL;
+        if (writer == NULL) {
+            return false;
+        }
+        if (guard_judge_plugin(&arena, &generation_of(writer)->policy.sandbox, reload->file->path,
+                               &reason, err) < 0) {
+            return true;
+        }
+        if (reason != NULL) {
+            (void)error_set(err, TOOLRACK_E_REFUSED, "plugin '%s' could change %s: %s",
+                            writer->desc->plugin->id, reload->file->path, reason);
+            return true;
+        }
+    }
+}
+
 /* Make the next generation from the copy; no copy is removed meanwhile. */
 static enum reload_outcome make(struct reload *reload) {
     struct life *life = reload->life;
@@ -98,6 +123,10 @@ static enum reload_outcome make(struct reload *reload) {
     }
     if (outcome != RELOAD_UNDECIDED) {
         return outcome;
+    }
+    if (is_writable(reload, &err)) {
+        return reload_refuse(reload, GENERATION_RULE_WRITABLE, NULL, err.message,
+                             GENERATION_FIX_WRITABLE);
     }
     struct toolrack_error exposed;
     bool is_exposed = ownership_check(file->path, &exposed) == TOOLRACK_E_REFUSED;

@@ -418,6 +418,146 @@ static void a_narrower_path_is_granted(void **state) {
     assert_string_equal(logged, "");
 }
 
+/* ------------------------------------------------------------------ what runs */
+
+static void make_link(const char *target, const char *name) {
+    char from[256];
+    char to[256];
+    assert_int_equal(symlink(in_work(target, from), in_work(name, to)), 0);
+}
+
+/* Otherwise the plugin would be the other one at its next start. */
+static void a_plugin_file_that_is_a_link_is_not_changed(void **state) {
+    char text[256];
+    (void)state;
+    make_folders("home/build");
+    install("claim-other", "home/build/claim-1.so");
+    make_link("home/build/claim-1.so", "home/build/claim.so"); /* a link in between */
+    make_link("home/build/claim.so", PLUGINS "/claim.so");
+    open_host(HOME_ALLOWED);
+    need_mounts();
+    expect("write", "home/documents/letter", "text", "done");
+    expect("read", "home/build/claim.so", "", "ELF");
+    expect("write", "home/build/claim-1.so", "x", "EROFS");
+    expect("remove", "home/build/claim.so", "", "EROFS");
+    expect("rename", "home/build/claim-1.so", "home/build/x", "EROFS");
+    expect("rename", "home/build", "home/other", "EBUSY");
+    toolrack_close(host);
+    host = NULL;
+    (void)snprintf(text, sizeof text, "\"write:%s/home/build\"", work);
+    open_host(text); /* just where it is */
+    assert_non_null(strstr(logged, "which would have to be in a folder of its own"));
+    expect("write", "home/build/claim-1.so", "x", "EACCES");
+}
+
+static void a_plugin_file_that_a_link_awaits_is_not_made(void **state) {
+    (void)state;
+    make_folders("home/build");
+    make_link("home/build/claim.so", PLUGINS "/claim.so");
+    open_host(HOME_ALLOWED);
+    need_mounts();
+    expect("write", "home/build/claim.so", "x", "EROFS");
+    toolrack_close(host);
+    host = NULL;
+    make_link("home/later/claim.so", PLUGINS "/later.so");
+    open_host(HOME_ALLOWED);
+    assert_non_null(strstr(logged, "the plugin could make it"));
+    expect("make", "home/later", "", "EACCES");
+}
+
+static void a_plugin_file_with_two_names_is_no_grant(void **state) {
+    char from[256];
+    char to[256];
+    (void)state;
+    install("claim-other", PLUGINS "/claim.so");
+    assert_int_equal(link(in_work(PLUGINS "/claim.so", from), in_work("home/documents/a", to)), 0);
+    open_host(HOME_ALLOWED);
+    assert_non_null(strstr(logged, "claim.so has 2 names (hard links)"));
+    expect("write", "home/documents/a", "x", "EACCES");
+}
+
+/* What is granted already is without the plugin files of that time. */
+static void a_plugin_file_that_another_may_write_is_not_taken_later(void **state) {
+    static const char *const ways[] = {"link", "name"};
+    char from[256];
+    char to[256];
+    (void)state;
+    open_host("\"write:${home}\"");
+    need_mounts();
+    expect("write", "home/documents/letter", "text", "done");
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct toolrack_text *report = NULL;
+        install("claim-other", "home/documents/claim.so");
+        (void)in_work("home/documents/claim.so", from);
+        (void)in_work(PLUGINS "/claim.so", to);
+        assert_int_equal(i == 0 ? symlink(from, to) : link(from, to), 0);
+        (void)toolrack_reload(host, NULL, &report, NULL);
+        const char *said = report != NULL ? toolrack_text_data(report, NULL) : "";
+        if (strstr(said, "plugin 'greedy' could change") == NULL) {
+            fail_msg("%s: %s", ways[i], said);
+        }
+        toolrack_text_unref(report);
+        assert_int_equal(unlink(to), 0);
+        assert_int_equal(unlink(from), 0);
+    }
+}
+
+/* Put a folder into the place of the run path of a fixture. */
+static void set_run_path(const char *name, const char *folder) {
+    static const char placeholder[] = "/run-path-of-a-test/";
+    static char bytes[1 << 20];
+    char path[256];
+    char whole[256];
+    FILE *file = fopen(in_work(name, path), "r+e");
+    assert_non_null(file);
+    size_t length = fread(bytes, 1, sizeof bytes, file);
+    char *at = memmem(bytes, length, placeholder, strlen(placeholder));
+    assert_non_null(at);
+    (void)in_work(folder, whole);
+    assert_true(strlen(whole) <= strlen(at));
+    assert_int_equal(fseek(file, at - bytes, SEEK_SET), 0);
+    assert_int_equal(fwrite(whole, 1, strlen(whole) + 1, file), strlen(whole) + 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* They run in the host, or in another plugin's worker. */
+static void libraries_are_not_changed(void **state) {
+    char text[1024];
+    char path[256];
+    (void)state;
+    make_folders("home/lib");
+    make_folders("home/loader");
+    make_folders("home/definition");
+    install("claim-run-path", PLUGINS "/claim.so");
+    set_run_path(PLUGINS "/claim.so", "home/lib");
+    install("claim-other", "home/definition/library.so");
+    (void)snprintf(text, sizeof text,
+                   "{\"policies\": {\"greedy\": {\"allow\": [" HOME_ALLOWED "]}}, \"tools\": [\n"
+                   "{\"name\": \"one\", \"description\": \"One\", \"implementation\": {\n"
+                   "\"type\": \"native\", \"library\": \"%s\", \"symbol\": \"one\",\n"
+                   "\"result\": {\"type\": \"int32\"}}}]}",
+                   in_work("home/definition/library.so", path));
+    write_text(CONFIG, text);
+    (void)setenv("LD_LIBRARY_PATH", in_work("home/loader", path), 1);
+    open_host_at(NULL, NULL);
+    (void)unsetenv("LD_LIBRARY_PATH");
+    need_mounts();
+    expect("write", "home/documents/letter", "text", "done");
+    expect("write", "home/lib/libc.so.6", "x", "EROFS");
+    expect("write", "home/loader/libc.so.6", "x", "EROFS");
+    expect("write", "home/definition/library.so", "x", "EROFS");
+    expect("rename", "home/lib", "home/other", "EBUSY");
+}
+
+static void a_folder_of_libraries_that_is_missing_is_not_made(void **state) {
+    (void)state;
+    install("claim-run-path", PLUGINS "/claim.so");
+    set_run_path(PLUGINS "/claim.so", "home/lib");
+    open_host(HOME_ALLOWED);
+    assert_non_null(strstr(logged, "the plugin could make it"));
+    expect("make", "home/lib", "", "EACCES");
+}
+
 /* ------------------------------------------------------------------ ${data} */
 
 static void data_is_private_and_made_by_the_host(void **state) {
@@ -615,6 +755,12 @@ int main(void) {
             TEST(a_configuration_of_its_own_place_needs_its_own_folder),
             TEST(the_layers_are_told),
             TEST(a_narrower_path_is_granted),
+            TEST(a_plugin_file_that_is_a_link_is_not_changed),
+            TEST(a_plugin_file_that_a_link_awaits_is_not_made),
+            TEST(a_plugin_file_with_two_names_is_no_grant),
+            TEST(a_plugin_file_that_another_may_write_is_not_taken_later),
+            TEST(libraries_are_not_changed),
+            TEST(a_folder_of_libraries_that_is_missing_is_not_made),
             TEST(data_is_private_and_made_by_the_host),
             TEST(data_is_there_beside_a_granted_home),
             TEST(no_local_socket_is_reached),
