@@ -1,5 +1,6 @@
 /* reload, rollback, adopt: load changed plugin files, return to an earlier content, and say that a
  * file is a plugin about which something was decided. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -66,17 +67,61 @@ int verb_reload(struct cli *cli) {
     return refused ? CLI_FAILED : CLI_OK;
 }
 
+/* The file of a plugin that is named in some way, before its tools may be others; NULL: unknown. */
+static char *file_of(struct cli *cli, const char *name) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_error unheard; /* the rollback says the same */
+    if (toolrack_why(cli->host, name, &text, &unheard) < 0) {
+        return NULL;
+    }
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
+    const char *file = rows_member(yyjson_doc_get_root(doc), "file", NULL);
+    return file != NULL ? strdup(file) : NULL;
+}
+
+/* How much of a hash names a content. */
+#define HASH_DIGITS_SHOWN 16
+
+static void add_serving(struct cli *cli, const char *name, yyjson_val *now) {
+    const char *file = rows_member(now, "file", name);
+    text_add_line(&cli->out, file, strlen(file));
+    buf_printf(&cli->out,
+               ": version %s of %s serves (content %.*s) in place of what the file has, until the "
+               "file changes",
+               rows_member(now, "version", ""), rows_member(now, "plugin", ""), HASH_DIGITS_SHOWN,
+               rows_member(now, "sha256", ""));
+    cli_end_decision(cli);
+}
+
+static int print_serving(struct cli *cli, const char *name, yyjson_val *now) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_new();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    json_add_text(doc, root, "name", name);
+    (void)yyjson_mut_obj_add_bool(doc, root, "rolled_back", true);
+    static const char *const members[] = {"plugin", "version", "sha256", "file"};
+    for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
+        json_add_text(doc, root, members[i], rows_member(now, members[i], NULL));
+    }
+    cli_add_reached(cli, doc, root);
+    return json_print(cli, doc, root);
+}
+
 int verb_rollback(struct cli *cli) {
     const char *name = cli->options.words.items[0];
+    CLEANUP(freep) char *file = file_of(cli, name);
     if (!cli_keeps(cli) || toolrack_rollback(cli->host, name, cli->err) < 0) {
         return cli_fail(cli);
     }
-    if (!cli->options.json) {
-        buf_printf(&cli->out, "%s rolled back to its previous content", name);
-        cli_end_decision(cli);
-        return CLI_OK;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    if (toolrack_why(cli->host, file != NULL ? file : name, &text, cli->err) < 0) {
+        return cli_fail(cli);
     }
-    return json_print_done(cli, name, "rolled_back", true);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = json_read(text);
+    if (cli->options.json) {
+        return print_serving(cli, name, yyjson_doc_get_root(doc));
+    }
+    add_serving(cli, name, yyjson_doc_get_root(doc));
+    return CLI_OK;
 }
 
 int verb_adopt(struct cli *cli) {

@@ -273,8 +273,9 @@ static const char adopt_details[] =
 
 static const char rollback_details[] =
         "Returns to the previous content of the plugin's file, which is named by its plugin, a\n"
-        "tool, its name or its path, and may be broken. The rollback lasts for as long\n"
-        "as the file is unchanged; put another file there to end it.\n";
+        "tool, its name or its path, and may be broken, and says which version serves then. What\n"
+        "was gone back from is not used again; a second rollback goes further back. The rollback\n"
+        "lasts for as long as the file is unchanged; put another file there to end it.\n";
 
 static const char watch_details[] =
         "Runs until Ctrl-C or SIGTERM and prints a line for each event; with --json one object\n"

@@ -54,15 +54,56 @@ static int set_rollback(const struct life_options *options, const char *path,
     return store_rollback_set(options->store, &kept, err);
 }
 
-/* The rule is stored first: a process that is killed in between has only noted what is true. */
-int content_roll_back(const struct life_options *options, const char *path,
-                      const struct content_rollback *rollback, struct toolrack_error *err) {
-    int code = store_content_condemn(options->store, path, rollback->bad_sha256,
-                                     CONTENT_RULE_ROLLED_BACK, "a person went back from it", err);
-    if (code == 0) { /* another content that the file serves now may be chosen again */
-        code = store_content_condemn(options->store, path, rollback->use_sha256, NULL, NULL, err);
+/* The rules are stored first: a process that is killed in between has only noted what is true. */
+int content_roll_back(const struct life_options *options, const char *path, const uint8_t *bad,
+                      const uint8_t *from, const uint8_t *use, struct toolrack_error *err) {
+    static const char words[] = "a person went back from it";
+    struct content_rollback rollback = {0};
+    memcpy(rollback.bad_sha256, bad, sizeof rollback.bad_sha256);
+    memcpy(rollback.use_sha256, use, sizeof rollback.use_sha256);
+    int code =
+            store_content_condemn(options->store, path, bad, CONTENT_RULE_ROLLED_BACK, words, err);
+    if (code == 0 && memcmp(from, bad, STAGE_HASH_SIZE) != 0) {
+        code = store_content_condemn(options->store, path, from, CONTENT_RULE_ROLLED_BACK, words,
+                                     err);
     }
-    return code < 0 ? code : set_rollback(options, path, rollback, err);
+    if (code == 0) { /* another content that the file serves now may be chosen again */
+        code = store_content_condemn(options->store, path, use, NULL, NULL, err);
+    }
+    return code < 0 ? code : set_rollback(options, path, &rollback, err);
+}
+
+void content_set_rollback(const struct life_options *options, const char *path,
+                          const struct content_rollback *rollback) {
+    struct toolrack_error why;
+    if (set_rollback(options, path, rollback, &why) < 0) {
+        log_line(options->log, LOG_WARNING, "store", "the rollback of %s was not restored: %s",
+                 path, why.message);
+    }
+}
+
+static void take_verdict(void *user, const char *rule, const char *reason) {
+    struct content_verdict *verdict = user;
+    verdict->is_bad = true;
+    (void)snprintf(verdict->rule, sizeof verdict->rule, "%s", rule);
+    (void)snprintf(verdict->reason, sizeof verdict->reason, "%s", reason);
+}
+
+void content_read_verdict(const struct life_options *options, const char *path,
+                          const uint8_t *sha256, struct content_verdict *ret) {
+    struct toolrack_error unheard; /* the host has reported that its store cannot be used */
+    *ret = (struct content_verdict){0};
+    (void)store_content_condemned(options->store, path, sha256, take_verdict, ret, &unheard);
+}
+
+void content_set_verdict(const struct life_options *options, const char *path,
+                         const uint8_t *sha256, const struct content_verdict *verdict) {
+    struct toolrack_error why;
+    if (store_content_condemn(options->store, path, sha256, verdict->is_bad ? verdict->rule : NULL,
+                              verdict->is_bad ? verdict->reason : NULL, &why) < 0) {
+        log_line(options->log, LOG_WARNING, "store", "whether a content of %s is good: %s", path,
+                 why.message);
+    }
 }
 
 void content_go_back(const struct life_options *options, const char *path,

@@ -23,6 +23,17 @@ struct content_rollback {
     char reason[ERROR_MESSAGE_MAX];
 };
 
+/* Why a content is not used. */
+struct content_verdict {
+    bool is_bad;
+    char rule[64];
+    char reason[ERROR_MESSAGE_MAX];
+};
+void content_read_verdict(const struct life_options *options, const char *path,
+                          const uint8_t *sha256, struct content_verdict *ret);
+void content_set_verdict(const struct life_options *options, const char *path,
+                         const uint8_t *sha256, const struct content_verdict *verdict);
+
 /* The rule of a content that a person went back from. */
 #define CONTENT_RULE_ROLLED_BACK "rolled-back"
 /* The rule of a content that the host went back from, since it crashed in its first minute. A trial
@@ -34,10 +45,16 @@ struct content_rollback {
 bool content_find_rollback(const struct life_options *options, const char *path,
                            struct content_rollback *ret);
 
-/** Begin a rollback; replaces the file's earlier rollback. It is stored when the function returns.
+/** A person goes back: from what the file has, `bad`, and from what served, `from`, which may be
+ * the same. Neither is used again before the file has it anew. Replaces the file's earlier
+ * rollback. It is stored when the function returns.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [the file's taker] */
-int content_roll_back(const struct life_options *options, const char *path,
-                      const struct content_rollback *rollback, struct toolrack_error *err);
+int content_roll_back(const struct life_options *options, const char *path, const uint8_t *bad,
+                      const uint8_t *from, const uint8_t *use, struct toolrack_error *err);
+/** Store the rollback that a file had before another one, which has failed. A failure of the store
+ * is logged, as in the next three functions. [the file's taker] */
+void content_set_rollback(const struct life_options *options, const char *path,
+                          const struct content_rollback *rollback);
 /** Go back by itself: the content of a file was refused when it was tried out, or crashed when it
  * was new, and another serves.
  * The next start uses that too, without trying the refused content again. A failure of the store is

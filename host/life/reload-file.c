@@ -184,6 +184,16 @@ enum reload_outcome reload_settled(struct life *life, struct plugin_file *file, 
     }
 }
 
+enum reload_outcome reload_requested(struct life *life, struct plugin_file *file,
+                                     enum reload_how how, struct reload_row *ret) {
+    enum reload_outcome outcome = reload_settled(life, file, how, 0, ret);
+    if (outcome == RELOAD_CHANGING) {
+        reload_row_finish(ret);
+        outcome = reload_file(life, file, RELOAD_LAST_TRY, ret);
+    }
+    return outcome;
+}
+
 bool reload_if_stale(struct life *life, const struct plugin *plugin, uint64_t until_ns) {
     struct plugin_file *file = generation_of(plugin)->file;
     struct stat st;

@@ -76,6 +76,11 @@ enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enu
 enum reload_outcome reload_settled(struct life *life, struct plugin_file *file, enum reload_how how,
                                    uint64_t until_ns, struct reload_row *ret);
 
+/** The same for a file that a person asks for: in the end a file that is still being written is
+ * refused. [the file's taker] */
+enum reload_outcome reload_requested(struct life *life, struct plugin_file *file,
+                                     enum reload_how how, struct reload_row *ret);
+
 /** Exchange the plugin's generation if its file has changed and was not copied before: the plugin
  * could not be called any more. Waits for the file until `until_ns` at most.
  * @return whether it was reloaded. [any-thread] */

@@ -1,4 +1,4 @@
-/* A reload or a rollback that was requested, and its report. */
+/* A reload that was requested, and its report. */
 #include "life/life.h"
 
 #include <stdio.h>
@@ -42,23 +42,12 @@ static void add_text(struct report *report, yyjson_mut_val *row, const char *key
     document_add_text(report->doc, row, key, text != NULL && text[0] != '\0' ? text : NULL);
 }
 
-/* Waits for a file that is being written. */
-static enum reload_outcome look_at(struct life *life, struct plugin_file *file, enum reload_how how,
-                                   struct reload_row *row) {
-    enum reload_outcome outcome = reload_settled(life, file, how, 0, row);
-    if (outcome == RELOAD_CHANGING) {
-        reload_row_finish(row);
-        outcome = reload_file(life, file, RELOAD_LAST_TRY, row);
-    }
-    return outcome;
-}
-
 static void report_file(struct report *report, struct plugin_file *file, enum reload_how how) {
     struct life *life = report->life;
     struct reload_row row = {0};
     enum reload_outcome outcome = RELOAD_UNCHANGED;
     if (files_take(&life->files, file, 0)) {
-        outcome = look_at(life, file, how, &row);
+        outcome = reload_requested(life, file, how, &row);
         files_give(&life->files, file);
     } else { /* the app may call from within an event about this file */
         (void)snprintf(row.reason, sizeof row.reason, "it is being reloaded by this thread");
@@ -129,82 +118,4 @@ int life_reload(struct life *life, const char *name, struct toolrack_text **ret_
         return code;
     }
     return document_end(report.doc, ret_report, err);
-}
-
-/* ------------------------------------------------------------------- rollback */
-
-/* The content to go back to: what serves already, if the host has gone back by itself from what the
- * file has; else the content before the one that serves. */
-static int find_back(struct life *life, struct plugin_file *file, struct plugin *serving,
-                     bool was_rolled_back, const uint8_t file_sha256[STAGE_HASH_SIZE],
-                     uint8_t ret_sha256[STAGE_HASH_SIZE], struct toolrack_error *err) {
-    struct staged previous;
-    struct toolrack_error unheard;
-    /* What was never copied cannot be called after its file has changed. */
-    bool is_known = serving != NULL && staging_copy(&life->staging, serving, &unheard) == 0;
-    if (is_known && !was_rolled_back &&
-        memcmp(serving->sha256, file_sha256, STAGE_HASH_SIZE) != 0) {
-        memcpy(ret_sha256, serving->sha256, STAGE_HASH_SIZE);
-        return 0;
-    }
-    int code = staging_find_previous(&life->staging, file, is_known ? serving->sha256 : NULL,
-                                     file_sha256, &previous, err);
-    if (code == 0) {
-        memcpy(ret_sha256, previous.sha256, STAGE_HASH_SIZE);
-    }
-    return code;
-}
-
-/* Reload the file with the content before the present one. On failure the plugin that serves stays,
- * and the store is unchanged. */
-static int roll_back(struct life *life, struct plugin_file *file, struct toolrack_error *err) {
-    CLEANUP(plugin_unrefp)
-    struct plugin *serving = generations_serving(&life->generations, file);
-    struct content_rollback before;
-    struct content_rollback rollback;
-    bool was_rolled_back = content_find_rollback(&life->options, file->key, &before);
-    int code = stage_hash(file->path, NULL, rollback.bad_sha256, err);
-    if (code != 0) {
-        return code == STAGE_CHANGING ? TOOLRACK_E_IO : code;
-    }
-    code = find_back(life, file, serving, was_rolled_back && !before.is_automatic,
-                     rollback.bad_sha256, rollback.use_sha256, err);
-    if (code < 0) {
-        return code;
-    }
-    code = content_roll_back(&life->options, file->key, &rollback, err);
-    if (code < 0) {
-        return code;
-    }
-    struct reload_row row;
-    enum reload_outcome outcome = look_at(life, file, RELOAD_FORCED, &row);
-    bool done = outcome == RELOAD_RELOADED || outcome == RELOAD_ADDED;
-    code = done ? 0 : error_set(err, TOOLRACK_E_REFUSED, "%s", row.reason);
-    reload_row_finish(&row);
-    if (!done && was_rolled_back) {
-        struct toolrack_error unheard;
-        if (before.is_automatic) {
-            content_go_back(&life->options, file->key, &before);
-        } else {
-            (void)content_roll_back(&life->options, file->key, &before, &unheard);
-        }
-    } else if (!done) {
-        content_end_rollback(&life->options, file->key);
-    }
-    return code;
-}
-
-int life_rollback(struct life *life, const char *name, struct toolrack_error *err) {
-    struct toolrack_error why = {0};
-    struct plugin_file *file = find_file(life, name, &why);
-    if (file == NULL) {
-        return error_set(err, why.code, "%s", why.message);
-    }
-    if (!files_take(&life->files, file, 0)) {
-        return error_set(err, TOOLRACK_E_INVALID, "%s is being reloaded by this thread",
-                         file->path);
-    }
-    int code = roll_back(life, file, err);
-    files_give(&life->files, file);
-    return code;
 }

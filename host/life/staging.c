@@ -255,13 +255,11 @@ int staging_find_previous(struct staging *staging, const struct plugin_file *fil
     }
     staging_leave(staging);
     return found ? 0
-                 : error_set(
-                           err, TOOLRACK_E_NOT_FOUND,
-                           "there is no earlier content of %s to go back to: the last contents of "
-                           "a "
-                           "file are kept, each since a tool of it was first called; put the file "
-                           "there that you want",
-                           file->path);
+                 : error_set(err, TOOLRACK_E_NOT_FOUND,
+                             "there is no earlier content of %s to go back to (a content is known "
+                             "since a tool of it was first called, and not used once somebody went "
+                             "back from it); put the file there that you want",
+                             file->path);
 }
 
 /* ------------------------------------------------------------------------ unused */

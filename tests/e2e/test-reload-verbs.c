@@ -91,7 +91,9 @@ static void a_content_is_gone_back_to(void **state) {
     put("build-other");
     EXPECT(RUN_WITH(PLUGINS, "call", "hold@2.0.0"), 0, "1\n", "");
     EXPECT(RUN_WITH(PLUGINS, "rollback", "test.build"), 0,
-           "test.build rolled back to its previous content\n", "");
+           "*/plugins/build.so: version 1.0.0 of test.build serves (content *) in "
+           "place of what the file has, until the file changes\n",
+           "");
     EXPECT(RUN_WITH(PLUGINS, "call", "hold@2.0.0"), 3, "", "toolrack: NotFound: *1.0.0*\n");
     EXPECT(RUN_WITH(PLUGINS, "why", "build"), 0, "*(rolled back)\n*", "");
     EXPECT_JSON(RUN_WITH(PLUGINS, "show", "hold", "--json"), 0, "/version", "\"1.0.0\"",
@@ -100,6 +102,43 @@ static void a_content_is_gone_back_to(void **state) {
     EXPECT_JSON(RUN_WITH(PLUGINS, "why", "build", "--json"), 0, "/rolled_back", "false");
     EXPECT_JSON(RUN_WITH(PLUGINS, "rollback", "nothing", "--json"), 3, "/error/type",
                 "\"NotFound\"");
+}
+
+/* A rollback says what serves, and never alternates. */
+static void a_rollback_says_what_serves(void **state) {
+    (void)state;
+    put("build");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
+    put("build-2");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build@2.0.0"), 0, "1\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build@1.0.0"), 0, "1\n", ""); /* kept */
+    e2e_write("plugins/build.so", "no plugin\n");
+    EXPECT(RUN_WITH(PLUGINS, "rollback", "build.so"), 0,
+           "*/build.so: version 2.0.0 of test.build *", "*");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "rollback", "build.so", "--json"), 0, "/rolled_back", "true",
+                "/version", "\"1.0.0\"", "/plugin", "\"test.build\"", "/file", "\"*/build.so\"",
+                "/sha256", "\"*\"");
+    for (int round = 0; round < 2; round++) {
+        EXPECT(RUN_WITH(PLUGINS, "rollback", "build.so"), 3, "",
+               "toolrack: NotFound: there is no earlier content of *\n");
+        EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "*");
+        EXPECT(RUN_WITH(PLUGINS, "call", "build@2.0.0"), 3, "", "toolrack: NotFound: *1.0.0*");
+        EXPECT(RUN_WITH(PLUGINS, "list", "--in-state", "kept"), 0, "", "*");
+    }
+    put("build-3"); /* the file changes: its content is used, and the good one before is kept */
+    EXPECT(RUN_WITH(PLUGINS, "call", "build@3.0.0"), 0, "1\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build@1.0.0"), 0, "1\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build@2.0.0"), 3, "", "toolrack: NotFound: *");
+}
+
+/* A tool that the earlier content does not have names its plugin. */
+static void a_rollback_is_named_by_a_tool_that_goes(void **state) {
+    (void)state;
+    put("build-3"); /* without hold */
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
+    put("build");
+    EXPECT(RUN_WITH(PLUGINS, "call", "hold"), 0, "1\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "rollback", "hold"), 0, "*version 3.0.0 of test.build serves *", "");
 }
 
 static void a_reload_reports_each_file(void **state) {
@@ -234,6 +273,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(a_new_content_that_crashes_is_gone_back_from),
             TEST(a_content_is_gone_back_to),
+            TEST(a_rollback_says_what_serves),
+            TEST(a_rollback_is_named_by_a_tool_that_goes),
             TEST(a_reload_reports_each_file),
             TEST(safe_mode_looks_nowhere_else),
             TEST(a_watch_tells_what_happens),
