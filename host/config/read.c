@@ -436,7 +436,7 @@ void config_policy(const struct config *config, const char *plugin_id, struct co
             .goes_back = goes_back_in(policy, config->settings.goes_back),
             .measure = measure_in(policy),
             .network_namespace = yyjson_is_true(yyjson_obj_get(policy, "network_namespace"))};
-    for (size_t i = 0; i < ARRAY_LENGTH(policy_numbers); i++) {
+    for (size_t i = 0; policy != NULL && i < ARRAY_LENGTH(policy_numbers); i++) {
         uint32_t *number = (uint32_t *)(void *)((char *)ret + policy_numbers[i].offset);
         *number = number_in(policy, policy_numbers[i].key);
     }
