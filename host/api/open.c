@@ -9,6 +9,7 @@
 #include "api/follow.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "config/elsewhere.h"
 
 #define DEADLINE_MS_DEFAULT 30000u
 
@@ -295,6 +296,16 @@ static int open_store(struct toolrack *host, const struct places *places,
     return 0;
 }
 
+/* So that other hosts of the user do not grant the places of this one. The state folder may not
+ * exist before there is something to store. */
+static void note_places(struct toolrack *host) {
+    struct toolrack_error err;
+    if (host->places.folders != NULL && elsewhere_note(&host->places, &err) < 0) {
+        log_line(&host->log, LOG_INFO, "config",
+                 "other hosts may grant the places of this one to plugins: %s", err.message);
+    }
+}
+
 static int open_with(struct toolrack *host, struct toolrack_error *err) {
     int code = places_find(&host->options, &host->arena, &host->places, err);
     if (code == 0) {
@@ -310,6 +321,7 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
         code = places_add_folders(&host->options, host->config, &host->arena, &host->places, err);
     }
     if (code == 0) {
+        note_places(host);
         code = life_open_definitions(host->life, err);
     }
     if (code < 0 || host->options.no_scan) {
@@ -373,6 +385,7 @@ void toolrack_close(struct toolrack *host) {
     if (quiet) {
         life_destroy(host->life);
         choose_destroy(host->choose);
+        note_places(host);
         record_destroy(host->record);
         permit_destroy(host->permit);
         store_writer_destroy(host->writer);

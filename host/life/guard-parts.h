@@ -61,5 +61,6 @@ bool guard_is_library_path(const char *path);
 /** What runs with more rights than a plugin, or with those of another one. */
 void guard_check_programs(struct grant *grant);
 
-/** A plugin file and the libraries that it brings. */
+/** A plugin file and the libraries that it brings; all of a folder. */
 void guard_check_plugin(struct grant *grant, const char *path);
+void guard_check_plugins(struct grant *grant, const char *folder);

@@ -3,8 +3,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "config/elsewhere.h"
 #include "life/guard-parts.h"
 #include "life/guard-way.h"
 
@@ -97,6 +99,36 @@ static void check_plugins(struct grant *grant) {
     }
 }
 
+/* They may be changed by nobody, and their decisions are not read; the rest of a folder in which
+ * somebody once had a configuration may be. */
+static void check_elsewhere(struct grant *grant) {
+    CLEANUP(arena_finish) struct arena scratch;
+    struct elsewhere *others;
+    size_t count;
+    arena_init(&scratch, NULL, 0);
+    if (elsewhere_read(grant->guard->places, &scratch, &others, &count, NULL) < 0) {
+        grant->failed = true;
+    }
+    for (size_t i = 0; i < count && guard_goes_on(grant); i++) {
+        const struct elsewhere *other = &others[i];
+        const struct guarded config = {"the configuration of another host", other->path,
+                                       GUARD_PROGRAM};
+        if (access(other->path, F_OK) < 0) {
+            continue; /* it is gone, or not this user's any more */
+        }
+        if (other->kind == ELSEWHERE_STATE) {
+            check_state(grant, "the state folder of another host", other->path);
+        } else if (grant->writes && other->kind == ELSEWHERE_CONFIG) {
+            guard_check_place(grant, &config);
+            guard_check_names(grant, &config);
+        } else if (grant->writes) {
+            guard_check_place(grant, &(struct guarded){"the plugin folder of another host",
+                                                       other->path, GUARD_SEARCHED});
+            guard_check_plugins(grant, other->path);
+        }
+    }
+}
+
 void guard_check_folders(struct grant *grant) {
     const struct places *places = grant->guard->places;
     const char *own = grant->guard->own_folder;
@@ -122,5 +154,8 @@ void guard_check_folders(struct grant *grant) {
     }
     if (guard_goes_on(grant)) {
         check_plugins(grant);
+    }
+    if (guard_goes_on(grant)) {
+        check_elsewhere(grant);
     }
 }

@@ -152,7 +152,7 @@ void guard_check_plugin(struct grant *grant, const char *path) {
     }
 }
 
-static void check_plugins(struct grant *grant, const char *path) {
+void guard_check_plugins(struct grant *grant, const char *path) {
     CLEANUP(arena_finish) struct arena arena;
     CLEANUP(folder_finish) struct folder folder;
     arena_init(&arena, NULL, 0);
@@ -170,7 +170,7 @@ void guard_check_programs(struct grant *grant) {
     const struct config *config = grant->guard->config;
     check_host(grant);
     for (size_t i = 0; i < places->folder_count && guard_goes_on(grant); i++) {
-        check_plugins(grant, places->folders[i].path);
+        guard_check_plugins(grant, places->folders[i].path);
     }
     size_t definitions = config != NULL ? config_definition_count(config) : 0;
     for (size_t i = 0; i < definitions && guard_goes_on(grant); i++) {

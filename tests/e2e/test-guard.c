@@ -1,6 +1,7 @@
 /* What stays the host's, though a plugin was granted the whole home: through a host with the
  * default folders in a home of its own, real workers and the plugin `greedy` (tests/plugins). */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -233,6 +234,99 @@ static void the_default_places_stay_hidden_from_a_host_with_others(void **state)
     expect("rename", "home/.config", "home/.other", "EBUSY");
     expect("write", "home/.local/state/toolrack/toolrack.db", "x", "EROFS");
     expect("rename", "home/.local/state", "home/.local/other", "EBUSY");
+}
+
+static void open_elsewhere(const char *config, const char *state, const char *plugins) {
+    char paths[3][256];
+    const char *const folders[] = {in_work(plugins, paths[2]), NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = in_work(config, paths[0]);
+    options.state_dir = in_work(state, paths[1]);
+    options.plugin_dirs = folders;
+    options.log = when_logged;
+    options.log_level = TOOLRACK_LOG_WARNING;
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    assert_int_equal(toolrack_set_enabled(host, "greedy_try", false, NULL), 0);
+    toolrack_close(host);
+    host = NULL;
+}
+
+static int count_entries(const char *name) {
+    char path[256];
+    int count = 0;
+    DIR *folder = opendir(in_work(name, path));
+    while (folder != NULL && readdir(folder) != NULL) {
+        count++;
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return count - 2;
+}
+
+/* Whatever places they were given: the user's hosts know them of each other. */
+static void the_places_of_other_hosts_are_not_changed(void **state) {
+    char path[256];
+    (void)state;
+    make_folders("home/project/plugins");
+    install("greedy", "home/project/plugins/greedy.so");
+    write_text("home/project/toolrack.json", "{}");
+    open_elsewhere("home/project/toolrack.json", "home/state-of-mine", "home/project/plugins");
+    assert_int_equal(access(in_work("home/state-of-mine/toolrack.db", path), F_OK), 0);
+    open_host(HOME_ALLOWED);
+    need_mounts();
+    expect("write", "home/documents/letter", "text", "done");
+    expect("list", "home/state-of-mine", "", "0 entries");
+    expect("write", "home/state-of-mine/toolrack.db", "x", "EROFS");
+    expect("rename", "home/state-of-mine", "home/other", "EBUSY");
+    expect("write", "home/project/toolrack.json", "{}", "EROFS");
+    expect("remove", "home/project/toolrack.json", "", "EROFS");
+    expect("write", "home/project/plugins/greedy.so", "x", "EROFS");
+    expect("write", "home/project/plugins/new.so", "x", "EROFS");
+    expect("rename", "home/project", "home/other", "EBUSY");
+}
+
+static void the_places_of_other_hosts_are_refused(void **state) {
+    static const char *const paths[] = {"home/state-of-mine", "home/state-of-mine/x",
+                                        "home/project", "home/project/plugins"};
+    (void)state;
+    make_folders("home/project/plugins");
+    make_folders("home/state-of-mine/x");
+    install("greedy", "home/project/plugins/greedy.so");
+    write_text("home/project/toolrack.json", "{}");
+    open_elsewhere("home/project/toolrack.json", "home/state-of-mine", "home/project/plugins");
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        char allow[300];
+        char path[256];
+        (void)snprintf(allow, sizeof allow, "\"write:%s\"", in_work(paths[i], path));
+        open_host(allow);
+        (void)snprintf(allow, sizeof allow, "%s/file", paths[i]);
+        expect("write", allow, "x", "EACCES");
+        assert_non_null(strstr(logged, "of another host"));
+        logged[0] = '\0';
+        toolrack_close(host);
+        host = NULL;
+    }
+}
+
+/* A note for each set of places, as long as the state folder is there. */
+static void places_that_are_gone_are_forgotten(void **state) {
+    char path[256];
+    (void)state;
+    make_folders("project/plugins");
+    install("greedy", "project/plugins/greedy.so");
+    write_text("project/toolrack.json", "{}");
+    for (int i = 0; i < 2; i++) {
+        open_elsewhere("project/toolrack.json", "one", "project/plugins");
+        assert_int_equal(count_entries("home/.local/state/toolrack/elsewhere"), 1);
+    }
+    open_elsewhere("project/toolrack.json", "two", "project/plugins");
+    assert_int_equal(count_entries("home/.local/state/toolrack/elsewhere"), 2);
+    assert_int_equal(nftw(in_work("one", path), remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    open_elsewhere("project/toolrack.json", "three", "project/plugins");
+    assert_int_equal(count_entries("home/.local/state/toolrack/elsewhere"), 2);
+    open_host("\"read\""); /* with the user's own places */
+    assert_int_equal(count_entries("home/.local/state/toolrack/elsewhere"), 2);
 }
 
 /* What is hidden here would be found by the host at its next start. */
@@ -745,6 +839,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(a_home_is_granted_without_what_is_the_hosts),
             TEST(the_default_places_stay_hidden_from_a_host_with_others),
+            TEST(the_places_of_other_hosts_are_not_changed),
+            TEST(the_places_of_other_hosts_are_refused),
+            TEST(places_that_are_gone_are_forgotten),
             TEST(nothing_takes_the_place_of_what_is_hidden),
             TEST(the_worker_program_of_the_environment_is_not_replaced),
             TEST(what_does_not_exist_yet_cannot_be_made_by_a_plugin),
