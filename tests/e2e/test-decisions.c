@@ -278,6 +278,8 @@ static void a_quarantine_and_its_end_are_everywhere(void **state) {
     }
     AWAIT(state_of(&a, "granted_pid") == TOOLRACK_STATE_QUARANTINED);
     AWAIT(state_of(&b, "granted_pid") == TOOLRACK_STATE_QUARANTINED);
+    /* The host that begins it sends its own event after it told the others. */
+    AWAIT(atomic_load(&a.events[TOOLRACK_EVENT_QUARANTINED]) == 1);
     AWAIT(atomic_load(&b.events[TOOLRACK_EVENT_QUARANTINED]) == 1);
     assert_int_equal(atomic_load(&a.stored), 1);
     assert_int_equal(call(&b, "granted_pid", NULL), TOOLRACK_E_EXECUTION_FAILED);
