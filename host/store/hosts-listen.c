@@ -30,6 +30,9 @@
 /* How long to wait before connections are taken again when no descriptor is free. */
 #define DESCRIPTORS_PAUSE_MS 100
 
+/* How long to wait before a lost socket is made again, when that failed. */
+#define LOST_PAUSE_MS 1000
+
 _Thread_local bool hosts_is_applying;
 
 /* ------------------------------------------------------------------- folder */
@@ -59,7 +62,7 @@ int hosts_open_folder(const char *path) {
     return found;
 }
 
-static int make_folder(struct hosts *hosts, struct toolrack_error *err) {
+int hosts_make_folder(struct hosts *hosts, struct toolrack_error *err) {
     int code = database_make_folders(hosts->options.state_dir, err);
     return code < 0 || mkdir(hosts->folder, 0700) == 0 || errno == EEXIST
                    ? code
@@ -67,16 +70,29 @@ static int make_folder(struct hosts *hosts, struct toolrack_error *err) {
                                strerror(errno));
 }
 
+/* The name stays that of the host when its socket is made again. */
+static bool make_name(char name[HOSTS_NAME_ROOM]) {
+    uint64_t number;
+    if (name[0] == '\0' && getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) {
+        return false;
+    }
+    if (name[0] == '\0') {
+        (void)snprintf(name, HOSTS_NAME_ROOM, "%016llx", (unsigned long long)number);
+    }
+    return true;
+}
+
 /* Bind under a hidden name, listen, rename: who connects to a name that refuses it may then remove
  * it. */
 static bool listen_in(struct hosts *hosts, int dir) {
     char hidden[HOSTS_NAME_ROOM + 1];
+    char name[HOSTS_NAME_ROOM];
     struct sockaddr_un address;
-    uint64_t number;
-    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) {
+    memcpy(name, hosts->name, sizeof name);
+    if (!make_name(name)) {
         return false;
     }
-    (void)snprintf(hidden, sizeof hidden, ".%016llx", (unsigned long long)number);
+    (void)snprintf(hidden, sizeof hidden, ".%s", name);
     hosts_address(dir, hosts->folder, hidden, &address);
     CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
@@ -88,18 +104,17 @@ static bool listen_in(struct hosts *hosts, int dir) {
         errno = why;
         return false;
     }
-    memcpy(hosts->name, hidden + 1, sizeof hosts->name);
+    if (hosts->name[0] == '\0') {
+        memcpy(hosts->name, name, sizeof hosts->name);
+    }
+    closep(&hosts->listener);
     hosts->listener = fd;
     fd = -1;
     return true;
 }
 
-int hosts_listen(struct hosts *hosts, struct toolrack_error *err) {
-    OBJECT_CHECK(hosts, HOSTS_MAGIC);
-    if (hosts->folder == NULL) {
-        return 0;
-    }
-    int code = make_folder(hosts, err);
+int hosts_make_socket(struct hosts *hosts, struct toolrack_error *err) {
+    int code = hosts_make_folder(hosts, err);
     if (code < 0) {
         return code;
     }
@@ -114,6 +129,22 @@ int hosts_listen(struct hosts *hosts, struct toolrack_error *err) {
     return listen_in(hosts, dir) ? 0
                                  : error_set(err, TOOLRACK_E_IO, "cannot make a socket in %s: %s",
                                              hosts->folder, strerror(errno));
+}
+
+int hosts_listen(struct hosts *hosts, struct toolrack_error *err) {
+    OBJECT_CHECK(hosts, HOSTS_MAGIC);
+    if (hosts->folder == NULL) {
+        return 0;
+    }
+    int code = hosts_make_socket(hosts, err);
+    if (code == 0 && !hosts_watch(hosts)) {
+        log_line(hosts->options.log, LOG_WARNING, "store",
+                 "if the folder %s is removed, what other processes decide takes effect at the "
+                 "next start: it cannot be watched: %s",
+                 hosts->folder, strerror(errno));
+    }
+    hosts->is_lost = code == 0 && !hosts_is_findable(hosts);
+    return code;
 }
 
 /* -------------------------------------------------------------- connections */
@@ -273,24 +304,36 @@ static void apply(struct hosts *hosts, bool is_unknown) {
     }
 }
 
+/* Descriptors that are polled before the connections. */
+#define POLLED_FIRST 3
+
 static void *listen_main(void *argument) {
     struct hosts *hosts = argument;
     bool can_accept = true;
     hosts_is_applying = true;
     for (;;) {
-        struct pollfd polled[HOSTS_CONNECTIONS_MAX + 2] = {
+        struct pollfd polled[HOSTS_CONNECTIONS_MAX + POLLED_FIRST] = {
                 {.fd = hosts->wake, .events = POLLIN},
-                {.fd = can_accept ? hosts->listener : -1, .events = POLLIN}};
+                {.fd = can_accept ? hosts->listener : -1, .events = POLLIN},
+                {.fd = hosts->watch, .events = POLLIN}};
         for (size_t i = 0; i < hosts->connection_count; i++) {
-            polled[2 + i] = (struct pollfd){.fd = hosts->connections[i].fd, .events = POLLIN};
+            polled[POLLED_FIRST + i] =
+                    (struct pollfd){.fd = hosts->connections[i].fd, .events = POLLIN};
         }
-        (void)poll(polled, 2 + hosts->connection_count, can_accept ? -1 : DESCRIPTORS_PAUSE_MS);
+        (void)poll(polled, POLLED_FIRST + hosts->connection_count,
+                   !can_accept      ? DESCRIPTORS_PAUSE_MS
+                   : hosts->is_lost ? LOST_PAUSE_MS
+                                    : -1);
         if (polled[0].revents != 0) {
             return NULL;
         }
         can_accept = accept_connections(hosts);
         read_messages(hosts);
-        apply(hosts, !can_accept);
+        bool was_out_of_reach = false;
+        if (polled[2].revents != 0 || hosts->is_lost) {
+            was_out_of_reach = hosts_find_again(hosts);
+        }
+        apply(hosts, !can_accept || was_out_of_reach);
     }
 }
 
@@ -318,6 +361,8 @@ struct hosts *hosts_create(const struct hosts_options *options) {
     hosts->options = *options;
     hosts->listener = -1;
     hosts->wake = -1;
+    hosts->watch = -1;
+    hosts->watched = -1;
     lock_init(&hosts->lock);
     if (options->state_dir != NULL &&
         asprintf(&hosts->folder, "%s/" FOLDER, options->state_dir) < 0) {
@@ -362,6 +407,8 @@ void hosts_stop(struct hosts *hosts) {
     if (hosts->listener >= 0) {
         remove_socket(hosts);
     }
+    closep(&hosts->watch);
+    hosts->watch = -1;
     for (size_t i = 0; i < hosts->connection_count; i++) {
         (void)close(hosts->connections[i].fd);
     }

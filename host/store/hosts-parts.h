@@ -1,8 +1,9 @@
-/* hosts-parts.h - shared by hosts-listen.c and hosts-tell.c. */
+/* hosts-parts.h - shared by hosts-listen.c, hosts-tell.c and hosts-watch.c. */
 #pragma once
 
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 #include "base/lock.h"
@@ -22,6 +23,12 @@ struct connection {
     enum hosts_change change;
 };
 
+/* Which file or folder has a name. */
+struct hosts_inode {
+    dev_t device;
+    ino_t number;
+};
+
 struct hosts {
     uint32_t magic; /* HOSTS_MAGIC */
     struct hosts_options options;
@@ -32,7 +39,12 @@ struct hosts {
     bool started;
     pthread_t thread;
 
-    /* Of the listening thread. */
+    /* Of the listening thread, once there is one. */
+    int watch;                       /* inotify on the folder; or -1 */
+    int watched;                     /* the folder's number in it; or -1 */
+    struct hosts_inode state_inode;  /* of the state folder, when the host began to listen */
+    struct hosts_inode socket_inode; /* of the own socket */
+    bool is_lost;                    /* no process finds the socket; it is made again */
     struct connection connections[HOSTS_CONNECTIONS_MAX]; /* in the order in which they came */
     size_t connection_count;
 
@@ -53,6 +65,21 @@ extern _Thread_local bool hosts_is_applying;
 
 /** The address of a socket in the folder `dir` (its descriptor and path). */
 void hosts_address(int dir, const char *folder, const char *name, struct sockaddr_un *ret);
+
+/** Watch the folder, which may be another one than before. False: errno says why. */
+bool hosts_watch(struct hosts *hosts);
+
+/** Whether processes find the socket, and its loss will be noticed. Notes which socket and state
+ * folder are the host's own. */
+bool hosts_is_findable(struct hosts *hosts);
+
+/** Something was removed from the folder: if it was the own socket, make it again.
+ * @return whether the host was out of reach: something may have been decided meanwhile. */
+bool hosts_find_again(struct hosts *hosts);
+
+int hosts_make_folder(struct hosts *hosts, struct toolrack_error *err);
+/** Make the socket, and the folder if there is none. */
+int hosts_make_socket(struct hosts *hosts, struct toolrack_error *err);
 
 /** Open the folder, which must belong to this user alone.
  * @return a descriptor; or a negative errno */

@@ -17,6 +17,9 @@
  * listen meanwhile reads the store after that, or is found by hosts_end(), which looks into the
  * folder again. A host that is suspended finds the connections when it goes on.
  *
+ * A host watches its own socket: if the name or the folder is removed, it makes the socket again,
+ * and applies what was decided meanwhile. Once the state folder itself is gone, it says so.
+ *
  * A host that listens has one thread that sleeps until a connection comes. The socket of a killed
  * host refuses connections: the next process that decides removes it. The folder is accessible to
  * its user alone. */
@@ -48,7 +51,7 @@ enum hosts_change {
 
 struct hosts_options {
     const struct log *log;
-    const char *state_dir; /* copied; NULL: there are no other hosts */
+    const char *state_dir; /* borrowed; NULL: there are no other hosts */
     /* Read the decisions in the store again and apply them; false: it could not be read, nothing
      * has changed, and the next message tries again. On the listening thread. */
     bool (*apply)(void *user);

@@ -25,6 +25,7 @@
 static char dir[256];
 static char folder[300];
 static char logged[512];
+static atomic_bool lost; /* it was logged that the state folder is gone */
 
 static int make_dir(void **state) {
     (void)state;
@@ -49,6 +50,9 @@ static void take_line(void *user, int level, const char *source, const char *lin
     (void)level;
     (void)source;
     (void)snprintf(logged, sizeof logged, "%s", line);
+    if (strstr(line, "was removed or replaced") != NULL) {
+        atomic_store(&lost, true);
+    }
 }
 static const struct log own_log = {.write = take_line};
 
@@ -471,6 +475,68 @@ static void a_file_in_place_of_the_folder_is_reported(void **state) {
     hosts_destroy(command.hosts);
 }
 
+/* ---------------------------------------------------------------------- lost */
+
+/* A command for the shell, with the state folder as $dir. */
+static void run_in(const char *command) {
+    assert_int_equal(setenv("dir", dir, 1), 0);
+    assert_int_equal(system(command), 0);
+}
+
+/* Whatever was decided while nobody found them is in effect, and both are found again. */
+static void expect_found_again(const char *command) {
+    struct party a;
+    struct party b;
+    struct party teller;
+    assert_int_equal(open_party(&a, true), 0);
+    assert_int_equal(open_party(&b, true), 0);
+    assert_int_equal(open_party(&teller, false), 0);
+    atomic_fetch_add(&decided, 1); /* nobody is told */
+    run_in(command);
+    AWAIT(atomic_load(&a.seen) == atomic_load(&decided));
+    AWAIT(atomic_load(&b.seen) == atomic_load(&decided));
+    AWAIT(atomic_load(&a.exchanged) > 0 && atomic_load(&b.exchanged) > 0);
+    AWAIT(decide(&teller, HOSTS_DECISION).applied == 2); /* it may have been removed twice */
+    assert_int_equal(decide(&a, HOSTS_DECISION).applied, 1); /* not to itself */
+    hosts_destroy(a.hosts);
+    hosts_destroy(b.hosts);
+    hosts_destroy(teller.hosts);
+    assert_int_equal(count_sockets(), 0);
+}
+
+static void a_removed_socket_is_made_again(void **state) {
+    (void)state;
+    expect_found_again("rm \"$dir\"/hosts/*");
+    assert_non_null(strstr(logged, "is made again"));
+}
+
+static void a_removed_folder_is_made_again(void **state) {
+    (void)state;
+    expect_found_again("mv \"$dir/hosts\" \"$dir/away\"");
+}
+
+/* It is made again while it is removed: whoever removes it may have to try more than once. */
+static void a_folder_is_removed_with_its_sockets(void **state) {
+    (void)state;
+    expect_found_again("rm -rf \"$dir/hosts\" || rm -rf \"$dir/hosts\" || true");
+}
+
+/* Decisions are in another database from then on. */
+static void a_removed_state_folder_is_told(void **state) {
+    (void)state;
+    struct party a;
+    struct party command;
+    assert_int_equal(open_party(&a, true), 0);
+    assert_int_equal(open_party(&command, false), 0);
+    run_in("mv \"$dir\" \"$dir-away\"");
+    run_in("rm -rf \"$dir-away\"");
+    AWAIT(atomic_load(&lost));
+    assert_int_equal(decide(&command, HOSTS_DECISION).applied, 0);
+    assert_int_equal(access(dir, F_OK), -1); /* nothing is made there */
+    hosts_destroy(a.hosts);
+    hosts_destroy(command.hosts);
+}
+
 /* Longer than the address of a socket may be. */
 static void a_long_path(void **state) {
     (void)state;
@@ -507,6 +573,10 @@ int main(void) {
             CASE(a_folder_that_others_may_write_to_is_not_used),
             CASE(a_file_in_place_of_the_folder_is_reported),
             CASE(a_long_path),
+            CASE(a_removed_socket_is_made_again),
+            CASE(a_removed_folder_is_made_again),
+            CASE(a_folder_is_removed_with_its_sockets),
+            CASE(a_removed_state_folder_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
