@@ -1,6 +1,7 @@
 #include "api/defaults.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/follow.h"
@@ -41,6 +42,24 @@ static int keep(void *user, struct toolrack_tool *const *tools, size_t count,
 
 /* --------------------------------------------------------------------- set */
 
+static void note(struct toolrack *host, const struct store_default *chosen) {
+    const char *identity = chosen->identity;
+    CLEANUP(freep)
+    char *id = identity != NULL ? strndup(identity, identity_id_length(identity)) : NULL;
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = registry_get(host->registry, chosen->tool);
+    permit_note(host->permit,
+                &(struct store_decision){.tool = chosen->tool,
+                                         .version = chosen->version,
+                                         .plugin = id != NULL     ? id
+                                                   : tool != NULL ? toolrack_tool_plugin(tool)
+                                                                  : NULL,
+                                         .decision = "chosen",
+                                         .who = host->options.who,
+                                         .why = chosen->version != NULL ? "as the default"
+                                                                        : "by the rule again"});
+}
+
 int defaults_set(struct toolrack *host, const char *name, const char *version, const char *identity,
                  struct toolrack_error *err) {
     const struct selector of = {.name = name, .name_length = strlen(name), .version = version};
@@ -48,10 +67,13 @@ int defaults_set(struct toolrack *host, const char *name, const char *version, c
                               .chosen = {.tool = name, .version = version, .identity = identity}};
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_DECISION,
-                      registry_set(host->registry,
-                                   &(struct registry_setting){.of = of, .has_default = true}, keep,
-                                   &keeping, err));
+    int code =
+            registry_set(host->registry, &(struct registry_setting){.of = of, .has_default = true},
+                         keep, &keeping, err);
+    if (code == 0) {
+        note(host, &keeping.chosen);
+    }
+    return follow_end(host, &telling, HOSTS_DECISION, code);
 }
 
 /* The name goes back to its owner. */

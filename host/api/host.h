@@ -34,7 +34,8 @@
 #include "toolrack/toolrack.h"
 
 struct toolrack {
-    struct toolrack_options options; /* of its pointers, only the callbacks and `user` stay valid */
+    /* Of its pointers, only the callbacks, `user` and `who` (of the arena) stay valid. */
+    struct toolrack_options options;
     struct log log;
     struct config *config;
     struct store *store;         /* never NULL; in memory without a state folder */
@@ -68,6 +69,9 @@ void host_tell(const struct toolrack *host, const struct toolrack_event *event);
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);
+
+/** Who decides: `who`, or the options' word if it is NULL or empty. */
+const char *host_who(const struct toolrack *host, const char *who);
 
 /** Send an event about a plugin by its id, which may be NULL, and log it. */
 void host_event(struct toolrack *host, enum toolrack_event_kind kind, const char *plugin_id,

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,23 @@ static int keep(void *user, struct toolrack_tool *const *tools, size_t count,
                    : store_keep_setting(keeping->store, setting, plugins, plugin_count, err);
 }
 
+static void note_setting(struct toolrack *host, const struct toolrack_tool *tool,
+                         const struct store_setting *setting) {
+    char why[32];
+    (void)snprintf(why, sizeof why, "priority %d", setting->priority);
+    permit_note(host->permit,
+                &(struct store_decision){.tool = toolrack_tool_name(tool),
+                                         .version = strchr(setting->selector, '@') != NULL
+                                                            ? toolrack_tool_version(tool)
+                                                            : NULL,
+                                         .plugin = toolrack_tool_plugin(tool),
+                                         .decision = setting->has_priority ? "prioritized"
+                                                     : setting->enabled    ? "enabled"
+                                                                           : "disabled",
+                                         .who = host->options.who,
+                                         .why = setting->has_priority ? why : NULL});
+}
+
 static int set(struct toolrack *host, const struct store_setting *setting,
                struct toolrack_error *err) {
     int code = registry_check_exact(setting->selector, err);
@@ -89,6 +107,9 @@ static int set(struct toolrack *host, const struct store_setting *setting,
                                                    .has_priority = setting->has_priority,
                                                    .priority = setting->priority},
                         keep, &keeping, err);
+    if (code == 0) {
+        note_setting(host, tool, setting);
+    }
     return follow_end(host, &telling, HOSTS_DECISION, code);
 }
 
@@ -176,16 +197,18 @@ int toolrack_reload(struct toolrack *host, const char *name, struct toolrack_tex
 int toolrack_rollback(struct toolrack *host, const char *name, struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_CONTENT, life_rollback(host->life, name, err));
+    return follow_end(host, &telling, HOSTS_CONTENT,
+                      life_rollback(host->life, name, host->options.who, err));
 }
 
 int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
                    struct toolrack_error *err) {
-    return life_adopt(host->life, name, who != NULL && who[0] != '\0' ? who : "api", err);
+    return life_adopt(host->life, name, host_who(host, who), err);
 }
 
 int toolrack_release(struct toolrack *host, const char *name, struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_DECISION, life_release(host->life, name, err));
+    return follow_end(host, &telling, HOSTS_DECISION,
+                      life_release(host->life, name, host->options.who, err));
 }

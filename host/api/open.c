@@ -82,6 +82,10 @@ void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin 
     }
 }
 
+const char *host_who(const struct toolrack *host, const char *who) {
+    return who != NULL && who[0] != '\0' ? who : host->options.who;
+}
+
 static void host_log(void *user, int level, const char *source, const char *line) {
     const struct toolrack *host = user;
     if (!atomic_load(&host->closed)) {
@@ -106,6 +110,14 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
                options->size < sizeof host->options ? options->size : sizeof host->options);
     }
     arena_init(&host->arena, NULL, 0);
+    const char *who =
+            host->options.who != NULL && host->options.who[0] != '\0' ? host->options.who : "api";
+    host->options.who = arena_copy(&host->arena, who, strlen(who));
+    if (host->options.who == NULL) {
+        arena_finish(&host->arena);
+        free(host);
+        return NULL;
+    }
     host->log = (struct log){.write = host->options.log != NULL ? host_log : NULL,
                              .user = host,
                              .level_min = (int)host->options.log_level};

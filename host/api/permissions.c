@@ -6,13 +6,9 @@ int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, co
                    struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    int code = permit_grant(host->permit, name, seconds, who, err);
+    int code = permit_grant(host->permit, name, seconds, host_who(host, who), err);
     bool is_renewed = code == 0 && life_renew_covered(host->life, name);
     return follow_end(host, &telling, is_renewed ? HOSTS_CONTENT : HOSTS_DECISION, code);
-}
-
-static const char *who_or_api(const char *who) {
-    return who != NULL && who[0] != '\0' ? who : "api";
 }
 
 int toolrack_allow(struct toolrack *host, const char *plugin, const char *capability,
@@ -20,7 +16,7 @@ int toolrack_allow(struct toolrack *host, const char *plugin, const char *capabi
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_CONTENT,
-                      life_allow(host->life, plugin, capability, who_or_api(who), err));
+                      life_allow(host->life, plugin, capability, host_who(host, who), err));
 }
 
 int toolrack_disallow(struct toolrack *host, const char *plugin, const char *capability,
@@ -28,7 +24,7 @@ int toolrack_disallow(struct toolrack *host, const char *plugin, const char *cap
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_CONTENT,
-                      life_disallow(host->life, plugin, capability, who_or_api(who), err));
+                      life_disallow(host->life, plugin, capability, host_who(host, who), err));
 }
 
 int toolrack_allowances(struct toolrack *host, struct toolrack_text **ret,
@@ -40,7 +36,8 @@ int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
                     struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_DECISION, permit_revoke(host->permit, name, who, err));
+    return follow_end(host, &telling, HOSTS_DECISION,
+                      permit_revoke(host->permit, name, host_who(host, who), err));
 }
 
 int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
@@ -57,7 +54,7 @@ int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approv
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION,
-                      permit_resolve(host->permit, id, approval, who, err));
+                      permit_resolve(host->permit, id, approval, host_who(host, who), err));
 }
 
 int toolrack_decisions(struct toolrack *host, const struct toolrack_decisions_filter *filter,

@@ -24,7 +24,7 @@ int toolrack_recommend(struct toolrack *host, const struct toolrack_recommend_op
 
 int toolrack_feedback(struct toolrack *host, const char *name, bool good, uint64_t call,
                       const char *who, struct toolrack_error *err) {
-    return choose_feedback(host->choose, name, good, call, who, err);
+    return choose_feedback(host->choose, name, good, call, host_who(host, who), err);
 }
 
 int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *name, bool on,
@@ -32,7 +32,7 @@ int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *na
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION,
-                      choose_mark(host->choose, mark, name, on, why, who, err));
+                      choose_mark(host->choose, mark, name, on, why, host_who(host, who), err));
 }
 
 int toolrack_marked(struct toolrack *host, enum toolrack_mark mark, struct toolrack_text **ret,

@@ -17,10 +17,6 @@
 
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
-static const char *who_or_api(const char *who) {
-    return who != NULL && who[0] != '\0' ? who : "api";
-}
-
 /* ---------------------------------------------------------------- feedback */
 
 /* Check that the call of an opinion was a call of the tool. */
@@ -73,7 +69,7 @@ int choose_feedback(const struct choose *choose, const char *name, bool good, ui
                                             .plugin = tool->reg->plugin->identity_text,
                                             .good = good,
                                             .call = call,
-                                            .who = who_or_api(who),
+                                            .who = who,
                                             .time_ms = clock_wall_ms()};
     int code = call != 0 ? check_call(choose, tool, call, err) : 0;
     if (code < 0) {
@@ -99,9 +95,16 @@ static const char *selector_of(const struct toolrack_tool *tool, const char *nam
                                   toolrack_tool_version(tool));
 }
 
-static void note_mark(const struct choose *choose, const struct store_mark *mark, bool on) {
+/* `tool` is NULL if nobody provides it any more. */
+static void note_mark(const struct choose *choose, const struct store_mark *mark,
+                      const struct toolrack_tool *tool, bool on) {
+    const char *version = selector_parse(mark->selector).version;
+    CLEANUP(freep)
+    char *name = strndup(mark->selector, selector_parse(mark->selector).name_length);
     permit_note(choose->options.permit,
-                &(struct store_decision){.tool = mark->selector,
+                &(struct store_decision){.tool = name != NULL ? name : mark->selector,
+                                         .version = name != NULL ? version : NULL,
+                                         .plugin = tool != NULL ? toolrack_tool_plugin(tool) : NULL,
                                          .decision = !on ? "unlisted"
                                                      : mark->list == STORE_WHITELIST
                                                              ? "whitelisted"
@@ -161,13 +164,13 @@ int choose_mark(const struct choose *choose, enum toolrack_mark mark, const char
     const struct store_mark new = {.selector = selector_of(tool, name, &arena),
                                    .list = list_of(mark),
                                    .since_ms = clock_wall_ms(),
-                                   .who = who_or_api(who),
+                                   .who = who,
                                    .why = why};
     code = new.selector == NULL ? error_oom(err)
            : on                 ? put_on_list(choose, &new, &arena, err)
                                 : store_unmark(choose->options.store, new.list, new.selector, err);
     if (code == 0) {
-        note_mark(choose, &new, on);
+        note_mark(choose, &new, tool, on);
     }
     return code;
 }

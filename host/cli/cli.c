@@ -302,6 +302,8 @@ static int missing_file(struct cli *cli) {
 
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event)) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    char who[CLI_WHO_ROOM];
+    cli_who(who, sizeof who);
     options.config_file = cli->options.config_file;
     options.state_dir = cli->options.state_dir;
     options.plugin_dirs =
@@ -312,6 +314,7 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
     options.brief = event == NULL && !cli->options.verb->runs_tools;
     options.event = event;
     options.user = cli;
+    options.who = who;
     options.approve = cli->options.json || !ask_possible() ? NULL : cli_approve;
     options.log = print_log;
     options.log_level = cli->options.verbose ? TOOLRACK_LOG_DEBUG : TOOLRACK_LOG_WARNING;

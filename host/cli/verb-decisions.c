@@ -10,7 +10,8 @@
 static const char *const headings[] = {"TIME", "DECISION", "TOOL", "PLUGIN", "WHO", "WHY"};
 
 static enum style style_of(const char *decision) {
-    static const char *const bad[] = {"refused", "denied", "revoked", "changed", "quarantined"};
+    static const char *const bad[] = {"refused", "denied",   "revoked",
+                                      "changed", "disabled", "disallowed capability"};
     for (size_t i = 0; i < ARRAY_LENGTH(bad); i++) {
         if (strcmp(decision, bad[i]) == 0) {
             return STYLE_BAD;
@@ -19,17 +20,25 @@ static enum style style_of(const char *decision) {
     return STYLE_PLAIN;
 }
 
+static void add_versioned(struct buf *out, const char *name, const char *version) {
+    if (name != NULL) {
+        buf_printf(out, "%s%s%s", name, version != NULL ? "@" : "", version != NULL ? version : "");
+    }
+}
+
 static void add_row(struct table *table, yyjson_val *row) {
     CLEANUP(buf_finish) struct buf tool = BUF_INIT;
     const char *version = rows_member(row, "version", NULL);
     const char *decision = rows_member(row, "decision", "");
-    buf_printf(&tool, "%s%s%s", rows_member(row, "tool", ""), version != NULL ? "@" : "",
-               version != NULL ? version : "");
+    CLEANUP(buf_finish) struct buf plugin = BUF_INIT;
+    add_versioned(&tool, rows_member(row, "tool", NULL), version);
+    /* What is about a plugin as a whole has the plugin's version. */
+    add_versioned(&plugin, rows_member(row, "plugin", NULL), tool.length == 0 ? version : NULL);
     rows_add_time(table, yyjson_obj_get(row, "time_ms"), MS_PER_S, NULL);
     table_add(table, decision);
     table_emphasize(table, style_of(decision));
     table_add(table, tool.failed ? NULL : tool.data);
-    table_add(table, rows_member(row, "plugin", NULL));
+    table_add(table, plugin.failed ? NULL : plugin.data);
     table_add(table, rows_member(row, "who", rows_member(row, "caller", NULL)));
     table_add(table, rows_member(row, "why", NULL));
 }

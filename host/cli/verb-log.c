@@ -163,7 +163,8 @@ static int print_new(struct cli *cli, struct toolrack_log_filter *filter) {
     yyjson_val *call;
     yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, call) {
         (cli->options.json ? add_json_line : add_line)(&lines, call);
-        filter->after_id = rows_number(call, "id");
+        uint64_t id = rows_number(call, "id");
+        filter->after_id = id > filter->after_id ? id : filter->after_id;
     }
     filter->limit = FOLLOW_AT_ONCE;
     int failed = doc == NULL || lines.failed

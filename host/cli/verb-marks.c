@@ -21,7 +21,7 @@ static void add_row(struct table *table, yyjson_val *row) {
 }
 
 static int list(struct cli *cli, enum toolrack_mark mark) {
-    static const char *const headings[] = {"TOOL", "SINCE", "TRIAL", "WHO", "WHY"};
+    static const char *const headings[] = {"TOOL", "SINCE", "RETRY", "WHO", "WHY"};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     if (toolrack_marked(cli->host, mark, &text, cli->err) < 0) {
         return cli_fail(cli);

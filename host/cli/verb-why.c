@@ -25,8 +25,10 @@ static const char *member(yyjson_val *object, const char *key) {
 
 static void add_crash(struct buf *out, yyjson_val *crash) {
     yyjson_val *lines = yyjson_obj_get(crash, "last_lines");
-    buf_printf(out, "\ncrash %llu of %s\n", (unsigned long long)rows_number(crash, "id"),
-               member(crash, "time"));
+    /* A worker that was ended for its CPU time has not crashed. */
+    buf_printf(out, "\n%s %llu of %s\n",
+               yyjson_is_true(yyjson_obj_get(crash, "stopped")) ? "stop" : "crash",
+               (unsigned long long)rows_number(crash, "id"), member(crash, "time"));
     rows_add_line(out, "tool", member(crash, "tool"));
     rows_add_line(out, "version", member(crash, "version"));
     rows_add_line(out, "signal", member(crash, "signal"));

@@ -84,8 +84,9 @@ static bool is_new(const struct life *life, const struct plugin_file *file,
         return false;
     }
     const struct store_generation *newest = &history.rows[0];
+    int64_t seen_s = newest->seen_ms / 1000;
     return memcmp(newest->sha256, crash->sha256, STAGE_HASH_SIZE) == 0 && content_is_good(newest) &&
-           crash->time_s >= newest->seen_s && crash->time_s - newest->seen_s <= BACK_NEW_S;
+           crash->time_s >= seen_s && crash->time_s - seen_s <= BACK_NEW_S;
 }
 
 static void describe(const struct file_crash *crash, char ret[ERROR_MESSAGE_MAX]) {

@@ -208,7 +208,7 @@ void content_note(const struct life_options *options, const char *path,
         struct store_generation generation = {.path = path,
                                               .staged = slash != NULL ? slash + 1
                                                                       : plugin->image_path,
-                                              .seen_s = clock_wall_s(),
+                                              .seen_ms = clock_wall_ms(),
                                               .plugin = plugin->desc->plugin->id,
                                               .version = plugin->desc->plugin->version,
                                               .identity = plugin->identity_text};

@@ -11,10 +11,14 @@
 #include "store/crashes.h"
 #include "store/decisions.h"
 
+/* What comes first of what has the same time. */
+enum happening_kind { HAPPENING_CONTENT, HAPPENING_CRASH, HAPPENING_DECISION };
+
 /* One thing that happened; the strings are in the arena. */
 struct happening {
     int64_t time_ms;
-    size_t order; /* of two at the same time the one that was read first */
+    enum happening_kind kind;
+    size_t order; /* of two of a kind at the same time the one that was read first */
     const char *event;
     const char *text;
 };
@@ -27,7 +31,8 @@ struct happenings {
     bool failed;
 };
 
-static void add(struct happenings *all, int64_t time_ms, const char *event, const char *text) {
+static void add(struct happenings *all, enum happening_kind kind, int64_t time_ms,
+                const char *event, const char *text) {
     if (all->count == all->room) {
         size_t room = all->room == 0 ? 32 : 2 * all->room;
         struct happening *items = realloc(all->items, room * sizeof *items);
@@ -40,6 +45,7 @@ static void add(struct happenings *all, int64_t time_ms, const char *event, cons
     }
     struct happening *item = &all->items[all->count];
     *item = (struct happening){.time_ms = time_ms,
+                               .kind = kind,
                                .order = all->count,
                                .event = arena_copy(&all->arena, event, strlen(event)),
                                .text = text};
@@ -50,7 +56,7 @@ static void add(struct happenings *all, int64_t time_ms, const char *event, cons
 static void add_content(struct happenings *all, const struct store_generation *row) {
     char digits[2 * STAGE_HASH_SIZE + 1];
     (void)sodium_bin2hex(digits, sizeof digits, row->sha256, sizeof row->sha256);
-    add(all, row->seen_s * 1000, "content",
+    add(all, HAPPENING_CONTENT, row->seen_ms, "content",
         arena_printf(&all->arena, "%s%s%scontent %.16s%s%s%s",
                      row->plugin != NULL ? "version " : "",
                      row->version != NULL ? row->version : "", row->version != NULL ? ", " : "",
@@ -62,15 +68,19 @@ static void add_content(struct happenings *all, const struct store_generation *r
 static void see_crash(void *user, const struct store_crash *crash) {
     struct happenings *all = user;
     yyjson_doc *bundle = yyjson_read(crash->bundle, strlen(crash->bundle), 0);
-    const char *reason = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(bundle), "reason"));
+    yyjson_val *root = yyjson_doc_get_root(bundle);
+    const char *reason = yyjson_get_str(yyjson_obj_get(root, "reason"));
     const char *said = reason != NULL ? reason : "";
-    add(all, crash->time_s * 1000, "crash", arena_copy(&all->arena, said, strlen(said)));
+    yyjson_val *exact = yyjson_obj_get(root, "time_ms"); /* older bundles have seconds only */
+    add(all, HAPPENING_CRASH, yyjson_is_int(exact) ? yyjson_get_sint(exact) : crash->time_s * 1000,
+        yyjson_is_true(yyjson_obj_get(root, "stopped")) ? "stopped" : "crash",
+        arena_copy(&all->arena, said, strlen(said)));
     yyjson_doc_free(bundle);
 }
 
 static void see_decision(void *user, const struct store_decision *decision) {
     struct happenings *all = user;
-    add(all, decision->time_ms, decision->decision,
+    add(all, HAPPENING_DECISION, decision->time_ms, decision->decision,
         arena_printf(&all->arena, "%s%s%s%s%s%s", decision->tool != NULL ? decision->tool : "",
                      decision->tool != NULL && decision->why != NULL ? ": " : "",
                      decision->why != NULL ? decision->why : "",
@@ -83,6 +93,9 @@ static int oldest_first(const void *a, const void *b) {
     const struct happening *y = b;
     if (x->time_ms != y->time_ms) {
         return x->time_ms < y->time_ms ? -1 : 1;
+    }
+    if (x->kind != y->kind) {
+        return x->kind < y->kind ? -1 : 1;
     }
     return x->order > y->order ? -1 : 1; /* the store gives the newest first */
 }

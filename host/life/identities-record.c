@@ -22,7 +22,8 @@ static void tell_moved(const struct identities *identities, const struct identit
     log_line(identities->options->log, move->is_known ? LOG_INFO : LOG_WARNING, "identity",
              "plugin '%s': %s", identity_claim_id(to), why);
     permit_note(identities->options->permit,
-                &(struct store_decision){.plugin = identity_claim_id(to),
+                &(struct store_decision){.version = to->desc->plugin->version,
+                                         .plugin = identity_claim_id(to),
                                          .decision = "moved",
                                          .who = "identity",
                                          .why = why});
@@ -98,10 +99,12 @@ void identities_note_refused(const struct life_options *options,
         (void)store_tell_once(options->store, subject, claim->reason, &is_new, &unheard);
     }
     if (is_new) {
-        permit_note(options->permit, &(struct store_decision){.plugin = identity_claim_id(claim),
-                                                              .decision = "refused",
-                                                              .who = "identity",
-                                                              .why = claim->reason});
+        permit_note(options->permit,
+                    &(struct store_decision){.version = claim->desc->plugin->version,
+                                             .plugin = identity_claim_id(claim),
+                                             .decision = "refused",
+                                             .who = "identity",
+                                             .why = claim->reason});
     }
 }
 
@@ -126,8 +129,11 @@ int identities_adopt(const struct life_options *options, const struct identity_c
                        claim->path, claim->owner + identity_id_length(claim->owner) + 1);
         log_line(options->log, LOG_INFO, "identity", "plugin '%s': %s", row.plugin, why);
         permit_note(options->permit,
-                    &(struct store_decision){
-                            .plugin = row.plugin, .decision = "adopted", .who = who, .why = why});
+                    &(struct store_decision){.version = claim->desc->plugin->version,
+                                             .plugin = row.plugin,
+                                             .decision = "adopted",
+                                             .who = who,
+                                             .why = why});
     }
     return code;
 }

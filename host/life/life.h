@@ -59,8 +59,8 @@ void life_note_failed(struct life *life, struct plugin *plugin);
 /** As toolrack_reload(), toolrack_rollback() and toolrack_release(). [any-thread] */
 int life_reload(struct life *life, const char *name, struct toolrack_text **ret_report,
                 struct toolrack_error *err);
-int life_rollback(struct life *life, const char *name, struct toolrack_error *err);
-int life_release(struct life *life, const char *name, struct toolrack_error *err);
+int life_rollback(struct life *life, const char *name, const char *who, struct toolrack_error *err);
+int life_release(struct life *life, const char *name, const char *who, struct toolrack_error *err);
 
 /** Another host has stored something: begin or end here what the store says of quarantines, of
  * loads that failed and of loads that did not end. Not while the room is stopped.

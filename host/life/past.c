@@ -127,7 +127,8 @@ bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad
             (void)snprintf(words, sizeof words, "%s; %s%s serves in its place", reason,
                            is_known ? "version " : "the content before",
                            is_known ? row->version : "");
-            permit_note(life->options.permit, &(struct store_decision){.plugin = row->plugin,
+            permit_note(life->options.permit, &(struct store_decision){.version = row->version,
+                                                                       .plugin = row->plugin,
                                                                        .decision = "rolled-back",
                                                                        .who = "host",
                                                                        .why = words});

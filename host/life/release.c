@@ -18,8 +18,18 @@ static void tell(const struct life *life, const struct plugin *plugin) {
                         NULL);
 }
 
+static void note(const struct life *life, const struct plugin *plugin, const char *who,
+                 const char *why) {
+    permit_note(life->options.permit,
+                &(struct store_decision){.version = plugin->desc->plugin->version,
+                                         .plugin = plugin->desc->plugin->id,
+                                         .decision = "released",
+                                         .who = who,
+                                         .why = why});
+}
+
 /* A failure that was not stored is in memory only. */
-static int release_failed(const struct life *life, struct plugin *plugin,
+static int release_failed(const struct life *life, struct plugin *plugin, const char *who,
                           struct toolrack_error *err) {
     struct toolrack_error why;
     struct crew *crew = atomic_load(&plugin->crew);
@@ -35,14 +45,11 @@ static int release_failed(const struct life *life, struct plugin *plugin,
     if (plugin_forgive(plugin)) {
         tell(life, plugin);
     }
-    permit_note(life->options.permit, &(struct store_decision){.plugin = plugin->desc->plugin->id,
-                                                               .decision = "released",
-                                                               .who = "api",
-                                                               .why = "to be loaded again"});
+    note(life, plugin, who, "to be loaded again");
     return 0;
 }
 
-int life_release(struct life *life, const char *name, struct toolrack_error *err) {
+int life_release(struct life *life, const char *name, const char *who, struct toolrack_error *err) {
     const struct life_options *options = &life->options;
     CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(life, name, err);
     if (plugin == NULL) {
@@ -55,11 +62,14 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
         if (code == 0 && plugin_admit(plugin)) {
             tell(life, plugin);
         }
+        if (code == 0) {
+            note(life, plugin, who, "after an unclean end while it was loaded");
+        }
         return code;
     }
     struct toolrack_error why;
     if (plugin_state(plugin) == TOOLRACK_STATE_FAILED) {
-        return release_failed(life, plugin, err);
+        return release_failed(life, plugin, who, err);
     }
     /* A kept version is released alone; a plugin with all its contents. */
     bool alone = atomic_load(&plugin->kept);
@@ -91,10 +101,7 @@ int life_release(struct life *life, const char *name, struct toolrack_error *err
                          "plugin '%s' is neither in quarantine nor left out, and has not failed",
                          id);
     }
-    permit_note(options->permit, &(struct store_decision){.plugin = id,
-                                                          .decision = "released",
-                                                          .who = "api",
-                                                          .why = "from quarantine"});
+    note(life, plugin, who, "from quarantine");
     permit_flush(options->permit); /* other hosts count the crashes since this row */
     return 0;
 }

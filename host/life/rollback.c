@@ -8,6 +8,8 @@
 #include "life/find.h"
 #include "life/parts.h"
 #include "life/reload.h"
+#include "permit/permit.h"
+#include "store/decisions.h"
 
 /* What is stored of a file that a rollback changes, to be put back when it fails. */
 struct before {
@@ -108,7 +110,20 @@ static int roll_back(struct life *life, struct plugin_file *file, struct toolrac
     return code;
 }
 
-int life_rollback(struct life *life, const char *name, struct toolrack_error *err) {
+static void note_rollback(struct life *life, struct plugin_file *file, const char *who) {
+    CLEANUP(plugin_unrefp) struct plugin *now = generations_serving(&life->generations, file);
+    if (now != NULL) {
+        permit_note(life->options.permit,
+                    &(struct store_decision){.version = now->desc->plugin->version,
+                                             .plugin = now->desc->plugin->id,
+                                             .decision = "rolled-back",
+                                             .who = who,
+                                             .why = "to the content before"});
+    }
+}
+
+int life_rollback(struct life *life, const char *name, const char *who,
+                  struct toolrack_error *err) {
     struct toolrack_error why = {0};
     struct plugin_file *file = find_file(life, name, &why);
     if (file == NULL) {
@@ -119,6 +134,9 @@ int life_rollback(struct life *life, const char *name, struct toolrack_error *er
                          file->path);
     }
     int code = roll_back(life, file, err);
+    if (code == 0) {
+        note_rollback(life, file, who);
+    }
     files_give(&life->files, file);
     return code;
 }

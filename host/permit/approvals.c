@@ -135,17 +135,18 @@ int permit_resolve(struct permit *permit, const char *id, enum toolrack_approval
         return error_set(err, TOOLRACK_E_INVALID,
                          "an approval is resolved by allowing or denying the call");
     }
-    who = who != NULL && who[0] != '\0' ? who : "api";
     int code =
             store_pending_read(permit->options.store, clock_wall_s(), find_waiting, &waiting, err);
     if (code == 0) {
         code = resolve(permit, &waiting, answer, who, err);
     }
     if (code == 0 && !is_lasting(answer)) {
+        CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_version(permit, &waiting);
         decisions_note(&permit->decisions,
                        &(struct store_decision){
                                .tool = waiting.tool,
                                .version = waiting.version,
+                               .plugin = tool != NULL ? toolrack_tool_plugin(tool) : NULL,
                                .conversation = waiting.conversation,
                                .decision = answer == STORE_ANSWER_DENY ? "denied" : "approved",
                                .who = who,

@@ -116,10 +116,14 @@ static int decide_dangerous(struct deciding *deciding, struct toolrack_error *er
     if (code < 0 || granted) {
         return code < 0 ? code : allow(deciding, deciding->who, "granted");
     }
+    bool is_changed = (atomic_load(&deciding->tool->reg->changed) & REGISTRATION_PERMISSION) != 0;
     (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                    "Tool '%s' is dangerous and nothing grants it; an administrator can: "
-                    "'toolrack grant %s', or \"grants\" in the configuration",
-                    name, name);
+                    is_changed ? "Tool '%s' is dangerous and was not when it was approved, so no "
+                                 "grant counts; 'toolrack why %s' shows the change, and "
+                                 "'toolrack grant %s' grants it as it is now"
+                               : "Tool '%s' is dangerous and nothing grants it; an administrator "
+                                 "can: 'toolrack grant %s', or \"grants\" in the configuration",
+                    name, name, name);
     return refuse(deciding, "dangerous", err);
 }
 

@@ -14,14 +14,17 @@
  *      person outlive the registry. */
 #include "permit/consent.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/object.h"
 #include "permit/standing.h"
+#include "store/identities.h"
 
 /* -------------------------------------------------------------------- life */
 
@@ -118,6 +121,31 @@ int permit_registering(struct permit *permit, struct toolrack_tool *const *tools
     return code;
 }
 
+/* Store what was last said of a tool's change. Returns whether it is not what was said before: each
+ * start of a process finds the same changes again. */
+static bool tell_once(struct permit *permit, const struct registration *reg, const char *what) {
+    CLEANUP(buf_finish) struct buf subject = BUF_INIT;
+    struct toolrack_error unheard;
+    bool is_new = true;
+    buf_printf(&subject, "change of %s@%s %s", reg->spec->tool->name, reg->spec->version,
+               reg->plugin->identity_text);
+    return subject.failed ||
+           store_tell_once(permit->options.store, subject.data, what, &is_new, &unheard) < 0 ||
+           is_new;
+}
+
+static bool is_new_change(struct permit *permit, const struct registration *reg,
+                          const char *message) {
+    struct store_pin now;
+    char digits[2 * sizeof now.sha256 + 1];
+    CLEANUP(buf_finish) struct buf what = BUF_INIT;
+    pin_make(reg, &now);
+    (void)sodium_bin2hex(digits, sizeof digits, now.sha256, sizeof now.sha256);
+    buf_printf(&what, "%s %d %x %s %s", digits, now.permission, now.flags, now.capabilities,
+               message);
+    return what.failed || tell_once(permit, reg, what.data);
+}
+
 void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool) {
     OBJECT_CHECK(permit, PERMIT_MAGIC);
     unsigned changed = atomic_load(&tool->reg->changed);
@@ -131,13 +159,15 @@ void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool
                    toolrack_tool_name(tool), registration_change_words(changed, words),
                    held ? "it does not run until it is approved again" : "it runs all the same");
     log_line(permit->options.log, LOG_WARNING, toolrack_tool_plugin(tool), "%s", message);
-    decisions_note(&permit->decisions,
-                   &(struct store_decision){.tool = toolrack_tool_name(tool),
-                                            .version = toolrack_tool_version(tool),
-                                            .plugin = toolrack_tool_plugin(tool),
-                                            .decision = "changed",
-                                            .who = "pin",
-                                            .why = message});
+    if (is_new_change(permit, tool->reg, message)) {
+        decisions_note(&permit->decisions,
+                       &(struct store_decision){.tool = toolrack_tool_name(tool),
+                                                .version = toolrack_tool_version(tool),
+                                                .plugin = toolrack_tool_plugin(tool),
+                                                .decision = "changed",
+                                                .who = "pin",
+                                                .why = message});
+    }
     permit->options.event(permit->options.host,
                           &(struct toolrack_event){.size = sizeof(struct toolrack_event),
                                                    .kind = TOOLRACK_EVENT_CHANGED_TEXT,
@@ -193,6 +223,9 @@ int consent_keep(struct permit *permit, struct toolrack_tool *const *tools, size
         pin_make(tools[i]->reg, &pins[i]);
         pins[i].who = who;
         pins[i].approved_s = clock_wall_s();
+        if (atomic_load(&tools[i]->reg->changed) != 0) { /* the same change again is a new one */
+            (void)tell_once(permit, tools[i]->reg, "approved");
+        }
     }
     struct keeping keeping = {.permit = permit,
                               .pins = pins,

@@ -27,10 +27,16 @@ static void write_rows(void *user) {
     struct decision_rows rows = decisions->rows;
     decisions->rows = (struct decision_rows){0};
     lock_release(&decisions->lock);
+    const struct store_decision *first = rows.items;
+    const char *subject = rows.count == 0       ? NULL
+                          : first->tool != NULL ? first->tool
+                                                : first->plugin;
     if (rows.count > 0 && store_decisions_add(decisions->store, rows.items, rows.count, &err) < 0) {
         log_line(decisions->log, LOG_ERROR, "store",
-                 "%zu decisions are not kept, the first of them '%s' on '%s': %s", rows.count,
-                 rows.items[0].decision, rows.items[0].tool, err.message);
+                 "%zu decision%s not kept, the first of them '%s' about %s '%s': %s", rows.count,
+                 rows.count == 1 ? " is" : "s are", first->decision,
+                 first->tool != NULL ? "tool" : "plugin", subject != NULL ? subject : "",
+                 err.message);
     }
     if (rows.lost > 0) {
         log_line(decisions->log, LOG_ERROR, "store",
@@ -87,7 +93,7 @@ static void log_decision(const struct decisions *decisions, const struct store_d
     }
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     buf_add_text(&line, decision->decision);
-    add_part(&line, ": ", decision->tool);
+    add_part(&line, ": ", decision->tool != NULL ? decision->tool : decision->plugin);
     add_part(&line, " ", decision->version);
     add_part(&line, ", by ", decision->who);
     add_part(&line, ", for ", decision->caller);

@@ -13,10 +13,6 @@
 /* Longest validity: a hundred years; a longer one is refused, 0 means for ever. */
 #define GRANT_SECONDS_MAX (UINT64_C(100) * 366 * 86400)
 
-static const char *who_or_api(const char *who) {
-    return who != NULL && who[0] != '\0' ? who : "api";
-}
-
 /* "name" or "name@version", with the version as the tool writes it. */
 struct selected {
     struct arena arena;
@@ -125,7 +121,7 @@ int permit_grant(struct permit *permit, const char *name, uint64_t seconds, cons
     int64_t now_s = clock_wall_s();
     const struct store_grant grant = {.selector = selected.selector,
                                       .expires_s = seconds != 0 ? now_s + (int64_t)seconds : 0,
-                                      .who = who_or_api(who),
+                                      .who = who,
                                       .granted_s = now_s};
     code = consent_keep(permit, selected.items, selected.count, &grant, NULL, grant.who, err);
     if (code == 0) {
@@ -142,7 +138,7 @@ int permit_revoke(struct permit *permit, const char *name, const char *who,
         code = consent_withdraw(permit, selected.selector, selected.name, err);
     }
     if (code == 0) {
-        note(permit, &selected, "revoked", who_or_api(who), NULL);
+        note(permit, &selected, "revoked", who, NULL);
     }
     return code;
 }
@@ -174,6 +170,12 @@ void permit_check_configured(struct permit *permit) {
             warn_of(permit, granted, "which no tool is called%s%s",
                     hint != NULL ? "; " : "; correct the name, or remove it",
                     hint != NULL ? hint : "");
+        } else if (tool->granted_until_s == 0 &&
+                   (atomic_load(&tool->reg->changed) & REGISTRATION_PERMISSION) != 0) {
+            warn_of(permit, granted,
+                    "which had another permission when it was first granted; 'toolrack why %s' "
+                    "shows the change, and 'toolrack grant %s' grants it as it is now",
+                    granted, granted);
         } else if (tool->granted_until_s == 0 && !atomic_load(&tool->reg->held)) {
             warn_of(permit, granted,
                     "which was a tool of another plugin when it was first granted; the tool of "

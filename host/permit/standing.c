@@ -4,7 +4,8 @@
  *      are sorted by name, so that the rows of a pin or a grant are adjacent.
  *  (2) A grant counts only for a tool of which the same plugin (its id from the same origin) has
  * any version pinned; so pins are read first. A grant of the configuration pins the tool that
- * first has the name, as a person's grant would; from then on it counts for that tool only.
+ * first has the name, as a person's grant would; from then on it counts for that tool only. No
+ * grant counts for a tool that states a higher permission than its pin: more was not granted.
  *  (3) A tool is compared with one pin: that of its version, else one that it equals, else the
  *      latest.
  *  (4) No registration is changed before both tables were read. */
@@ -76,14 +77,15 @@ static bool asks_no_more(const char *now, const char *approved) {
     return true;
 }
 
-/* What asks for less care than was approved, or for more rights; the reverse is no change. */
+/* What asks for less care than was approved, or for more rights, or states a higher permission; the
+ * reverse is no change. */
 static unsigned compare_care(const struct store_pin *pin, const struct store_pin *now) {
     if (pin->permission < 0) {
         return 0; /* a pin of schema 3 */
     }
     bool promises = ((now->flags & ~pin->flags & PIN_PROMISES) |
                      (pin->flags & ~now->flags & PIN_WARNINGS)) != 0;
-    return (now->permission < pin->permission ? REGISTRATION_PERMISSION : 0u) |
+    return (now->permission != pin->permission ? REGISTRATION_PERMISSION : 0u) |
            (promises ? REGISTRATION_FLAGS : 0u) |
            (pin->capabilities != NULL && !asks_no_more(now->capabilities, pin->capabilities)
                     ? REGISTRATION_CAPABILITIES
@@ -98,6 +100,7 @@ struct comparison {
     bool is_exact;   /* the pin is of its version */
     bool is_equal;   /* the tool's texts are those of the pin */
     bool knows_care; /* the pin has a permission */
+    bool is_raised;  /* the tool's permission is above that of the pin */
     int64_t approved_s;
     unsigned changed; /* enum registration_change, together */
 };
@@ -131,6 +134,7 @@ static bool compare(struct comparison *comparison, const struct store_pin *pin) 
                           : changed != 0 ? changed
                                          : REGISTRATION_DESCRIPTION | REGISTRATION_SCHEMA;
     comparison->knows_care = pin->permission >= 0;
+    comparison->is_raised = comparison->knows_care && now->permission > pin->permission;
     comparison->changed |= compare_care(pin, now);
     return true;
 }
@@ -209,6 +213,11 @@ static void take_pin(void *user, const struct store_pin *pin) {
     }
 }
 
+/* Whether a grant of the tool may count. */
+static bool takes_grants(const struct row *row) {
+    return row->comparison.is_pinned && !row->comparison.is_raised;
+}
+
 /* The grant that holds longest counts. */
 static void take_grant(void *user, const struct store_grant *grant) {
     struct reading *reading = user;
@@ -222,7 +231,7 @@ static void take_grant(void *user, const struct store_grant *grant) {
         if (!selector_has_name(&of, name_of(row), row->tool->reg->name_length)) {
             break;
         }
-        if (row->comparison.is_pinned && row->tool->granted_until_s < until_s &&
+        if (takes_grants(row) && row->tool->granted_until_s < until_s &&
             (of.version == NULL || strcmp(of.version, toolrack_tool_version(row->tool)) == 0)) {
             tool_set_grant(row->tool, until_s, grant->who);
         }
@@ -367,7 +376,7 @@ static int take_configured(struct store *store, const struct config *config,
     }
     for (size_t i = 0; i < reading->count; i++) {
         const struct row *row = &reading->rows[i];
-        if (row->is_configured && row->comparison.is_pinned) {
+        if (row->is_configured && takes_grants(row)) {
             tool_set_grant(row->tool, INT64_MAX, "configuration");
         }
     }
@@ -376,13 +385,16 @@ static int take_configured(struct store *store, const struct config *config,
 
 /* ------------------------------------------------------------------- whole */
 
-static void set_standing(struct registration *reg, unsigned changed) {
+/* `row` is NULL if there is no pin and no grant. */
+static void set_standing(struct registration *reg, const struct row *row) {
+    unsigned changed = row != NULL ? row->comparison.changed : 0;
+    bool is_raised = row != NULL && row->comparison.is_raised;
     enum pin_policy policy = reg->plugin->pin;
     if (reg->plugin->new_capabilities != NULL) {
         changed |= REGISTRATION_CAPABILITIES;
     }
-    if (policy == PIN_OFF) {
-        changed = 0;
+    if (policy == PIN_OFF) { /* that no grant counts is said all the same */
+        changed = is_raised ? REGISTRATION_PERMISSION : 0;
     }
     bool held = changed != 0 && policy == PIN_ENFORCE;
     if (atomic_load(&reg->changed) != changed || atomic_load(&reg->held) != held) {
@@ -429,8 +441,7 @@ int standing_read(struct store *store, const struct config *config,
     }
     for (size_t i = 0; code == 0 && i < count; i++) {
         const struct row *row = reading.rows != NULL ? &reading.rows[i] : NULL;
-        set_standing(row != NULL ? row->tool->reg : tools[i]->reg,
-                     row != NULL ? row->comparison.changed : 0);
+        set_standing(row != NULL ? row->tool->reg : tools[i]->reg, row);
     }
     free(reading.rows);
     return code;

@@ -93,9 +93,11 @@ static void tell(const struct record_options *options, const struct group *group
     }
     log_line(options->log, off ? LOG_INFO : LOG_WARNING, "recommend", "Tool '%s@%s' is %s: %s",
              call->tool, call->version, off ? "off the blacklist" : "on the blacklist", why);
+    CLEANUP(freep) char *plugin_id = strndup(call->plugin, identity_id_length(call->plugin));
     permit_note(options->permit,
                 &(struct store_decision){.tool = call->tool,
                                          .version = call->version,
+                                         .plugin = plugin_id,
                                          .decision = off ? "unlisted" : "blacklisted",
                                          .who = HEALTH_WHO,
                                          .why = why});

@@ -165,22 +165,26 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     CLEANUP(buf_finish) struct buf sql = BUF_INIT;
     /* Only the conditions that the filter sets, so that SQLite uses the matching index. */
-    buf_add_text(&sql, SELECT_CALLS "WHERE id > ?1");
+    buf_add_text(&sql, "SELECT * FROM (" SELECT_CALLS "WHERE id > ?1");
     buf_add_text(&sql, filter->tool != NULL ? " AND tool = ?2" : "");
     buf_add_text(&sql, filter->version != NULL ? " AND version = ?3" : "");
     buf_add_text(&sql, filter->errors ? " AND error IS NOT NULL" : "");
     buf_add_text(&sql, filter->since_ms > 0 ? " AND time_ms >= ?4" : "");
     buf_add_text(&sql, OTHER_CONDITIONS);
-    buf_add_text(&sql, " ORDER BY id DESC LIMIT ?5");
+    buf_add_text(&sql, " ORDER BY id DESC LIMIT ?10) ORDER BY ");
+    buf_add_text(&sql,
+                 filter->after_id > 0 ? "id DESC LIMIT ?5" : "time_ms DESC, id DESC LIMIT ?5");
     if (sql.failed) {
         return error_oom(err);
     }
+    int64_t limit = filter->limit == 0 ? -1 : (int64_t)filter->limit;
     int code = database_read(store, SCHEMA_CALLS, sql.data,
                              VALUES(value_number(filter->after_id), value_text(filter->tool),
                                     value_text(filter->version), value_number(filter->since_ms),
-                                    value_number(filter->limit == 0 ? -1 : (int64_t)filter->limit),
-                                    value_text(filter->caller), value_text(filter->conversation),
-                                    value_text(filter->outcomes), value_text(filter->id)),
+                                    value_number(limit), value_text(filter->caller),
+                                    value_text(filter->conversation), value_text(filter->outcomes),
+                                    value_text(filter->id),
+                                    value_number(limit < 0 ? -1 : limit + STORE_CALLS_APART)),
                              &rows, err);
     for (size_t i = rows.count; i > 0; i--) {
         visit_call(rows_at(&rows, i - 1), visit, user);

@@ -16,6 +16,10 @@
 #define STORE_CALLS_PRUNE     4096
 #define STORE_CALLS_PRUNE_PER 2
 
+/* Ids are in the order in which processes wrote their batches, times in that of the calls: so many
+ * rows may be between a row's two places. */
+#define STORE_CALLS_APART 8192
+
 /** One call. Strings are UTF-8 and not cut here: the caller cuts them. */
 struct store_call {
     int64_t id; /**< set when read; ignored when added */
@@ -66,8 +70,9 @@ struct store_calls_filter {
     const char *id;       /**< digits: of the call with this id, or else whose ids begin so */
 };
 
-/** Visit calls, the oldest first. Failures have an index; tools and times have none, since one
- * would make each write about two thirds slower: the log is read from its end. [any-thread] */
+/** Visit calls, the oldest first by their time; with `after_id` in the order of their ids. Failures
+ * have an index; tools and times have none, since one would make each write about two thirds
+ * slower: the log is read from its end. [any-thread] */
 int store_calls_read(struct store *store, const struct store_calls_filter *filter,
                      void (*visit)(void *user, const struct store_call *call), void *user,
                      struct toolrack_error *err);

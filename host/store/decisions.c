@@ -57,7 +57,7 @@ int store_decisions_read(struct store *store, const struct store_decisions_filte
             "SELECT time_ms, tool, version, plugin, caller, channel, conversation, decision, who, "
             "why FROM decisions WHERE (?1 IS NULL OR tool = ?1) AND time_ms >= ?2 "
             "AND (?4 IS NULL OR plugin = ?4) "
-            "ORDER BY id DESC LIMIT ?3",
+            "ORDER BY time_ms DESC, id DESC LIMIT ?3",
             VALUES(value_text(filter->tool), value_number(filter->since_ms),
                    value_number(filter->limit == 0 ? -1 : (int64_t)filter->limit),
                    value_text(filter->plugin)),

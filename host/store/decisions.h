@@ -44,7 +44,8 @@ struct store_decisions_filter {
     const char *plugin; /**< NULL: of all plugins */
 };
 
-/** Visit decisions, the newest first. [any-thread] */
+/** Visit decisions, the newest first: by their time, since the processes of a state folder write
+ * their rows when they can. [any-thread] */
 int store_decisions_read(struct store *store, const struct store_decisions_filter *filter,
                          void (*visit)(void *user, const struct store_decision *decision),
                          void *user, struct toolrack_error *err);

@@ -28,15 +28,17 @@ int store_generation_add(struct store *store, const struct store_generation *gen
     if (code == 0 && seen_again) {
         sequence = rows_at(&rows, 0)->number;
         code = database_run(
-                store, "UPDATE generations SET staged = ?2, seen_s = ?3 WHERE sequence = ?1",
-                VALUES(value_number(sequence), staged, value_number(generation->seen_s)), err);
+                store,
+                "UPDATE generations SET staged = ?2, seen_s = ?3 / 1000, seen_ms = ?3 WHERE "
+                "sequence = ?1",
+                VALUES(value_number(sequence), staged, value_number(generation->seen_ms)), err);
     }
 
     if (code == 0 && !seen_again) {
         code = database_run(store,
-                            "INSERT INTO generations (path, sha256, staged, seen_s) "
-                            "VALUES (?1, ?2, ?3, ?4)",
-                            VALUES(path, sha256, staged, value_number(generation->seen_s)), err);
+                            "INSERT INTO generations (path, sha256, staged, seen_s, seen_ms) "
+                            "VALUES (?1, ?2, ?3, ?4 / 1000, ?4)",
+                            VALUES(path, sha256, staged, value_number(generation->seen_ms)), err);
         sequence = sqlite3_last_insert_rowid(store->db);
     }
     if (code == 0 && !seen_again) {
@@ -82,15 +84,17 @@ int store_generations_read(struct store *store, const char *path,
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_kept(
             store, SCHEMA_CONTENTS,
-            "SELECT g.path, g.sha256, staged, seen_s, sequence, c.plugin, version, rule, reason, "
-            "removed FROM generations g LEFT JOIN contents c ON c.path = g.path AND "
+            "SELECT g.path, g.sha256, staged, coalesce(seen_ms, seen_s * 1000), sequence, "
+            "c.plugin, "
+            "version, rule, reason, removed FROM generations g LEFT JOIN contents c ON c.path = "
+            "g.path AND "
             "c.sha256 = g.sha256 WHERE ?1 IS NULL OR g.path = ?1 ORDER BY g.path, sequence DESC",
             VALUES(value_text(path)), &rows, err);
     if (code == 0 && rows.count == 0) { /* an older database, or an empty one */
         rows_finish(&rows);
         code = database_read_kept(
                 store, SCHEMA_DECISIONS,
-                "SELECT path, sha256, staged, seen_s, sequence, NULL, NULL, NULL, "
+                "SELECT path, sha256, staged, seen_s * 1000, sequence, NULL, NULL, NULL, "
                 "NULL, 0 FROM generations WHERE ?1 IS NULL OR path = ?1 "
                 "ORDER BY path, sequence DESC",
                 VALUES(value_text(path)), &rows, err);
@@ -99,7 +103,7 @@ int store_generations_read(struct store *store, const char *path,
         const struct value *row = rows_at(&rows, i);
         struct store_generation generation = {.path = value_as_text(&row[0]),
                                               .staged = value_as_text(&row[2]),
-                                              .seen_s = row[3].number,
+                                              .seen_ms = row[3].number,
                                               .sequence = row[4].number,
                                               .plugin = value_as_optional_text(&row[5]),
                                               .version = value_as_optional_text(&row[6]),

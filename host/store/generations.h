@@ -13,7 +13,7 @@ struct store_generation {
     const char *path; /**< of the file: its folder without symbolic links, slash, name */
     unsigned char sha256[STORE_SHA256_SIZE];
     const char *staged; /**< name of the copy in the host's own folder */
-    int64_t seen_s;
+    int64_t seen_ms;    /**< in a database of an earlier toolrack by the second */
     const char *plugin; /**< what it said of itself; NULL: not known, in an older database */
     const char *version;
     const char *rule;   /**< why it is not used any more, by the name of a rule; NULL: it may be */

@@ -211,6 +211,12 @@
  * an earlier schema. */
 #define PENDING_TABLES "ALTER TABLE pending ADD COLUMN arguments_sha256 BLOB;"
 
+/* The order of what several processes wrote: by time, which the rows of one second need in parts of
+ * it. NULL in rows of an earlier schema. */
+#define ORDER_COLUMNS                                     \
+    "ALTER TABLE generations ADD COLUMN seen_ms INTEGER;" \
+    "CREATE INDEX decisions_of_time ON decisions (time_ms);"
+
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */
 static const struct {
@@ -365,7 +371,7 @@ static const struct {
          * settings of tools are */
         {4, IDENTITY_TABLES FAILURE_TABLES CAPABILITY_TABLES CONTENT_TABLES},
         {4, BOUND_TABLES},
-        {4, PENDING_TABLES},
+        {4, PENDING_TABLES ORDER_COLUMNS},
 };
 
 /* Set in the same transaction as the tables. */

@@ -1,8 +1,10 @@
 /* What one process decides takes effect in the hosts that run: in this program, which has hosts of
  * its own, and in `toolrack watch`; decided by commands, by apps, and by processes that are killed.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -399,7 +401,90 @@ static void a_rollback_exchanges_the_generation(void **state) {
     toolrack_close(own.host);
 }
 
+/* ------------------------------------------------------------ who has decided */
+
+/* A decision is kept with the person who typed the command. The values are JSON. */
+static void expect_decided(const char *decision, const char *tool, const char *version,
+                           const char *plugin) {
+    char row[512];
+    const struct passwd *entry = getpwuid(getuid());
+    assert_non_null(entry);
+    (void)snprintf(row, sizeof row,
+                   "*\"tool\":%s,\"version\":%s,\"plugin\":%s,\"caller\":null,\"channel\":null,"
+                   "\"conversation\":null,\"decision\":\"%s\",\"who\":\"%s\"*",
+                   tool, version, plugin, decision, entry->pw_name);
+    EXPECT(RUN_WITH({.plugins = plugin_folder}, "decisions", "--json"), 0, row, "");
+}
+
+static void a_setting_has_its_person(void **state) {
+    (void)state;
+    EXPECT(RUN("disable", "add"), 0, NULL, "");
+    expect_decided("disabled", "\"add\"", "null", "\"kit\"");
+    EXPECT(RUN("enable", "add@1.0.0"), 0, NULL, "");
+    expect_decided("enabled", "\"add\"", "\"1.0.0\"", "\"kit\"");
+    EXPECT(RUN("priority", "add", "70"), 0, NULL, "");
+    expect_decided("prioritized", "\"add\"", "null", "\"kit\"");
+    EXPECT(RUN("default", "greet", "1.0.0"), 0, NULL, "");
+    expect_decided("chosen", "\"greet\"", "\"1.0.0\"", "\"kit.old\"");
+    EXPECT(RUN("default", "greet", "--reset"), 0, NULL, "");
+    expect_decided("chosen", "\"greet\"", "null", "\"kit\"");
+    EXPECT(RUN("blacklist", "add", "add@1.0.0"), 0, NULL, "");
+    expect_decided("blacklisted", "\"add\"", "\"1.0.0\"", "\"kit\"");
+}
+
+static void a_rollback_has_its_person(void **state) {
+    (void)state;
+    struct own own;
+    put("build");
+    open_own(&own);
+    assert_int_equal(call(&own, "build", NULL), 0);
+    put("build-other");
+    assert_int_equal(toolrack_reload(own.host, NULL, NULL, NULL), 0);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "rollback", "test.build"), 0, NULL, "");
+    expect_decided("rolled-back", "null", "\"1.0.0\"", "\"test.build\"");
+    toolrack_close(own.host);
+}
+
+static void a_release_has_its_person(void **state) {
+    (void)state;
+    struct own own;
+    put_refusing();
+    open_own(&own);
+    assert_int_equal(call(&own, refusing, NULL), TOOLRACK_E_EXECUTION_FAILED);
+    AWAIT(atomic_load(&own.events[TOOLRACK_EVENT_FAILED]) == 1);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "release", refusing), 0, NULL, "");
+    expect_decided("released", "null", "\"1.0.0\"", "\"zoo_open_refuses\"");
+    /* What is about a plugin has the plugin's version, and no tool's. */
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "decisions"), 0, "*  -  *zoo_open_refuses@1.0.0 *", "");
+    toolrack_close(own.host);
+}
+
 /* --------------------------------------------------------------- who is told */
+
+static int visit_entries(const char *folder, bool removes) {
+    DIR *entries = opendir(folder);
+    const struct dirent *entry;
+    int count = 0;
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        bool is_one = entry->d_name[0] != '.';
+        count += is_one;
+        if (is_one && removes) {
+            assert_int_equal(unlinkat(dirfd(entries), entry->d_name, 0), 0);
+        }
+    }
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+    return count;
+}
+
+static int count_entries(const char *folder) {
+    return visit_entries(folder, false);
+}
+
+static int remove_entries(const char *folder) {
+    return visit_entries(folder, true);
+}
 
 static void all_hosts_of_the_folder_are_counted(void **state) {
     (void)state;
@@ -425,6 +510,27 @@ static void all_hosts_of_the_folder_are_counted(void **state) {
         toolrack_close(own[i].host);
     }
     toolrack_close(brief.host);
+}
+
+/* The folder of sockets, or what is in it, may be removed at any time. */
+static void a_host_whose_socket_is_gone_is_reached(void **state) {
+    (void)state;
+    struct own own;
+    open_own(&own);
+    for (int round = 0; round < 2; round++) {
+        char before[64];
+        (void)snprintf(before, sizeof before, "state/before-%d", round);
+        assert_int_equal(rename("state/hosts", before), 0);
+        AWAIT(count_entries("state/hosts") == 1);
+        EXPECT(RUN("disable", "add"), 0, "add is disabled; 1 running host applies it\n", "");
+        assert_false(is_enabled(&own, "add"));
+        assert_int_equal(remove_entries("state/hosts"), 1);
+        AWAIT(count_entries("state/hosts") == 1);
+        EXPECT(RUN("enable", "add"), 0, "add is enabled; 1 running host applies it\n", "");
+        assert_true(is_enabled(&own, "add"));
+    }
+    toolrack_close(own.host);
+    assert_int_equal(rmdir("state/hosts"), 0);
 }
 
 /* Without a watch, which copies files after the start: a host that is stopped while it writes keeps
@@ -606,7 +712,11 @@ int main(int argc, char **argv) {
             CASE(a_failed_load_in_process_is_known_after_a_restart),
             CASE(a_failure_is_that_of_a_content),
             CASE(a_rollback_exchanges_the_generation),
+            CASE(a_setting_has_its_person),
+            CASE(a_rollback_has_its_person),
+            CASE(a_release_has_its_person),
             CASE(all_hosts_of_the_folder_are_counted),
+            CASE(a_host_whose_socket_is_gone_is_reached),
             CASE(a_suspended_host_is_said_to_be_silent),
             CASE(an_app_tells_the_others),
             CASE(a_thousand_decisions_in_a_row),

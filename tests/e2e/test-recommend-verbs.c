@@ -64,7 +64,7 @@ static void lists_are_kept(void **state) {
            "nothing  1.0.0    0.*  whitelist  Do nothing\n",
            "");
     EXPECT(RUN("whitelist", "list"), 0,
-           "TOOL     SINCE                TRIAL  WHO *WHY\n"
+           "TOOL     SINCE                RETRY  WHO *WHY\n"
            "nothing  20*  -      *I like it\n",
            "");
     EXPECT_JSON(RUN("blacklist", "add", "nothing", "--json"), 0, "",

@@ -27,6 +27,9 @@ static tr_status wipe(struct tr_call *call) {
 }
 #ifdef WANTS_TRUST
 TR_JSON_TOOL(wipe, ("Wipe", .flags = TR_READ_ONLY), TR_SCHEMA({"type" : "object"}))
+#elif defined(WANTS_CARE)
+TR_JSON_TOOL(wipe, ("Wipe", .permission = TR_CONFIRM, .flags = TR_DESTRUCTIVE),
+             TR_SCHEMA({"type" : "object"}))
 #else
 TR_JSON_TOOL(wipe, ("Wipe", .permission = TR_DANGEROUS, .flags = TR_DESTRUCTIVE),
              TR_SCHEMA({"type" : "object"}))

@@ -198,6 +198,97 @@ static void a_dangerous_tool_that_calls_itself_safe_is_held(void **state) {
     expect_call(builds->host, "wipe", NULL, "wiped");
 }
 
+/* What was granted was less dangerous, whatever the policy of pins. */
+static void expect_raised(struct builds *builds, const char *configuration, const char *refusal) {
+    builds_configure(builds, configuration);
+    builds_put(builds, "wants-care", 1);
+    builds_open(builds);
+    assert_int_equal(toolrack_revoke(builds->host, "wipe", "eve", &err) < 0 &&
+                             err.code != TOOLRACK_E_NOT_FOUND,
+                     false);
+    assert_int_equal(toolrack_grant(builds->host, "wipe", 0, "eve", &err), 0);
+    expect_call(builds->host, "wipe", NULL, "wiped");
+    builds_put(builds, "wants", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_call(builds->host, "wipe", NULL, refusal);
+    builds_expect_why(builds->host, "wipe", "/changed/permission/approved", "confirm");
+    builds_expect_why(builds->host, "wipe", "/changed/permission/now", "dangerous");
+    builds_reopen(builds);
+    expect_call(builds->host, "wipe", NULL, refusal);
+    assert_int_equal(toolrack_grant(builds->host, "wipe", 0, "eve", &err), 0);
+    expect_call(builds->host, "wipe", NULL, "wiped");
+    builds_close(builds);
+}
+
+static void a_grant_ends_where_the_permission_rises(void **state) {
+    struct builds *builds = *state;
+    expect_raised(builds, "{}", "is not what was approved: its permission changed");
+    expect_raised(builds, "{\"pin\":\"warn\"}", "is dangerous and was not when it was approved");
+    expect_raised(builds, "{\"pin\":\"off\"}", "is dangerous and was not when it was approved");
+}
+
+/* A grant of a safe tool is no agreement to a call that needs one. */
+static void a_safe_tool_that_needs_consent_is_asked_about(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"pin\":\"warn\"}");
+    builds_put(builds, "wants-trust", 1);
+    builds_open(builds);
+    assert_int_equal(toolrack_grant(builds->host, "wipe", 0, "eve", &err), 0);
+    builds_put(builds, "wants-care", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    expect_call(builds->host, "wipe", NULL, "runs only after a person agreed");
+}
+
+static void a_configured_grant_ends_where_the_permission_rises(void **state) {
+    struct builds *builds = *state;
+    builds_configure(builds, "{\"pin\":\"warn\",\"grants\":[\"wipe\"]}");
+    builds_put(builds, "wants-care", 1);
+    builds_open(builds);
+    expect_call(builds->host, "wipe", NULL, "wiped");
+    builds_put(builds, "wants", 2);
+    builds_reopen(builds);
+    expect_call(builds->host, "wipe", NULL, "is dangerous and was not when it was approved");
+    assert_true(builds_warned(builds, "grants 'wipe', which had another permission"));
+}
+
+static unsigned count_changed(struct builds *builds) {
+    struct toolrack_text *text = NULL;
+    unsigned count = 0;
+    assert_int_equal(toolrack_decisions(builds->host, NULL, &text, &err), 0);
+    for (const char *at = toolrack_text_data(text, NULL);
+         (at = strstr(at, "\"decision\":\"changed\"")) != NULL; at++) {
+        count++;
+    }
+    toolrack_text_unref(text);
+    return count;
+}
+
+static void a_change_is_one_decision(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    assert_int_equal(toolrack_grant(builds->host, "wipe", 0, "eve", &err), 0);
+    builds_put(builds, "wants-trust", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(count_changed(builds), 1);
+        builds_reopen(builds);
+    }
+    /* Approved as it is, it is no change; the next change is another one. */
+    assert_int_equal(toolrack_grant(builds->host, "wipe", 0, "eve", &err), 0);
+    builds_reopen(builds);
+    assert_int_equal(count_changed(builds), 1);
+    assert_int_equal(toolrack_revoke(builds->host, "wipe", "eve", &err), 0);
+    builds_put(builds, "wants", 1);
+    builds_reload(builds->host, NULL, "reloaded");
+    assert_int_equal(toolrack_grant(builds->host, "wipe", 0, "eve", &err), 0);
+    builds_put(builds, "wants-trust", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    assert_int_equal(count_changed(builds), 2);
+    builds_reopen(builds);
+    assert_int_equal(count_changed(builds), 2);
+}
+
 static void flags_are_part_of_the_pin(void **state) {
     struct builds *builds = *state;
     builds_put(builds, "wants", 1);
@@ -284,6 +375,10 @@ int main(void) {
             TEST(what_is_new_is_withheld_where_it_is_a_warning),
             TEST(a_word_that_covered_nothing_covers_nothing_later),
             TEST(a_dangerous_tool_that_calls_itself_safe_is_held),
+            TEST(a_grant_ends_where_the_permission_rises),
+            TEST(a_safe_tool_that_needs_consent_is_asked_about),
+            TEST(a_configured_grant_ends_where_the_permission_rises),
+            TEST(a_change_is_one_decision),
             TEST(flags_are_part_of_the_pin),
             TEST(the_examples_of_a_changed_tool_are_not_called),
             TEST(a_configured_grant_is_for_the_plugin_that_had_the_name),

@@ -496,7 +496,7 @@ static void expect_found_again(const char *command) {
     AWAIT(atomic_load(&a.seen) == atomic_load(&decided));
     AWAIT(atomic_load(&b.seen) == atomic_load(&decided));
     AWAIT(atomic_load(&a.exchanged) > 0 && atomic_load(&b.exchanged) > 0);
-    AWAIT(decide(&teller, HOSTS_DECISION).applied == 2); /* it may have been removed twice */
+    AWAIT(decide(&teller, HOSTS_DECISION).applied == 2);     /* it may have been removed twice */
     assert_int_equal(decide(&a, HOSTS_DECISION).applied, 1); /* not to itself */
     hosts_destroy(a.hosts);
     hosts_destroy(b.hosts);

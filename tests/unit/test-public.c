@@ -20,7 +20,7 @@
     static_assert(offsetof(struct type, member) + sizeof((struct type){0}.member) == \
                           sizeof(struct type),                                       \
                   #type " ends with " #member)
-ENDS_WITH(toolrack_options, brief);
+ENDS_WITH(toolrack_options, who);
 ENDS_WITH(toolrack_reached, silent);
 ENDS_WITH(toolrack_filter, all);
 ENDS_WITH(toolrack_tool_statistics, max_ns);

@@ -781,12 +781,12 @@ static void a_crash_that_is_too_large_is_refused(void **state) {
 static void see_generation(void *user, const struct store_generation *generation) {
     (void)user;
     buf_printf(&seen, "%s %d %s %lld;", generation->path, byte_of(generation->sha256),
-               generation->staged, (long long)generation->seen_s);
+               generation->staged, (long long)generation->seen_ms);
 }
 
-static int64_t add_generation(const char *path, int byte, const char *staged, int64_t seen_s) {
+static int64_t add_generation(const char *path, int byte, const char *staged, int64_t seen_ms) {
     int64_t sequence = 0;
-    struct store_generation generation = {.path = path, .staged = staged, .seen_s = seen_s};
+    struct store_generation generation = {.path = path, .staged = staged, .seen_ms = seen_ms};
     fill(generation.sha256, byte);
     assert_ok(store_generation_add(store, &generation, &sequence, &err));
     return sequence;
@@ -810,7 +810,7 @@ static void generations_survive(void **state) {
     for (int i = 0; i < STORE_GENERATIONS_PER_FILE_MAX + 3; i++) {
         (void)add_generation("/p/c.so", i, "c.so", i);
     }
-    assert_string_equal(ask_sql("SELECT min(seen_s) || ' ' || count(*) FROM generations "
+    assert_string_equal(ask_sql("SELECT min(seen_ms) || ' ' || count(*) FROM generations "
                                 "WHERE path = '/p/c.so'"),
                         "3 16");
     assert_string_equal(ask_sql("SELECT count(*) FROM generations"), "20");
@@ -856,6 +856,22 @@ static int read_decisions(const char *tool, int64_t since_ms, uint32_t limit) {
             store,
             &(struct store_decisions_filter){.tool = tool, .since_ms = since_ms, .limit = limit},
             see_decision, NULL, &err);
+}
+
+/* Processes write their rows when they can. */
+static void decisions_are_in_the_order_of_their_times(void **state) {
+    (void)state;
+    const struct store_decision first[] = {{.time_ms = 20, .tool = "b", .decision = "allowed"},
+                                           {.time_ms = 40, .tool = "d", .decision = "allowed"}};
+    const struct store_decision second[] = {{.time_ms = 10, .tool = "a", .decision = "allowed"},
+                                            {.time_ms = 30, .tool = "c", .decision = "allowed"},
+                                            {.time_ms = 40, .tool = "e", .decision = "allowed"}};
+    open_store();
+    assert_ok(store_decisions_add(store, first, 2, &err));
+    assert_ok(store_decisions_add(store, second, 3, &err));
+    assert_seen(read_decisions(NULL, 0, 4),
+                "40 e@- - - - - allowed - -;40 d@- - - - - allowed - -;"
+                "30 c@- - - - - allowed - -;20 b@- - - - - allowed - -;");
 }
 
 static void decisions_survive(void **state) {
@@ -1645,7 +1661,7 @@ static void marks_are_of_a_name_or_of_a_plugin(void **state) {
 static void identities_and_names_keep_their_order(void **state) {
     (void)state;
     struct store_generation generation = {
-            .path = "/b/mail.so", .staged = "x", .seen_s = NOW, .identity = "mail community:/b"};
+            .path = "/b/mail.so", .staged = "x", .seen_ms = NOW, .identity = "mail community:/b"};
     bool recorded;
     unsigned char set[STORE_SHA256_SIZE];
     fill(set, 9);
@@ -2184,7 +2200,7 @@ static int fill_disk(const char *message) {
 }
 
 static int full_disk_child(void) {
-    return mount_small_disk(dir, "size=256k,mode=0700")
+    return mount_small_disk(dir, "size=320k,mode=0700")
                    ? fill_disk("the disk is full; make room and do it again")
                    : CHILD_SKIPS;
 }
@@ -2366,6 +2382,7 @@ int main(void) {
             WITH_FOLDER(generations_survive),
             WITH_FOLDER(rollbacks_survive_until_they_are_cleared),
             WITH_FOLDER(decisions_survive),
+            WITH_FOLDER(decisions_are_in_the_order_of_their_times),
             WITH_FOLDER(a_long_reason_is_cut_at_a_character),
             WITH_FOLDER(the_oldest_decisions_go),
             WITH_FOLDER(a_load_that_ends_leaves_nothing),

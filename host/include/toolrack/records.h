@@ -29,7 +29,7 @@ struct toolrack_log_filter {
     size_t size;       /**< sizeof(struct toolrack_log_filter) */
     const char *tool;  /**< "name" or "name@version"; NULL is all */
     int64_t since_ms;  /**< not older than this, in milliseconds since 1970 */
-    uint64_t after_id; /**< only newer than this call */
+    uint64_t after_id; /**< only those that were logged after this call, in that order */
     uint32_t limit;    /**< at most so many, the newest; 0 is 1000 */
     uint32_t errors;   /**< not 0: only calls that failed */
     const char *caller;
@@ -43,7 +43,8 @@ struct toolrack_log_filter {
 #define TOOLRACK_LOG_FILTER_INIT \
     { .size = sizeof(struct toolrack_log_filter) }
 
-/** The calls that were logged, the oldest first, as a JSON array of objects: id; tool, version;
+/** The calls that were logged, the oldest first by the time of their start (ids count in the order
+ * in which processes have written their lines), as a JSON array of objects: id; tool, version;
  * plugin and origin (together they say whose tool it was; origin is null in rows of an earlier
  * toolrack); caller, channel, conversation, trace; time_ms (of the start, since 1970), duration_ns;
  * ok; arguments and result (texts, cut at the sizes above; values that the schema marks
@@ -76,7 +77,7 @@ TOOLRACK_API int toolrack_flush(struct toolrack *host, struct toolrack_error *er
 
 /** Say how good a tool was, in general or in one call of the log. Durable on return.
  * @param call  an id of the log; 0: no call in particular
- * @param who   for the log; NULL is "api"
+ * @param who   for the log; NULL: that of the options
  * @return 0; TOOLRACK_E_NOT_FOUND for a tool or call that is not known; TOOLRACK_E_IO;
  *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_feedback(struct toolrack *host, const char *name, bool good,

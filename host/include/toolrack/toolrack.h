@@ -229,6 +229,9 @@ struct toolrack_options {
     /** Not 0: the host is closed soon. It does not learn of what other processes decide while it is
      * open, and they do not count it (toolrack_reached()). */
     uint64_t brief;
+    /** Who decides, for the log of decisions, where a function is not told it: a person or a
+     * program. Copied; NULL is "api". */
+    const char *who;
 };
 #define TOOLRACK_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_options) }
@@ -479,7 +482,7 @@ TOOLRACK_API int toolrack_set_default_plugin(struct toolrack *host, const char *
  * of this file. Durable when the function returns.
  *
  * @param name  the path of the file, or the id of the plugin
- * @param who   the person who decides; NULL: "api"
+ * @param who   the person who decides; NULL: that of the options
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID if there is nothing to adopt, or another file
  *         has the id; TOOLRACK_E_IO: then nothing changed; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
@@ -636,7 +639,7 @@ TOOLRACK_API int toolrack_rollback(struct toolrack *host, const char *name,
  *
  * @param name     "name" (all versions, those to come too) or "name@version"
  * @param seconds  how long; 0 is until it is revoked
- * @param who      for the log; NULL is "api"
+ * @param who      for the log; NULL: that of the options
  * @return 0; TOOLRACK_E_NOT_FOUND (the message names the nearest); TOOLRACK_E_INVALID for a range
  *         of versions, or more than a hundred years; TOOLRACK_E_IO, TOOLRACK_E_LIMIT_EXCEEDED:
  * nothing changed; TOOLRACK_E_NO_MEMORY. */
@@ -664,7 +667,7 @@ TOOLRACK_API int toolrack_grants(struct toolrack *host, struct toolrack_text **r
  * @param plugin      its id, or one of its tools
  * @param capability  an item of "allow" in the configuration: "read:/srv/rates.xml", as declared or
  *                    with the real path; "read" and "*" stand for all that is declared now
- * @param who         for the log; NULL is "api"
+ * @param who         for the log; NULL: that of the options
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID when it declares no such thing or runs in the
  *         host's process; TOOLRACK_E_REFUSED when it is stored, and new workers could not be made;
  *         TOOLRACK_E_IO: nothing changed; TOOLRACK_E_NO_MEMORY. */
