@@ -99,7 +99,8 @@ static int set_up(void **state) {
     install("greedy", PLUGINS "/greedy.so");
     (void)setenv("HOME", in_work("home", path), 1);
     (void)setenv("XDG_RUNTIME_DIR", in_work("home/run", path), 1);
-    (void)setenv("TOOLRACK_BUILTIN_DIR", "/nonexistent", 1);
+    make_folders("builtin"); /* a missing one would be made where its folder is granted */
+    (void)setenv("TOOLRACK_BUILTIN_DIR", in_work("builtin", path), 1);
     logged[0] = '\0';
     return 0;
 }
