@@ -40,6 +40,8 @@ struct generation {
     uint8_t sha256[32];    /* of that copy */
     struct crew *crew;     /* or NULL */
 
+    atomic_bool is_unused; /* its content is the file's, and is not in the history yet: it is added
+                              when it is first used (staging.h) */
     atomic_bool is_quarantine_kept; /* its quarantine is in the store, so its end will be too */
 
     struct generation *next_end; /* this and the next: used by retire.c while it ends */

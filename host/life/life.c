@@ -16,6 +16,9 @@
 static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) {
     struct life *life = user;
     int code = staging_copy(&life->staging, plugin, err);
+    if (code == 0) {
+        staging_note_used(&life->staging, plugin);
+    }
     if (code == 0 && atomic_exchange(&life->staging.made_copy, false)) {
         retire_collect(&life->retirement);
     }

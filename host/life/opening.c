@@ -169,6 +169,7 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
     struct toolrack_error why;
     int code = generation_create(&life->generations, &source, ret, &why);
     if (code == 0) {
+        atomic_store(&generation_of(*ret)->is_unused, true);
         generations_serve(&life->generations, file, *ret);
     } else if (code == TOOLRACK_E_REFUSED) {
         bool is_exposed = source.exposure != NULL;

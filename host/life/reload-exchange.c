@@ -257,7 +257,10 @@ enum reload_outcome reload_exchange(struct reload *reload) {
     reload->row->generation = reload->new->generation;
     settle_others(reload);
     if (!reload->content.is_earlier) {
-        content_note(options, file->key, reload->new);
+        atomic_store(&generation_of(reload->new)->is_unused, true);
+        if (reload->how != RELOAD_OPENING) { /* else nothing was tried */
+            staging_note_used(&reload->life->staging, reload->new);
+        }
         content_end_rollback(options, file->key); /* a content that was refused before is good */
     } else if (reload->content.rollback.is_automatic) {
         const struct content_rollback *rollback = &reload->content.rollback;

@@ -67,9 +67,14 @@ static enum reload_outcome try_out(struct reload *reload) {
  */
 static void keep_copy(struct reload *reload) {
     struct toolrack_error err;
-    if (reload->old != NULL && staging_copy(&reload->life->staging, reload->old, &err) < 0) {
-        log_line(reload->life->options.log, LOG_DEBUG, "reload", "%s", err.message);
+    if (reload->old == NULL) {
+        return;
     }
+    if (staging_copy(&reload->life->staging, reload->old, &err) < 0) {
+        log_line(reload->life->options.log, LOG_DEBUG, "reload", "%s", err.message);
+        return;
+    }
+    staging_note_used(&reload->life->staging, reload->old);
 }
 
 /* Does the file exist, and may it have changed since it was last looked at? */

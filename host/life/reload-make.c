@@ -205,6 +205,7 @@ enum reload_outcome reload_renew(struct reload *reload) {
     if (code < 0) {
         return reload_refuse_for_now(reload, &err);
     }
+    staging_note_used(&life->staging, old); /* the next one is of the history */
     staging_enter(&life->staging);
     code = stage_find(life->staging.stage, old->sha256,
                       stage_original_name(strrchr(old->image_path, '/') + 1),

@@ -42,7 +42,9 @@ static void add_text(struct report *report, yyjson_mut_val *row, const char *key
     document_add_text(report->doc, row, key, text != NULL && text[0] != '\0' ? text : NULL);
 }
 
-static void report_file(struct report *report, struct plugin_file *file, enum reload_how how) {
+/* `is_new`: what serves before is the same content, and was never used. */
+static void report_file(struct report *report, struct plugin_file *file, enum reload_how how,
+                        bool is_new) {
     struct life *life = report->life;
     struct reload_row row = {0};
     enum reload_outcome outcome = RELOAD_UNCHANGED;
@@ -55,6 +57,9 @@ static void report_file(struct report *report, struct plugin_file *file, enum re
     if (outcome == RELOAD_ABSENT && how != RELOAD_FORCED) {
         reload_row_finish(&row);
         return;
+    }
+    if (is_new) {
+        row.old = 0; /* of the same content, and never used */
     }
     yyjson_mut_val *object = yyjson_mut_arr_add_obj(report->doc, report->rows);
     add_text(report, object, "file", file->path);
@@ -79,8 +84,36 @@ static void report_file(struct report *report, struct plugin_file *file, enum re
     reload_row_finish(&row);
 }
 
+/* ------------------------------------------------------------------ all files */
+
+/* Whether a file was changed before this host, which has not used it, was opened: no host has used
+ * its content either. A file that is new is tried if it has examples, as in a host that runs. */
+static bool was_changed_before(struct life *life, struct plugin_file *file) {
+    CLEANUP(plugin_unrefp) struct plugin *serving = generations_serving(&life->generations, file);
+    struct toolrack_error unheard; /* the host has reported that its store cannot be used */
+    uint8_t sha256[STAGE_HASH_SIZE];
+    if (serving == NULL || generation_of(serving)->is_earlier ||
+        plugin_state(serving) != TOOLRACK_STATE_LISTED) {
+        return false;
+    }
+    CLEANUP(content_history_finish) struct content_history history;
+    int code = content_read_history(&life->options, file->key, &history, &unheard);
+    if (code < 0 || history.count == 0) {
+        return code == 0 && trial_has_examples(&life->trials, serving);
+    }
+    const struct store_generation *newest = &history.rows[0];
+    bool is_known = atomic_load(&serving->staged);
+    if (is_known) {
+        memcpy(sha256, serving->sha256, sizeof sha256);
+    }
+    return (is_known || stage_hash(file->path, &serving->identity, sha256, &unheard) == 0) &&
+           (memcmp(newest->sha256, sha256, sizeof sha256) != 0 || !content_is_good(newest));
+}
+
 static void report_changed(void *user, struct plugin_file *file) {
-    report_file(user, file, RELOAD_IF_CHANGED);
+    struct report *report = user;
+    bool is_new = was_changed_before(report->life, file);
+    report_file(report, file, is_new ? RELOAD_FORCED : RELOAD_IF_CHANGED, is_new);
 }
 
 static int report_all(struct report *report, struct toolrack_error *err) {
@@ -109,7 +142,7 @@ int life_reload(struct life *life, const char *name, struct toolrack_text **ret_
     report.doc = document_begin_list(&report.rows);
     int code = 0;
     if (file != NULL) {
-        report_file(&report, file, RELOAD_FORCED);
+        report_file(&report, file, RELOAD_FORCED, false);
     } else {
         code = report_all(&report, err);
     }

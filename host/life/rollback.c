@@ -35,6 +35,9 @@ static int find_back(struct going_back *back, struct plugin *serving, bool was_r
     struct toolrack_error unheard;
     /* What was never copied cannot be called after its file has changed. */
     bool is_known = serving != NULL && staging_copy(&life->staging, serving, &unheard) == 0;
+    if (is_known) {
+        staging_note_used(&life->staging, serving); /* before it is noted as gone back from */
+    }
     if (is_known && !was_rolled_back &&
         memcmp(serving->sha256, back->bad_sha256, STAGE_HASH_SIZE) != 0) {
         memcpy(back->use_sha256, serving->sha256, STAGE_HASH_SIZE);

@@ -143,12 +143,16 @@ int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack
         code = generation->is_earlier ? find_as_noted(staging, plugin, err)
                                       : copy_as_scanned(staging, plugin, err);
         staging_leave(staging);
-        if (code == 0 && !generation->is_earlier) {
-            content_note(staging->options, generation->file->key, plugin);
-        }
     }
     (void)pthread_mutex_unlock(&generation->stage_lock);
     return code;
+}
+
+void staging_note_used(struct staging *staging, struct plugin *plugin) {
+    struct generation *generation = generation_of(plugin);
+    if (atomic_exchange(&generation->is_unused, false)) {
+        content_note(staging->options, generation->file->key, plugin);
+    }
 }
 
 /* --------------------------------------------------------------- the file as it is now */

@@ -74,6 +74,10 @@ int staging_set_copy(struct staging *staging, struct plugin *plugin, const struc
  * TOOLRACK_E_NO_MEMORY. [any-thread, that is not between enter and leave] */
 int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack_error *err);
 
+/** The content of a plugin, whose file was copied, is used from now on, or is to be there for a
+ * rollback: add it to the history, unless that was done. [any-thread] */
+void staging_note_used(struct staging *staging, struct plugin *plugin);
+
 /** Find the newest content of a file before the one that is used now whose copy is kept.
  * @param used_sha256  NULL: none is used
  * @return 0; TOOLRACK_E_NOT_FOUND, with a fix in the message; TOOLRACK_E_NO_MEMORY. [the file's

@@ -100,7 +100,7 @@ static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
     if (services == NULL) {
         return plugin_adopt(plugin, plugin->desc->plugin, err);
     }
-    int code = atomic_load(&plugin->staged) ? 0 : services->stage(user, plugin, err);
+    int code = services->stage(user, plugin, err);
     if (code < 0 || plugin->isolated) {
         return code < 0 ? code : services->isolate(user, plugin, err);
     }

@@ -25,7 +25,8 @@ struct crew; /* worker/crew.h; opaque here */
 /* What a plugin that is a file needs from its host. All are called with plugin->lock held, except
  * `release`, which is called when the last reference is gone. */
 struct plugin_services {
-    /* Copy the file to the stage: sets plugin->image_path and image_identity. */
+    /* The plugin is to run. Copy its file to the stage unless that was done: sets
+     * plugin->image_path and image_identity. */
     int (*stage)(void *user, struct plugin *plugin, struct toolrack_error *err);
     /* Make plugin->crew, for an isolated plugin. */
     int (*isolate)(void *user, struct plugin *plugin, struct toolrack_error *err);

@@ -44,10 +44,10 @@ static void put(const char *name) {
     assert_int_equal(rename("plugins/new", "plugins/build.so"), 0);
 }
 
-/* Put a version 2 there whose tool `sane` crashes. */
-static void put_bad(void) {
+/* Put a build there with a fault. */
+static void put_fault(const char *name, enum build_fault fault) {
     char data[1 << 20];
-    put("build-2");
+    put(name);
     int fd = open("plugins/build.so", O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     ssize_t size = read(fd, data, sizeof data);
@@ -55,7 +55,7 @@ static void put_bad(void) {
     const char *mark = memmem(data, (size_t)size, BUILD_MARK "000001", strlen(BUILD_MARK "000001"));
     assert_non_null(mark);
     char digits[BUILD_DIGITS + 1];
-    (void)snprintf(digits, sizeof digits, "%06d", BUILD_EXAMPLE_CRASHES);
+    (void)snprintf(digits, sizeof digits, "%06u", (unsigned)fault);
     assert_int_equal(pwrite(fd, digits, BUILD_DIGITS, mark + strlen(BUILD_MARK) - data),
                      BUILD_DIGITS);
     assert_int_equal(close(fd), 0);
@@ -68,7 +68,7 @@ static void a_new_content_that_crashes_is_gone_back_from(void **state) {
     (void)state;
     put("build");
     EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
-    put_bad();
+    put_fault("build-2", BUILD_EXAMPLE_CRASHES);
     EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "900002\n", "");
     EXPECT(RUN_WITH(PLUGINS, "call", "sane"), 7, "", "*SIGABRT*");
     EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "toolrack: 1 problem *");
@@ -156,6 +156,33 @@ static void a_reload_reports_each_file(void **state) {
     EXPECT_JSON(RUN_WITH(PLUGINS, "reload", "--json"), 1, "/0/outcome", "\"refused\"", "/1/outcome",
                 "\"unchanged\"");
     EXPECT(RUN_WITH(PLUGINS, "reload", "bild"), 3, "", "toolrack: NotFound: *'build'?\n");
+}
+
+/* No host runs: what the command did not need is examined too. */
+static void a_reload_without_a_host_examines_what_was_put_there(void **state) {
+    (void)state;
+    put_fault("build-tried", BUILD_EXAMPLE_WRONG); /* nothing served before it */
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 1, "*/build.so: refused, test.build*example 1 of*", "*");
+    put("build-tried");
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 0, "*/build.so: reloaded, test.build, generation 2\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 0, "no plugin file has changed\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "reload"), 0, "no plugin file has changed\n", "");
+    static const enum build_fault faults[] = {BUILD_EXAMPLE_WRONG, BUILD_EXAMPLE_CRASHES,
+                                              BUILD_OPEN_FAILS, BUILD_OPEN_DIES};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        put_fault("build-tried", faults[i]);
+        EXPECT(RUN_WITH(PLUGINS, "reload"), 1, "*/build.so: refused, test.build*", "*");
+        for (int round = 0; round < 2; round++) {
+            EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "*");
+            EXPECT(RUN_WITH(PLUGINS, "why", "build"), 0, "*(rolled back)*", "*");
+        }
+    }
+    put("build-2");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "reload", "--json"), 0, "/0/outcome", "\"reloaded\"", "/0/plugin",
+                "\"test.build\"");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build@1.0.0"), 0, "1\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build@2.0.0"), 0, "1\n", "");
 }
 
 static void safe_mode_looks_nowhere_else(void **state) {
@@ -276,6 +303,7 @@ int main(void) {
             TEST(a_rollback_says_what_serves),
             TEST(a_rollback_is_named_by_a_tool_that_goes),
             TEST(a_reload_reports_each_file),
+            TEST(a_reload_without_a_host_examines_what_was_put_there),
             TEST(safe_mode_looks_nowhere_else),
             TEST(a_watch_tells_what_happens),
             TEST(a_watch_speaks_json),
