@@ -10,6 +10,7 @@
 /* -------------------------------------------------------------------- tell */
 
 void follow_begin(struct toolrack *host, struct hosts_telling *ret) {
+    atomic_store(&host->applies_at_start, false);
     hosts_begin(host->hosts, ret);
 }
 
@@ -32,6 +33,7 @@ void toolrack_reached(struct toolrack *host, struct toolrack_reached *reached) {
     hosts_last(host->hosts, &last);
     size_t size = reached->size;
     struct toolrack_reached full = {.size = size, .applied = last.applied, .silent = last.silent};
+    full.at_start = atomic_load(&host->applies_at_start);
     memcpy(reached, &full, size < sizeof full ? size : sizeof full);
 }
 

@@ -38,10 +38,11 @@ struct toolrack {
     struct toolrack_options options;
     struct log log;
     struct config *config;
-    struct store *store;         /* never NULL; in memory without a state folder */
-    struct store_writer *writer; /* writes the records of calls */
-    atomic_bool settings_unread; /* they could not be read when the host was opened, nor later */
-    struct hosts *hosts;         /* the other hosts of the state folder */
+    struct store *store;          /* never NULL; in memory without a state folder */
+    struct store_writer *writer;  /* writes the records of calls */
+    atomic_bool settings_unread;  /* they could not be read when the host was opened, nor later */
+    atomic_bool applies_at_start; /* the last decision: see struct toolrack_reached */
+    struct hosts *hosts;          /* the other hosts of the state folder */
     struct registry *registry;
     struct call_host calls;
     struct pool *pool;

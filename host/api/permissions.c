@@ -15,16 +15,20 @@ int toolrack_allow(struct toolrack *host, const char *plugin, const char *capabi
                    const char *who, struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_CONTENT,
-                      life_allow(host->life, plugin, capability, host_who(host, who), err));
+    int code = follow_end(host, &telling, HOSTS_CONTENT,
+                          life_allow(host->life, plugin, capability, host_who(host, who), err));
+    atomic_store(&host->applies_at_start, code == 0 && life_is_foreign(host->life, plugin));
+    return code;
 }
 
 int toolrack_disallow(struct toolrack *host, const char *plugin, const char *capability,
                       const char *who, struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_CONTENT,
-                      life_disallow(host->life, plugin, capability, host_who(host, who), err));
+    int code = follow_end(host, &telling, HOSTS_CONTENT,
+                          life_disallow(host->life, plugin, capability, host_who(host, who), err));
+    atomic_store(&host->applies_at_start, code == 0 && life_is_foreign(host->life, plugin));
+    return code;
 }
 
 int toolrack_allowances(struct toolrack *host, struct toolrack_text **ret,

@@ -30,6 +30,7 @@ void toolrack_error_copy(struct toolrack_error *to, const struct toolrack_error 
     to->signal = from->signal;
     to->from_tool = from->from_tool;
     to->tool_code = from->tool_code;
+    to->lasting = from->lasting;
     (void)strcpy(to->tool, from->tool);
     (void)strcpy(to->field, from->field);
     (void)strcpy(to->message, from->message);
@@ -62,6 +63,10 @@ int toolrack_error_signal(const struct toolrack_error *err) {
 
 bool toolrack_error_is_from_tool(const struct toolrack_error *err) {
     return err != NULL && err->from_tool;
+}
+
+bool toolrack_error_is_recoverable(const struct toolrack_error *err) {
+    return toolrack_code_is_recoverable(toolrack_error_code(err)) && (err == NULL || !err->lasting);
 }
 
 int toolrack_error_tool_code(const struct toolrack_error *err) {

@@ -178,16 +178,24 @@ void hidden_add_escape(struct buf *out, uint32_t point) {
     }
 }
 
-void hidden_add_visible(struct buf *out, const char *text, size_t length) {
+void hidden_add_parts(struct buf *out, const char *text, size_t length, hidden_add_part *add) {
     size_t at = 0;
     while (at < length) {
         size_t size = 0;
         uint32_t point = 0;
         size_t found = at + hidden_find(text + at, length - at, &size, &point);
-        buf_add(out, text + at, found - at);
+        add(out, text + at, found - at);
         if (found < length) {
             hidden_add_escape(out, point);
         }
         at = found + size;
     }
+}
+
+static void add_unchanged(struct buf *out, const char *text, size_t length) {
+    buf_add(out, text, length);
+}
+
+void hidden_add_visible(struct buf *out, const char *text, size_t length) {
+    hidden_add_parts(out, text, length, add_unchanged);
 }

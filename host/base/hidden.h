@@ -35,6 +35,13 @@ bool hidden_has(const char *text, size_t length);
  * means the character itself, and in text everybody sees it. [any-thread] */
 void hidden_add_escape(struct buf *out, uint32_t point);
 
+/** Appends what is between two hidden characters. */
+typedef void hidden_add_part(struct buf *out, const char *text, size_t length);
+
+/** Append text with its hidden characters in that form, and what is between them by `add`.
+ * [any-thread] */
+void hidden_add_parts(struct buf *out, const char *text, size_t length, hidden_add_part *add);
+
 /** Append text or JSON with its hidden characters in that form, and all others unchanged.
  * [any-thread] */
 void hidden_add_visible(struct buf *out, const char *text, size_t length);

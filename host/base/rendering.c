@@ -38,7 +38,7 @@ yyjson_mut_val *error_object(yyjson_mut_doc *doc, const struct toolrack_error *e
             add_text(doc, object, "type", type != NULL ? type : toolrack_code_name(err->code)) &&
             add_text(doc, object, "message", err->message) &&
             yyjson_mut_obj_add_bool(doc, object, "is_recoverable",
-                                    toolrack_code_is_recoverable(err->code)) &&
+                                    !err->lasting && toolrack_code_is_recoverable(err->code)) &&
             (err->field[0] == '\0' || add_text(doc, object, "field", err->field)) &&
             (err->tool[0] == '\0' || add_text(doc, object, "tool_name", err->tool)) &&
             (!err->from_tool || yyjson_mut_obj_add_str(doc, object, "from", "tool")) &&

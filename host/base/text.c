@@ -29,17 +29,7 @@ static void add_controls_escaped(struct buf *buf, const char *text, size_t lengt
 }
 
 void text_add_escaped(struct buf *buf, const char *text, size_t length) {
-    size_t at = 0;
-    while (at < length) {
-        size_t size = 0;
-        uint32_t point = 0;
-        size_t found = at + hidden_find(text + at, length - at, &size, &point);
-        add_controls_escaped(buf, text + at, found - at);
-        if (found < length) {
-            hidden_add_escape(buf, point);
-        }
-        at = found + size;
-    }
+    hidden_add_parts(buf, text, length, add_controls_escaped);
 }
 
 static bool is_space(char c) {

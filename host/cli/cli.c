@@ -55,6 +55,8 @@ static void take_error(struct cli *cli) {
     cli->own->signal = toolrack_error_signal(from);
     cli->own->from_tool = toolrack_error_is_from_tool(from);
     cli->own->tool_code = toolrack_error_tool_code(from);
+    cli->own->lasting = !toolrack_error_is_recoverable(from) &&
+                        toolrack_code_is_recoverable(toolrack_error_code(from));
 }
 
 void cli_error_set_tool(struct cli *cli, const char *tool) {
@@ -257,7 +259,9 @@ void cli_end_decision(struct cli *cli) {
     toolrack_reached(cli->host, &reached);
     unsigned long long applied = reached.applied;
     unsigned long long all = applied + reached.silent;
-    if (reached.silent > 0) {
+    if (reached.at_start != 0) {
+        buf_add_text(&cli->out, ", from the next start of each host on");
+    } else if (reached.silent > 0) {
         buf_printf(&cli->out, "; %llu of %llu running host%s did not answer within 1 s",
                    all - applied, all, all == 1 ? "" : "s");
     } else if (applied > 0) {
@@ -272,6 +276,9 @@ void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root)
     toolrack_reached(cli->host, &reached);
     (void)yyjson_mut_obj_add_uint(doc, root, "hosts", reached.applied);
     (void)yyjson_mut_obj_add_uint(doc, root, "silent", reached.silent);
+    if (reached.at_start != 0) {
+        (void)yyjson_mut_obj_add_bool(doc, root, "at_start", true);
+    }
 }
 
 /* --------------------------------------------------------- the whole command */

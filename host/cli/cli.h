@@ -117,7 +117,7 @@ bool cli_keeps(struct cli *cli);
 void cli_end_decision(struct cli *cli);
 
 /** The same as members of a JSON object: `hosts`, which apply it, and `silent`, which did not
- * answer. */
+ * answer; `at_start` when each applies it from its next start on. */
 void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root);
 
 /** Read --since into milliseconds since 1970; 0 without the option. @return 0; or the code of the

@@ -10,8 +10,12 @@
 
 #define LABEL_WIDTH 13
 
+const char *rows_text(yyjson_val *object, const char *key) {
+    return yyjson_get_str(yyjson_obj_get(object, key));
+}
+
 const char *rows_member(yyjson_val *object, const char *key, const char *otherwise) {
-    const char *text = yyjson_get_str(yyjson_obj_get(object, key));
+    const char *text = rows_text(object, key);
     return text != NULL ? text : otherwise;
 }
 

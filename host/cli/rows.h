@@ -22,7 +22,10 @@ struct rows_view {
  * @return an exit code. */
 int rows_print(struct cli *cli, const struct toolrack_text *text, const struct rows_view *view);
 
-/** The text of a member, or `otherwise`. */
+/** The text of a member; NULL when it has none. */
+const char *rows_text(yyjson_val *object, const char *key);
+
+/** The same, or `otherwise`. */
 const char *rows_member(yyjson_val *object, const char *key, const char *otherwise);
 
 /** The whole number of a member, raw ones too; 0 when it is missing. */

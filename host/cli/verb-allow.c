@@ -42,8 +42,9 @@ static int decide(struct cli *cli, decide_function *function, bool allowed) {
             return cli_fail(cli);
         }
         if (!cli->options.json) {
-            buf_printf(&cli->out, "%s is %s to %s\n", words->items[i],
+            buf_printf(&cli->out, "%s is %s to %s", words->items[i],
                        allowed ? "allowed" : "not allowed", plugin);
+            cli_end_decision(cli);
         }
     }
     if (!cli->options.json) {
@@ -57,6 +58,7 @@ static int decide(struct cli *cli, decide_function *function, bool allowed) {
     for (size_t i = 1; i < words->count; i++) {
         (void)yyjson_mut_arr_add_strcpy(doc, list, words->items[i]);
     }
+    cli_add_reached(cli, doc, root);
     return json_print(cli, doc, root);
 }
 

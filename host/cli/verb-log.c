@@ -72,15 +72,11 @@ static int read_outcomes(struct cli *cli, struct buf *ret) {
 
 /* -------------------------------------------------------------------- rows */
 
-static const char *member(yyjson_val *object, const char *key) {
-    return yyjson_get_str(yyjson_obj_get(object, key));
-}
-
 /* Append why the call failed, with the field at fault; or its arguments. */
 static void add_detail(struct buf *out, yyjson_val *call) {
     yyjson_val *error = yyjson_obj_get(call, "error");
-    const char *message = member(error, "message");
-    const char *field = member(error, "field");
+    const char *message = rows_text(error, "message");
+    const char *field = rows_text(error, "field");
     if (message == NULL) {
         buf_add_text(out, rows_member(call, "arguments", "-"));
     } else {
@@ -89,7 +85,7 @@ static void add_detail(struct buf *out, yyjson_val *call) {
 }
 
 static const char *outcome(yyjson_val *call) {
-    const char *type = member(yyjson_obj_get(call, "error"), "type");
+    const char *type = rows_text(yyjson_obj_get(call, "error"), "type");
     return yyjson_is_true(yyjson_obj_get(call, "ok")) ? "ok" : type != NULL ? type : "failed";
 }
 
@@ -100,7 +96,7 @@ static void add_cells(struct buf *out, yyjson_val *call) {
     buf_printf(out, "%llu%c", (unsigned long long)rows_number(call, "id"), '\0');
     buf_printf(out, "%s.%03d%c", rows_time(time_ms / MS_PER_S, time), (int)(time_ms % MS_PER_S),
                '\0');
-    buf_printf(out, "%s@%s%c", member(call, "tool"), member(call, "version"), '\0');
+    buf_printf(out, "%s@%s%c", rows_text(call, "tool"), rows_text(call, "version"), '\0');
     buf_printf(out, "%s%c", outcome(call), '\0');
     text_add_duration(out, rows_number(call, "duration_ns"));
     buf_add_char(out, '\0');
@@ -232,19 +228,19 @@ static void print_call(struct cli *cli, yyjson_val *call) {
     rows_add_label(out, "time");
     buf_printf(out, "%s.%03d\n", rows_time(time_ms / MS_PER_S, time), (int)(time_ms % MS_PER_S));
     for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
-        rows_add_line(out, keys[i], member(call, keys[i]));
+        rows_add_line(out, keys[i], rows_text(call, keys[i]));
     }
     rows_add_line(out, "outcome", outcome(call));
-    rows_add_line(out, "field", member(error, "field"));
-    rows_add_line(out, "error", member(error, "message"));
+    rows_add_line(out, "field", rows_text(error, "field"));
+    rows_add_line(out, "error", rows_text(error, "message"));
     add_lines(out, "backtrace", yyjson_obj_get(error, "trace"));
     add_duration(out, "duration", yyjson_obj_get(call, "duration_ns"));
     add_duration(out, "cpu", yyjson_obj_get(call, "cpu_ns"));
     add_bytes(out, "memory", yyjson_obj_get(call, "memory"));
     add_bytes(out, "in", yyjson_obj_get(call, "bytes_in"));
     add_bytes(out, "out", yyjson_obj_get(call, "bytes_out"));
-    rows_add_line(out, "arguments", member(call, "arguments"));
-    rows_add_line(out, "result", member(call, "result"));
+    rows_add_line(out, "arguments", rows_text(call, "arguments"));
+    rows_add_line(out, "result", rows_text(call, "result"));
 }
 
 static int show_call(struct cli *cli, const struct toolrack_text *text, const char *id) {

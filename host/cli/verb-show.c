@@ -137,9 +137,9 @@ static void add_words(struct buf *out, const char *label, yyjson_val *list) {
 }
 
 static void add_capability(struct buf *out, yyjson_val *capability) {
-    const char *kind = yyjson_get_str(yyjson_obj_get(capability, "kind"));
-    const char *value = yyjson_get_str(yyjson_obj_get(capability, "value"));
-    const char *path = yyjson_get_str(yyjson_obj_get(capability, "path"));
+    const char *kind = rows_text(capability, "kind");
+    const char *value = rows_text(capability, "value");
+    const char *path = rows_text(capability, "path");
     bool allowed = yyjson_get_bool(yyjson_obj_get(capability, "allowed"));
     if (kind == NULL || value == NULL) {
         return;
@@ -149,7 +149,7 @@ static void add_capability(struct buf *out, yyjson_val *capability) {
     if (path != NULL && strcmp(path, value) != 0) {
         buf_printf(&text, " (%s)", path);
     }
-    const char *refused = yyjson_get_str(yyjson_obj_get(capability, "refused"));
+    const char *refused = rows_text(capability, "refused");
     buf_add_text(&text, allowed ? ": allowed" : refused != NULL ? ": refused: " : ": not allowed");
     buf_add_text(&text, refused != NULL ? refused : "");
     rows_add_line(out, "capability", text.data);
@@ -159,7 +159,7 @@ static void add_isolation(struct cli *cli, const struct toolrack_tool *tool) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_isolation(cli, tool);
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *sandbox = yyjson_obj_get(root, "sandbox");
-    rows_add_line(&cli->out, "isolation", yyjson_get_str(yyjson_obj_get(root, "isolation")));
+    rows_add_line(&cli->out, "isolation", rows_text(root, "isolation"));
     add_words(&cli->out, "sandbox", yyjson_obj_get(sandbox, "in_force"));
     add_words(&cli->out, "missing", yyjson_obj_get(sandbox, "missing"));
     size_t at;

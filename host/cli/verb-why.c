@@ -19,23 +19,19 @@ static void add_lines(struct buf *out, const char *text) {
     }
 }
 
-static const char *member(yyjson_val *object, const char *key) {
-    return yyjson_get_str(yyjson_obj_get(object, key));
-}
-
 static void add_crash(struct buf *out, yyjson_val *crash) {
     yyjson_val *lines = yyjson_obj_get(crash, "last_lines");
     /* A worker that was ended for its CPU time has not crashed. */
-    buf_printf(out, "\n%s %llu of %s\n",
+    buf_printf(out, "%s%s %llu of %s\n", out->length > 0 ? "\n" : "",
                yyjson_is_true(yyjson_obj_get(crash, "stopped")) ? "stop" : "crash",
-               (unsigned long long)rows_number(crash, "id"), member(crash, "time"));
-    rows_add_line(out, "tool", member(crash, "tool"));
-    rows_add_line(out, "version", member(crash, "version"));
-    rows_add_line(out, "signal", member(crash, "signal"));
-    rows_add_line(out, "reason", member(crash, "reason"));
-    rows_add_line(out, "build id", member(crash, "build_id"));
-    rows_add_line(out, "arguments", member(crash, "arguments_hash"));
-    const char *backtrace = member(crash, "backtrace");
+               (unsigned long long)rows_number(crash, "id"), rows_text(crash, "time"));
+    rows_add_line(out, "tool", rows_text(crash, "tool"));
+    rows_add_line(out, "version", rows_text(crash, "version"));
+    rows_add_line(out, "signal", rows_text(crash, "signal"));
+    rows_add_line(out, "reason", rows_text(crash, "reason"));
+    rows_add_line(out, "build id", rows_text(crash, "build_id"));
+    rows_add_line(out, "arguments", rows_text(crash, "arguments_hash"));
+    const char *backtrace = rows_text(crash, "backtrace");
     if (backtrace != NULL && backtrace[0] != '\0') {
         buf_add_text(out, "backtrace\n");
         add_lines(out, backtrace);
@@ -122,8 +118,8 @@ static char *spread(const char *text) {
 }
 
 static void add_change(struct buf *out, const char *field, yyjson_val *change) {
-    const char *approved = member(change, "approved");
-    const char *now = member(change, "now");
+    const char *approved = rows_text(change, "approved");
+    const char *now = rows_text(change, "now");
     if (approved == NULL || now == NULL) {
         return;
     }
@@ -147,7 +143,7 @@ static void add_change(struct buf *out, const char *field, yyjson_val *change) {
 /* Append the current generation and its content. */
 static void add_content(struct buf *out, yyjson_val *root) {
     char text[64];
-    const char *sha256 = member(root, "sha256");
+    const char *sha256 = rows_text(root, "sha256");
     (void)snprintf(text, sizeof text, "%llu%s%.*s%s",
                    (unsigned long long)rows_number(root, "generation"),
                    sha256 != NULL ? ", content " : "", HASH_SHOWN, sha256 != NULL ? sha256 : "",
@@ -157,16 +153,16 @@ static void add_content(struct buf *out, yyjson_val *root) {
 
 static void add_retired(struct buf *out, yyjson_val *retired) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    const char *cause = member(retired, "cause");
+    const char *cause = rows_text(retired, "cause");
     buf_printf(&text, "%llu, %s%s%s", (unsigned long long)rows_number(retired, "generation"),
-               member(retired, "state"), cause != NULL ? ": " : "", cause != NULL ? cause : "");
+               rows_text(retired, "state"), cause != NULL ? ": " : "", cause != NULL ? cause : "");
     rows_add_line(out, "earlier", text.data);
 }
 
 static void add_refused(struct buf *out, yyjson_val *refused) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    const char *fix = member(refused, "fix");
-    buf_printf(&text, "%s%s%s", member(refused, "reason"), fix != NULL ? "; " : "",
+    const char *fix = rows_text(refused, "fix");
+    buf_printf(&text, "%s%s%s", rows_text(refused, "reason"), fix != NULL ? "; " : "",
                fix != NULL ? fix : "");
     rows_add_line(out, "refused", text.data);
 }
@@ -184,12 +180,12 @@ static void for_each(struct buf *out, yyjson_val *list,
 /* Append the default version, if one was set. */
 static void add_default(struct buf *out, yyjson_val *chosen) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    const char *set = member(chosen, "set");
-    const char *reason = member(chosen, "reason");
+    const char *set = rows_text(chosen, "set");
+    const char *reason = rows_text(chosen, "reason");
     if (set == NULL) {
         return;
     }
-    buf_printf(&text, "%s", member(chosen, "version"));
+    buf_printf(&text, "%s", rows_text(chosen, "version"));
     if (reason != NULL) {
         buf_printf(&text, "; %s was set but %s", set, reason);
     } else {
@@ -206,39 +202,75 @@ static void add_compatibility(struct buf *out, yyjson_val *compatibility) {
         return;
     }
     buf_printf(out, "\nnot compatible with %s, although its version promises it\n",
-               member(compatibility, "older"));
+               rows_text(compatibility, "older"));
     yyjson_arr_foreach (yyjson_obj_get(compatibility, "differences"), at, count, difference) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        const char *field = member(difference, "field");
-        buf_printf(&text, "%s: %s", field[0] != '\0' ? field : "/", member(difference, "text"));
+        const char *field = rows_text(difference, "field");
+        buf_printf(&text, "%s: %s", field[0] != '\0' ? field : "/", rows_text(difference, "text"));
         add_lines(out, text.data);
     }
 }
 
-static void add_happening(struct buf *out, yyjson_val *happening) {
+/* Append a text. A crash that it quotes is described below and named by its number here. */
+static void add_with_crash(struct buf *out, const char *text, yyjson_val *crashes) {
+    size_t at;
+    size_t count;
+    yyjson_val *crash;
+    yyjson_arr_foreach (crashes, at, count, crash) {
+        const char *reason = rows_text(crash, "reason");
+        const char *found = reason != NULL && reason[0] != '\0' ? strstr(text, reason) : NULL;
+        if (found != NULL) {
+            buf_printf(out, "%.*s%s %llu%s", (int)(found - text), text,
+                       yyjson_is_true(yyjson_obj_get(crash, "stopped")) ? "stop" : "crash",
+                       (unsigned long long)rows_number(crash, "id"), found + strlen(reason));
+            return;
+        }
+    }
+    buf_add_text(out, text);
+}
+
+static void add_reason(struct buf *out, yyjson_val *root) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    buf_printf(&text, "%s  %s  %s", member(happening, "time"), member(happening, "event"),
-               rows_member(happening, "text", ""));
-    add_lines(out, text.data);
+    add_with_crash(&text, rows_member(root, "reason", ""), yyjson_obj_get(root, "crashes"));
+    rows_add_line(out, "reason", text.failed ? NULL : text.data);
+}
+
+static void add_history(struct buf *out, yyjson_val *history, yyjson_val *crashes) {
+    size_t at;
+    size_t count;
+    yyjson_val *happening;
+    if (yyjson_arr_size(history) > 0) {
+        buf_add_text(out, "\nhistory\n");
+    }
+    yyjson_arr_foreach (history, at, count, happening) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        const char *event = rows_member(happening, "event", "");
+        bool is_crash = strcmp(event, "crash") == 0 || strcmp(event, "stop") == 0;
+        buf_printf(&text, "%s  %s%s", rows_text(happening, "time"), is_crash ? "" : event,
+                   is_crash ? "" : "  ");
+        add_with_crash(&text, rows_member(happening, "text", ""), crashes);
+        add_lines(out, text.data);
+    }
 }
 
 static void print_text(struct buf *out, yyjson_val *root) {
-    const char *plugin = member(root, "plugin"); /* neither is known of a file that is no plugin */
-    const char *version = member(root, "version");
-    const char *title = plugin != NULL ? plugin : member(root, "file");
+    const char *plugin =
+            rows_text(root, "plugin"); /* neither is known of a file that is no plugin */
+    const char *version = rows_text(root, "version");
+    const char *title = plugin != NULL ? plugin : rows_text(root, "file");
     buf_printf(out, "%s%s%s\n\n", title != NULL ? title : "", version != NULL ? " " : "",
                version != NULL ? version : "");
-    rows_add_line(out, "state", member(root, "state"));
-    rows_add_line(out, "reason", member(root, "reason"));
-    rows_add_line(out, "file", member(root, "file"));
+    rows_add_line(out, "state", rows_text(root, "state"));
+    add_reason(out, root);
+    rows_add_line(out, "file", rows_text(root, "file"));
     if (version != NULL) {
         add_content(out, root);
     }
     for_each(out, yyjson_obj_get(root, "retired"), add_retired);
     for_each(out, yyjson_obj_get(root, "refused"), add_refused);
-    rows_add_line(out, "tool", member(root, "tool"));
-    rows_add_line(out, "permission", member(root, "permission"));
-    rows_add_line(out, "deprecated", member(root, "deprecated"));
+    rows_add_line(out, "tool", rows_text(root, "tool"));
+    rows_add_line(out, "permission", rows_text(root, "permission"));
+    rows_add_line(out, "deprecated", rows_text(root, "deprecated"));
     add_default(out, yyjson_obj_get(root, "default"));
     add_compatibility(out, yyjson_obj_get(root, "compatibility"));
     size_t at;
@@ -248,11 +280,7 @@ static void print_text(struct buf *out, yyjson_val *root) {
     yyjson_obj_foreach (yyjson_obj_get(root, "changed"), at, count, field, change) {
         add_change(out, yyjson_get_str(field), change);
     }
-    yyjson_val *history = yyjson_obj_get(root, "history");
-    if (yyjson_arr_size(history) > 0) {
-        buf_add_text(out, "\nhistory\n");
-        for_each(out, history, add_happening);
-    }
+    add_history(out, yyjson_obj_get(root, "history"), yyjson_obj_get(root, "crashes"));
     for_each(out, yyjson_obj_get(root, "crashes"), add_crash);
 }
 

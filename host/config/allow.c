@@ -23,7 +23,7 @@ static void check_items(yyjson_val *allow, const char *plugin_id, struct problem
                                        .rule = "config-allow",
                                        .pointer = pointer,
                                        .fix = fault.fix},
-                     "%s: \"%s\" cannot be allowed: %s", pointer, text, fault.cause);
+                     "\"%s\" cannot be allowed to %s: %s", text, plugin_id, fault.cause);
     }
 }
 

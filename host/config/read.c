@@ -48,7 +48,13 @@ static int find_folder(struct config *config, const char *path, struct toolrack_
 
 int config_read_file(struct config *config, const char *path, struct toolrack_error *err) {
     struct buf *out = &config->text;
-    int code = check_owner(path, err);
+    struct stat place;
+    bool is_folder = stat(path, &place) == 0 && S_ISDIR(place.st_mode);
+    int code = is_folder ? error_set(err, TOOLRACK_E_INVALID,
+                                     "the configuration %s is a folder; name a file, such as "
+                                     "%s/toolrack.json",
+                                     path, path)
+                         : check_owner(path, err);
     if (code == 0) {
         code = find_folder(config, path, err);
     }

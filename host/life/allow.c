@@ -43,7 +43,8 @@ static int begin(struct life *life, const char *name, struct deciding *ret,
     if (generation == NULL || !ret->plugin->isolated) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "plugin '%s' runs in the host's process, with all rights of the host: "
-                         "nothing can be allowed to it or taken from it",
+                         "nothing can be allowed to it or taken from it, unless it runs in workers "
+                         "(\"isolation\": \"process\" in its policy, and a new start)",
                          id);
     }
     ret->policy = &generation->policy;
@@ -189,6 +190,13 @@ bool life_renew_covered(struct life *life, const char *name) {
     CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(life, name, &unheard);
     return plugin != NULL && plugin->new_capabilities != NULL && generation_of(plugin) != NULL &&
            renew(life, plugin, &unheard) == 0;
+}
+
+bool life_is_foreign(struct life *life, const char *name) {
+    struct toolrack_error unheard;
+    CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(life, name, &unheard);
+    const struct generation *generation = plugin != NULL ? generation_of(plugin) : NULL;
+    return generation != NULL && generation->foreign != NULL;
 }
 
 /* Whether the store allows a plugin something else than its generation has. */

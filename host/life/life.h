@@ -77,6 +77,9 @@ int life_allow(struct life *life, const char *name, const char *capability, cons
                struct toolrack_error *err);
 int life_disallow(struct life *life, const char *name, const char *capability, const char *who,
                   struct toolrack_error *err);
+/** Whether the name is that of a function of an installed library: what is allowed to it is in
+ * effect from the next start on. [any-thread] */
+bool life_is_foreign(struct life *life, const char *name);
 int life_allowances(struct life *life, struct toolrack_text **ret, struct toolrack_error *err);
 /** Let a plugin have what a grant of one of its tools covers. Returns whether that is more than it
  * had. [any-thread] */

@@ -15,7 +15,8 @@
 enum finding_severity {
     FINDING_NOTE,    /* worth knowing */
     FINDING_WARNING, /* works, but will cause problems */
-    FINDING_ERROR    /* the tool, or the whole file, is refused */
+    FINDING_ERROR    /* the tool, or the whole file, is refused; by the loader, at the first call,
+                      * where    it is about other files (elf-library, elf-undefined) */
 };
 
 /** X(constant, severity, id, what to do about it) */

@@ -178,9 +178,10 @@ int image_load(const char *path, const struct file_identity *identity,
         if (reason != NULL && strncmp(reason, path, length) == 0 && reason[length] == ':') {
             reason += length + strspn(reason + length, ": ");
         }
-        return error_set(err, TOOLRACK_E_REFUSED, "cannot load plugin '%s' from %s: %s",
-                         desc->plugin->id, file_of(host, path),
-                         reason != NULL ? reason : "out of memory");
+        return error_set(
+                err, TOOLRACK_E_REFUSED,
+                "cannot load plugin '%s' from %s: %s; 'toolrack check' of that file says more",
+                desc->plugin->id, file_of(host, path), reason != NULL ? reason : "out of memory");
     }
     int code = open_image(image, path, desc, host, err);
     if (code < 0) {

@@ -121,6 +121,13 @@ static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
     return code;
 }
 
+/* Its load is not repeated before somebody reloads or releases it. */
+static int fail_for_good(struct toolrack_error *err, int code, const char *reason) {
+    (void)error_set(err, code, "%s", reason);
+    err->lasting = true;
+    return code;
+}
+
 int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *err) {
     *ret_first = false;
     if (plugin_is_up(plugin)) {
@@ -130,7 +137,7 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
     if (failed != 0) {
         char reason[ERROR_MESSAGE_MAX];
         plugin_reason(plugin, reason, sizeof reason);
-        return error_set(err, failed, "%s", reason);
+        return fail_for_good(err, failed, reason);
     }
     struct toolrack_error failure;
     int code = bring_up(plugin, &failure);
@@ -140,11 +147,12 @@ int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *e
     }
     if (code < 0) {
         /* For the caller of a tool, the tool cannot run. */
-        if (code != TOOLRACK_E_IO) {
-            plugin_set_state(plugin, TOOLRACK_STATE_FAILED, failure.message);
-            atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
+        if (code == TOOLRACK_E_IO) {
+            return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", failure.message);
         }
-        return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", failure.message);
+        plugin_set_state(plugin, TOOLRACK_STATE_FAILED, failure.message);
+        atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
+        return fail_for_good(err, TOOLRACK_E_EXECUTION_FAILED, failure.message);
     }
     return 0;
 }

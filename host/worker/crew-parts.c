@@ -235,9 +235,11 @@ int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack
 /* ------------------------------------------------------------------- errors */
 
 int crew_quarantine_error(const struct crew *crew, struct toolrack_error *err) {
-    return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                     "plugin '%s' is in quarantine until it is released: %s", crew->id,
-                     crew->reason);
+    (void)error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                    "plugin '%s' is in quarantine until it is released: %s", crew->id,
+                    crew->reason);
+    err->lasting = true;
+    return err->code;
 }
 
 bool call_is_late(const struct crew_call *call) {

@@ -248,6 +248,7 @@ static void begin_refused(struct worker *worker, const struct frame_failure *fai
     struct crew *crew = worker->crew;
     struct toolrack_error err;
     (void)error_set(&err, failure->code, "%s", failure->message);
+    err.lasting = failure->code == TOOLRACK_E_REFUSED; /* the file as it is; open() may do better */
     worker_tell_refused(crew, err.message,
                         err.code != TOOLRACK_E_NO_MEMORY && err.code != TOOLRACK_E_IO);
     LOCK_SCOPE(&crew->lock);

@@ -70,6 +70,22 @@ static void a_function_of_a_library_is_a_tool(void **state) {
     EXPECT(WITH("show", "cosine"), 0, "*isolation    process*", NULL);
 }
 
+/* Its workers are made at the start: what is allowed later says so. */
+static void what_is_allowed_to_a_function_counts_from_the_next_start(void **state) {
+    (void)state;
+    e2e_write("toolrack.json",
+              "{\"tools\": [{\"name\": \"lookup\", \"description\": \"A variable\",\n"
+              "\"type\": \"function\", \"implementation\": {\"type\": \"native\",\n"
+              "\"library\": \"libc.so.6\", \"symbol\": \"getenv\",\n"
+              "\"capabilities\": [\"env:HOME\"],\n"
+              "\"arguments\": [{\"name\": \"name\", \"type\": \"string\", \"description\": "
+              "\"which\"}],\n"
+              "\"result\": {\"type\": \"string\", \"nullable\": true}}}]}\n");
+    EXPECT(WITH("allow", "lookup", "env:HOME"), 0,
+           "env:HOME is allowed to lookup, from the next start of each host on\n", NULL);
+    EXPECT_JSON(WITH("disallow", "lookup", "env:HOME", "--json"), 0, "/at_start", "true");
+}
+
 static const char mixed[] =
         "{\"tools\": [\n"
         "{\"name\": \"fetch\", \"description\": \"d\", \"type\": \"function\", \"parameters\":\n"
@@ -198,10 +214,15 @@ static void check_finds_where_it_is_no_json(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(defined_tools_are_tools_like_any_other), TEST(a_function_of_a_library_is_a_tool),
-            TEST(a_wrong_one_is_a_row_and_told_once),     TEST(a_definition_comes_before_a_plugin),
-            TEST(safe_mode_starts_without_them),          TEST(check_has_nothing_to_mend),
-            TEST(check_explains_each_error_by_line),      TEST(check_finds_where_it_is_no_json),
+            TEST(defined_tools_are_tools_like_any_other),
+            TEST(a_function_of_a_library_is_a_tool),
+            TEST(what_is_allowed_to_a_function_counts_from_the_next_start),
+            TEST(a_wrong_one_is_a_row_and_told_once),
+            TEST(a_definition_comes_before_a_plugin),
+            TEST(safe_mode_starts_without_them),
+            TEST(check_has_nothing_to_mend),
+            TEST(check_explains_each_error_by_line),
+            TEST(check_finds_where_it_is_no_json),
     };
     return cmocka_run_group_tests_name("configured", tests, NULL, NULL);
 }

@@ -119,7 +119,14 @@ static void one_crash_is_shown(void **state) {
     EXPECT(WITH("call", "traps"), 7, "", NULL);
     EXPECT(WITH("call", "aborts"), 7, "", NULL);
     EXPECT(WITH("why", "says"), 0, "*\ncrash 2 of *SIGABRT*\ncrash 1 of *SIGILL*", NULL);
-    EXPECT(WITH("why", "says", "--crash", "1"), 0, "\ncrash 1 of *\ntool         traps\n*", NULL);
+    /* Its reason is told once: the history names the crash. */
+    struct run run = WITH("why", "says");
+    EXPECT_MATCH(run.out, "*\nhistory\n*Z crash 1\n*");
+    const char *told = strstr(run.out, "SIGILL: a trap");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "SIGILL: a trap"));
+    run_finish(&run);
+    EXPECT(WITH("why", "says", "--crash", "1"), 0, "crash 1 of *\ntool         traps\n*", NULL);
     EXPECT_JSON(WITH("why", "says", "--crash", "2", "--json"), 0, "/id", "2", "/tool",
                 "\"aborts\"");
     EXPECT(WITH("why", "says", "--crash", "3"), 3, "",
@@ -213,6 +220,13 @@ static void check_finds_an_undefined_symbol(void **state) {
     EXPECT(WITH("call", "zoo_undefined_symbol"), 7, "",
            "*cannot load plugin * from */tools/zoo_undefined_symbol.so: undefined symbol: "
            "toolrack_nowhere_to_be_found*");
+    /* The same call cannot succeed before somebody has done something. */
+    EXPECT_JSON(WITH("call", "zoo_undefined_symbol", "--json"), 7, "/error/is_recoverable",
+                "false");
+    configure("none");
+    EXPECT_JSON(WITH("call", "zoo_undefined_symbol", "--json"), 7, "/error/is_recoverable",
+                "false");
+    configure("process");
     /* Where the library is missing that may have them, there is nothing to say. */
     install_of_zoo("zoo_missing_library");
     run = WITH("check", "tools/zoo_missing_library.so");

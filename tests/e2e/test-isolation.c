@@ -512,6 +512,12 @@ static void three_crashes_put_a_plugin_in_quarantine(void **state) {
     assert_int_equal(told.events[TOOLRACK_EVENT_LOADED], 1);
     crash_three_times();
     expect(call("granted_pid", NULL), TOOLRACK_E_EXECUTION_FAILED, "quarantine");
+    struct toolrack_result *none = NULL;
+    struct toolrack_error *held = toolrack_error_create();
+    assert_int_equal(toolrack_call(host, "granted_pid", "{}", NULL, &none, held),
+                     TOOLRACK_E_EXECUTION_FAILED);
+    assert_false(toolrack_error_is_recoverable(held)); /* before somebody releases it */
+    toolrack_error_free(held);
     expect(call("zoo_echo", "{\"text\": \"a\"}"), 0, "a");
     expect_why("granted", "\"state\":\"quarantined\"");
     expect_why("granted", "\"tool\":\"granted_crash\"");

@@ -84,6 +84,9 @@ static void a_wrong_configuration_fails(void **state) {
            "toolrack: Invalid: *bad.json*\n");
     EXPECT_JSON(RUN_WITH({.bare = true}, "list", "--config", "none.json", "--state", "", "--json"),
                 3, "/error/type", "\"NotFound\"");
+    EXPECT(RUN_WITH({.bare = true}, "list", "--config", "/tmp", "--state", ""), 1, "",
+           "toolrack: Invalid: the configuration /tmp is a folder; name a file, *\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "/tmp"), 1, NULL, NULL);
 }
 
 static void output_that_cannot_be_written_is_a_failure(void **state) {

@@ -86,6 +86,10 @@ TOOLRACK_API const char *toolrack_error_trace(const struct toolrack_error *err);
 TOOLRACK_API int toolrack_error_signal(const struct toolrack_error *err);
 /** Whether the tool itself says so: it failed the call with tr_fail(). Otherwise the host does. */
 TOOLRACK_API bool toolrack_error_is_from_tool(const struct toolrack_error *err);
+/** Whether the same caller may succeed with another try, as toolrack_code_is_recoverable() says of
+ * the code; false where a person must do something first: release a plugin from quarantine, or
+ * correct one that cannot be loaded. */
+TOOLRACK_API bool toolrack_error_is_recoverable(const struct toolrack_error *err);
 /** The code that the tool gave when it claims what only the host decides (PERMISSION_DENIED,
  * TIMEOUT, CANCELLED); the error's own code is then EXECUTION_FAILED. Otherwise 0. */
 TOOLRACK_API int toolrack_error_tool_code(const struct toolrack_error *err);

@@ -447,10 +447,12 @@ TOOLRACK_API int toolrack_set_default(struct toolrack *host, const char *name, c
 
 /** The other hosts of the state folder that a decision reached. */
 struct toolrack_reached {
-    size_t size;      /**< sizeof(struct toolrack_reached) */
-    uint64_t applied; /**< where it was in effect before the function returned */
-    uint64_t silent;  /**< that did not answer within a second, or could not read the state folder;
-                       * they apply it when they can */
+    size_t size;       /**< sizeof(struct toolrack_reached) */
+    uint64_t applied;  /**< where it was in effect before the function returned */
+    uint64_t silent;   /**< that did not answer within a second, or could not read the state folder;
+                        * they apply it when they can */
+    uint64_t at_start; /**< 1: no running host applies it, this one included, but each from its next
+                        * start on: what is allowed to a function of an installed library */
 };
 #define TOOLRACK_REACHED_INIT \
     { .size = sizeof(struct toolrack_reached) }
