@@ -47,7 +47,7 @@ static bool is_free(const struct grant *grant, const char *path) {
 }
 
 /* Folders in a granted one, for a person who wants less. */
-static void add_narrower(const struct grant *grant, struct buf *out) {
+static void add_narrower(struct grant *grant, struct buf *out) {
     DIR *folder = opendir(grant->path);
     struct dirent *entry;
     unsigned count = 0;
@@ -79,6 +79,8 @@ static void refuse_parent(struct grant *grant, const struct guarded *place, cons
                           const char *why) {
     CLEANUP(buf_finish) struct buf narrower = BUF_INIT;
     if (!grant->guard->is_advice) {
+        /* Read here, they are not read for each candidate. */
+        grant->failed = grant->writes && !guard_read_plugins(grant->guard);
         add_narrower(grant, &narrower);
     }
     guard_refuse(grant, "%s contains %s %s, %s; allow what the plugin needs in it, such as %s",

@@ -6,21 +6,6 @@
 
 #include "life/guard-list.h"
 
-enum guard_kind {
-    GUARD_FOLDER,  /* hidden, with all that is in it; made if it does not exist */
-    GUARD_FILE,    /* hidden with its folder, as what replaces the file has no mount upon it */
-    GUARD_KERNEL,  /* a folder whose files are no files; hidden */
-    GUARD_PROGRAM, /* a file that runs: it may be read, and its folder cannot be written */
-    GUARD_SEARCHED /* a folder in which the loader searches: likewise, with all that is in it */
-};
-
-/* What stays the host's. */
-struct guarded {
-    const char *what;
-    const char *path;
-    enum guard_kind kind;
-};
-
 /* One grant that is checked. */
 struct grant {
     struct guard *guard;
@@ -61,6 +46,12 @@ bool guard_is_library_path(const char *path);
 /** What runs with more rights than a plugin, or with those of another one. */
 void guard_check_programs(struct grant *grant);
 
-/** A plugin file and the libraries that it brings; all of a folder. */
-void guard_check_plugin(struct grant *grant, const char *path);
-void guard_check_plugins(struct grant *grant, const char *folder);
+/** Collect what a plugin file is and brings that is elsewhere than in its folder.
+ * @return false: out of memory. */
+bool guard_read_plugin(struct guard *guard, const char *path);
+
+/** Collect that of all plugins, of this host and of others, once. @return likewise. */
+bool guard_read_plugins(struct guard *guard);
+
+/** Check a grant against what was collected. */
+void guard_check_plugins(struct grant *grant);

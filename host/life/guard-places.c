@@ -124,7 +124,6 @@ static void check_elsewhere(struct grant *grant) {
         } else if (grant->writes) {
             guard_check_place(grant, &(struct guarded){"the plugin folder of another host",
                                                        other->path, GUARD_SEARCHED});
-            guard_check_plugins(grant, other->path);
         }
     }
 }

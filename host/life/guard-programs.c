@@ -1,8 +1,7 @@
 /* What runs with more rights than a plugin, or with those of another one: the programs of host and
- * worker, the libraries of both and of the plugins, and plugin files that are elsewhere than in
- * their folders. Whoever writes there is in no sandbox. */
+ * worker, the libraries of both, of definitions and of plugins. Whoever writes there is in no
+ * sandbox. */
 #include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
@@ -12,21 +11,30 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "files/folder.h"
 #include "life/guard-parts.h"
 #include "plugin/run-path.h"
 
 /* ----------------------------------------------------------------- one place */
 
-static void check(struct grant *grant, const char *what, const char *path, enum guard_kind kind) {
-    const struct guarded place = {what, path, kind};
+static void check_run(struct grant *grant, const struct guarded *place) {
     if (!guard_goes_on(grant)) {
         return;
     }
-    guard_check_place(grant, &place);
+    guard_check_place(grant, place);
     /* Images of systems have libraries with several names, in their own folders. */
-    if (kind == GUARD_PROGRAM && guard_goes_on(grant) && !guard_is_library_path(path)) {
-        guard_check_names(grant, &place);
+    if (place->kind == GUARD_PROGRAM && guard_goes_on(grant) &&
+        !guard_is_library_path(place->path)) {
+        guard_check_names(grant, place);
+    }
+}
+
+static void check(struct grant *grant, const char *what, const char *path, enum guard_kind kind) {
+    check_run(grant, &(struct guarded){what, path, kind});
+}
+
+void guard_check_plugins(struct grant *grant) {
+    for (size_t i = 0; i < grant->guard->plugins.count; i++) {
+        check_run(grant, &grant->guard->plugins.items[i]);
     }
 }
 
@@ -140,38 +148,13 @@ static void check_host(struct grant *grant) {
     }
 }
 
-/* ------------------------------------------------------------------ plugins */
-
-void guard_check_plugin(struct grant *grant, const char *path) {
-    struct stat st;
-    if (lstat(path, &st) == 0 && (S_ISLNK(st.st_mode) || st.st_nlink > 1)) {
-        check(grant, "the plugin file", path, GUARD_PROGRAM);
-    }
-    if (guard_goes_on(grant) && run_path_list(path, false, check_searched, grant) < 0) {
-        grant->failed = true;
-    }
-}
-
-void guard_check_plugins(struct grant *grant, const char *path) {
-    CLEANUP(arena_finish) struct arena arena;
-    CLEANUP(folder_finish) struct folder folder;
-    arena_init(&arena, NULL, 0);
-    if (folder_init(&folder, path) == 0 &&
-        folder_list(&folder, path, FOLDER_FILES_MAX, &arena) == ENOMEM) {
-        grant->failed = true;
-    }
-    for (size_t i = 0; i < folder.count && guard_goes_on(grant); i++) {
-        guard_check_plugin(grant, folder_path(&folder, i));
-    }
-}
-
 void guard_check_programs(struct grant *grant) {
-    const struct places *places = grant->guard->places;
     const struct config *config = grant->guard->config;
     check_host(grant);
-    for (size_t i = 0; i < places->folder_count && guard_goes_on(grant); i++) {
-        guard_check_plugins(grant, places->folders[i].path);
+    if (guard_goes_on(grant) && !guard_read_plugins(grant->guard)) {
+        grant->failed = true;
     }
+    guard_check_plugins(grant);
     size_t definitions = config != NULL ? config_definition_count(config) : 0;
     for (size_t i = 0; i < definitions && guard_goes_on(grant); i++) {
         check_loaded(grant, "the library of a definition", config_definition_library(config, i));

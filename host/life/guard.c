@@ -169,9 +169,11 @@ int guard_judge_plugin(struct arena *arena, const struct sandbox_policy *policy,
             copy_list(&guard, policy->kept_paths, policy->kept_path_count, &guard.kept);
     const struct guard before = guard;
     *ret_reason = NULL;
+    is_copied =
+            is_copied && (policy->write_path_count == 0 || guard_read_plugin(&guard, plugin_path));
     for (size_t i = 0; is_copied && *ret_reason == NULL && i < policy->write_path_count; i++) {
         struct grant grant = {.guard = &guard, .path = policy->write_paths[i], .writes = true};
-        guard_check_plugin(&grant, plugin_path);
+        guard_check_plugins(&grant);
         is_copied = !grant.failed;
         if (grant.refusal != NULL || is_changed(&guard, &before)) {
             *ret_reason = grant.refusal != NULL

@@ -9,7 +9,8 @@
  * refused too.
  *
  * guard-list.h: what is taken out; guard-check.c: one grant against one place;
- * guard-places.c and guard-programs.c: which places there are; guard-way.c: paths and mounts. */
+ * guard-places.c, guard-programs.c and guard-plugins.c: which places there are; guard-way.c: paths
+ * and mounts. */
 #pragma once
 
 #include "life/guard-list.h"
