@@ -42,7 +42,9 @@ void guard_check_kernel(struct grant *grant) {
     const char *const *point = guard_kernel_mounts(&scratch);
     grant->failed = point == NULL;
     for (; guard_goes_on(grant) && *point != NULL; point++) {
-        guard_check_place(grant, &(struct guarded){"the kernel's folder", *point, GUARD_KERNEL});
+        bool is_file = stat(*point, &st) == 0 && !S_ISDIR(st.st_mode); /* mounted alone */
+        guard_check_place(grant, &(struct guarded){"the kernel's", *point,
+                                                   is_file ? GUARD_FILE : GUARD_KERNEL});
     }
 }
 

@@ -225,10 +225,10 @@ const char *const *guard_aliases(struct arena *arena, const char *path) {
 /* The type of the file system is after a lone "-", behind fields of any number. */
 static bool is_of_kernel(const char *line) {
     static const char *const types[] = {
-            "proc",       "sysfs",   "devtmpfs",   "devpts",    "cgroup",      "cgroup2",
-            "debugfs",    "tracefs", "securityfs", "bpf",       "pstore",      "efivarfs",
-            "configfs",   "mqueue",  "fusectl",    "selinuxfs", "binfmt_misc", "nsfs",
-            "rpc_pipefs", "nfsd",    "resctrl",    "hugetlbfs", "smackfs"};
+            "proc",     "sysfs",   "devtmpfs",   "devpts",    "cgroup",      "cgroup2",
+            "debugfs",  "tracefs", "securityfs", "bpf",       "pstore",      "efivarfs",
+            "configfs", "mqueue",  "fusectl",    "selinuxfs", "binfmt_misc", "rpc_pipefs",
+            "nfsd",     "resctrl", "hugetlbfs",  "smackfs"};
     char type[32];
     const char *dash = strstr(line, " - ");
     if (dash == NULL || sscanf(dash, " - %31s", type) != 1) {

@@ -545,6 +545,27 @@ static void a_plugin_file_that_is_a_link_is_not_changed(void **state) {
     expect("write", "home/build/claim-1.so", "x", "EACCES");
 }
 
+/* Around what is not changed, only that is: what is granted by itself stays so. */
+static void what_is_granted_below_stays_writable(void **state) {
+    char text[512];
+    char path[256];
+    (void)state;
+    make_folders("home/build/out");
+    install("claim-other", "home/build/claim.so");
+    make_link("home/build/claim.so", PLUGINS "/claim.so");
+    (void)snprintf(text, sizeof text,
+                   "{\"plugins\": {\"greedy\": {\"path\": \"%s\"}}, \"policies\": {\n"
+                   "\"greedy\": {\n\"allow\": [\"write\"]}}}",
+                   in_work("home/build/out", path));
+    write_text(CONFIG, text);
+    open_host_at(NULL, NULL);
+    need_mounts();
+    expect("write", "home/build/claim.so", "x", "EROFS");
+    expect("write", "home/build/new", "x", "EROFS");
+    expect("write", "home/build/out/new", "text", "done");
+    expect("write", "home/documents/letter", "text", "done");
+}
+
 static void a_plugin_file_that_a_link_awaits_is_not_made(void **state) {
     (void)state;
     make_folders("home/build");
@@ -854,6 +875,7 @@ int main(void) {
             TEST(the_layers_are_told),
             TEST(a_narrower_path_is_granted),
             TEST(a_plugin_file_that_is_a_link_is_not_changed),
+            TEST(what_is_granted_below_stays_writable),
             TEST(a_plugin_file_that_a_link_awaits_is_not_made),
             TEST(a_plugin_file_with_two_names_is_no_grant),
             TEST(a_plugin_file_that_another_may_write_is_not_taken_later),
