@@ -98,9 +98,10 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
         struct search search = {.name = name};
         tool = registry_get(host->registry, name);
         int code = tool == NULL ? store_defaults_read(host->store, look, &search, err) : 0;
-        return code < 0                       ? code
-               : tool != NULL || search.found ? reset(host, name, err)
-                                              : registry_not_found(host->registry, name, err);
+        return code < 0 ? code
+               : tool != NULL || search.found
+                       ? reset(host, name, err)
+                       : follow_not_found(host, registry_not_found(host->registry, name, err), err);
     }
     CLEANUP(buf_finish) struct buf selector = BUF_INIT;
     buf_printf(&selector, "%s@%s", name, version);
@@ -120,8 +121,10 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
                 selector.data, toolrack_tool_plugin(tool));
     }
     /* The version as written by the tool. */
-    return tool != NULL ? defaults_set(host, name, toolrack_tool_version(tool), NULL, err)
-                        : registry_not_found(host->registry, selector.data, err);
+    return tool != NULL
+                   ? defaults_set(host, name, toolrack_tool_version(tool), NULL, err)
+                   : follow_not_found(host, registry_not_found(host->registry, selector.data, err),
+                                      err);
 }
 
 /* -------------------------------------------------------------------- tell */

@@ -24,6 +24,21 @@ int follow_end(struct toolrack *host, struct hosts_telling *telling, enum hosts_
     return 0;
 }
 
+int follow_not_found(struct toolrack *host, int code, struct toolrack_error *err) {
+    struct hosts_telling telling;
+    if (code != TOOLRACK_E_NOT_FOUND) {
+        return code;
+    }
+    hosts_begin(host->hosts, &telling);
+    if (telling.count > 0) {
+        error_append(err, "if a running app has registered it (toolrack_register()), only that app "
+                          "decides about it: toolrack_set_enabled(), toolrack_set_priority(), "
+                          "toolrack_grant()");
+    }
+    hosts_cancel(&telling);
+    return code;
+}
+
 void follow_tell(struct toolrack *host, enum hosts_change change) {
     hosts_tell(host->hosts, change);
 }

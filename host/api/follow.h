@@ -24,6 +24,12 @@ void follow_begin(struct toolrack *host, struct hosts_telling *ret);
 int follow_end(struct toolrack *host, struct hosts_telling *telling, enum hosts_change change,
                int code);
 
+/** A decision is about a tool that this process does not know. While other hosts run, the error
+ * says that an app decides itself about the tools that it has registered: the store has their
+ * settings, but no other process has their texts, which a decision is bound to.
+ * @return `code`. Caller holds no lock. [any-thread] */
+int follow_not_found(struct toolrack *host, int code, struct toolrack_error *err);
+
 /** Tell the others of a change that no person waits for, after it was stored. For
  * life_options.decided. [any-thread] */
 void follow_tell(struct toolrack *host, enum hosts_change change);

@@ -95,7 +95,8 @@ static int set(struct toolrack *host, const struct store_setting *setting,
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool = registry_get(host->registry, setting->selector);
     if (tool == NULL) {
-        return registry_not_found(host->registry, setting->selector, err);
+        return follow_not_found(host, registry_not_found(host->registry, setting->selector, err),
+                                err);
     }
     struct keeping keeping = {.store = host->store, .setting = *setting};
     struct hosts_telling telling;

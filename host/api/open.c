@@ -186,6 +186,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
             .event = host_tool_event,
             .settings = host_settings,
             .registering = host_registering,
+            .incompatible = owners_incompatible,
             .user = host});
     host->writer = store_writer_create();
     host->pool = pool_create(&host->calls, host->options.threads_max < UINT32_MAX

@@ -8,6 +8,7 @@
 #include "api/host.h"
 #include "base/error.h"
 #include "base/semver.h"
+#include "registry/succession.h"
 #include "store/defaults.h"
 #include "store/identities.h"
 
@@ -65,6 +66,42 @@ void owners_shadowed(void *user, const struct toolrack_tool *owner,
                                                            .decision = "shadowed",
                                                            .who = "registry",
                                                            .why = why});
+    }
+}
+
+/* -------------------------------------------------------------- succession */
+
+static void note_once(const struct toolrack *host, const struct registration *reg,
+                      const char *why) {
+    CLEANUP(buf_finish) struct buf subject = BUF_INIT;
+    struct toolrack_error unheard;
+    bool is_new = true;
+    buf_printf(&subject, "compatibility of %s@%s %s", reg->spec->tool->name, reg->spec->version,
+               reg->plugin->identity_text);
+    if (!subject.failed && host->places.state_dir != NULL) {
+        (void)store_tell_once(host->store, subject.data, why, &is_new, &unheard);
+    }
+    if (is_new) {
+        permit_note(host->permit, &(struct store_decision){.tool = reg->spec->tool->name,
+                                                           .version = reg->spec->version,
+                                                           .plugin = reg->plugin->desc->plugin->id,
+                                                           .decision = "incompatible",
+                                                           .who = "registry",
+                                                           .why = why});
+    }
+}
+
+void owners_incompatible(void *user, const struct registration *reg) {
+    const struct succession *succession = reg->succession;
+    const struct compatibility *differences = &succession->differences;
+    CLEANUP(buf_finish) struct buf why = BUF_INIT;
+    buf_printf(&why, "not compatible with %s, as its version says it is", succession->older);
+    for (size_t i = 0; i < differences->count; i++) {
+        const struct compatibility_difference *one = &differences->items[i];
+        buf_printf(&why, "; %s: %s", one->field[0] != '\0' ? one->field : "/", one->text);
+    }
+    if (!why.failed) {
+        note_once(user, reg, why.data);
     }
 }
 

@@ -9,3 +9,6 @@ struct toolrack;
 void owners_claims(void *user, const char *tool, struct owner_claim *claims, size_t count);
 void owners_shadowed(void *user, const struct toolrack_tool *owner,
                      const struct toolrack_tool *other, const char *why);
+
+/** For registry_options.incompatible; `user` is the host. */
+void owners_incompatible(void *user, const struct registration *reg);

@@ -8,7 +8,8 @@ int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, co
     follow_begin(host, &telling);
     int code = permit_grant(host->permit, name, seconds, host_who(host, who), err);
     bool is_renewed = code == 0 && life_renew_covered(host->life, name);
-    return follow_end(host, &telling, is_renewed ? HOSTS_CONTENT : HOSTS_DECISION, code);
+    code = follow_end(host, &telling, is_renewed ? HOSTS_CONTENT : HOSTS_DECISION, code);
+    return follow_not_found(host, code, err);
 }
 
 int toolrack_allow(struct toolrack *host, const char *plugin, const char *capability,
@@ -40,8 +41,9 @@ int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
                     struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_DECISION,
-                      permit_revoke(host->permit, name, host_who(host, who), err));
+    int code = follow_end(host, &telling, HOSTS_DECISION,
+                          permit_revoke(host->permit, name, host_who(host, who), err));
+    return follow_not_found(host, code, err);
 }
 
 int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {

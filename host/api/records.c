@@ -31,8 +31,9 @@ int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *na
                   const char *why, const char *who, struct toolrack_error *err) {
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    return follow_end(host, &telling, HOSTS_DECISION,
-                      choose_mark(host->choose, mark, name, on, why, host_who(host, who), err));
+    int code = follow_end(host, &telling, HOSTS_DECISION,
+                          choose_mark(host->choose, mark, name, on, why, host_who(host, who), err));
+    return follow_not_found(host, code, err);
 }
 
 int toolrack_marked(struct toolrack *host, enum toolrack_mark mark, struct toolrack_text **ret,

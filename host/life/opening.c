@@ -112,6 +112,56 @@ static void refuse(struct life *life, struct plugin_file *file, const struct des
     life_tell(life, TOOLRACK_EVENT_REFUSED, desc->plugin->id, words.message);
 }
 
+/* What a person reads first of a file that is no plugin; notes and warnings refuse nothing. */
+static const struct finding *first_error(const struct descriptor *desc) {
+    for (uint32_t i = 0; i < desc->finding_count; i++) {
+        if (desc->findings[i].severity == FINDING_ERROR) {
+            return &desc->findings[i];
+        }
+    }
+    return NULL;
+}
+
+/* A tool that its own file makes impossible, or the file as a whole. */
+static void say_refused(const struct life *life, const struct toolrack_refusal *refusal) {
+    struct toolrack_error words; /* cuts between characters, makes it one line */
+    (void)error_set(&words, TOOLRACK_E_REFUSED, "%s%s%s%s is refused: %s%s%s", refusal->file,
+                    refusal->tool != NULL ? ": tool '" : "",
+                    refusal->tool != NULL ? refusal->tool : "", refusal->tool != NULL ? "'" : "",
+                    refusal->reason, refusal->fix != NULL ? "; " : "",
+                    refusal->fix != NULL ? refusal->fix : "");
+    log_line(life->options.log, LOG_WARNING, refusal->plugin != NULL ? refusal->plugin : "scan",
+             "%s", words.message);
+}
+
+/* What the scan has refused of a file: rows, and a line for each. The file as a whole has one line,
+ * unless its last good content serves, which is told with the reason. */
+static int open_refused(struct life *life, struct plugin_file *file,
+                        const struct scan_file *scanned, struct plugin **ret,
+                        struct toolrack_error *err) {
+    const struct finding *first = first_error(scanned->descriptor);
+    bool is_whole = scanned->descriptor->plugin == NULL;
+    size_t count = 0;
+    int code = 0;
+    struct toolrack_refusal *rows = reload_refusals(scanned->path, scanned->descriptor, &count);
+    for (size_t i = 0; i < count; i++) {
+        registry_refuse(life->options.registry, &rows[i]);
+        if (!is_whole) {
+            say_refused(life, &rows[i]);
+        }
+    }
+    if (is_whole) {
+        file->is_refused = true;
+        code = past_serve_last_good(life, file, first != NULL ? first->cause : "it is no plugin",
+                                    ret, err);
+    }
+    if (is_whole && code == 0 && *ret == NULL && count > 0) {
+        say_refused(life, &rows[0]);
+    }
+    free(rows);
+    return code;
+}
+
 static void refuse_claim(struct life *life, struct plugin_file *file,
                          const struct identity_claim *claim) {
     refuse(life, file, claim->desc,
@@ -141,20 +191,12 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
         reload_row_finish(&row);
         return code;
     }
-    if (scanned->descriptor->finding_count > 0) {
-        size_t count = 0;
-        struct toolrack_refusal *rows = reload_refusals(scanned->path, scanned->descriptor, &count);
-        for (size_t i = 0; i < count; i++) {
-            registry_refuse(life->options.registry, &rows[i]);
-        }
-        free(rows);
-    }
     file->exists = true;
     file->identity = scanned->identity;
     file->settled = now_ns - scanned->identity.ctime_ns > SCAN_SETTLE_NS;
-    if (scanned->descriptor->plugin == NULL) {
-        file->is_refused = true;
-        return past_serve_last_good(life, file, scanned->descriptor->findings[0].cause, ret, err);
+    int refused = open_refused(life, file, scanned, ret, err);
+    if (refused < 0 || scanned->descriptor->plugin == NULL) {
+        return refused;
     }
     if (claim != NULL && claim->verdict == IDENTITY_REFUSED) {
         refuse_claim(life, file, claim);

@@ -111,7 +111,15 @@ void registry_compare_versions(struct registry *registry, const struct change *c
     const struct snapshot *old = registry_current(registry);
     for (size_t i = 0; i < change->count; i++) {
         struct registration *reg = change->tools[i]->reg;
-        if (reg->uid <= change->uid_old || reg->succession != NULL) {
+        if (reg->succession != NULL) {
+            continue;
+        }
+        if (reg->uid <= change->uid_old) { /* what is kept of its file comes after it at a start */
+            const struct registration *kept =
+                    succession_find(&change->tools[i], change->count - i, reg);
+            bool is_new = kept != NULL && kept->uid > change->uid_old &&
+                          atomic_load(&kept->plugin->kept) && !atomic_load(&reg->plugin->kept);
+            succession_note(reg, is_new ? kept : NULL, LOG_INFO, registry->options.log);
             continue;
         }
         const struct name_slot *slot = snapshot_find(old, reg->spec->tool->name, reg->name_length);
@@ -119,7 +127,10 @@ void registry_compare_versions(struct registry *registry, const struct change *c
                 succession_find(&change->tools[i], change->count - i, reg);
         const struct registration *before =
                 slot != NULL ? succession_find(&old->by_name[slot->first], slot->count, reg) : NULL;
-        succession_note(reg, succession_later(beside, before), registry->options.log);
+        succession_note(reg, succession_later(beside, before), LOG_WARNING, registry->options.log);
+        if (reg->succession != NULL && registry->options.incompatible != NULL) {
+            registry->options.incompatible(registry->options.user, reg);
+        }
     }
 }
 

@@ -51,6 +51,9 @@ struct registry_options {
                     struct toolrack_error *err);
     /* Called once for all new registrations of a change, before they can be called; may be NULL. */
     registry_decide *registering;
+    /* A new registration is not compatible with the version before it: its `succession` says how.
+     * Called under the lock of the writers; may be NULL. */
+    void (*incompatible)(void *user, const struct registration *reg);
     void *user;
 };
 

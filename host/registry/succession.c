@@ -48,7 +48,7 @@ const struct registration *succession_later(const struct registration *a,
 /* Most differences in one line of the log; 'why' shows all. */
 #define DIFFERENCES_LOGGED 3u
 
-static void tell(const struct registration *reg, const struct succession *succession,
+static void tell(const struct registration *reg, const struct succession *succession, int level,
                  const struct log *log) {
     const struct compatibility *differences = &succession->differences;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -60,13 +60,13 @@ static void tell(const struct registration *reg, const struct succession *succes
     if (differences->found > DIFFERENCES_LOGGED) {
         buf_printf(&text, "; and %zu more", differences->found - DIFFERENCES_LOGGED);
     }
-    log_line(log, LOG_WARNING, reg->plugin->desc->plugin->id,
+    log_line(log, level, reg->plugin->desc->plugin->id,
              "Tool '%s' %s is not compatible with %s, as its version says it is: %s",
              reg->spec->tool->name, reg->spec->version, succession->older,
              text.failed ? "out of memory" : text.data);
 }
 
-void succession_note(struct registration *reg, const struct registration *older,
+void succession_note(struct registration *reg, const struct registration *older, int level,
                      const struct log *log) {
     if (older == NULL) {
         return;
@@ -87,5 +87,5 @@ void succession_note(struct registration *reg, const struct registration *older,
         return;
     }
     reg->succession = succession;
-    tell(reg, succession, log);
+    tell(reg, succession, level, log);
 }

@@ -25,7 +25,8 @@ const struct registration *succession_find(struct toolrack_tool *const *tools, s
 const struct registration *succession_later(const struct registration *a,
                                             const struct registration *b);
 
-/** Compare a registration that is not published yet with the one that it succeeds (NULL: none); log
- * the differences and keep them in it. [writer] */
-void succession_note(struct registration *reg, const struct registration *older,
+/** Compare a registration with the one that it succeeds (NULL: none); log the differences and keep
+ * them in it. One that is published already is compared once, with a version that is kept from an
+ * earlier content, and then `level` is lower: it was logged when the content was new. [writer] */
+void succession_note(struct registration *reg, const struct registration *older, int level,
                      const struct log *log);

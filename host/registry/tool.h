@@ -48,8 +48,8 @@ struct registration {
     struct plugin *plugin;              /* a reference */
     const struct descriptor_tool *spec; /* of plugin->desc */
     _Atomic(struct prepared *) prepared;
-    struct succession *succession; /* owned; NULL: compatible with the version before it. Set before
-                                      it is published; not changed afterwards */
+    _Atomic(struct succession *) succession; /* owned; NULL: compatible with the version before it.
+                                      Set before it is published; not changed afterwards */
     _Atomic(struct subject *) subject; /* data of the record, which owns it; NULL: not called yet */
 
     /* Statistics. Every call writes them, so they have a cache line of their own. */

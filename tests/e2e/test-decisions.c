@@ -25,6 +25,7 @@
 #include "e2e.h"
 #include "patience.h"
 #include "rounds.h"
+#include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
 /* A test that would wait for ever ends here. */
@@ -695,6 +696,33 @@ static void hosts_are_killed_while_others_decide(void **state) {
     assert_int_equal(rmdir("state/hosts"), 0); /* nothing is left in it */
 }
 
+/* ------------------------------------------------------------------ an app's own */
+
+static tr_status run_own(struct tr_call *tr_call) {
+    return tr_reply_json(tr_call, "1");
+}
+TR_JSON_TOOL(run_own, "A tool of the app", TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN(("app.own", .license = "MIT"), "1.0.0", run_own)
+
+/* No other process has its texts: the command says who decides. */
+static void an_app_decides_about_its_own_tools(void **state) {
+    (void)state;
+    static const char only[] = "*'run_own'*only that app decides about it: *";
+    struct own own;
+    open_own(&own);
+    assert_int_equal(toolrack_register(own.host, &toolrack_plugin, NULL, NULL), 0);
+    EXPECT(RUN("disable", "run_own"), 3, "", only);
+    EXPECT(RUN("priority", "run_own", "7"), 3, "", only);
+    EXPECT(RUN("grant", "run_own"), 3, "", only);
+    EXPECT(RUN("revoke", "run_own"), 3, "", "*only that app decides about it: *");
+    EXPECT(RUN("default", "run_own", "1.0.0"), 3, "", only);
+    EXPECT(RUN("blacklist", "add", "run_own"), 3, "", only);
+    assert_int_equal(toolrack_set_enabled(own.host, "run_own", false, NULL), 0);
+    assert_int_equal(call(&own, "run_own", NULL), TOOLRACK_E_DISABLED);
+    toolrack_close(own.host);
+    EXPECT(RUN("grant", "run_own"), 3, "", "toolrack: NotFound: Tool 'run_own' not found\n");
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(int argc, char **argv) {
@@ -722,6 +750,7 @@ int main(int argc, char **argv) {
             CASE(a_thousand_decisions_in_a_row),
             CASE(two_hosts_decide_at_once),
             CASE(a_process_is_killed_while_it_decides),
+            CASE(an_app_decides_about_its_own_tools),
             CASE(hosts_are_killed_while_others_decide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

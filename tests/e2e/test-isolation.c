@@ -643,6 +643,11 @@ static void cpu_time_between_calls_has_a_budget(void **state) {
     expect(call("zoo_thread_spins", "{}"), 0, "42");
     wait_until_told(&told.events[TOOLRACK_EVENT_STOPPED], 1);
     expect_why("zoo_thread_spins", "idle_cpu_percent");
+    /* It is a limit, and no crash. */
+    expect_why("zoo_thread_spins", "\"event\":\"stopped\"");
+    char *text = why("zoo_thread_spins");
+    assert_null(strstr(text, "\"event\":\"crash\""));
+    free(text);
     expect(call("zoo_thread_spins_ok", "{}"), 0, "42");
     assert_int_equal(told.events[TOOLRACK_EVENT_CRASHED], 0);
 }

@@ -155,7 +155,8 @@ static void a_reload_reports_each_file(void **state) {
     EXPECT(RUN_WITH(PLUGINS, "reload"), 1, "*/plugins/broken.so: refused: *\n", "*broken.so*\n");
     EXPECT_JSON(RUN_WITH(PLUGINS, "reload", "--json"), 1, "/0/outcome", "\"refused\"", "/1/outcome",
                 "\"unchanged\"");
-    EXPECT(RUN_WITH(PLUGINS, "reload", "bild"), 3, "", "toolrack: NotFound: *'build'?\n");
+    EXPECT(RUN_WITH(PLUGINS, "reload", "bild"), 3, "",
+           "toolrack: 1 problem *\ntoolrack: NotFound: *'build'?\n");
 }
 
 /* No host runs: what the command did not need is examined too. */

@@ -218,7 +218,8 @@ static void a_pager_that_is_left_is_no_failure(void **state) {
     assert_true(atoi(run.out) > 65536);
     run_finish(&run);
     (void)setenv("TOOLRACK_PAGER", "head -n 1", 1);
-    EXPECT(RUN_WITH(HOW(.columns = 80, .plugins = "many"), "list", "--all"), 0, "*NAME*\n", "");
+    EXPECT(RUN_WITH(HOW(.columns = 80, .plugins = "many"), "list", "--all"), 0, "*NAME*\n",
+           NULL); /* each file is a line of the log too */
     (void)setenv("TOOLRACK_PAGER", "kill -INT $PPID; head -n 1", 1);
     EXPECT(RUN_WITH({.columns = 80}, "help"), 0, "usage: *\n", "");
 }

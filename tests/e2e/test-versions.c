@@ -127,7 +127,8 @@ static void a_broken_promise_is_told(void **state) {
     EXPECT(WEATHER("why", "weather@1.2.0"), 0,
            "*\nnot compatible with 1.0.0, although its version promises it\n"
            "    /days: parameter 'days' is new and required\n"
-           "    /unit: parameter 'unit' was removed\n",
+           "    /unit: parameter 'unit' was removed\n"
+           "* incompatible weather: not compatible with 1.0.0, *",
            NULL);
     EXPECT_JSON(WEATHER("why", "weather@1.2.0", "--json"), 0, "/compatibility/older", "\"1.0.0\"",
                 "/compatibility/differences/0/rule", "\"required-added\"");

@@ -15,7 +15,11 @@ static tr_status touch(struct tr_call *call) {
     }
     return tr_reply_text(call, number == 0 ? "done" : strerrorname_np(number));
 }
+#ifdef WANTS_NEXT /* what could be called without a path cannot any more */
+TR_JSON_TOOL(touch, "Read a byte of a file", TR_SCHEMA({"type" : "object", "required" : ["path"]}))
+#else
 TR_JSON_TOOL(touch, "Read a byte of a file", TR_SCHEMA({"type" : "object"}))
+#endif
 
 static tr_status give_up(struct tr_call *call) {
     return tr_fail(call, TR_FAILED, NULL, "no such luck");
@@ -53,6 +57,8 @@ TR_PLUGIN(("others", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.0.0", touch, 
 #elif defined(WANTS_MORE)
 TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"), TR_READS("/"))), "1.0.0", touch,
           give_up, wipe, look)
+#elif defined(WANTS_NEXT)
+TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.1.0", touch, give_up, wipe, look)
 #else
 TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.0.0", touch, give_up, wipe, look)
 #endif

@@ -1760,6 +1760,22 @@ static void calls_are_found_by_what_is_asked(void **state) {
     assert_seen(read_calls(&(struct store_calls_filter){.errors = true}), "");
 }
 
+/* Processes write their lines when they can; those of one time are in the order of their ids. */
+static void calls_are_in_the_order_of_their_times(void **state) {
+    (void)state;
+    reopen();
+    assert_ok(add_call("c", NOW + 3, &no_limits));
+    assert_ok(add_call("a", NOW + 1, &no_limits));
+    assert_ok(add_call("d", NOW + 3, &no_limits));
+    assert_ok(add_call("b", NOW + 2, &no_limits));
+    assert_seen(read_calls(&(struct store_calls_filter){.tool = NULL}),
+                "2 a 1000001;4 b 1000002;1 c 1000003;3 d 1000003;");
+    assert_seen(read_calls(&(struct store_calls_filter){.limit = 2}), "1 c 1000003;3 d 1000003;");
+    /* Who asks for what is new gets what was logged since. */
+    assert_seen(read_calls(&(struct store_calls_filter){.after_id = 2}),
+                "3 d 1000003;4 b 1000002;");
+}
+
 /* Ids go on where the log was emptied by age. */
 static void old_calls_go_and_their_counts_stay(void **state) {
     (void)state;
@@ -2405,6 +2421,7 @@ int main(void) {
             WITH_FOLDER(the_same_is_told_once),
             WITH_FOLDER(a_call_upgrades_a_file_of_the_first_form),
             WITH_FOLDER(calls_are_found_by_what_is_asked),
+            WITH_FOLDER(calls_are_in_the_order_of_their_times),
             WITH_FOLDER(old_calls_go_and_their_counts_stay),
             WITH_FOLDER(the_oldest_calls_of_a_large_log_go),
             WITH_FOLDER(a_newer_file_is_left_alone),

@@ -113,14 +113,59 @@ static void what_happened_is_told_in_order(void **state) {
     builds_expect_why(builds->host, "build.so", "/history", "a person went back from it");
 }
 
+/* In the host that sees the update, in those that start later, and by any name. */
+static void an_incompatible_update_is_told(void **state) {
+    struct builds *builds = *state;
+    for (int running = 0; running < 2; running++) {
+        struct toolrack_error err = {0};
+        builds_put(builds, "wants", 1);
+        builds_open(builds);
+        assert_int_equal(builds_call(builds->host, "look", &err), 1);
+        if (running == 0) {
+            builds_close(builds);
+        }
+        builds_put(builds, "wants-next", 2);
+        if (running == 0) {
+            builds_open(builds);
+        } else {
+            builds_reload(builds->host, NULL, "reloaded");
+        }
+        for (int round = 0; round < 2; round++) {
+            builds_expect_why(builds->host, "touch", "/compatibility/older", "1.0.0");
+            builds_reopen(builds);
+        }
+        if (running == 1) {
+            builds_expect_why(builds->host, "build.so", "/history", "not compatible with 1.0.0");
+        }
+        builds_close(builds);
+        assert_int_equal(nftw(builds->state, builds_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    }
+}
+
+/* One line for a file that is no plugin, with what refuses it; one for each tool. */
+static void what_the_scan_refuses_is_told(void **state) {
+    struct builds *builds = *state;
+    char file[160];
+    (void)snprintf(file, sizeof file, "%s/broken.so", builds->plugins);
+    FILE *stream = fopen(file, "w");
+    assert_non_null(stream);
+    assert_true(fputs("no plugin", stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+    builds_put_as(builds, "nameless", "nameless", 1);
+    builds_open(builds);
+    assert_true(builds_warned(builds, "broken.so is refused: "));
+    assert_true(builds_warned(builds, "nameless.so: tool '"));
+    assert_false(builds_warned(builds, "licence"));
+    builds_expect_why(builds->host, "broken.so", "/state", "refused");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, builds_setup, builds_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(a_plugin_is_found_by_its_file),
-            TEST(what_is_refused_is_explained),
-            TEST(two_files_of_one_name_are_not_mixed),
-            TEST(what_happened_is_told_in_order),
+            TEST(a_plugin_is_found_by_its_file),       TEST(what_is_refused_is_explained),
+            TEST(two_files_of_one_name_are_not_mixed), TEST(what_happened_is_told_in_order),
+            TEST(an_incompatible_update_is_told),      TEST(what_the_scan_refuses_is_told),
     };
     return cmocka_run_group_tests_name("why", tests, NULL, NULL);
 }
