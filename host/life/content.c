@@ -210,8 +210,7 @@ void content_note(const struct life_options *options, const char *path,
                                                                       : plugin->image_path,
                                               .seen_ms = clock_wall_ms(),
                                               .plugin = plugin->desc->plugin->id,
-                                              .version = plugin->desc->plugin->version,
-                                              .identity = plugin->identity_text};
+                                              .version = plugin->desc->plugin->version};
         memcpy(generation.sha256, plugin->sha256, sizeof generation.sha256);
         code = store_generation_add(options->store, &generation, NULL, &err);
     }

@@ -49,9 +49,6 @@ void failure_note(struct generation *generation, const char *reason) {
     struct store_failure failure = {
             .path = generation->file->key, .reason = reason, .since_s = clock_wall_s()};
     struct toolrack_error err;
-    if (failure.path == NULL) {
-        return; /* a function of a library: the library may be another at the next start */
-    }
     memcpy(failure.sha256, generation->sha256, sizeof failure.sha256);
     hash_conditions(generation, failure.conditions);
     if (store_failure_set(options->store, &failure, &err) < 0) {

@@ -2,8 +2,9 @@
  *
  * A failure is stored with the hash of the content and of what else a load depends on: the settings
  * of the plugin, what is allowed to it, its limits, where it runs, and the version of toolrack.
- * When one of these is another, the failure says nothing. Failures of the system (no memory, no
- * process) are not stored. */
+ * When one of these is another, the failure says nothing. A library whose function is a tool may be
+ * another one at the next call, which tries it, as does that of every isolated plugin. Failures of
+ * the system (no memory, no process) are not stored. */
 #pragma once
 
 #include "life/generation.h"

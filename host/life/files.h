@@ -47,8 +47,9 @@ struct plugin_file {
     /* Changed by the file's taker only, in files_locate(); what they point to lives as long as the
      * files. */
     _Atomic(const struct scan_folder *) folder; /* one of the places' folders, as it was then */
-    _Atomic(const char *) key; /* what the store knows the file by: the folder without symbolic
-                                  links, slash, name; NULL without a path */
+    _Atomic(const char *)
+            key; /* what the store knows the file by: the folder without symbolic
+                    links, slash, name; of a library's function its identity; NULL: not known yet */
 
     /* Guarded by the lock of the files. */
     bool taken;

@@ -25,7 +25,8 @@ int foreign_make(struct life *life, const struct foreign *foreign, struct descri
                                              .desc = desc,
                                              .isolated = true};
     code = generation_create(&life->generations, &source, ret, err);
-    if (code == 0) {
+    if (code == 0) { /* the store knows it by its identity: the library is the system's */
+        atomic_store(&file->key, generation_of(*ret)->identity_text);
         isolate_recall(&life->isolate, *ret);
         generations_serve(&life->generations, STEAL(file), *ret);
     }

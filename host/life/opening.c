@@ -89,12 +89,28 @@ static void see_quarantine(void *user, const struct store_quarantine *kept) {
     }
 }
 
+/* A function of a library, which has no file, has its identity as key. */
+static struct plugin *hold_foreign(struct life *life, const char *identity) {
+    char id[NAME_LENGTH_MAX + 1];
+    struct plugin *held;
+    (void)snprintf(id, sizeof id, "%.*s", (int)identity_id_length(identity), identity);
+    for (size_t at = 0; (held = generations_hold(&life->generations, id, at)) != NULL; at++) {
+        if (generation_of(held)->foreign != NULL && strcmp(held->identity_text, identity) == 0) {
+            return held;
+        }
+        plugin_unref(held);
+    }
+    return NULL;
+}
+
 /* The copy of the file shows whether it still has the content that failed. */
 static void take_failure(void *user, const struct store_failure *kept) {
     struct life *life = ((const struct opening *)user)->life;
     struct plugin_file *file = files_find_key(&life->files, kept->path);
     CLEANUP(plugin_unrefp)
-    struct plugin *plugin = file != NULL ? generations_serving(&life->generations, file) : NULL;
+    struct plugin *plugin = file != NULL           ? generations_serving(&life->generations, file)
+                            : kept->path[0] != '/' ? hold_foreign(life, kept->path)
+                                                   : NULL;
     struct toolrack_error err; /* a copy that fails is reported at the first call */
     if (plugin != NULL && staging_copy(&life->staging, plugin, &err) == 0) {
         failure_recall(generation_of(plugin), plugin, kept);

@@ -5,7 +5,8 @@
 
 /** A content that could not be loaded. */
 struct store_failure {
-    const char *path; /**< of the file, as in generations.h; one failure a path */
+    const char *path; /**< of the file, as in generations.h; of a function of a library its
+                           identity; one failure of each */
     unsigned char sha256[STORE_SHA256_SIZE];
     unsigned char conditions[STORE_SHA256_SIZE]; /**< a hash of what else a load depends on */
     const char *reason;

@@ -63,14 +63,6 @@ int store_generation_add(struct store *store, const struct store_generation *gen
                             "SELECT bad_sha256 FROM rollbacks WHERE path = ?1)",
                             VALUES(path), err);
     }
-    if (code == 0 && generation->identity != NULL) {
-        code = database_run(store,
-                            "UPDATE identities SET sha256 = ?2, "
-                            "first_sha256 = coalesce(first_sha256, ?2) "
-                            "WHERE plugin = substr(?1, 1, instr(?1, ' ') - 1) "
-                            "AND origin = substr(?1, instr(?1, ' ') + 1)",
-                            VALUES(value_text(generation->identity), sha256), err);
-    }
     code = database_end(store, code, err);
     if (code == 0 && ret_sequence != NULL) {
         *ret_sequence = sequence;

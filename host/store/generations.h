@@ -19,8 +19,7 @@ struct store_generation {
     const char *rule;   /**< why it is not used any more, by the name of a rule; NULL: it may be */
     const char *reason; /**< the same in words; NULL with `rule` */
     bool is_removed;    /**< the file was removed since */
-    const char *identity; /**< when added: the plugin, whose content it is from now on; or NULL */
-    int64_t sequence;     /**< one sequence for all files; grows, never used twice */
+    int64_t sequence;   /**< one sequence for all files; grows, never used twice */
 };
 
 /** Store a generation under a new sequence number; generation->sequence is ignored. When the newest

@@ -5,8 +5,8 @@
 
 /* -------------------------------------------------------------------- read */
 
-#define IDENTITIES_WHERE(condition)                                                         \
-    "SELECT plugin, origin, trust, id, seen_s, first_sha256, sha256, owns FROM identities " \
+#define IDENTITIES_WHERE(condition)                                   \
+    "SELECT plugin, origin, trust, id, seen_s, owns FROM identities " \
     "WHERE " condition " ORDER BY plugin, id"
 
 int store_identities_read(struct store *store, const char *plugin,
@@ -24,9 +24,7 @@ int store_identities_read(struct store *store, const char *plugin,
                                           .trust = (int)row[2].number,
                                           .order = row[3].number,
                                           .seen_s = row[4].number,
-                                          .owns = row[7].number != 0};
-        value_copy_bytes(&row[5], identity.first_sha256, sizeof identity.first_sha256);
-        value_copy_bytes(&row[6], identity.sha256, sizeof identity.sha256);
+                                          .owns = row[5].number != 0};
         visit(user, &identity);
     }
     return code;

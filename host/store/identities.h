@@ -25,9 +25,6 @@ struct store_identity {
     int trust;     /**< enum trust; the origin says the same in words */
     int64_t order; /**< smaller than that of all identities recorded later */
     int64_t seen_s;
-    unsigned char
-            first_sha256[STORE_SHA256_SIZE]; /**< the first content that ran; zero: none yet */
-    unsigned char sha256[STORE_SHA256_SIZE]; /**< the last content that ran */
     bool owns; /**< the configuration's members of the id apply to it; one identity of an id */
 };
 

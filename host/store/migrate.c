@@ -46,8 +46,6 @@
     "  origin TEXT NOT NULL,"                 \
     "  trust INTEGER NOT NULL,"               \
     "  seen_s INTEGER NOT NULL,"              \
-    "  first_sha256 BLOB,"                    \
-    "  sha256 BLOB,"                          \
     "  owns INTEGER NOT NULL,"                \
     "  UNIQUE (plugin, origin)"               \
     ") STRICT;"                               \

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -68,6 +69,28 @@ static void a_function_of_a_library_is_a_tool(void **state) {
     EXPECT(WITH("call", "cosine", "--arg", "x=0"), 0, "1.0\n", NULL);
     EXPECT(WITH("call", "cosine", "--arg", "x=zero"), 4, "", NULL);
     EXPECT(WITH("show", "cosine"), 0, "*isolation    process*", NULL);
+}
+
+/* As of a plugin; the next call tries it again. */
+static void a_library_that_is_missing_is_known_after_the_command(void **state) {
+    (void)state;
+    static const char *const libraries[] = {"libnothere.so.1", "libm.so.6"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text,
+                       "{\"tools\": [{\"name\": \"cosine\", \"description\": \"The cosine\", "
+                       "\"type\": \"function\", \"implementation\": {\"type\": \"native\", "
+                       "\"library\": \"%s\", \"symbol\": \"cos\", \"arguments\": [{\"name\": "
+                       "\"x\", \"type\": \"float64\", \"description\": \"radians\"}], "
+                       "\"result\": {\"type\": \"float64\"}}}]}",
+                       libraries[i]);
+        e2e_write("toolrack.json", text);
+        EXPECT(WITH("call", "cosine", "--arg", "x=0"), i == 0 ? 7 : 0, i == 0 ? "" : "1.0\n", NULL);
+        EXPECT(WITH("why", "cosine"), 0,
+               i == 0 ? "*state        failed\n*libnothere.so.1*" : "*state        listed\n*",
+               NULL);
+    }
+    e2e_write("toolrack.json", "{\"tools\": []}");
 }
 
 /* Its workers are made at the start: what is allowed later says so. */
@@ -216,6 +239,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(defined_tools_are_tools_like_any_other),
             TEST(a_function_of_a_library_is_a_tool),
+            TEST(a_library_that_is_missing_is_known_after_the_command),
             TEST(what_is_allowed_to_a_function_counts_from_the_next_start),
             TEST(a_wrong_one_is_a_row_and_told_once),
             TEST(a_definition_comes_before_a_plugin),
