@@ -440,6 +440,33 @@ static void the_root_is_granted_without_what_is_the_kernels(void **state) {
     finish(&subject);
 }
 
+/* A sandbox has room for so many places; what it cannot protect is not granted. */
+static void more_than_a_sandbox_can_protect_is_no_grant(void **state) {
+    struct subject subject;
+    char path[256];
+    char to[256];
+    char name[64];
+    (void)state;
+    for (unsigned i = 0; i <= SANDBOX_PATHS_MAX; i++) {
+        (void)snprintf(name, sizeof name, "home/build-%u", i);
+        assert_int_equal(mkdir(in_work(name, path), 0700), 0);
+        (void)snprintf(name, sizeof name, "home/build-%u/x.so", i);
+        (void)in_work(name, to);
+        (void)snprintf(name, sizeof name, "home/plugins/%u.so", i);
+        assert_int_equal(symlink(to, in_work(name, path)), 0);
+    }
+    make_placed(&subject, in_work("home", path), true, false);
+    const char *refusal = subject.policy.capabilities[0].refusal;
+    assert_non_null(refusal);
+    assert_true(strstr(refusal, "places that a sandbox can protect") != NULL ||
+                strstr(refusal, "no mount namespace") != NULL);
+    assert_int_equal(subject.policy.sandbox.frozen_path_count, 0);
+    finish(&subject);
+    make_placed(&subject, in_work("home/data", path), true, false);
+    assert_true(subject.policy.capabilities[0].allowed);
+    finish(&subject);
+}
+
 /* What a refusal suggests is granted as it stands. */
 static void no_place_of_the_host_is_suggested(void **state) {
     struct subject subject;
@@ -641,6 +668,7 @@ int main(void) {
             WITH_WORK(what_is_the_kernels_is_never_granted),
             WITH_WORK(the_root_is_granted_without_what_is_the_kernels),
             WITH_WORK(no_place_of_the_host_is_suggested),
+            WITH_WORK(more_than_a_sandbox_can_protect_is_no_grant),
             WITH_WORK(a_folder_above_is_granted_without_it),
             WITH_WORK(a_link_above_is_refused),
             WITH_WORK(a_program_needs_what_starts_it),
