@@ -290,6 +290,13 @@ static int open_store(struct toolrack *host, const struct places *places,
     if (listening < 0) {
         return listening;
     }
+    if (places->state_dir != NULL && store_is_blank(places->state_dir)) {
+        log_line(&host->log, LOG_WARNING, "store",
+                 "toolrack.db in %s is empty and is begun anew: what was decided and stored in it, "
+                 "if "
+                 "anything was, is lost; restore it from a copy if it was cut off",
+                 places->state_dir);
+    }
     host->store = store_open(places->state_dir, &reason);
     int code = host->store != NULL ? make_keepers(host, places, err) : error_oom(err);
     if (code == 0) {

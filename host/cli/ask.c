@@ -14,6 +14,33 @@
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
+/* ------------------------------------------------------------------- whose words */
+
+/* Columns of the terminal; 0: any number. */
+static size_t columns_of(const struct ask *ask) {
+    struct winsize size;
+    return ioctl(ask->out, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Append one line that a plugin wrote, with the prefix before each line that the terminal makes of
+ * it: none looks like the host's. */
+static void add_wrapped(struct buf *text, const struct buf *prefix, const char *line, size_t length,
+                        size_t columns) {
+    size_t taken = width_of(prefix->data, prefix->length);
+    size_t at = 0;
+    do {
+        size_t piece = length - at;
+        size_t next = piece;
+        if (piece > 0 && columns > taken) {
+            piece = width_fit(line + at, length - at, columns - taken, &next);
+        }
+        buf_add(text, prefix->data, prefix->length);
+        buf_add(text, line + at, piece);
+        buf_add_char(text, '\n');
+        at += next;
+    } while (at < length);
+}
+
 /* ------------------------------------------------------------------- choices */
 
 /* One property of the answer. */
@@ -143,16 +170,25 @@ static void add_hint(struct buf *text, const struct property *property) {
     buf_add_text(text, "]: ");
 }
 
-static void add_prompt(struct buf *text, const struct property *property) {
+/* The name, the title, the description and the choices are the plugin's words. */
+static void add_prompt(const struct ask *ask, struct buf *text, const struct buf *prefix,
+                       const struct property *property) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
     yyjson_val *title = yyjson_obj_get(property->schema, "title");
     yyjson_val *description = yyjson_obj_get(property->schema, "description");
-    buf_add_text(text, "  ");
-    add_value(text, yyjson_is_str(title) ? title : property->name);
+    add_value(&line, yyjson_is_str(title) ? title : property->name);
     if (yyjson_is_str(description)) {
-        buf_add_text(text, ", ");
-        add_value(text, description);
+        buf_add_text(&line, ", ");
+        add_value(&line, description);
     }
-    add_hint(text, property);
+    add_hint(&line, property);
+    text->failed = text->failed || line.failed || prefix->failed;
+    if (!text->failed) {
+        add_wrapped(text, prefix, line.data, line.length, columns_of(ask));
+    }
+    if (!text->failed) {
+        buf_truncate(text, text->length - 1); /* the answer stands behind it */
+    }
 }
 
 /* --------------------------------------------------------------------- values */
@@ -257,11 +293,12 @@ static struct typed take(yyjson_mut_doc *doc, const struct property *property,
 /* --------------------------------------------------------------------- the whole */
 
 /* Ask until the line is valid. False: dismissed. */
-static bool ask_property(const struct ask *ask, const struct property *property,
-                         yyjson_mut_doc *doc, yyjson_mut_val *answer) {
+static bool ask_property(const struct ask *ask, const struct buf *prefix,
+                         const struct property *property, yyjson_mut_doc *doc,
+                         yyjson_mut_val *answer) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    add_prompt(&text, property);
+    add_prompt(ask, &text, prefix, property);
     for (unsigned i = 0; i < ASK_TRIES_MAX; i++) {
         if (!ask_line(ask, &text, &line)) {
             return false;
@@ -273,7 +310,7 @@ static bool ask_property(const struct ask *ask, const struct property *property,
         }
         buf_clear(&text);
         buf_printf(&text, "  it %s\n", typed.wrong);
-        add_prompt(&text, property);
+        add_prompt(ask, &text, prefix, property);
     }
     return false;
 }
@@ -304,7 +341,8 @@ static bool is_flat(yyjson_val *root) {
     return yyjson_is_obj(root);
 }
 
-static int ask_properties(const struct ask *ask, yyjson_val *root, yyjson_mut_doc *doc) {
+static int ask_properties(const struct ask *ask, const struct buf *prefix, yyjson_val *root,
+                          yyjson_mut_doc *doc) {
     yyjson_mut_val *answer = yyjson_mut_obj(doc);
     yyjson_mut_doc_set_root(doc, answer);
     bool filled = false;
@@ -315,7 +353,7 @@ static int ask_properties(const struct ask *ask, yyjson_val *root, yyjson_mut_do
         if (!can_be_asked(&property)) {
             continue;
         }
-        if (!ask_property(ask, &property, doc, answer)) {
+        if (!ask_property(ask, prefix, &property, doc, answer)) {
             return TOOLRACK_ANSWER_DISMISSED;
         }
         filled = true;
@@ -323,47 +361,19 @@ static int ask_properties(const struct ask *ask, yyjson_val *root, yyjson_mut_do
     return ask_consent(ask, filled);
 }
 
-/* Columns of the terminal; 0: any number. */
-static size_t columns_of(const struct ask *ask) {
-    struct winsize size;
-    return ioctl(ask->out, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-/* Append one line of the message, with the prefix before each line that the terminal makes of it.
- */
-static void add_message_line(struct buf *text, const struct buf *prefix, const char *line,
-                             size_t length, size_t columns) {
-    size_t taken = width_of(prefix->data, prefix->length);
-    size_t at = 0;
-    do {
-        size_t piece = length - at;
-        size_t next = piece;
-        if (piece > 0 && columns > taken) {
-            piece = width_fit(line + at, length - at, columns - taken, &next);
-        }
-        buf_add(text, prefix->data, prefix->length);
-        buf_add(text, line + at, piece);
-        buf_add_char(text, '\n');
-        at += next;
-    } while (at < length);
-}
-
-static void show_question(const struct ask *ask, const char *tool, const char *message) {
-    CLEANUP(buf_finish) struct buf prefix = BUF_INIT;
+static void show_question(const struct ask *ask, const struct buf *prefix, const char *message) {
     CLEANUP(buf_finish) struct buf escaped = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    text_add_line(&prefix, tool, strlen(tool));
-    buf_add_text(&prefix, " asks: ");
     text_add_escaped(&escaped, message, strlen(message));
     for (char *tab = escaped.data; tab != NULL && (tab = strchr(tab, '\t')) != NULL;) {
         *tab = ' '; /* its width is not known */
     }
     buf_add(&escaped, "", 0); /* an empty message is a line too */
-    text.failed = prefix.failed || escaped.failed;
+    text.failed = prefix->failed || escaped.failed;
     for (size_t at = 0; !text.failed && at <= escaped.length;) {
         const char *end = memchr(escaped.data + at, '\n', escaped.length - at);
         size_t length = end != NULL ? (size_t)(end - escaped.data) - at : escaped.length - at;
-        add_message_line(&text, &prefix, escaped.data + at, length, columns_of(ask));
+        add_wrapped(&text, prefix, escaped.data + at, length, columns_of(ask));
         at += length + 1;
     }
     ask_show(ask, &text);
@@ -377,9 +387,12 @@ int ask_person(const struct ask *ask, const char *tool, const char *message, con
     if (doc == NULL || !is_flat(root)) {
         return TOOLRACK_ANSWER_NOBODY;
     }
+    CLEANUP(buf_finish) struct buf prefix = BUF_INIT;
+    text_add_line(&prefix, tool, strlen(tool));
+    buf_add_text(&prefix, " asks: ");
     ask_forget_typed(ask);
-    show_question(ask, tool, message);
-    int answer = ask_properties(ask, root, doc);
+    show_question(ask, &prefix, message);
+    int answer = ask_properties(ask, &prefix, root, doc);
     char *content = answer == TOOLRACK_ANSWER_ACCEPTED ? yyjson_mut_write(doc, 0, NULL) : NULL;
     if (answer == TOOLRACK_ANSWER_DISMISSED) {
         ask_show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});

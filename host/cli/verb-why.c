@@ -245,7 +245,7 @@ static void add_history(struct buf *out, yyjson_val *history, yyjson_val *crashe
     yyjson_arr_foreach (history, at, count, happening) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         const char *event = rows_member(happening, "event", "");
-        bool is_crash = strcmp(event, "crash") == 0 || strcmp(event, "stop") == 0;
+        bool is_crash = strcmp(event, "crash") == 0 || strcmp(event, "stopped") == 0;
         buf_printf(&text, "%s  %s%s", rows_text(happening, "time"), is_crash ? "" : event,
                    is_crash ? "" : "  ");
         add_with_crash(&text, rows_member(happening, "text", ""), crashes);

@@ -97,6 +97,9 @@ int config_check(const struct config_options *options, const char *path, struct 
     if (code == 0) {
         code = check_definitions(config, &problems, ret_tools, err);
     }
+    if (code == 0) {
+        config_check_unused(config->root, &problems);
+    }
     problems_end(&problems);
     if (code < 0 || problems.failed) {
         return code < 0 ? code : error_oom(err);

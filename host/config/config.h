@@ -91,6 +91,15 @@ struct config_settings {
 /** Borrowed, as long as the configuration. [any-thread] */
 const struct config_settings *config_settings(const struct config *config);
 
+/** The index-th plugin id of a member, "policies" or "plugins", and where it stands; NULL after the
+ * last. [any-thread] */
+const char *config_plugin_named(const struct config *config, const char *member, size_t index,
+                                size_t *ret_line, size_t *ret_column);
+
+/** Where the index-th item of a member stands, "grants" or "folders". [any-thread] */
+void config_item_place(const struct config *config, const char *member, size_t index,
+                       size_t *ret_line, size_t *ret_column);
+
 /** The index-th tool that the file grants, "name" or "name@version"; NULL after the last.
  * [any-thread] */
 const char *config_grant(const struct config *config, size_t index);

@@ -39,6 +39,9 @@ int config_read_text(struct config *config, struct problems *problems, struct to
 /** Add the problems of what the policies of a file allow. [any-thread] */
 void config_check_allowances(yyjson_val *root, struct problems *problems);
 
+/** Add a warning for each member of a policy that has no effect beside another. [any-thread] */
+void config_check_unused(yyjson_val *root, struct problems *problems);
+
 /** The context for definition_read(). */
 struct definition_context config_context(struct config *config, struct problems *problems);
 

@@ -395,6 +395,37 @@ size_t config_definition_count(const struct config *config) {
     return yyjson_arr_size(config_definitions(config));
 }
 
+void config_item_place(const struct config *config, const char *member, size_t index,
+                       size_t *ret_line, size_t *ret_column) {
+    char pointer[JSON_POINTER_MAX] = "";
+    size_t position = 0;
+    json_pointer_add(pointer, member);
+    json_pointer_add_index(pointer, index);
+    (void)json_place_find(config->text.data, config->text.length, pointer, JSON_PLACE_VALUE,
+                          &position);
+    json_place_line(config->text.data, config->text.length, position, ret_line, ret_column);
+}
+
+const char *config_plugin_named(const struct config *config, const char *member, size_t index,
+                                size_t *ret_line, size_t *ret_column) {
+    yyjson_obj_iter iter = yyjson_obj_iter_with(yyjson_obj_get(config->root, member));
+    yyjson_val *key = yyjson_obj_iter_next(&iter);
+    for (size_t i = 0; i < index && key != NULL; i++) {
+        key = yyjson_obj_iter_next(&iter);
+    }
+    if (key == NULL) {
+        return NULL;
+    }
+    char pointer[JSON_POINTER_MAX] = "";
+    size_t position = 0;
+    json_pointer_add(pointer, member);
+    json_pointer_add(pointer, yyjson_get_str(key));
+    (void)json_place_find(config->text.data, config->text.length, pointer, JSON_PLACE_KEY,
+                          &position);
+    json_place_line(config->text.data, config->text.length, position, ret_line, ret_column);
+    return yyjson_get_str(key);
+}
+
 bool config_mentions(const struct config *config, const char *plugin_id) {
     return yyjson_obj_get(yyjson_obj_get(config->root, "policies"), plugin_id) != NULL ||
            config_plugin_settings(config, plugin_id) != NULL;

@@ -55,6 +55,9 @@ struct kept_statement {
     sqlite3_stmt *statement;
 };
 
+/* Its file in the state folder. */
+#define STORE_FILE "toolrack.db"
+
 struct store {
     char *dir;               /* NULL: the store is in memory */
     char *path;              /* as shown in messages */

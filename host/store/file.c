@@ -65,6 +65,15 @@ int database_check_file(const struct store *store, bool *ret_exists, struct tool
     return 0;
 }
 
+bool store_is_blank(const char *state_dir) {
+    CLEANUP(freep) char *path = NULL;
+    struct stat st;
+    if (asprintf(&path, "%s/" STORE_FILE, state_dir) < 0) {
+        path = NULL;
+    }
+    return path != NULL && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
 int database_create_file(const struct store *store, struct toolrack_error *err) {
     CLEANUP(closep)
     int fd = open(store->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

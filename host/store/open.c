@@ -20,7 +20,6 @@
 #include "base/file.h"
 #include "store/database.h"
 
-#define STORE_FILE   "toolrack.db"
 /* Pause between attempts when SQLite itself does not wait. */
 #define BUSY_STEP_MS 10
 

@@ -48,6 +48,9 @@ struct store;
  * nevertheless; it has no settings, and every attempt to store one fails with the same error.
  * @return a store, to be released with store_close(); NULL when out of memory. [any-thread] */
 struct store *store_open(const char *state_dir, struct toolrack_error *err);
+
+/** Whether the file of a state folder is there and has no byte: new, or cut off. [any-thread] */
+bool store_is_blank(const char *state_dir);
 void store_close(struct store *store);
 
 /** The settings of a "name" or "name@version"; `has_` says which of the two are set. A tool is

@@ -109,6 +109,37 @@ static void what_is_allowed_to_a_function_counts_from_the_next_start(void **stat
     EXPECT_JSON(WITH("disallow", "lookup", "env:HOME", "--json"), 0, "/at_start", "true");
 }
 
+/* What the start only warns of, or never notices. */
+static void check_finds_what_has_no_effect(void **state) {
+    (void)state;
+    e2e_write("toolrack.json",
+              "{\"folders\": [{\"path\": \"nowhere\"}],\n"
+              "\"grants\": [\"wipe\"],\n"
+              "\"plugins\": {\"nobody\": {}},\n"
+              "\"policies\": {\n"
+              "\"kti\": {\"isolation\": \"none\",\n"
+              "\"memory_mb\": 10},\n"
+              "\"slow\": {\"backoff_max_ms\": 5, \"backoff_ms\": 10}},\n"
+              "\"tools\": [{\"name\": \"kit\", \"description\": \"d\", \"type\": \"function\", "
+              "\"parameters\": {\"type\": \"object\"}, "
+              "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}]}\n");
+    struct run run = RUN_WITH({.bare = true}, "check", "toolrack.json");
+    assert_int_equal(run.exit, 1);
+    EXPECT_MATCH(run.out, "*warning config-folder: *nowhere: the folder does not exist*");
+    EXPECT_MATCH(run.out, "*warning config-grant: *'wipe', which no tool is called*");
+    EXPECT_MATCH(run.out, "*warning config-plugin: line 3, column 13: \"plugins\" names nobody*");
+    EXPECT_MATCH(run.out, "*\"policies\" names kti*\n    fix: did you mean \"kit\"?\n*");
+    EXPECT_MATCH(run.out,
+                 "*warning config-unused: line 6, column 1: \"memory_mb\" of the policy of "
+                 "kti has no effect: with isolation none *");
+    EXPECT_MATCH(run.out,
+                 "*warning config-unused: line 7, *: \"backoff_ms\" of the policy of slow*");
+    assert_null(strstr(run.out, " error "));
+    run_finish(&run);
+    EXPECT_JSON(RUN_WITH({.bare = true}, "check", "toolrack.json", "--json"), 1,
+                "/0/findings/0/severity", "\"warning\"");
+}
+
 static const char mixed[] =
         "{\"tools\": [\n"
         "{\"name\": \"fetch\", \"description\": \"d\", \"type\": \"function\", \"parameters\":\n"
@@ -240,6 +271,7 @@ int main(void) {
             TEST(defined_tools_are_tools_like_any_other),
             TEST(a_function_of_a_library_is_a_tool),
             TEST(a_library_that_is_missing_is_known_after_the_command),
+            TEST(check_finds_what_has_no_effect),
             TEST(what_is_allowed_to_a_function_counts_from_the_next_start),
             TEST(a_wrong_one_is_a_row_and_told_once),
             TEST(a_definition_comes_before_a_plugin),

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -47,6 +48,15 @@ static void priority_orders_the_list(void **state) {
                 "{\"name\":\"total\",\"priority\":-5,\"hosts\":0,\"silent\":0}");
     EXPECT_JSON(RUN("list", "--json"), 0, "/0/id", "\"add\"", "/17/id", "\"total\"", "/17/priority",
                 "-5");
+}
+
+static void an_empty_database_is_told(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("state", 0700), 0);
+    e2e_write("state/toolrack.db", "");
+    EXPECT(RUN("disable", "add"), 0, NULL,
+           "toolrack: warning: store: toolrack.db in * is empty and is begun anew: *\n");
+    EXPECT(RUN("enable", "add"), 0, NULL, "");
 }
 
 static void an_unknown_tool_exits_3(void **state) {
@@ -98,6 +108,7 @@ int main(void) {
             TEST(one_version_is_set_alone),
             TEST(priority_orders_the_list),
             TEST(an_unknown_tool_exits_3),
+            TEST(an_empty_database_is_told),
             TEST(what_cannot_be_kept_is_an_error),
     };
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);

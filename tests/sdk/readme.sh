@@ -1,6 +1,6 @@
 #!/bin/sh
-# readme.sh INCLUDE README - every C example of a README compiles without a warning. A block with
-# TR_PLUGIN is a whole plugin; any other is a part of one, which gets the header and may have things
+# readme.sh INCLUDE README - every C example of a README compiles without a warning, as it stands
+# there. A block with TR_PLUGIN is a whole plugin; any other is a part of one, which may have things
 # that nothing uses.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -22,7 +22,7 @@ for file in "$work"/block-*.c; do
     line=${file##*-}
     extra=
     if ! grep -q TR_PLUGIN "$file"; then
-        extra='-include toolrack/plugin.h -Wno-unused'
+        extra=-Wno-unused
     fi
     for cc in $c_compilers; do
         # shellcheck disable=SC2086 # the flags are words

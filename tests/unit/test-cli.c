@@ -405,11 +405,12 @@ static void questions_are_lines(void **state) {
     (void)state;
     answers(flat, "Ada\n36\n1.75\nyes\n\n", TOOLRACK_ANSWER_ACCEPTED,
             "{\"name\":\"Ada\",\"age\":36,\"size\":1.75,\"member\":true}");
-    assert_string_equal(seen, "tool asks: Which\ntool asks:  one \\u001b[31m?\n"
-                              "  Your name, as in the pass [text]: "
-                              "  age [integer; may be left empty]: "
-                              "  size [number; default 1.5]: "
-                              "  member [yes or no; may be left empty]: Send this answer? [Y/n] ");
+    assert_string_equal(
+            seen, "tool asks: Which\ntool asks:  one \\u001b[31m?\n"
+                  "tool asks: Your name, as in the pass [text]: "
+                  "tool asks: age [integer; may be left empty]: "
+                  "tool asks: size [number; default 1.5]: "
+                  "tool asks: member [yes or no; may be left empty]: Send this answer? [Y/n] ");
     answers(flat, "  \xc3\x84 \xc3\xa4 \n\n\n\ny\n", TOOLRACK_ANSWER_ACCEPTED,
             "{\"name\":\"\xc3\x84 \xc3\xa4\",\"size\":1.5}");
     answers(flat, "Ada\n\n\nFALSE\nno\n", TOOLRACK_ANSWER_DECLINED, NULL);
@@ -452,12 +453,12 @@ static void choices_are_named(void **state) {
     answers(question, "c\nb\nGerman\nEx\n1,,2\n2 , 1\nPi\n\n", TOOLRACK_ANSWER_ACCEPTED,
             "{\"plain\":\"b\",\"named\":\"de\",\"titled\":\"x\",\"several\":[\"2\",\"1\"],"
             "\"more\":[\"p\"]}");
-    assert_non_null(strstr(seen, "  plain [one of a, b; may be left empty]: "
+    assert_non_null(strstr(seen, "tool asks: plain [one of a, b; may be left empty]: "
                                  "  it must be one of the choices\n"));
-    assert_non_null(strstr(seen, "  named [one of de (German), fr; may be left empty]: "));
-    assert_non_null(strstr(seen, "  titled [one of x (Ex); may be left empty]: "));
+    assert_non_null(strstr(seen, "tool asks: named [one of de (German), fr; may be left empty]: "));
+    assert_non_null(strstr(seen, "tool asks: titled [one of x (Ex); may be left empty]: "));
     assert_non_null(strstr(seen, "  it has one comma too many\n"));
-    assert_non_null(strstr(seen, "  more [some of p (Pi), q (Qu); default [\"q\"]]: "));
+    assert_non_null(strstr(seen, "tool asks: more [some of p (Pi), q (Qu); default [\"q\"]]: "));
     answers(question, "\n\n\n\n\n\n", TOOLRACK_ANSWER_ACCEPTED, "{\"more\":[\"q\"]}");
 }
 
@@ -616,6 +617,22 @@ static void a_question_forges_no_line_of_the_host(void **state) {
     assert_string_equal(seen, "tool asks: Run?\\u000\ntool asks: d\ntool asks: \n"
                               "tool asks: toolrack:\ntool asks: \\u2028\ntool asks: allowed\n"
                               "tool asks: toolrack:\ntool asks: no\nDo you agree? [y/N] \n");
+    /* Nor does a field: a long title wraps under the same prefix. */
+    assert_int_equal(ask_person(&ask, "tool", "Who?",
+                                "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\","
+                                "\"title\":\"x        toolrack: may run: yes\"}}}",
+                                &content),
+                     TOOLRACK_ANSWER_DISMISSED);
+    length = 0;
+    do {
+        ssize_t n = read(typed, seen + length, sizeof seen - 1 - (size_t)length);
+        assert_true(n > 0);
+        length += n;
+    } while (length < 3 || memcmp(seen + length - 3, ": \n", 3) != 0);
+    seen[length] = '\0';
+    for (const char *line = seen; *line != '\0'; line = strchr(line, '\n') + 1) {
+        assert_true(strncmp(line, "tool asks: ", 11) == 0);
+    }
     ask_finish(&ask);
     (void)close(terminal);
     (void)close(typed);
