@@ -76,6 +76,8 @@ int cli_error_object(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *objec
 /* Report the error in JSON, with `type` in place of its code's name, or as `line`. */
 static int report(struct cli *cli, const char *type, const struct buf *line) {
     int code = cli_exit_of(cli->own->code);
+    opening_drop(cli->own->message);
+    opening_release();
     if (!cli->options.json) {
         output_note("%s", line->failed ? cli->own->message : line->data);
         cli->own->code = 0;
@@ -345,7 +347,13 @@ static int run(struct cli *cli, int argc, char **argv) {
         return verb_version(cli);
     }
     if (verb != NULL) {
-        return verb->host && cli_open(cli, NULL) < 0 ? cli_fail(cli) : verb->run(cli);
+        if (verb->host && cli_open(cli, NULL) < 0) {
+            return cli_fail(cli);
+        }
+        if (!cli->options.verbose && (verb->run == verb_call || verb->run == verb_reload)) {
+            opening_hold();
+        }
+        return verb->run(cli);
     }
     if (cli->options.json) {
         (void)cli_error(cli, TOOLRACK_E_INVALID,
@@ -421,6 +429,7 @@ int cli_main(int argc, char **argv, int *ret_signal) {
     struct cli cli = {
             .terminal = isatty(STDOUT_FILENO) == 1, .err = toolrack_error_create(), .own = &own};
     int code = run(&cli, argc, argv);
+    opening_release();
     int written = write_output(&cli);
     if (written < 0) {
         output_note("cannot write to standard output: %s", strerror(-written));

@@ -90,3 +90,41 @@ void opening_end(struct toolrack *host) {
                     refused == 1 ? "" : "s", refused == 1 ? "it" : "them");
     }
 }
+
+void opening_hold(void) {
+    opening_begin();
+}
+
+/* Shorter texts, such as a tool may log, are in others by chance. */
+#define SAME_LENGTH_MIN 32u
+
+static bool is_in(const char *part, const char *whole) {
+    return strlen(part) >= SAME_LENGTH_MIN && strstr(whole, part) != NULL;
+}
+
+void opening_drop(const char *said) {
+    size_t kept = 0;
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count; i++) {
+        if (is_in(lines[i].text, said) || is_in(said, lines[i].text)) {
+            free(lines[i].source);
+        } else {
+            lines[kept++] = lines[i];
+        }
+    }
+    count = kept;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+void opening_release(void) {
+    (void)pthread_mutex_lock(&lock);
+    keeps = false;
+    for (size_t i = 0; i < count; i++) {
+        opening_print(lines[i].level, lines[i].source, lines[i].text);
+        free(lines[i].source);
+    }
+    free(lines);
+    lines = NULL;
+    count = 0;
+    (void)pthread_mutex_unlock(&lock);
+}

@@ -18,3 +18,13 @@ void opening_end(struct toolrack *host);
 
 /** Print a line of the log. [any-thread] */
 void opening_print(enum toolrack_log_level level, const char *source, const char *line);
+
+/** Keep warnings and errors from now on too, until opening_release(): the command's own error may
+ * say the same. Lines are kept on any thread. */
+void opening_hold(void);
+
+/** Drop the kept lines that say what `said` says: one contains the other, of 32 bytes or more. */
+void opening_drop(const char *said);
+
+/** Print the kept lines, and keep no more. */
+void opening_release(void);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/json.h"
+#include "cli/opening.h"
 #include "cli/rows.h"
 
 /* FILE: reloaded, test.build, generation 2; the one before is gone */
@@ -40,7 +41,10 @@ static bool add_rows(struct buf *out, yyjson_val *rows, bool all) {
     yyjson_val *row;
     yyjson_arr_foreach (rows, at, count, row) {
         const char *outcome = rows_member(row, "outcome", "");
-        refused = strcmp(outcome, "refused") == 0 || refused;
+        if (strcmp(outcome, "refused") == 0) {
+            refused = true;
+            opening_drop(rows_member(row, "reason", ""));
+        }
         if (all || strcmp(outcome, "unchanged") != 0) {
             add_row(out, row);
         }
