@@ -139,6 +139,7 @@ int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text *
     document_add_text(doc, root, "file", plugin->path);
     document_add_text(doc, root, "state", tool_state_name(state));
     document_add_text(doc, root, "reason", reason[0] != '\0' ? reason : NULL);
+    (void)yyjson_mut_obj_add_bool(doc, root, "kept", atomic_load(&plugin->kept));
     if (tool != NULL) {
         add_tool(host, tool, doc, root);
     }

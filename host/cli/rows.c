@@ -75,3 +75,8 @@ int rows_print(struct cli *cli, const struct toolrack_text *text, const struct r
     }
     return CLI_OK;
 }
+
+const char *rows_state(const char *state, bool is_enabled, bool is_kept) {
+    bool is_fine = strcmp(state, "listed") == 0 || strcmp(state, "loaded") == 0;
+    return !is_enabled ? "disabled" : is_kept && is_fine ? "kept" : state;
+}

@@ -28,6 +28,10 @@ const char *rows_text(yyjson_val *object, const char *key);
 /** The same, or `otherwise`. */
 const char *rows_member(yyjson_val *object, const char *key, const char *otherwise);
 
+/** The state that people are shown. Whether a tool may run is more important than that it is a kept
+ * version. */
+const char *rows_state(const char *state, bool is_enabled, bool is_kept);
+
 /** The whole number of a member, raw ones too; 0 when it is missing. */
 uint64_t rows_number(yyjson_val *object, const char *key);
 

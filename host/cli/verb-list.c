@@ -4,6 +4,7 @@
 #include "cli/filter.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/rows.h"
 #include "cli/table.h"
 
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
@@ -18,13 +19,9 @@ static const char *const states[] = {"listed",      "loaded",  "failed",   "stuc
                                      "quarantined", "changed", "left-out", "disabled",
                                      "kept",        "shared",  "refused"};
 
-/* Whether it may run is more important than that it is a kept version. */
 static const char *state_of(const struct toolrack_tool *tool) {
-    enum toolrack_tool_state state = toolrack_tool_state(tool);
-    bool is_fine = state == TOOLRACK_STATE_LISTED || state == TOOLRACK_STATE_LOADED;
-    return !toolrack_tool_enabled(tool)             ? "disabled"
-           : toolrack_tool_is_kept(tool) && is_fine ? "kept"
-                                                    : toolrack_tool_state_name(tool);
+    return rows_state(toolrack_tool_state_name(tool), toolrack_tool_enabled(tool),
+                      toolrack_tool_is_kept(tool));
 }
 
 /* A tool that shares its name is registered, and has a row for the reason. */

@@ -20,7 +20,7 @@ static void add_file(struct table *table, yyjson_val *row) {
 static void add_row(struct table *table, yyjson_val *row) {
     char tools[24];
     bool is_kept = yyjson_get_bool(yyjson_obj_get(row, "kept"));
-    const char *state = is_kept ? "kept" : rows_member(row, "state", "");
+    const char *state = rows_state(rows_member(row, "state", ""), true, is_kept);
     (void)snprintf(tools, sizeof tools, "%llu", (unsigned long long)rows_number(row, "tools"));
     table_add(table, rows_member(row, "id", NULL));
     table_add(table, rows_member(row, "version", NULL));

@@ -199,7 +199,8 @@ static void print_text(struct cli *cli, const struct toolrack_tool *tool) {
     }
     buf_add_char(out, '\n');
     rows_add_line(out, "title", toolrack_tool_title(tool));
-    const char *state = toolrack_tool_enabled(tool) ? toolrack_tool_state_name(tool) : "disabled";
+    const char *state = rows_state(toolrack_tool_state_name(tool), toolrack_tool_enabled(tool),
+                                   toolrack_tool_is_kept(tool));
     rows_add_label(out, "state");
     cli_style(cli, style_of_state(state));
     buf_add_text(out, state);

@@ -260,7 +260,9 @@ static void print_text(struct buf *out, yyjson_val *root) {
     const char *title = plugin != NULL ? plugin : rows_text(root, "file");
     buf_printf(out, "%s%s%s\n\n", title != NULL ? title : "", version != NULL ? " " : "",
                version != NULL ? version : "");
-    rows_add_line(out, "state", rows_text(root, "state"));
+    rows_add_line(out, "state",
+                  rows_state(rows_text(root, "state"), true,
+                             yyjson_is_true(yyjson_obj_get(root, "kept"))));
     add_reason(out, root);
     rows_add_line(out, "file", rows_text(root, "file"));
     if (version != NULL) {

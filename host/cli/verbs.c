@@ -284,7 +284,7 @@ static const char watch_details[] =
 static const char list_details[] =
         "With NAMEs only these tools; in a NAME, * stands for any letters and ? for one.\n"
         "--in-state also lists disabled and refused tools: a state is listed, loaded, failed,\n"
-        "stuck, quarantined, changed, left-out, disabled, kept or refused.\n";
+        "stuck, quarantined, changed, left-out, disabled, kept, shared or refused.\n";
 
 static const char decisions_details[] =
         "Lists what was allowed, refused, granted, revoked, approved, denied or found changed,\n"

@@ -131,6 +131,25 @@ static void a_rollback_says_what_serves(void **state) {
     EXPECT(RUN_WITH(PLUGINS, "call", "build@2.0.0"), 3, "", "toolrack: NotFound: *");
 }
 
+static void the_version_before_is_kept_and_shown_so(void **state) {
+    (void)state;
+    put("build");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build"), 0, "1\n", "");
+    put("build-2");
+    EXPECT(RUN_WITH(PLUGINS, "list", "build", "--in-state", "kept"), 0, "*build *1.0.0*kept*", "");
+    EXPECT(RUN_WITH(PLUGINS, "show", "build@1.0.0"), 0, "*state        kept\n*", "");
+    EXPECT(RUN_WITH(PLUGINS, "show", "build"), 0, "build 2.0.0\n*state        listed\n*", "");
+    EXPECT(RUN_WITH(PLUGINS, "why", "build@1.0.0"), 0, "*state        kept\n*", "");
+    EXPECT_JSON(RUN_WITH(PLUGINS, "show", "build@1.0.0", "--json"), 0, "/kept", "true");
+    EXPECT(RUN_WITH(PLUGINS, "plugins"), 0, "*1.0.0*kept*", "");
+    EXPECT(RUN_WITH(PLUGINS, "call", "build@^1"), 0, "1\n", "");
+    EXPECT(RUN_WITH(PLUGINS, "disable", "build@1.0.0"), 0, "*", "");
+    EXPECT(RUN_WITH(PLUGINS, "show", "build@1.0.0"), 0, "*state        disabled\n*", "");
+    EXPECT(RUN_WITH(PLUGINS, "default", "build", "1.0.0"), 1, "", "*kept from an earlier content*");
+    assert_int_equal(unlink("plugins/build.so"), 0);
+    EXPECT(RUN_WITH(PLUGINS, "call", "build@1.0.0"), 3, "", "*");
+}
+
 /* A tool that the earlier content does not have names its plugin. */
 static void a_rollback_is_named_by_a_tool_that_goes(void **state) {
     (void)state;
@@ -304,6 +323,7 @@ int main(void) {
             TEST(a_new_content_that_crashes_is_gone_back_from),
             TEST(a_content_is_gone_back_to),
             TEST(a_rollback_says_what_serves),
+            TEST(the_version_before_is_kept_and_shown_so),
             TEST(a_rollback_is_named_by_a_tool_that_goes),
             TEST(a_reload_reports_each_file),
             TEST(a_reload_without_a_host_examines_what_was_put_there),
