@@ -54,6 +54,9 @@ static void note(struct toolrack *host, const struct store_default *chosen) {
                                          .plugin = id != NULL     ? id
                                                    : tool != NULL ? toolrack_tool_plugin(tool)
                                                                   : NULL,
+                                         .origin = id != NULL     ? identity + strlen(id) + 1
+                                                   : tool != NULL ? tool->reg->plugin->origin
+                                                                  : NULL,
                                          .decision = "chosen",
                                          .who = host->options.who,
                                          .why = chosen->version != NULL ? "as the default"

@@ -79,6 +79,7 @@ static void note_setting(struct toolrack *host, const struct toolrack_tool *tool
                                                             ? toolrack_tool_version(tool)
                                                             : NULL,
                                          .plugin = toolrack_tool_plugin(tool),
+                                         .origin = tool->reg->plugin->origin,
                                          .decision = setting->has_priority ? "prioritized"
                                                      : setting->enabled    ? "enabled"
                                                                            : "disabled",

@@ -63,6 +63,7 @@ void owners_shadowed(void *user, const struct toolrack_tool *owner,
         permit_note(host->permit, &(struct store_decision){.tool = toolrack_tool_name(other),
                                                            .version = toolrack_tool_version(other),
                                                            .plugin = toolrack_tool_plugin(other),
+                                                           .origin = other->reg->plugin->origin,
                                                            .decision = "shadowed",
                                                            .who = "registry",
                                                            .why = why});
@@ -85,6 +86,7 @@ static void note_once(const struct toolrack *host, const struct registration *re
         permit_note(host->permit, &(struct store_decision){.tool = reg->spec->tool->name,
                                                            .version = reg->spec->version,
                                                            .plugin = reg->plugin->desc->plugin->id,
+                                                           .origin = reg->plugin->origin,
                                                            .decision = "incompatible",
                                                            .who = "registry",
                                                            .why = why});

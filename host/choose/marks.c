@@ -105,6 +105,7 @@ static void note_mark(const struct choose *choose, const struct store_mark *mark
                 &(struct store_decision){.tool = name != NULL ? name : mark->selector,
                                          .version = name != NULL ? version : NULL,
                                          .plugin = tool != NULL ? toolrack_tool_plugin(tool) : NULL,
+                                         .origin = tool != NULL ? tool->reg->plugin->origin : NULL,
                                          .decision = !on ? "unlisted"
                                                      : mark->list == STORE_WHITELIST
                                                              ? "whitelisted"

@@ -114,6 +114,7 @@ static void note(const struct deciding *deciding, const char *decision, const ch
         permit_note(deciding->life->options.permit,
                     &(struct store_decision){.version = plugin->desc->plugin->version,
                                              .plugin = plugin->desc->plugin->id,
+                                             .origin = plugin->origin,
                                              .decision = decision,
                                              .who = who,
                                              .why = deciding->rows[i].capability});

@@ -10,6 +10,7 @@
 #include "registry/document.h"
 #include "store/crashes.h"
 #include "store/decisions.h"
+#include "store/identities.h"
 
 /* What comes first of what has the same time. */
 enum happening_kind { HAPPENING_CONTENT, HAPPENING_CRASH, HAPPENING_DECISION };
@@ -113,26 +114,27 @@ static void write_all(const struct happenings *all, yyjson_mut_doc *doc, yyjson_
     }
 }
 
-int history_add(struct life *life, const char *path, const char *identity, const char *plugin_id,
-                yyjson_mut_doc *doc, yyjson_mut_val *root, struct toolrack_error *err) {
+int history_add(struct life *life, const struct history_subject *subject, yyjson_mut_doc *doc,
+                yyjson_mut_val *root, struct toolrack_error *err) {
     const struct life_options *options = &life->options;
     struct happenings all = {0};
     struct content_history contents = {0};
     int code = 0;
     arena_init(&all.arena, NULL, 0);
     permit_flush(options->permit);
-    if (path != NULL) {
-        code = content_read_history(options, path, &contents, err);
+    if (subject->key != NULL) {
+        code = content_read_history(options, subject->key, &contents, err);
         for (size_t i = 0; code == 0 && i < contents.count; i++) {
             add_content(&all, &contents.rows[i]);
         }
         content_history_finish(&contents);
     }
-    if (code == 0 && identity != NULL) {
-        code = store_crashes_read(options->store, identity, see_crash, &all, err);
+    if (code == 0 && subject->identity != NULL) {
+        code = store_crashes_read(options->store, subject->identity, see_crash, &all, err);
     }
-    if (code == 0 && plugin_id != NULL) {
-        const struct store_decisions_filter filter = {.plugin = plugin_id,
+    if (code == 0 && subject->plugin != NULL) {
+        const struct store_decisions_filter filter = {.plugin = subject->plugin,
+                                                      .origin = subject->origin,
                                                       .limit = HISTORY_DECISIONS_MAX};
         code = store_decisions_read(options->store, &filter, see_decision, &all, err);
     }
@@ -148,4 +150,23 @@ int history_add(struct life *life, const char *path, const char *identity, const
     arena_finish(&all.arena);
     free(all.items);
     return code;
+}
+
+void history_note(struct life *life, const struct plugin_file *file, const char *plugin_id,
+                  const char *version, const char *what, const char *why) {
+    const struct life_options *options = &life->options;
+    const struct scan_folder *folder = file->folder;
+    struct toolrack_error unheard;
+    bool is_new = plugin_id != NULL;
+    if (is_new && strcmp(what, "refused") == 0 && options->places->state_dir != NULL) {
+        (void)store_tell_once(options->store, file->key, why, &is_new, &unheard);
+    }
+    if (is_new) {
+        permit_note(options->permit, &(struct store_decision){.version = version,
+                                                              .plugin = plugin_id,
+                                                              .origin = folder->origin,
+                                                              .decision = what,
+                                                              .who = "host",
+                                                              .why = why});
+    }
 }

@@ -6,14 +6,26 @@
 #include "base/error.h"
 
 struct life;
+struct plugin_file;
 
 /* Most decisions that are shown. */
 #define HISTORY_DECISIONS_MAX 64u
 
-/** Add "history", the oldest first: each with time, time_ms, event and text.
- * @param path       of the file; NULL: none
- * @param identity   whose crashes (store/identities.h); NULL: none
- * @param plugin_id  whose decisions; NULL: none
+/* Whose history it is. Each may be NULL: then nothing of that kind is added. */
+struct history_subject {
+    const char *key;      /* of the file (files.h): its contents */
+    const char *identity; /* of the plugin (plugin/origin.h): its crashes */
+    const char *plugin;   /* the id: the decisions about it, by whatever version; of `origin` */
+    const char *origin;   /* NULL: of every origin */
+};
+
+/** Add "history", the oldest first: contents, crashes, decisions.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int history_add(struct life *life, const char *path, const char *identity, const char *plugin_id,
-                yyjson_mut_doc *doc, yyjson_mut_val *root, struct toolrack_error *err);
+int history_add(struct life *life, const struct history_subject *subject, yyjson_mut_doc *doc,
+                yyjson_mut_val *root, struct toolrack_error *err);
+
+/** Note what the host did with a file: "reloaded", "refused", "removed". What is refused for the
+ * same reason again is noted once. Nothing is noted of a file of which no plugin is known
+ * (`plugin_id` NULL). [the file's taker] */
+void history_note(struct life *life, const struct plugin_file *file, const char *plugin_id,
+                  const char *version, const char *what, const char *why);

@@ -24,6 +24,7 @@ static void tell_moved(const struct identities *identities, const struct identit
     permit_note(identities->options->permit,
                 &(struct store_decision){.version = to->desc->plugin->version,
                                          .plugin = identity_claim_id(to),
+                                         .origin = to->folder->origin,
                                          .decision = "moved",
                                          .who = "identity",
                                          .why = why});
@@ -102,6 +103,7 @@ void identities_note_refused(const struct life_options *options,
         permit_note(options->permit,
                     &(struct store_decision){.version = claim->desc->plugin->version,
                                              .plugin = identity_claim_id(claim),
+                                             .origin = claim->folder->origin,
                                              .decision = "refused",
                                              .who = "identity",
                                              .why = claim->reason});
@@ -131,6 +133,7 @@ int identities_adopt(const struct life_options *options, const struct identity_c
         permit_note(options->permit,
                     &(struct store_decision){.version = claim->desc->plugin->version,
                                              .plugin = row.plugin,
+                                             .origin = row.origin,
                                              .decision = "adopted",
                                              .who = who,
                                              .why = why});

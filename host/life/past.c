@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "life/history.h"
 #include "life/keep.h"
 #include "life/parts.h"
 #include "permit/permit.h"
@@ -24,6 +25,7 @@ static void say_refused(struct life *life, const struct plugin_file *file,
                    "until the file is good again or removed",
                    file->path, reason, serving->desc->plugin->version);
     life_tell(life, TOOLRACK_EVENT_REFUSED, serving->desc->plugin->id, message);
+    history_note(life, file, serving->desc->plugin->id, NULL, "refused", reason);
 }
 
 void past_tell_refused(struct life *life, struct plugin_file *file, const struct plugin *serving,
@@ -127,11 +129,14 @@ bool past_go_back(struct life *life, struct plugin_file *file, const uint8_t bad
             (void)snprintf(words, sizeof words, "%s; %s%s serves in its place", reason,
                            is_known ? "version " : "the content before",
                            is_known ? row->version : "");
-            permit_note(life->options.permit, &(struct store_decision){.version = row->version,
-                                                                       .plugin = row->plugin,
-                                                                       .decision = "rolled-back",
-                                                                       .who = "host",
-                                                                       .why = words});
+            permit_note(life->options.permit,
+                        &(struct store_decision){
+                                .version = row->version,
+                                .plugin = row->plugin,
+                                .origin = ((const struct scan_folder *)file->folder)->origin,
+                                .decision = "rolled-back",
+                                .who = "host",
+                                .why = words});
         }
     }
     if (!found) {
@@ -207,8 +212,8 @@ static int add_kept(struct life *life, struct plugin_file *file, const struct pl
     return code;
 }
 
-/* Whether a file that is not known was removed from a folder that is there. */
-static bool is_removed(const struct life *life, const char *path) {
+/* A file that is not known was removed from a folder that is there: which one. NULL: it was not. */
+static const struct scan_folder *removed_from(const struct life *life, const char *path) {
     const struct places *places = life->options.places;
     const char *slash = strrchr(path, '/');
     size_t length = slash != NULL ? (size_t)(slash - path) : 0;
@@ -216,10 +221,29 @@ static bool is_removed(const struct life *life, const char *path) {
     for (size_t i = 0; i < places->folder_count; i++) {
         const char *folder = places->folders[i].real;
         if (strlen(folder) == length && memcmp(folder, path, length) == 0) {
-            return lstat(path, &st) < 0 && errno == ENOENT && stat(folder, &st) == 0;
+            return lstat(path, &st) < 0 && errno == ENOENT && stat(folder, &st) == 0
+                           ? &places->folders[i]
+                           : NULL;
         }
     }
-    return false;
+    return NULL;
+}
+
+static void note_removed(struct life *life, const struct store_generation *newest) {
+    const struct scan_folder *folder = removed_from(life, newest->path);
+    if (folder == NULL) {
+        return;
+    }
+    content_removed(&life->options, newest->path);
+    if (newest->plugin != NULL) {
+        permit_note(life->options.permit,
+                    &(struct store_decision){.version = newest->version,
+                                             .plugin = newest->plugin,
+                                             .origin = folder->origin,
+                                             .decision = "removed",
+                                             .who = "host",
+                                             .why = "its file was gone at the start"});
+    }
 }
 
 int past_open_kept(struct life *life, struct toolrack_error *err) {
@@ -239,8 +263,8 @@ int past_open_kept(struct life *life, struct toolrack_error *err) {
                 file != NULL ? generations_serving(&life->generations, file) : NULL;
         if (serving != NULL) {
             code = add_kept(life, file, serving, rows, count, &batch, err);
-        } else if (file == NULL && !rows->is_removed && is_removed(life, rows->path)) {
-            content_removed(&life->options, rows->path);
+        } else if (file == NULL && !rows->is_removed) {
+            note_removed(life, rows);
         }
     }
     for (size_t i = 0; code == 0 && i < batch.count; i++) {

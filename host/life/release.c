@@ -23,6 +23,7 @@ static void note(const struct life *life, const struct plugin *plugin, const cha
     permit_note(life->options.permit,
                 &(struct store_decision){.version = plugin->desc->plugin->version,
                                          .plugin = plugin->desc->plugin->id,
+                                         .origin = plugin->origin,
                                          .decision = "released",
                                          .who = who,
                                          .why = why});

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/semver.h"
+#include "life/history.h"
 #include "life/keep.h"
 #include "life/past.h"
 #include "life/reload-parts.h"
@@ -275,7 +276,11 @@ enum reload_outcome reload_exchange(struct reload *reload) {
                    reload->how == RELOAD_RENEW  ? ", with another policy"
                    : reload->content.is_earlier ? ", by a rollback"
                                                 : "");
-    life_tell(reload->life, TOOLRACK_EVENT_RELOADED, reload->new->desc->plugin->id, words);
+    const struct tr_plugin *now = reload->new->desc->plugin;
+    life_tell(reload->life, TOOLRACK_EVENT_RELOADED, now->id, words);
+    if (!reload->content.is_earlier || reload->how == RELOAD_RENEW) { /* else it was gone back to */
+        history_note(reload->life, file, now->id, now->version, "reloaded", words);
+    }
     return RELOAD_RELOADED;
 }
 
@@ -293,7 +298,9 @@ enum reload_outcome reload_remove(struct reload *reload) {
         return reload_refuse_for_now(reload, &err);
     }
     if (reload->old != NULL) {
-        settle_kept(reload->life, reload->old->desc->plugin->id);
+        const struct tr_plugin *gone = reload->old->desc->plugin;
+        settle_kept(reload->life, gone->id);
+        history_note(reload->life, file, gone->id, gone->version, "removed", "its file is gone");
     }
     file->exists = false;
     file->is_refused = false;

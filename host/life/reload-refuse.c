@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "life/history.h"
 #include "life/reload-parts.h"
 #include "registry/registry.h"
 
@@ -55,6 +56,7 @@ enum reload_outcome reload_refuse_rows(struct reload *reload, const struct toolr
                             : "",
                     reload->row->reason);
     life_tell(life, TOOLRACK_EVENT_REFUSED, id_of(reload), words.message);
+    history_note(life, reload->file, id_of(reload), NULL, "refused", reload->row->reason);
     return RELOAD_REFUSED;
 }
 

@@ -119,6 +119,7 @@ static void note_rollback(struct life *life, struct plugin_file *file, const cha
         permit_note(life->options.permit,
                     &(struct store_decision){.version = now->desc->plugin->version,
                                              .plugin = now->desc->plugin->id,
+                                             .origin = now->origin,
                                              .decision = "rolled-back",
                                              .who = who,
                                              .why = "to the content before"});

@@ -198,9 +198,11 @@ int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc
     }
     struct crash_list crashes = {.doc = doc, .list = yyjson_mut_obj_add_arr(doc, root, "crashes")};
     code = store_crashes_read(life->options.store, plugin->identity_text, add_crash, &crashes, err);
-    return code < 0 ? code
-                    : history_add(life, key, plugin->identity_text, plugin->desc->plugin->id, doc,
-                                  root, err);
+    const struct history_subject subject = {.key = key,
+                                            .identity = plugin->identity_text,
+                                            .plugin = plugin->desc->plugin->id,
+                                            .origin = plugin->origin};
+    return code < 0 ? code : history_add(life, &subject, doc, root, err);
 }
 
 /* ----------------------------------------------------------------- refused */
@@ -256,7 +258,14 @@ int life_describe_refused(struct life *life, const char *name, yyjson_mut_doc *d
         (void)yyjson_mut_obj_add_arr(doc, root, "crashes");
         const struct plugin_file *of =
                 first->file != NULL ? files_find(&life->files, first->file) : NULL;
-        code = history_add(life, of != NULL ? of->key : NULL, NULL, first->plugin, doc, root, err);
+        const struct scan_folder *folder = of != NULL ? of->folder : NULL;
+        const struct history_subject subject = {.key = of != NULL ? of->key : NULL,
+                                                .plugin = first->plugin,
+                                                .origin = folder != NULL ? folder->origin
+                                                          : first->file != NULL
+                                                                  ? ORIGIN_CONFIGURATION
+                                                                  : ORIGIN_APP};
+        code = history_add(life, &subject, doc, root, err);
     }
     toolrack_refusals_free(refusals);
     return code;

@@ -147,6 +147,7 @@ int permit_resolve(struct permit *permit, const char *id, enum toolrack_approval
                                .tool = waiting.tool,
                                .version = waiting.version,
                                .plugin = tool != NULL ? toolrack_tool_plugin(tool) : NULL,
+                               .origin = tool != NULL ? tool->reg->plugin->origin : NULL,
                                .conversation = waiting.conversation,
                                .decision = answer == STORE_ANSWER_DENY ? "denied" : "approved",
                                .who = who,

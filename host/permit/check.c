@@ -48,6 +48,7 @@ static void note(const struct deciding *deciding, const char *decision, const ch
             &(struct store_decision){.tool = toolrack_tool_name(deciding->tool),
                                      .version = toolrack_tool_version(deciding->tool),
                                      .plugin = toolrack_tool_plugin(deciding->tool),
+                                     .origin = deciding->tool->reg->plugin->origin,
                                      .caller = options->caller,
                                      .channel = options->channel != NULL ? options->channel : "api",
                                      .conversation = options->conversation,

@@ -164,6 +164,7 @@ void permit_tell_changed(struct permit *permit, const struct toolrack_tool *tool
                        &(struct store_decision){.tool = toolrack_tool_name(tool),
                                                 .version = toolrack_tool_version(tool),
                                                 .plugin = toolrack_tool_plugin(tool),
+                                                .origin = tool->reg->plugin->origin,
                                                 .decision = "changed",
                                                 .who = "pin",
                                                 .why = message});
@@ -249,6 +250,7 @@ int consent_approve(struct permit *permit, struct toolrack_tool *tool, const cha
     struct store_decision decision = {.tool = approval.tool,
                                       .version = approval.version,
                                       .plugin = toolrack_tool_plugin(tool),
+                                      .origin = tool->reg->plugin->origin,
                                       .conversation = conversation,
                                       .decision = "approved",
                                       .who = who,

@@ -119,9 +119,9 @@ static bool add_row(struct decisions *decisions, const struct store_decision *de
         rows->room = room;
     }
     struct store_decision row = *decision;
-    const char **const strings[] = {&row.tool,     &row.version, &row.plugin,
-                                    &row.caller,   &row.channel, &row.conversation,
-                                    &row.decision, &row.who,     &row.why};
+    const char **const strings[] = {&row.tool,    &row.version,      &row.plugin,   &row.caller,
+                                    &row.channel, &row.conversation, &row.decision, &row.who,
+                                    &row.why,     &row.origin};
     for (size_t i = 0; i < ARRAY_LENGTH(strings); i++) {
         const char *string = *strings[i];
         if (string != NULL) {
@@ -168,6 +168,7 @@ static void add_decision(void *user, const struct store_decision *decision) {
     document_add_text(listing->doc, row, "decision", decision->decision);
     document_add_text(listing->doc, row, "who", decision->who);
     document_add_text(listing->doc, row, "why", decision->why);
+    document_add_text(listing->doc, row, "origin", decision->origin);
 }
 
 int decisions_read(struct decisions *decisions, const struct toolrack_decisions_filter *filter,

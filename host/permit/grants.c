@@ -81,6 +81,7 @@ static void note(struct permit *permit, const struct selected *selected, const c
                     .tool = selected->name,
                     .version = selector_parse(selected->selector).version,
                     .plugin = selected->count > 0 ? toolrack_tool_plugin(selected->items[0]) : NULL,
+                    .origin = selected->count > 0 ? selected->items[0]->reg->plugin->origin : NULL,
                     .decision = decision,
                     .who = who,
                     .why = why});
@@ -97,6 +98,7 @@ static void note_granted(struct permit *permit, const struct selected *selected,
                 &(struct store_decision){.tool = selected->name,
                                          .version = toolrack_tool_version(selected->items[i]),
                                          .plugin = toolrack_tool_plugin(selected->items[i]),
+                                         .origin = selected->items[i]->reg->plugin->origin,
                                          .decision = "pinned",
                                          .who = who,
                                          .why = "granted as it is now"});

@@ -93,14 +93,17 @@ static void tell(const struct record_options *options, const struct group *group
     }
     log_line(options->log, off ? LOG_INFO : LOG_WARNING, "recommend", "Tool '%s@%s' is %s: %s",
              call->tool, call->version, off ? "off the blacklist" : "on the blacklist", why);
-    CLEANUP(freep) char *plugin_id = strndup(call->plugin, identity_id_length(call->plugin));
+    size_t length = identity_id_length(call->plugin);
+    CLEANUP(freep) char *plugin_id = strndup(call->plugin, length);
     permit_note(options->permit,
-                &(struct store_decision){.tool = call->tool,
-                                         .version = call->version,
-                                         .plugin = plugin_id,
-                                         .decision = off ? "unlisted" : "blacklisted",
-                                         .who = HEALTH_WHO,
-                                         .why = why});
+                &(struct store_decision){
+                        .tool = call->tool,
+                        .version = call->version,
+                        .plugin = plugin_id,
+                        .origin = call->plugin[length] != '\0' ? call->plugin + length + 1 : NULL,
+                        .decision = off ? "unlisted" : "blacklisted",
+                        .who = HEALTH_WHO,
+                        .why = why});
 }
 
 static int change_all(const struct record_options *options, const struct batch *batch,

@@ -11,15 +11,16 @@ static int insert_all(struct store *store, const struct store_decision *rows, si
     sqlite3_stmt *statement = NULL;
     int code = database_prepare(store,
                                 "INSERT INTO decisions (time_ms, tool, version, plugin, caller, "
-                                "channel, conversation, decision, who, why) "
-                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                                "channel, conversation, decision, who, why, origin) "
+                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                                 &statement, err);
     for (const struct store_decision *row = rows; code == 0 && row < rows + count; row++) {
         code = database_run_prepared(store, statement,
                                      VALUES(value_number(row->time_ms), cut(row->tool),
                                             cut(row->version), cut(row->plugin), cut(row->caller),
                                             cut(row->channel), cut(row->conversation),
-                                            cut(row->decision), cut(row->who), cut(row->why)),
+                                            cut(row->decision), cut(row->who), cut(row->why),
+                                            cut(row->origin)),
                                      err);
     }
     (void)sqlite3_finalize(statement);
@@ -48,20 +49,27 @@ int store_decisions_add(struct store *store, const struct store_decision *rows, 
     return database_end(store, code, err);
 }
 
+#define DECISIONS(origin, condition)                                                        \
+    "SELECT time_ms, tool, version, plugin, caller, channel, conversation, decision, who, " \
+    "why, " origin " FROM decisions WHERE (?1 IS NULL OR tool = ?1) AND time_ms >= ?2 "     \
+    "AND (?4 IS NULL OR plugin = ?4) AND " condition " ORDER BY time_ms DESC, id DESC LIMIT ?3"
+
 int store_decisions_read(struct store *store, const struct store_decisions_filter *filter,
                          void (*visit)(void *user, const struct store_decision *decision),
                          void *user, struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read(
-            store, SCHEMA_DECISIONS,
-            "SELECT time_ms, tool, version, plugin, caller, channel, conversation, decision, who, "
-            "why FROM decisions WHERE (?1 IS NULL OR tool = ?1) AND time_ms >= ?2 "
-            "AND (?4 IS NULL OR plugin = ?4) "
-            "ORDER BY time_ms DESC, id DESC LIMIT ?3",
-            VALUES(value_text(filter->tool), value_number(filter->since_ms),
-                   value_number(filter->limit == 0 ? -1 : (int64_t)filter->limit),
-                   value_text(filter->plugin)),
-            &rows, err);
+    bool is_old = false;
+    int code = database_is_older(store, SCHEMA_BOUND, &is_old, err);
+    if (code == 0) {
+        code = database_read(
+                store, SCHEMA_DECISIONS,
+                is_old ? DECISIONS("NULL", "(?5 IS NULL OR 1)")
+                       : DECISIONS("origin", "(?5 IS NULL OR origin IS NULL OR origin = ?5)"),
+                VALUES(value_text(filter->tool), value_number(filter->since_ms),
+                       value_number(filter->limit == 0 ? -1 : (int64_t)filter->limit),
+                       value_text(filter->plugin), value_text(filter->origin)),
+                &rows, err);
+    }
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         visit(user, &(struct store_decision){.time_ms = row[0].number,
@@ -73,7 +81,8 @@ int store_decisions_read(struct store *store, const struct store_decisions_filte
                                              .conversation = value_as_optional_text(&row[6]),
                                              .decision = value_as_text(&row[7]),
                                              .who = value_as_optional_text(&row[8]),
-                                             .why = value_as_optional_text(&row[9])});
+                                             .why = value_as_optional_text(&row[9]),
+                                             .origin = value_as_optional_text(&row[10])});
     }
     return code;
 }

@@ -22,7 +22,8 @@ struct store_decision {
     int64_t time_ms; /**< since 1970 */
     const char *tool;
     const char *version;
-    const char *plugin;
+    const char *plugin; /**< the id */
+    const char *origin; /**< of the plugin; NULL: not known, as in rows of schema 3 */
     const char *caller;
     const char *channel;
     const char *conversation;
@@ -42,6 +43,7 @@ struct store_decisions_filter {
     int64_t since_ms;   /**< not older than this */
     uint32_t limit;     /**< only the newest so many; 0: all */
     const char *plugin; /**< NULL: of all plugins */
+    const char *origin; /**< only those of this origin, or of none; NULL: of all */
 };
 
 /** Visit decisions, the newest first: by their time, since the processes of a state folder write

@@ -211,9 +211,10 @@
 
 /* The order of what several processes wrote: by time, which the rows of one second need in parts of
  * it. NULL in rows of an earlier schema. */
-#define ORDER_COLUMNS                                     \
-    "ALTER TABLE generations ADD COLUMN seen_ms INTEGER;" \
-    "CREATE INDEX decisions_of_time ON decisions (time_ms);"
+#define ORDER_COLUMNS                                        \
+    "ALTER TABLE generations ADD COLUMN seen_ms INTEGER;"    \
+    "CREATE INDEX decisions_of_time ON decisions (time_ms);" \
+    "ALTER TABLE decisions ADD COLUMN origin TEXT;"
 
 /* The strings of who decided, and why, are stored as given; the store does not interpret them.
  * Times are seconds since 1970, in the two logs milliseconds. */

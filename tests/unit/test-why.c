@@ -113,6 +113,83 @@ static void what_happened_is_told_in_order(void **state) {
     builds_expect_why(builds->host, "build.so", "/history", "a person went back from it");
 }
 
+static void expect_happened(struct builds *builds, const char *name, const char *event,
+                            const char *text) {
+    yyjson_doc *doc = builds_why(builds->host, name);
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    unsigned found = 0;
+    yyjson_arr_foreach (yyjson_ptr_get(yyjson_doc_get_root(doc), "/history"), at, count, item) {
+        const char *words = yyjson_get_str(yyjson_obj_get(item, "text"));
+        found += strcmp(yyjson_get_str(yyjson_obj_get(item, "event")), event) == 0 &&
+                 words != NULL && strstr(words, text) != NULL;
+    }
+    if (found != 1) {
+        char *whole = yyjson_write(doc, 0, NULL);
+        fail_msg("%s with \"%s\" is told %u times: %s", event, text, found, whole);
+    }
+    yyjson_doc_free(doc);
+}
+
+/* What a host did with the file, whether it saw the change or found it at its start. */
+static void what_a_host_did_is_told(void **state) {
+    struct builds *builds = *state;
+    builds_put(builds, "build", 1);
+    builds_open(builds);
+    builds_expect(builds->host, "build", 1);
+    builds_put(builds, "build-2", 2);
+    builds_reload(builds->host, NULL, "reloaded");
+    builds_expect(builds->host, "build", 2);
+    builds_spoil(builds, "bad");
+    for (int round = 0; round < 2; round++) { /* the same is told once */
+        builds_reload(builds->host, "build.so", "refused");
+    }
+    expect_happened(builds, "build", "reloaded", "generation 2 of content ");
+    expect_happened(builds, "build", "refused", "not a shared object");
+    assert_int_equal(unlink(builds->file), 0);
+    builds_reload(builds->host, NULL, "removed");
+    builds_put(builds, "build-3", 3);
+    builds_reload(builds->host, NULL, "added");
+    builds_expect(builds->host, "build", 3);
+    expect_happened(builds, "build", "removed", "its file is gone");
+    builds_close(builds);
+    assert_int_equal(unlink(builds->file), 0);
+    for (int round = 0; round < 2; round++) {
+        builds_open(builds);
+        builds_close(builds);
+    }
+    builds_put(builds, "build", 1);
+    builds_open(builds);
+    expect_happened(builds, "build", "removed", "gone at the start");
+}
+
+/* The plugin from another folder has the id, and not what was decided about the first. */
+static void decisions_about_another_origin_are_not_mixed_in(void **state) {
+    struct builds *builds = *state;
+    struct toolrack_error err = {0};
+    builds_put(builds, "build", 1);
+    builds_open(builds);
+    assert_int_equal(toolrack_set_enabled(builds->host, "sane", false, &err), 0);
+    yyjson_doc *doc = builds_why(builds->host, "test.build");
+    char *text = yyjson_val_write(yyjson_ptr_get(yyjson_doc_get_root(doc), "/history"), 0, NULL);
+    assert_non_null(strstr(text, "disabled"));
+    free(text);
+    yyjson_doc_free(doc);
+    builds_close(builds);
+    char first[sizeof builds->plugins];
+    strcpy(first, builds->plugins);
+    (void)snprintf(builds->plugins, sizeof builds->plugins, "%s/other", builds->root);
+    assert_int_equal(rename(first, builds->plugins), 0);
+    builds_open(builds);
+    doc = builds_why(builds->host, "test.build");
+    text = yyjson_val_write(yyjson_ptr_get(yyjson_doc_get_root(doc), "/history"), 0, NULL);
+    assert_non_null(strstr(text, "moved")); /* it owns the id now */
+    assert_null(strstr(text, "disabled"));
+    free(text);
+    yyjson_doc_free(doc);
+}
+
 /* In the host that sees the update, in those that start later, and by any name. */
 static void an_incompatible_update_is_told(void **state) {
     struct builds *builds = *state;
@@ -163,9 +240,14 @@ static void what_the_scan_refuses_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(a_plugin_is_found_by_its_file),       TEST(what_is_refused_is_explained),
-            TEST(two_files_of_one_name_are_not_mixed), TEST(what_happened_is_told_in_order),
-            TEST(an_incompatible_update_is_told),      TEST(what_the_scan_refuses_is_told),
+            TEST(a_plugin_is_found_by_its_file),
+            TEST(what_is_refused_is_explained),
+            TEST(two_files_of_one_name_are_not_mixed),
+            TEST(what_happened_is_told_in_order),
+            TEST(what_a_host_did_is_told),
+            TEST(decisions_about_another_origin_are_not_mixed_in),
+            TEST(an_incompatible_update_is_told),
+            TEST(what_the_scan_refuses_is_told),
     };
     return cmocka_run_group_tests_name("why", tests, NULL, NULL);
 }
