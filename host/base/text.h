@@ -11,6 +11,11 @@
 
 #include "base/buf.h"
 
+/** The ending of a noun after a count: "" for one, else "s". Static text. */
+static inline const char *text_plural(uint64_t count) {
+    return count == 1 ? "" : "s";
+}
+
 /** Append text with control characters (C0 except newline and tab, DEL, C1) and hidden characters
  * (hidden.h) escaped; bytes that are not UTF-8 become U+FFFD. */
 void text_add_escaped(struct buf *buf, const char *text, size_t length);

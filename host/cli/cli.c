@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/rendering.h"
 #include "base/semver.h"
+#include "base/text.h"
 #include "cli/ask.h"
 #include "cli/opening.h"
 #include "cli/output.h"
@@ -265,7 +266,7 @@ void cli_end_decision(struct cli *cli) {
         buf_add_text(&cli->out, ", from the next start of each host on");
     } else if (reached.silent > 0) {
         buf_printf(&cli->out, "; %llu of %llu running host%s did not answer within 1 s",
-                   all - applied, all, all == 1 ? "" : "s");
+                   all - applied, all, text_plural(all));
     } else if (applied > 0) {
         buf_printf(&cli->out, "; %llu running host%s it", applied,
                    applied == 1 ? " applies" : "s apply");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/output.h"
 
 CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
@@ -87,7 +88,7 @@ void opening_end(struct toolrack *host) {
     (void)pthread_mutex_unlock(&lock);
     if (refused > 0) {
         output_note("%zu problem%s with tools or plugins; 'toolrack list --all' shows %s", refused,
-                    refused == 1 ? "" : "s", refused == 1 ? "it" : "them");
+                    text_plural(refused), refused == 1 ? "it" : "them");
     }
 }
 

@@ -35,7 +35,7 @@ static void add_heading(struct buf *out, const char *file,
         add_texts(out, " ", toolrack_findings_version(findings));
     }
     size_t tools = toolrack_findings_tool_count(findings);
-    buf_printf(out, ", %zu tool%s%s\n", tools, tools == 1 ? "" : "s",
+    buf_printf(out, ", %zu tool%s%s\n", tools, text_plural(tools),
                toolrack_findings_count(findings) == 0 ? ", no problems found" : "");
 }
 

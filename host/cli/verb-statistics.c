@@ -53,7 +53,7 @@ static void add_duration(struct buf *out, const char *label, yyjson_val *ns) {
 
 /* Of how many calls a mean is; not of all of them. */
 static void add_share(struct buf *out, uint64_t calls) {
-    buf_printf(out, ", of %llu call%s\n", (unsigned long long)calls, calls == 1 ? "" : "s");
+    buf_printf(out, ", of %llu call%s\n", (unsigned long long)calls, text_plural(calls));
 }
 
 static void add_cpu(struct buf *out, yyjson_val *row) {

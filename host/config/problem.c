@@ -73,7 +73,8 @@ void problems_end(struct problems *list) {
     }
     if (list->left_out > 0) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        buf_printf(&text, "%zu more problems are not told", list->left_out);
+        buf_printf(&text, "%zu more problem%s not told", list->left_out,
+                   list->left_out == 1 ? " is" : "s are");
         append(list,
                &(struct problem){.severity = list->errors > told ? TOOLRACK_SEVERITY_ERROR
                                                                  : TOOLRACK_SEVERITY_NOTE,

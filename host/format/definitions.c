@@ -117,10 +117,13 @@ static int show_schema(struct export *export, const struct report *report, const
         return 0;
     }
     if (visible.is_required) {
-        format_report_add(report, schema == &export->schema ? "refused" : "rewritten", NULL,
-                          "the %s is left out: a name or value in it has the hidden character "
-                          "U+%04X, and would have to be written exactly so",
-                          what, visible.point);
+        format_report_add(
+                report, schema == &export->schema ? "refused" : "rewritten", NULL,
+                "%s: a name or value in its %s has the hidden character U+%04X, and would have "
+                "to be written exactly so",
+                schema == &export->schema ? "the tool is not exported"
+                                          : "the result schema is omitted",
+                what, visible.point);
         return TOOLRACK_E_REFUSED;
     }
     format_report_add(report, "rewritten", NULL,
@@ -206,7 +209,8 @@ static int add_tool(struct export *export, const struct format_tool *tool) {
     size_t start = export->out->length;
     size_t noted = export->report != NULL ? export->report->length : 0;
     if (export->count == export->count_max) {
-        cut(export, &report, noted, "no more than", export->count_max, "tools may be exported");
+        cut(export, &report, noted, "it is beyond the limit of", export->count_max,
+            export->count_max == 1 ? "tool" : "tools");
         return 0;
     }
     wire_name wire;

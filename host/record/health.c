@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "record/record.h"
 #include "store/health-rules.h"
 
@@ -170,7 +171,7 @@ void health_note_outcomes(const struct record_options *options,
     struct toolrack_error err;
     if (count > 0 && note(options, outcomes, count, &err) < 0) {
         log_line(options->log, LOG_ERROR, "recommend",
-                 "how the last %zu calls ended is not seen by recommendations: %s", count,
-                 err.message);
+                 "how the last %zu call%s ended is not seen by recommendations: %s", count,
+                 text_plural(count), err.message);
     }
 }

@@ -259,9 +259,9 @@ static void tell(struct record *record, const struct batch *batch, int code,
     }
     if (unlogged > 0) {
         log_line(log, LOG_WARNING, "store",
-                 "%llu calls are counted and not logged: they came faster than they could be "
+                 "%llu call%s counted and not logged: they came faster than they could be "
                  "written",
-                 (unsigned long long)unlogged);
+                 (unsigned long long)unlogged, unlogged == 1 ? " is" : "s are");
     }
 }
 

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "plugin/capability.h"
 
 /* One a line; on the heap, NULL when out of memory. */
@@ -240,7 +241,7 @@ void plugin_reason(struct plugin *plugin, char *reason, size_t room) {
     unsigned stuck = atomic_load(&plugin->stuck);
     if (stuck != 0) {
         (void)snprintf(reason, room, "%u call%s given up and still running", stuck,
-                       stuck == 1 ? "" : "s");
+                       text_plural(stuck));
         return;
     }
     (void)pthread_mutex_lock(&plugin->reason_lock);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #include "base/utf8.h"
 
 /* Longest text that one text_printf() adds. */
@@ -94,9 +96,13 @@ void text_add_value(struct text *text, yyjson_val *value) {
     case YYJSON_TYPE_STR:
         text_add_quoted(text, yyjson_get_str(value), yyjson_get_len(value));
         break;
-    case YYJSON_TYPE_ARR: text_printf(text, "an array of %zu items", yyjson_arr_size(value)); break;
+    case YYJSON_TYPE_ARR:
+        text_printf(text, "an array of %zu item%s", yyjson_arr_size(value),
+                    text_plural(yyjson_arr_size(value)));
+        break;
     case YYJSON_TYPE_OBJ:
-        text_printf(text, "an object of %zu properties", yyjson_obj_size(value));
+        text_printf(text, "an object of %zu propert%s", yyjson_obj_size(value),
+                    yyjson_obj_size(value) == 1 ? "y" : "ies");
         break;
     default: text_printf(text, "nothing"); break;
     }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "files/stage.h"
 #include "plugin/symbols.h"
@@ -271,7 +272,7 @@ static void add_folded(struct trace *trace, uint32_t from, uint32_t end) {
     const struct place *called = &trace->places[end - 1];
     const char *path = trace->record->modules[called->frame->module];
     const char *slash = strrchr(path, '/');
-    buf_printf(trace->out, "    ... %u frame%s of ", end - from, end - from == 1 ? "" : "s");
+    buf_printf(trace->out, "    ... %u frame%s of ", end - from, text_plural(end - from));
     add_shown(trace->out, slash != NULL ? slash + 1 : path, FILE_SHOWN_MAX);
     if (called->function != NULL) {
         buf_add_text(trace->out, ", in ");

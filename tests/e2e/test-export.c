@@ -57,8 +57,7 @@ static void the_allow_list_keeps_the_order_of_the_registry(void **state) {
 static void limit_and_budget_cut_and_say_what(void **state) {
     (void)state;
     EXPECT(RUN("export", "--format", "anthropic", "--allow", "add,total", "--limit", "1"), 0,
-           "[{\"name\":\"add\",*}]\n",
-           "toolrack: total: cut: no more than 1 tools may be exported\n");
+           "[{\"name\":\"add\",*}]\n", "toolrack: total: cut: it is beyond the limit of 1 tool\n");
     EXPECT(RUN("export", "--format", "anthropic", "--allow", "add,total", "--budget", "5"), 0,
            "[]\n",
            "toolrack: add: cut: with this tool the definitions have more than 20 bytes\n"
