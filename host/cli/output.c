@@ -20,6 +20,7 @@
  * not those behind a label. */
 #define LABEL_WIDTH_MAX 30u
 #define TAB_WIDTH       8u
+#define BENEATH_SPACE   4u /* indentation of a text without room beside its label */
 
 int output_write(int fd, const char *text, size_t length) {
     if (length == 0) {
@@ -165,6 +166,19 @@ static size_t label_length(const char *line, size_t length) {
     return spaces;
 }
 
+/* Columns of the longest word. */
+static size_t longest_word(const char *text, size_t length) {
+    size_t longest = 0;
+    for (size_t at = 0; at < length;) {
+        const char *space = memchr(text + at, ' ', length - at);
+        size_t end = space != NULL ? (size_t)(space - text) : length;
+        size_t columns = width_of(text + at, end - at);
+        longest = columns > longest ? columns : longest;
+        at = end + 1;
+    }
+    return longest;
+}
+
 static void add_line(struct renderer *renderer, size_t from, size_t to) {
     const char *line = renderer->text + from;
     size_t length = to - from;
@@ -178,7 +192,14 @@ static void add_line(struct renderer *renderer, size_t from, size_t to) {
         label = 0;
         indent = 0;
     }
+    size_t longest = longest_word(line + label, length - label);
     add_part(renderer, from, from + label);
+    /* A path that does not fit beside its label stands beneath it, whole. */
+    if (label > 0 && indent > BENEATH_SPACE && longest > renderer->width - indent &&
+        longest + BENEATH_SPACE <= renderer->width) {
+        indent = BENEATH_SPACE;
+        add_break(renderer, indent);
+    }
     for (size_t at = label; at < length;) {
         size_t next = 0;
         size_t piece = width_fit(line + at, length - at, renderer->width - indent, &next);

@@ -179,7 +179,8 @@ static const char export_details[] =
 static const char check_details[] =
         "Reads plugins and configurations without running any of their code. A file that ends\n"
         "in .json or begins as JSON is a configuration: its errors are shown with line and\n"
-        "column, including those of the tools that it defines. The exit code is 1 if any file\n"
+        "column, including those of the tools that it defines, and warnings of folders, grants\n"
+        "and plugins that this machine does not have. The exit code is 1 if any file\n"
         "has an error or a warning; notes alone do not count.\n";
 
 static const char name_details[] =

@@ -181,6 +181,10 @@ static void output_is_wrapped_under_its_text(void **state) {
             "label   a text of several words\n  indented, and long too\n", false, 20,
             "label   a text of\n        several\n        words\n  indented, and long\n  too\n");
     assert_rendered("0123456789\n", false, 4, "0123\n4567\n89\n");
+    /* A word is broken only if no line has room for it. */
+    assert_rendered("label   /a/path/that/fits\n", false, 24, "label   \n    /a/path/that/fits\n");
+    assert_rendered("label   /a/path/that/is/too/long\n", false, 24,
+                    "label   /a/path/that/is/\n        too/long\n");
     /* Wide characters take two columns. */
     assert_rendered("\xe8\xa1\xa8\xe8\xa1\xa8\xe8\xa1\xa8\n", false, 5,
                     "\xe8\xa1\xa8\xe8\xa1\xa8\n\xe8\xa1\xa8\n");
