@@ -1,7 +1,8 @@
 /* parts.h - the room as a struct of its parts, for the files that connect them.
  *
  *     life        the room as a whole; watcher, report, opening: who asks for a reload
- *     reload      one file has changed; rescan: those of a folder; release, configured, foreign
+ *     reload      one file has changed; rescan: those of a folder; rollback, back: to an earlier
+ *                 content; release, configured, foreign
  *     isolate     workers of a generation        retire   its end        trial   its first calls
  *     staging     the copies that are loaded
  *     generation  a loaded plugin, and which one serves     content   rollbacks, history
