@@ -182,8 +182,8 @@ static void ctrl_c_cancels_the_call(void **state) {
 static void a_terminal_is_asked(void **state) {
     (void)state;
     EXPECT(RUN_WITH({.typed = "\nmain\n\n"}, "call", "asks"), 0, "0 {\"branch\":\"main\"}\n",
-           "asks asks: Which branch?\\u001b[31m\n  branch [text]:   it is required\n"
-           "  branch [text]: Send this answer? [Y/n] ");
+           "asks asks: Which branch?\\u001b[31m\nasks asks: branch [text]:   it is required\n"
+           "asks asks: branch [text]: Send this answer? [Y/n] ");
     EXPECT(RUN_WITH({.typed = "main\nn\n"}, "call", "asks"), 0, "3 nothing\n", "*[Y/n] ");
     EXPECT(RUN_WITH({.typed = "\x04"}, "call", "asks"), 0, "5 nothing\n", "*[text]: \n");
     EXPECT(RUN_WITH({.typed = "main\n\n"}, "call", "asks", "--json"), 0, "\"7 nothing\"\n", "");

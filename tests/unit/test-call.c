@@ -697,9 +697,11 @@ static void what_may_not_be_called_is_not_suggested(void **state) {
         struct toolrack_error err;
         assert_int_equal(toolrack_call(host, names[i], "{}", NULL, &result, &err),
                          TOOLRACK_E_NOT_FOUND);
-        assert_null(strstr(err.message, meant[i]));
+        char suggested[32];
+        (void)snprintf(suggested, sizeof suggested, "mean '%s'", meant[i]);
+        assert_null(strstr(err.message, suggested));
         assert_int_equal(toolrack_grant(host, names[i], 0, NULL, &err), TOOLRACK_E_NOT_FOUND);
-        assert_non_null(strstr(err.message, meant[i]));
+        assert_non_null(strstr(err.message, suggested));
         char *any = toolrack_suggest(host, names[i]);
         char *called = toolrack_suggest_call(host, names[i]);
         assert_string_equal(any, meant[i]);
