@@ -509,6 +509,18 @@ static int run(struct call *call, const char *arguments, size_t length,
  * unless the configuration asks for all. */
 #define CPU_EACH 256u
 
+/* What the plugin may not do can be why the call failed; only the plugin knows. */
+static void tell_missing(const struct missing *missing, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (missing == NULL || err == NULL) {
+        return;
+    }
+    missing_explain(missing, err->message, &text);
+    if (!text.failed) {
+        error_append(err, text.data);
+    }
+}
+
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err) {
     static _Thread_local unsigned turn;
@@ -530,10 +542,8 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
     if (code < 0) {
         error_set_tool(err, toolrack_tool_name(call->tool));
     }
-    /* What it may not do can be why it failed; only the plugin knows. */
-    const char *missing = call->tool->reg->plugin->missing_capabilities;
-    if (code == TOOLRACK_E_EXECUTION_FAILED && missing != NULL) {
-        error_append(err, missing);
+    if (code == TOOLRACK_E_EXECUTION_FAILED) {
+        tell_missing(call->tool->reg->plugin->missing, err);
     }
     return code;
 }

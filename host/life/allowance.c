@@ -154,45 +154,38 @@ int allowance_new_text(const struct policy *policy, char **ret, struct toolrack_
 }
 
 /* The item of "allow" that allows a declared capability and no more: a host cannot be held to, so
- * its port is allowed. */
-static void add_allowance(struct buf *out, const struct tr_capability *declared) {
+ * its port is allowed. In the arena; NULL when out of memory. */
+static const char *allowance_of(struct arena *arena, const struct tr_capability *declared) {
     struct capability_network network;
     struct capability_fault unused;
-    if (declared->kind == TR_CAP_NETWORK &&
-        capability_read_network(declared->value, &network, &unused) && network.names_host) {
-        if (network.port != 0) {
-            buf_printf(out, "network:*:%u", network.port);
-        } else {
-            buf_add_text(out, "network:*");
-        }
-        return;
+    if (declared->kind != TR_CAP_NETWORK ||
+        !capability_read_network(declared->value, &network, &unused) || !network.names_host) {
+        return policy_capability_text(arena, declared);
     }
-    buf_printf(out, "%s:%s", policy_capability_name(declared->kind), declared->value);
+    return network.port != 0 ? arena_printf(arena, "network:*:%u", network.port) : "network:*";
 }
 
-int allowance_missing_text(const char *plugin_id, const struct policy *policy, char **ret,
-                           struct toolrack_error *err) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    CLEANUP(buf_finish) struct buf items = BUF_INIT;
-    size_t missing = 0;
-    for (size_t i = 0; i < policy->capability_count; i++) {
+int allowance_missing(const char *plugin_id, const struct policy *policy, struct missing **ret,
+                      struct toolrack_error *err) {
+    CLEANUP(arena_finish) struct arena arena;
+    arena_init(&arena, NULL, 0);
+    struct missing_capability *items =
+            arena_alloc(&arena, (policy->capability_count + 1) * sizeof *items);
+    size_t count = 0;
+    for (size_t i = 0; items != NULL && i < policy->capability_count; i++) {
         const struct policy_capability *capability = &policy->capabilities[i];
-        if (!capability->allowed) {
-            buf_printf(&text, "%s%s:%s", missing > 0 ? ", " : "its plugin declares ",
-                       policy_capability_name(capability->declared->kind),
-                       capability->declared->value);
-            buf_add_text(&items, missing > 0 ? " '" : "'");
-            add_allowance(&items, capability->declared);
-            buf_add_char(&items, '\'');
-            missing++;
+        if (capability->allowed) {
+            continue;
+        }
+        items[count] = (struct missing_capability){
+                .kind = capability->declared->kind,
+                .value = capability->declared->value,
+                .path = capability->path,
+                .allowance = allowance_of(&arena, capability->declared)};
+        if (items[count++].allowance == NULL) {
+            return error_oom(err);
         }
     }
-    if (missing == 0) {
-        *ret = NULL;
-        return 0;
-    }
-    buf_printf(&text, ", which %s not allowed: toolrack allow %s %s", missing == 1 ? "is" : "are",
-               plugin_id, items.failed ? "" : items.data);
-    text.failed = text.failed || items.failed;
-    return copy_text(&text, ret, err);
+    *ret = items != NULL && count > 0 ? missing_create(plugin_id, items, count) : NULL;
+    return items == NULL || (count > 0 && *ret == NULL) ? error_oom(err) : 0;
 }

@@ -4,6 +4,7 @@
 
 #include "life/options.h"
 #include "life/policy.h"
+#include "plugin/missing.h"
 
 /** What a policy of a plugin in a folder is made of, without the rows of the store. */
 struct policy_options allowance_options(const struct life_options *options,
@@ -19,8 +20,7 @@ int allowance_read(const struct life_options *options, const char *identity, str
  * @return 0; TOOLRACK_E_NO_MEMORY. */
 int allowance_new_text(const struct policy *policy, char **ret, struct toolrack_error *err);
 
-/** What would allow what a plugin declares and has not: "its plugin declares read:/srv, which is
- * not allowed: toolrack allow currency 'read:/srv'"; on the heap; NULL: it has all.
+/** What a plugin declares and has not; NULL: it has all.
  * @return 0; TOOLRACK_E_NO_MEMORY. */
-int allowance_missing_text(const char *plugin_id, const struct policy *policy, char **ret,
-                           struct toolrack_error *err);
+int allowance_missing(const char *plugin_id, const struct policy *policy, struct missing **ret,
+                      struct toolrack_error *err);

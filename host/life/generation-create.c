@@ -112,8 +112,7 @@ static int apply_policy(const struct generation *generation, struct plugin *plug
     plugin->calls_max = plugin->serial ? workers : workers * CREW_LANES_MAX;
     int code = allowance_new_text(policy, &plugin->new_capabilities, err);
     return code < 0 ? code
-                    : allowance_missing_text(plugin->desc->plugin->id, policy,
-                                             &plugin->missing_capabilities, err);
+                    : allowance_missing(plugin->desc->plugin->id, policy, &plugin->missing, err);
 }
 
 static int make_plugin(struct generation *generation, const struct generation_source *source,

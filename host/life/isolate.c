@@ -68,9 +68,9 @@ static void when_refused(void *user, void *crew_user, const char *reason, bool i
         return;
     }
     /* A capability that was not allowed may be the reason why the plugin could not open. */
-    if (plugin->missing_capabilities != NULL) {
+    if (plugin->missing != NULL) {
         log_line(isolate->options->log, LOG_WARNING, plugin->desc->plugin->id, "%s",
-                 plugin->missing_capabilities);
+                 missing_text(plugin->missing));
     }
     if (plugin_state(plugin) != TOOLRACK_STATE_QUARANTINED) {
         plugin_set_state(plugin, TOOLRACK_STATE_FAILED, reason);

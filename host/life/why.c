@@ -88,7 +88,7 @@ void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_
     if (!plugin->isolated) {
         return;
     }
-    document_add_text(doc, root, "missing", plugin->missing_capabilities);
+    document_add_text(doc, root, "missing", missing_text(plugin->missing));
     struct crew *crew = atomic_load(&plugin->crew);
     struct crew_status status = {0};
     if (crew != NULL) {
@@ -191,7 +191,7 @@ int life_describe(struct life *life, const struct plugin *plugin, yyjson_mut_doc
         document_add_text(doc, object, "cause", note.cause[0] != '\0' ? note.cause : NULL);
     }
 
-    document_add_text(doc, root, "missing", plugin->missing_capabilities);
+    document_add_text(doc, root, "missing", missing_text(plugin->missing));
     int code = add_refused(life, plugin, doc, root, err);
     if (code < 0) {
         return code;

@@ -89,7 +89,7 @@ void plugin_unref(struct plugin *plugin) {
     free(plugin->image_path);
     free(plugin->identity_text);
     free(plugin->capabilities);
-    free(plugin->missing_capabilities);
+    missing_free(plugin->missing);
     free(plugin->new_capabilities);
     free(plugin->path);
     free(plugin);

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "plugin/load.h"
+#include "plugin/missing.h"
 #include "plugin/origin.h"
 #include "plugin/pin.h"
 #include "plugin/trust.h"
@@ -45,13 +46,13 @@ struct plugin {
     atomic_uint refs;
     char *path; /* NULL for a descriptor of the app */
     enum trust trust;
-    char *identity_text; /* its id and origin: what the store binds to it (plugin/origin.h) */
-    const char *origin;  /* the end of that text */
-    char *capabilities;  /* what it declares, one a line, such as "read:/srv"; "": nothing */
-    char *missing_capabilities; /* what would allow those that it has not; NULL: it has all, or runs
-                                   in this process. Set before it is registered */
-    char *new_capabilities;     /* of these, what its policy's words do not cover, since it was
-                                   declared later; NULL: none. Set before it is registered */
+    char *identity_text;     /* its id and origin: what the store binds to it (plugin/origin.h) */
+    const char *origin;      /* the end of that text */
+    char *capabilities;      /* what it declares, one a line, such as "read:/srv"; "": nothing */
+    struct missing *missing; /* those that it has not; NULL: it has all, or runs in this process.
+                                Set before it is registered */
+    char *new_capabilities;  /* of these, what its policy's words do not cover, since it was
+                                declared later; NULL: none. Set before it is registered */
     struct file_identity identity;
     struct descriptor *desc;
     struct image_host host; /* its members are borrowed from the host, except for the file */

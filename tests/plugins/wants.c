@@ -22,7 +22,7 @@ TR_JSON_TOOL(touch, "Read a byte of a file", TR_SCHEMA({"type" : "object"}))
 #endif
 
 static tr_status give_up(struct tr_call *call) {
-    return tr_fail(call, TR_FAILED, NULL, "no such luck");
+    return tr_fail(call, TR_FAILED, NULL, "no such luck%s", tr_get_string(call, "with", ""));
 }
 TR_JSON_TOOL(give_up, "Fail", TR_SCHEMA({"type" : "object"}))
 

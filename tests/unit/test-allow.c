@@ -120,6 +120,19 @@ static void a_failure_says_what_is_not_allowed(void **state) {
     assert_null(strstr(err.message, "not allowed"));
 }
 
+/* Of several only what the failure names, or all that may be why. */
+static void a_failure_says_what_may_be_missing(void **state) {
+    struct builds *builds = *state;
+    builds_put_as(builds, "wants", "wants-more", 2);
+    builds_open(builds);
+    expect_call(builds->host, "give_up", NULL,
+                "one of these may be missing, which its plugin declares and which are not "
+                "allowed: " DECLARED ", read:/: toolrack allow wants '" DECLARED "' 'read:/'");
+    assert_int_equal(toolrack_allow(builds->host, "wants", DECLARED, "eve", &err), 0);
+    expect_call(builds->host, "give_up", "{\"with\":\" in /root/x\"}",
+                "its plugin declares read:/, which is not allowed: toolrack allow wants 'read:/'");
+}
+
 static void another_host_follows(void **state) {
     struct builds *builds = *state;
     builds_put(builds, "wants", 1);
@@ -370,6 +383,7 @@ int main(void) {
             TEST(only_what_is_declared_can_be_allowed),
             TEST(allowances_are_listed_and_decisions),
             TEST(a_failure_says_what_is_not_allowed),
+            TEST(a_failure_says_what_may_be_missing),
             TEST(another_host_follows),
             TEST(a_word_does_not_cover_what_is_declared_later),
             TEST(what_is_new_is_withheld_where_it_is_a_warning),

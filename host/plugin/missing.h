@@ -1,0 +1,38 @@
+/* missing.h - what a plugin declares and has not, in words for who calls it.
+ *
+ * The kernel refuses a worker with the same error codes that a file's mode or a closed port has, so
+ * the host does not know why a tool has failed. What the tool says of it narrows that down:
+ *
+ *  - it names what is missing, such as a path of a declared folder: that alone is told;
+ *  - it has words of a kind, such as "cannot connect": those of the kind may be why;
+ *  - otherwise, everything may be. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+/* A declared capability that is not granted. */
+struct missing_capability {
+    uint32_t kind;
+    const char *value;
+    const char *path;      /* of a file or folder: the real one; or NULL */
+    const char *allowance; /* the item of "allow" that grants it and no more */
+};
+
+struct missing;
+
+/** Copies all. NULL when out of memory. Release with missing_free(); NULL is ignored. */
+struct missing *missing_create(const char *plugin_id, const struct missing_capability *items,
+                               size_t count);
+void missing_free(struct missing *missing);
+CLEANUP_DEFINE(struct missing, missing_free)
+
+/** All of it: "its plugin declares read:/srv, which is not allowed: toolrack allow currency
+ * 'read:/srv'". NULL for NULL. [any-thread] */
+const char *missing_text(const struct missing *missing);
+
+/** What may be why a call failed with a message. [any-thread] */
+void missing_explain(const struct missing *missing, const char *message, struct buf *out);
