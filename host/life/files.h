@@ -67,6 +67,7 @@ struct plugin_file {
     bool settled;                  /* a later change will show in the identity */
     bool exposure_told;            /* the log has a warning that others could change it */
     bool is_refused; /* its present content does not serve, or some of its tools were refused */
+    uint64_t told;   /* which refusal was told last (reload_tell_refused()); 0: none */
     uint32_t newest; /* number of the last generation that was made */
 
     atomic_bool has_failure; /* the store has one of its contents that could not be loaded */

@@ -117,15 +117,21 @@ static void take_failure(void *user, const struct store_failure *kept) {
     }
 }
 
-static void refuse(struct life *life, struct plugin_file *file, const struct descriptor *desc,
-                   const struct toolrack_refusal *refusal) {
-    file->is_refused = true;
-    registry_refuse(life->options.registry, refusal);
+/* The file as a whole. */
+static void tell_refused(struct life *life, struct plugin_file *file,
+                         const struct toolrack_refusal *refusal) {
     struct toolrack_error words; /* cuts between characters, makes it one line */
     (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused: %s%s%s", file->path,
                     refusal->reason, refusal->fix != NULL ? "; " : "",
                     refusal->fix != NULL ? refusal->fix : "");
-    life_tell(life, TOOLRACK_EVENT_REFUSED, desc->plugin->id, words.message);
+    (void)reload_tell_refused(life, file, refusal->plugin, words.message, true);
+}
+
+static void refuse(struct life *life, struct plugin_file *file,
+                   const struct toolrack_refusal *refusal) {
+    file->is_refused = true;
+    registry_refuse(life->options.registry, refusal);
+    tell_refused(life, file, refusal);
 }
 
 /* What a person reads first of a file that is no plugin; notes and warnings refuse nothing. */
@@ -138,9 +144,9 @@ static const struct finding *first_error(const struct descriptor *desc) {
     return NULL;
 }
 
-/* A tool that its own file makes impossible, or the file as a whole. */
+/* A tool that its own file makes impossible. */
 static void say_refused(const struct life *life, const struct toolrack_refusal *refusal) {
-    struct toolrack_error words; /* cuts between characters, makes it one line */
+    struct toolrack_error words;
     (void)error_set(&words, TOOLRACK_E_REFUSED, "%s%s%s%s is refused: %s%s%s", refusal->file,
                     refusal->tool != NULL ? ": tool '" : "",
                     refusal->tool != NULL ? refusal->tool : "", refusal->tool != NULL ? "'" : "",
@@ -172,7 +178,7 @@ static int open_refused(struct life *life, struct plugin_file *file,
                                     ret, err);
     }
     if (is_whole && code == 0 && *ret == NULL && count > 0) {
-        say_refused(life, &rows[0]);
+        tell_refused(life, file, &rows[0]);
     }
     free(rows);
     return code;
@@ -180,7 +186,7 @@ static int open_refused(struct life *life, struct plugin_file *file,
 
 static void refuse_claim(struct life *life, struct plugin_file *file,
                          const struct identity_claim *claim) {
-    refuse(life, file, claim->desc,
+    refuse(life, file,
            &(struct toolrack_refusal){.file = file->path,
                                       .plugin = claim->desc->plugin->id,
                                       .rule = claim->rule,
@@ -231,7 +237,7 @@ static int open_file(struct life *life, const struct scan_file *scanned, bool is
         generations_serve(&life->generations, file, *ret);
     } else if (code == TOOLRACK_E_REFUSED) {
         bool is_exposed = source.exposure != NULL;
-        refuse(life, file, scanned->descriptor,
+        refuse(life, file,
                &(struct toolrack_refusal){
                        .file = file->path,
                        .plugin = scanned->descriptor->plugin->id,

@@ -133,7 +133,7 @@ static void give_way(struct reload *reload, struct plugin *plugin,
         file->is_refused = true;
         (void)error_set(&words, TOOLRACK_E_REFUSED, "%s is refused: %s; %s", file->path,
                         claim->reason, claim->fix);
-        life_tell(life, TOOLRACK_EVENT_REFUSED, refusal.plugin, words.message);
+        (void)reload_tell_refused(life, file, refusal.plugin, words.message, true);
         identities_note_refused(&life->options, claim);
     }
     reload_row_finish(&row);

@@ -145,6 +145,9 @@ enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enu
         outcome == RELOAD_REFUSED) {
         ret->generation = reload.old->generation;
     }
+    if (outcome != RELOAD_REFUSED && outcome != RELOAD_CHANGING) {
+        file->told = 0; /* what is refused later is news */
+    }
     name_row(ret, reload.desc);
     name_row(ret, reload.old != NULL ? reload.old->desc : NULL);
     if (ret->sha256[0] == '\0' && reload.old != NULL && atomic_load(&reload.old->staged)) {

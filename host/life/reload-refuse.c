@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/name.h"
 #include "life/history.h"
 #include "life/reload-parts.h"
 #include "registry/registry.h"
@@ -33,6 +34,24 @@ static const char *id_of(const struct reload *reload) {
                                                                 : NULL;
 }
 
+/* Of words about the content that the file has; never 0. */
+static uint64_t mark_of(const struct file_identity *identity, const char *words) {
+    uint64_t mark = name_mix(name_hash(words, strlen(words)), identity->inode);
+    mark = name_mix(mark, identity->size);
+    return name_mix(mark, (uint64_t)identity->ctime_ns) | 1;
+}
+
+bool reload_tell_refused(struct life *life, struct plugin_file *file, const char *plugin_id,
+                         const char *words, bool is_asked) {
+    uint64_t mark = mark_of(&file->identity, words);
+    if (file->told == mark && !is_asked) {
+        return false;
+    }
+    file->told = mark;
+    life_tell(life, TOOLRACK_EVENT_REFUSED, plugin_id, words);
+    return true;
+}
+
 enum reload_outcome reload_refuse_rows(struct reload *reload, const struct toolrack_refusal *rows,
                                        size_t count) {
     struct life *life = reload->life;
@@ -55,8 +74,10 @@ enum reload_outcome reload_refuse_rows(struct reload *reload, const struct toolr
                             ? ", and its previous content keeps serving"
                             : "",
                     reload->row->reason);
-    life_tell(life, TOOLRACK_EVENT_REFUSED, id_of(reload), words.message);
-    history_note(life, reload->file, id_of(reload), NULL, "refused", reload->row->reason);
+    bool is_asked = reload->how == RELOAD_IF_CHANGED || reload->how == RELOAD_FORCED;
+    if (reload_tell_refused(life, reload->file, id_of(reload), words.message, is_asked)) {
+        history_note(life, reload->file, id_of(reload), NULL, "refused", reload->row->reason);
+    }
     return RELOAD_REFUSED;
 }
 

@@ -67,6 +67,12 @@ struct reload_row {
 };
 void reload_row_finish(struct reload_row *row);
 
+/** Tell that the present content of a file does not serve.
+ * @return false: the same was told of it already. Unless a person has asked, once is enough: the
+ *         watch begins by looking at what the scan has just refused. [the file's taker] */
+bool reload_tell_refused(struct life *life, struct plugin_file *file, const char *plugin_id,
+                         const char *words, bool is_asked);
+
 /** Look at one file and reload it as `how` says. [the file's taker] */
 enum reload_outcome reload_file(struct life *life, struct plugin_file *file, enum reload_how how,
                                 struct reload_row *ret);

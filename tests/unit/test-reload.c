@@ -723,6 +723,29 @@ static void an_example_that_hangs_in_process(void **state) {
     assert_int_equal(status, 0);
 }
 
+/* The watch begins by looking at what the scan has refused. */
+static void what_the_scan_has_refused_is_told_once(void **state) {
+    struct place *place = *state;
+    install(place, 1);
+    install_as(place, "broken", "build", 1);
+    install_as(place, "second", "build", 1);
+    char path[160];
+    (void)snprintf(path, sizeof path, "%s/broken.so", place->plugins);
+    assert_int_equal(truncate(path, 100), 0);
+    unsigned refused = count_of(TOOLRACK_EVENT_REFUSED);
+    open_host(place, &(struct setup){.isolation = TOOLRACK_ISOLATION_PROCESS, .watch = true});
+    assert_int_equal(count_of(TOOLRACK_EVENT_REFUSED), refused + 2);
+    unsigned added = count_of(TOOLRACK_EVENT_ADDED);
+    install_as(place, "good", "good", 1);
+    wait_for(TOOLRACK_EVENT_ADDED, added);
+    assert_int_equal(count_of(TOOLRACK_EVENT_REFUSED), refused + 2);
+    /* Another content, and a person who asks, are told of. */
+    assert_int_equal(truncate(path, 99), 0);
+    wait_for(TOOLRACK_EVENT_REFUSED, refused + 2);
+    assert_int_equal(toolrack_reload(place->host, NULL, NULL, NULL), 0);
+    assert_true(count_of(TOOLRACK_EVENT_REFUSED) >= refused + 4);
+}
+
 static void a_slow_file_does_not_hold_up_others(void **state) {
     struct place *place = *state;
     install(place, 1);
@@ -1319,6 +1342,7 @@ int main(int argc, char **argv) {
             TEST(trials_in_workers),
             TEST(trials_in_process),
             TEST(an_example_that_hangs_in_process),
+            TEST(what_the_scan_has_refused_is_told_once),
             TEST(a_slow_file_does_not_hold_up_others),
             TEST(reports_say_what_happened),
             TEST(one_file_by_any_name),
