@@ -289,7 +289,14 @@ void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root)
 /* Whether refused tools and definitions are what the person asks about. */
 static bool tells_all(const struct cli *cli) {
     const struct options *options = &cli->options;
-    return options->verbose || options->all || (options->verb != NULL && options->verb->tells_all);
+    return options->verbose || (options->verb != NULL && options->verb->tells_all);
+}
+
+/* Whether there is a row for each of them. */
+static bool shows_refused(const struct cli *cli) {
+    const struct options *options = &cli->options;
+    return options->all && options->words.count == 0 && options->plugin == NULL &&
+           options->in_state == NULL && !options_has_values(options);
 }
 
 /* On any thread. */
@@ -332,7 +339,7 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
         opening_begin();
     }
     int code = toolrack_open(&options, &cli->host, cli->err);
-    opening_end(cli->host);
+    opening_end(cli->host, shows_refused(cli));
     return code == TOOLRACK_E_IO ? missing_file(cli) : code;
 }
 

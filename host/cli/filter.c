@@ -19,11 +19,6 @@ const char *filter_row_name(const struct toolrack_refusal *refusal) {
                                    : "the app";
 }
 
-bool filter_has_values(const struct options *options) {
-    return options->tag != NULL || options->category != NULL || options->purpose != NULL ||
-           options->scenario != NULL;
-}
-
 /* All that there is, whatever the filters say. */
 struct everything {
     struct toolrack_tools *tools;

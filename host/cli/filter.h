@@ -6,9 +6,6 @@
 /** The name under which a refused tool or file is listed. */
 const char *filter_row_name(const struct toolrack_refusal *refusal);
 
-/** Whether there is a filter by what only tools have: tag, category, purpose or scenario. */
-bool filter_has_values(const struct options *options);
-
 /** Check that each name, plugin, tag, category and scenario of the command line exists, whatever
  * the other filters say. A pattern or a purpose may match nothing.
  * @return 0; or the code of the failure: TOOLRACK_E_NOT_FOUND with the nearest name. */

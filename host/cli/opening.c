@@ -66,7 +66,7 @@ static bool is_refusal(const struct toolrack_refusals *refusals, const char *tex
     return false;
 }
 
-void opening_end(struct toolrack *host) {
+void opening_end(struct toolrack *host, bool shows_refused) {
     CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *refusals = NULL;
     size_t refused = 0;
     (void)pthread_mutex_lock(&lock);
@@ -86,7 +86,7 @@ void opening_end(struct toolrack *host) {
     lines = NULL;
     count = 0;
     (void)pthread_mutex_unlock(&lock);
-    if (refused > 0) {
+    if (refused > 0 && !shows_refused) {
         output_note("%zu problem%s with tools or plugins; 'toolrack list --all' shows %s", refused,
                     text_plural(refused), refused == 1 ? "it" : "them");
     }

@@ -86,6 +86,11 @@ static int unknown_option(const struct verb *verb, const char *name, size_t leng
                      verb != NULL ? " " : "", verb != NULL ? verb->name : "");
 }
 
+bool options_has_values(const struct options *options) {
+    return options->tag != NULL || options->category != NULL || options->purpose != NULL ||
+           options->scenario != NULL;
+}
+
 bool options_number(const char *text, long long min, long long max, long long *ret) {
     const char *digits = text + (text[0] == '-' || text[0] == '+');
     if (!ascii_is_digit(digits[0])) {

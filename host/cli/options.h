@@ -141,6 +141,9 @@ void options_finish(struct options *options);
 /** The verb of that name, or NULL. */
 const struct verb *options_verb(const struct verb *verbs, const char *name);
 
+/** Whether there is a filter by what only tools have: tag, category, purpose or scenario. */
+bool options_has_values(const struct options *options);
+
 /** Read a whole decimal number from `text`. */
 bool options_number(const char *text, long long min, long long max, long long *ret);
 

@@ -166,19 +166,6 @@ static size_t label_length(const char *line, size_t length) {
     return spaces;
 }
 
-/* Columns of the longest word. */
-static size_t longest_word(const char *text, size_t length) {
-    size_t longest = 0;
-    for (size_t at = 0; at < length;) {
-        const char *space = memchr(text + at, ' ', length - at);
-        size_t end = space != NULL ? (size_t)(space - text) : length;
-        size_t columns = width_of(text + at, end - at);
-        longest = columns > longest ? columns : longest;
-        at = end + 1;
-    }
-    return longest;
-}
-
 static void add_line(struct renderer *renderer, size_t from, size_t to) {
     const char *line = renderer->text + from;
     size_t length = to - from;
@@ -192,7 +179,7 @@ static void add_line(struct renderer *renderer, size_t from, size_t to) {
         label = 0;
         indent = 0;
     }
-    size_t longest = longest_word(line + label, length - label);
+    size_t longest = width_of_word(line + label, length - label);
     add_part(renderer, from, from + label);
     /* A path that does not fit beside its label stands beneath it, whole. */
     if (label > 0 && indent > BENEATH_SPACE && longest > renderer->width - indent &&

@@ -10,7 +10,6 @@
 
 #define GAP           2u /* spaces between two columns */
 #define GAP_NARROW    1u
-#define COLUMN_MIN    4u  /* a column is not made narrower than this */
 #define TEXT_MIN      24u /* a text that gets less than this goes beneath its row */
 #define BENEATH_SPACE 4u  /* indentation there */
 
@@ -44,6 +43,9 @@ void table_add(struct table *table, const char *cell) {
     size_t width = width_of(table->text.data + start, table->text.length - start);
     size_t *widest = &table->width[table->cells % table->columns];
     *widest = width > *widest ? width : *widest;
+    size_t word = width_of_word(table->text.data + start, table->text.length - start);
+    size_t *longest = &table->word[table->cells % table->columns];
+    *longest = word > *longest ? word : *longest;
     buf_add_char(&table->text, '\0');
     table->cells++;
 }
@@ -58,10 +60,11 @@ void table_emphasize(struct table *table, enum style style) {
 /* ------------------------------------------------------------------ layout */
 
 struct layout {
-    size_t columns; /* side by side */
+    size_t columns; /* side by side; the others are beneath */
     size_t width[TABLE_COLUMNS_MAX];
     size_t gap;
-    size_t beneath; /* columns for the last cell beneath its row; 0: it is not beneath */
+    size_t beneath; /* columns for a cell beneath its row */
+    bool is_text;   /* the last column is a long text, which needs no heading beneath */
 };
 
 static size_t whole_width(const struct layout *layout) {
@@ -72,23 +75,42 @@ static size_t whole_width(const struct layout *layout) {
     return sum;
 }
 
-/* Make the widest column narrower until the columns fit. */
-static void narrow(struct layout *layout, size_t width) {
-    layout->gap = GAP_NARROW;
+/* Make the widest columns narrower until the columns fit, or until all are as narrow as their
+ * longest words. */
+static bool narrow(const struct table *table, struct layout *layout, size_t width) {
     for (size_t sum = whole_width(layout); sum > width; sum--) {
-        size_t *widest = &layout->width[0];
-        for (size_t i = 1; i < layout->columns; i++) {
-            widest = layout->width[i] > *widest ? &layout->width[i] : widest;
+        size_t *widest = NULL;
+        for (size_t i = 0; i < layout->columns; i++) {
+            if (layout->width[i] > table->word[i] &&
+                (widest == NULL || layout->width[i] > *widest)) {
+                widest = &layout->width[i];
+            }
         }
-        if (*widest <= COLUMN_MIN) {
-            return;
+        if (widest == NULL) {
+            return false;
         }
         (*widest)--;
+    }
+    return true;
+}
+
+/* Put the last columns beneath until the others fit. */
+static void make_fit(const struct table *table, struct layout *layout, size_t width) {
+    layout->gap = GAP_NARROW;
+    while (!narrow(table, layout, width) && layout->columns > 1) {
+        layout->columns--;
+        memcpy(layout->width, table->width, sizeof layout->width);
+    }
+    if (whole_width(layout) > width) {
+        layout->width[0] = width;
     }
 }
 
 static struct layout lay_out(const struct table *table, size_t width) {
-    struct layout layout = {.columns = table->columns, .gap = GAP};
+    struct layout layout = {.columns = table->columns,
+                            .gap = GAP,
+                            .beneath = width > 2 * BENEATH_SPACE ? width - BENEATH_SPACE
+                                                                 : BENEATH_SPACE};
     memcpy(layout.width, table->width, sizeof layout.width);
     if (width == 0 || whole_width(&layout) <= width) {
         return layout;
@@ -101,10 +123,10 @@ static struct layout lay_out(const struct table *table, size_t width) {
     }
     if (*last > TEXT_MIN && layout.columns > 1) {
         layout.columns--;
-        layout.beneath = width > 2 * BENEATH_SPACE ? width - BENEATH_SPACE : BENEATH_SPACE;
+        layout.is_text = true;
     }
     if (whole_width(&layout) > width) {
-        narrow(&layout, width);
+        make_fit(table, &layout, width);
     }
     return layout;
 }
@@ -120,6 +142,7 @@ struct row {
 
 struct printer {
     const struct layout *layout;
+    size_t columns; /* of the table */
     struct buf *out;
     struct styles *marks;
 };
@@ -169,15 +192,44 @@ static bool has_more(const struct row *row, size_t columns) {
     return false;
 }
 
-static void add_beneath(const struct printer *printer, struct row *row) {
-    size_t last = printer->layout->columns;
-    if (strcmp(row->text[last], "-") == 0) {
+/* Append a cell on lines of its own. */
+static void add_cell_beneath(const struct printer *printer, struct row *row, size_t column,
+                             const char *heading) {
+    size_t indent = BENEATH_SPACE;
+    size_t label = heading != NULL ? width_of(heading, strlen(heading)) + 1 : 0;
+    size_t width = printer->layout->beneath;
+    if (strcmp(row->text[column], "-") == 0) {
         return;
     }
-    while (row->length[last] > 0) {
-        buf_printf(printer->out, "%*s", (int)BENEATH_SPACE, "");
-        (void)add_piece(printer, row, last, printer->layout->beneath);
-        buf_add_char(printer->out, '\n');
+    /* A word without room beside its heading stands below it. */
+    bool fits = width_of_word(row->text[column], row->length[column]) + label <= width;
+    buf_printf(printer->out, "%*s", (int)indent, "");
+    if (label > 0) {
+        style_begin(printer->marks, printer->out->length, STYLE_HEADING);
+        buf_add_text(printer->out, heading);
+        style_begin(printer->marks, printer->out->length, STYLE_PLAIN);
+        buf_add_char(printer->out, fits ? ' ' : '\n');
+        buf_printf(printer->out, "%*s", fits ? 0 : (int)indent, "");
+    }
+    if (fits) {
+        indent += label;
+        width -= label;
+    }
+    while (row->length[column] > 0) {
+        (void)add_piece(printer, row, column, width);
+        buf_printf(printer->out, "\n%*s", row->length[column] > 0 ? (int)indent : 0, "");
+    }
+}
+
+/* The headings are told with their cells, but for that of a long text. */
+static void add_beneath(const struct printer *printer, struct row *row,
+                        const char *const *headings) {
+    size_t last = printer->columns - 1;
+    for (size_t i = printer->layout->columns; i <= last; i++) {
+        bool is_text = i == last && printer->layout->is_text;
+        if (is_text || row->text[i] != headings[i]) {
+            add_cell_beneath(printer, row, i, is_text ? NULL : headings[i]);
+        }
     }
 }
 
@@ -189,20 +241,21 @@ void table_print(struct table *table, size_t width, struct buf *out, struct styl
         return;
     }
     struct layout layout = lay_out(table, width);
-    struct printer printer = {.layout = &layout, .out = out, .marks = styles};
+    struct printer printer = {
+            .layout = &layout, .columns = table->columns, .out = out, .marks = styles};
     const char *cell = table->text.data;
+    const char *headings[TABLE_COLUMNS_MAX];
     for (size_t at = 0; at < table->cells && !out->failed; at += table->columns) {
         struct row row = {.styles = table->styles.data + at};
         for (size_t i = 0; i < table->columns; i++) {
             row.text[i] = cell;
             row.length[i] = strlen(cell);
+            headings[i] = at == 0 ? cell : headings[i];
             cell += row.length[i] + 1;
         }
         do {
             add_line(&printer, &row);
         } while (has_more(&row, layout.columns));
-        if (layout.beneath > 0) {
-            add_beneath(&printer, &row);
-        }
+        add_beneath(&printer, &row, headings);
     }
 }

@@ -101,7 +101,7 @@ static void add_refusal(struct table *table, const struct toolrack_refusal *refu
 }
 
 static bool is_filtered(const struct options *options) {
-    return options->words.count > 0 || options->plugin != NULL || filter_has_values(options);
+    return options->words.count > 0 || options->plugin != NULL || options_has_values(options);
 }
 
 static void print_table(struct cli *cli, const struct toolrack_tools *tools,
@@ -191,7 +191,7 @@ int verb_list(struct cli *cli) {
         code = filter_check(cli);
     }
     /* A refused tool has no tags, category or other members for a filter. */
-    if (code == 0 && all && !filter_has_values(options)) {
+    if (code == 0 && all && !options_has_values(options)) {
         code = toolrack_refused(cli->host, &refusals, cli->err);
     }
     if (code < 0) {

@@ -3,6 +3,7 @@
 #include <locale.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <string.h>
 #include <wchar.h>
 
 static locale_t utf8_locale; /* 0: the C library has none */
@@ -53,6 +54,18 @@ size_t width_of(const char *text, size_t length) {
     }
     end(before);
     return columns;
+}
+
+size_t width_of_word(const char *text, size_t length) {
+    size_t longest = 0;
+    for (size_t at = 0; at < length;) {
+        const char *space = memchr(text + at, ' ', length - at);
+        size_t end = space != NULL ? (size_t)(space - text) : length;
+        size_t columns = width_of(text + at, end - at);
+        longest = columns > longest ? columns : longest;
+        at = end + 1;
+    }
+    return longest;
 }
 
 size_t width_fit(const char *text, size_t length, size_t columns, size_t *ret_next) {

@@ -10,6 +10,9 @@
 /** Columns of a text. */
 size_t width_of(const char *text, size_t length);
 
+/** Columns of the longest word. */
+size_t width_of_word(const char *text, size_t length);
+
 /** Bytes of the first piece of a text that fits into so many columns: up to the last space that
  * leaves it short enough or, in a word that is longer, up to a character. It has at least one
  * character.

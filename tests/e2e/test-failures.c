@@ -262,7 +262,7 @@ static void a_tool_that_exists_names_both_files(void **state) {
     install("claim-same", "b");
     configure("process");
     EXPECT(WITH("call", "calc", "--verbose"), 0, "claim 1\n", words);
-    EXPECT(WITH("list", "--all"), 0, NULL, words);
+    EXPECT(WITH("list", "--all"), 0, words, "");
     EXPECT(WITH("why", "other"), 0,
            "*Tool already exists: calc 1.0.0, from plugin claim (*/tools/a.so); that of "
            "*/tools/b.so is left out*",

@@ -126,7 +126,9 @@ static void broken_files_hide_no_good_ones(void **state) {
     EXPECT(RUN_WITH({.plugins = "mixed"}, "list", "--all"), 0,
            "NAME*\ngreet *\nstraight *\ncut.so    -*refused *mixed/cut.so)\ncrooked   "
            "-*\nwords.so *",
-           NULL);
+           "");
+    EXPECT(RUN_WITH({.plugins = "mixed"}, "list", "--all", "greet"), 0, "NAME*\ngreet *",
+           "toolrack: 3 problems with tools or plugins; *\n");
     EXPECT(RUN_WITH({.plugins = "mixed"}, "call", "greet", "--arg", "name=x"), 0, "good day\n",
            NULL);
     EXPECT_JSON(RUN_WITH({.plugins = "mixed"}, "list", "cut*", "--in-state", "refused", "--json"),

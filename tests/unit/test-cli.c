@@ -120,8 +120,7 @@ static void table_puts_a_text_without_room_beneath(void **state) {
                      "    e\xcc\x81t\xc3\xa9\n");
 }
 
-static void table_narrows_the_widest_columns(void **state) {
-    (void)state;
+static void assert_decisions(size_t width, const char *expected) {
     static const char *const headings[] = {"TOOL", "SINCE", "WHO"};
     CLEANUP(table_finish) struct table table;
     table_init(&table, headings, ARRAY_LENGTH(headings));
@@ -129,10 +128,36 @@ static void table_narrows_the_widest_columns(void **state) {
     table_add(&table, "2026-01-31 18:00:00");
     table_add(&table, "root");
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    table_print(&table, 28, &out, NULL);
-    assert_string_equal(out.data, "TOOL        SINCE       WHO\n"
-                                  "a_rather_lo 2026-01-31  root\n"
-                                  "ng_name     18:00:00\n");
+    table_print(&table, width, &out, NULL);
+    assert_string_equal(out.data, expected);
+}
+
+static void table_narrows_the_widest_columns(void **state) {
+    (void)state;
+    assert_decisions(34, "TOOL               SINCE      WHO\n"
+                         "a_rather_long_name 2026-01-31 root\n"
+                         "                   18:00:00\n");
+}
+
+/* Words are not cut while they fit into a line. */
+static void table_puts_columns_without_room_beneath(void **state) {
+    (void)state;
+    assert_decisions(33, "TOOL               SINCE\n"
+                         "a_rather_long_name 2026-01-31\n"
+                         "                   18:00:00\n"
+                         "    WHO root\n");
+    assert_decisions(20, "TOOL\n"
+                         "a_rather_long_name\n"
+                         "    SINCE 2026-01-31\n"
+                         "          18:00:00\n"
+                         "    WHO root\n");
+    assert_decisions(15, "TOOL\n"
+                         "a_rather_long_n\n"
+                         "ame\n"
+                         "    SINCE\n"
+                         "    2026-01-31\n"
+                         "    18:00:00\n"
+                         "    WHO root\n");
 }
 
 /* --------------------------------------------------------------------- ids */
@@ -698,6 +723,7 @@ int main(void) {
             cmocka_unit_test(table_wraps_a_long_text),
             cmocka_unit_test(table_puts_a_text_without_room_beneath),
             cmocka_unit_test(table_narrows_the_widest_columns),
+            cmocka_unit_test(table_puts_columns_without_room_beneath),
             cmocka_unit_test(ids_are_found_by_their_beginning),
             cmocka_unit_test(output_is_wrapped_under_its_text),
             cmocka_unit_test(only_styles_become_escape_sequences),
