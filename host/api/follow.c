@@ -48,6 +48,7 @@ void toolrack_reached(struct toolrack *host, struct toolrack_reached *reached) {
     hosts_last(host->hosts, &last);
     size_t size = reached->size;
     struct toolrack_reached full = {.size = size, .applied = last.applied, .silent = last.silent};
+    full.unreachable = last.unreachable;
     full.at_start = atomic_load(&host->applies_at_start);
     memcpy(reached, &full, size < sizeof full ? size : sizeof full);
 }

@@ -271,6 +271,14 @@ void cli_end_decision(struct cli *cli) {
         buf_printf(&cli->out, "; %llu running host%s it", applied,
                    applied == 1 ? " applies" : "s apply");
     }
+    if (reached.unreachable > 0) {
+        buf_printf(&cli->out,
+                   "; %llu running host%s could not be told, having no socket (see %s): "
+                   "restart %s",
+                   (unsigned long long)reached.unreachable, text_plural(reached.unreachable),
+                   reached.unreachable == 1 ? "its log" : "their logs",
+                   reached.unreachable == 1 ? "it" : "them");
+    }
     buf_add_char(&cli->out, '\n');
 }
 
@@ -279,6 +287,9 @@ void cli_add_reached(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root)
     toolrack_reached(cli->host, &reached);
     (void)yyjson_mut_obj_add_uint(doc, root, "hosts", reached.applied);
     (void)yyjson_mut_obj_add_uint(doc, root, "silent", reached.silent);
+    if (reached.unreachable > 0) {
+        (void)yyjson_mut_obj_add_uint(doc, root, "unreachable", reached.unreachable);
+    }
     if (reached.at_start != 0) {
         (void)yyjson_mut_obj_add_bool(doc, root, "at_start", true);
     }

@@ -137,6 +137,9 @@ int hosts_listen(struct hosts *hosts, struct toolrack_error *err) {
         return 0;
     }
     int code = hosts_make_socket(hosts, err);
+    if (code < 0) {
+        hosts_set_unreachable(hosts, true);
+    }
     if (code == 0 && !hosts_watch(hosts)) {
         log_line(hosts->options.log, LOG_WARNING, "store",
                  "if the folder %s is removed, what other processes decide takes effect at the "
@@ -363,6 +366,7 @@ struct hosts *hosts_create(const struct hosts_options *options) {
     hosts->wake = -1;
     hosts->watch = -1;
     hosts->watched = -1;
+    hosts->mark = -1;
     lock_init(&hosts->lock);
     if (options->state_dir != NULL &&
         asprintf(&hosts->folder, "%s/" FOLDER, options->state_dir) < 0) {
@@ -409,6 +413,7 @@ void hosts_stop(struct hosts *hosts) {
     }
     closep(&hosts->watch);
     hosts->watch = -1;
+    hosts_set_unreachable(hosts, false);
     for (size_t i = 0; i < hosts->connection_count; i++) {
         (void)close(hosts->connections[i].fd);
     }

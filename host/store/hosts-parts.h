@@ -1,4 +1,4 @@
-/* hosts-parts.h - shared by hosts-listen.c, hosts-tell.c and hosts-watch.c. */
+/* hosts-parts.h - shared by hosts-listen.c, hosts-tell.c, hosts-unreachable.c and hosts-watch.c. */
 #pragma once
 
 #include <pthread.h>
@@ -50,6 +50,7 @@ struct hosts {
 
     struct lock lock; /* guards the members below */
     struct hosts_count last;
+    int mark; /* the state folder, with the lock of a host without a socket; or -1 */
     bool stopping;
     bool exchange_due;
     bool exchanging; /* the second thread runs; while not, it may have to be joined */
@@ -80,6 +81,11 @@ bool hosts_find_again(struct hosts *hosts);
 int hosts_make_folder(struct hosts *hosts, struct toolrack_error *err);
 /** Make the socket, and the folder if there is none. */
 int hosts_make_socket(struct hosts *hosts, struct toolrack_error *err);
+
+/** Say or take back that no process finds this host. Caller holds no lock. */
+void hosts_set_unreachable(struct hosts *hosts, bool is_unreachable);
+/** How many other hosts no process finds. Caller holds no lock. */
+size_t hosts_count_unreachable(struct hosts *hosts);
 
 /** Open the folder, which must belong to this user alone.
  * @return a descriptor; or a negative errno */

@@ -241,7 +241,9 @@ void hosts_end(struct hosts *hosts, struct hosts_telling *telling, enum hosts_ch
     if (!hosts_is_applying) {
         wait_for_answers(hosts, dir, telling, message);
     }
+    size_t unreachable = hosts_count_unreachable(hosts);
     lock_take(&hosts->lock);
+    hosts->last.unreachable = unreachable;
     hosts->last.applied = count_links(telling, LINK_APPLIED);
     hosts->last.silent = telling->count - hosts->last.applied - count_links(telling, LINK_GONE);
     lock_release(&hosts->lock);

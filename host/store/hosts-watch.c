@@ -66,6 +66,7 @@ static bool make_again(struct hosts *hosts) {
         code = hosts_make_socket(hosts, &err);
     }
     hosts->is_lost = code < 0 || !hosts_is_findable(hosts);
+    hosts_set_unreachable(hosts, hosts->is_lost);
     if (hosts->is_lost && !was_lost) {
         log_line(hosts->options.log, LOG_ERROR, "store",
                  "the host's socket in %s was removed, and what other processes decide does not "

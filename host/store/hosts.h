@@ -20,6 +20,9 @@
  * A host watches its own socket: if the name or the folder is removed, it makes the socket again,
  * and applies what was decided meanwhile. Once the state folder itself is gone, it says so.
  *
+ * A host without a socket holds a lock on the state folder as long as it lives, so that a process
+ * that decides knows of it (hosts-unreachable.c).
+ *
  * A host that listens has one thread that sleeps until a connection comes. The socket of a killed
  * host refuses connections: the next process that decides removes it. The folder is accessible to
  * its user alone. */
@@ -105,8 +108,9 @@ void hosts_tell(struct hosts *hosts, enum hosts_change change);
 
 /* The other hosts that a decision reached. */
 struct hosts_count {
-    size_t applied; /* answered that it is in effect */
-    size_t silent;  /* did not answer in time, or could not read the store */
+    size_t applied;     /* answered that it is in effect */
+    size_t silent;      /* did not answer in time, or could not read the store */
+    size_t unreachable; /* have no socket, and must be started again */
 };
 
 /** Of the last hosts_end(), on any thread. [any-thread] */

@@ -534,6 +534,22 @@ static void a_host_whose_socket_is_gone_is_reached(void **state) {
     assert_int_equal(rmdir("state/hosts"), 0);
 }
 
+static void a_host_without_a_socket_is_told_of(void **state) {
+    (void)state;
+    struct own own;
+    EXPECT(RUN("disable", "add"), 0, "add is disabled\n", ""); /* the state folder is made */
+    e2e_write("state/hosts", "no folder\n");
+    open_own(&own);
+    EXPECT(RUN("enable", "add"), 0,
+           "add is enabled; 1 running host could not be told, having no socket (see its log): "
+           "restart it\n",
+           "");
+    EXPECT_JSON(RUN("disable", "add", "--json"), 0, "/hosts", "0", "/unreachable", "1");
+    toolrack_close(own.host);
+    EXPECT(RUN("enable", "add"), 0, "add is enabled\n", "");
+    assert_int_equal(unlink("state/hosts"), 0);
+}
+
 /* Without a watch, which copies files after the start: a host that is stopped while it writes keeps
  * the others from deciding. */
 static void a_suspended_host_is_said_to_be_silent(void **state) {
@@ -745,6 +761,7 @@ int main(int argc, char **argv) {
             CASE(a_release_has_its_person),
             CASE(all_hosts_of_the_folder_are_counted),
             CASE(a_host_whose_socket_is_gone_is_reached),
+            CASE(a_host_without_a_socket_is_told_of),
             CASE(a_suspended_host_is_said_to_be_silent),
             CASE(an_app_tells_the_others),
             CASE(a_thousand_decisions_in_a_row),

@@ -485,6 +485,60 @@ static void a_file_in_place_of_the_folder_is_reported(void **state) {
     hosts_destroy(command.hosts);
 }
 
+/* A file stands in place of the folder: those that open have no socket. */
+static void take_folder(void) {
+    FILE *file = fopen(folder, "w");
+    assert_non_null(file);
+    (void)fclose(file);
+}
+
+static void a_host_without_a_socket_is_counted(void **state) {
+    (void)state;
+    struct party command;
+    struct party deaf[3];
+    take_folder();
+    assert_int_equal(open_party(&command, false), 0);
+    assert_int_equal(decide(&command, HOSTS_DECISION).unreachable, 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(open_party(&deaf[i], true), -1);
+        assert_int_equal(decide(&command, HOSTS_DECISION).unreachable, i + 1);
+    }
+    assert_int_equal(decide(&deaf[0], HOSTS_DECISION).unreachable, 2); /* not itself */
+    assert_int_equal(decide(&command, HOSTS_DECISION).unreachable, 3);
+    for (size_t i = 3; i-- > 0;) {
+        hosts_destroy(deaf[i].hosts);
+        assert_int_equal(decide(&command, HOSTS_DECISION).unreachable, i);
+    }
+    hosts_destroy(command.hosts);
+}
+
+static void a_killed_host_without_a_socket_does_not_count(void **state) {
+    (void)state;
+    struct party command;
+    struct party deaf;
+    int ready[2];
+    take_folder();
+    assert_int_equal(open_party(&command, false), 0);
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)open_party(&deaf, true);
+        (void)!write(ready[1], "", 1);
+        for (;;) {
+            (void)pause();
+        }
+    }
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(decide(&command, HOSTS_DECISION).unreachable, 1);
+    end_child(child);
+    assert_int_equal(decide(&command, HOSTS_DECISION).unreachable, 0);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    hosts_destroy(command.hosts);
+}
+
 /* ---------------------------------------------------------------------- lost */
 
 /* A command for the shell, with the state folder as $dir. */
@@ -582,6 +636,8 @@ int main(void) {
             CASE(a_decision_whose_process_was_killed_is_applied),
             CASE(a_folder_that_others_may_write_to_is_not_used),
             CASE(a_file_in_place_of_the_folder_is_reported),
+            CASE(a_host_without_a_socket_is_counted),
+            CASE(a_killed_host_without_a_socket_does_not_count),
             CASE(a_long_path),
             CASE(a_removed_socket_is_made_again),
             CASE(a_removed_folder_is_made_again),

@@ -21,7 +21,7 @@
                           sizeof(struct type),                                       \
                   #type " ends with " #member)
 ENDS_WITH(toolrack_options, who);
-ENDS_WITH(toolrack_reached, at_start);
+ENDS_WITH(toolrack_reached, unreachable);
 ENDS_WITH(toolrack_filter, all);
 ENDS_WITH(toolrack_tool_statistics, max_ns);
 ENDS_WITH(toolrack_decisions_filter, plugin);

@@ -453,6 +453,8 @@ struct toolrack_reached {
                         * they apply it when they can */
     uint64_t at_start; /**< 1: no running host applies it, this one included, but each from its next
                         * start on: what is allowed to a function of an installed library */
+    uint64_t unreachable; /**< that have no socket in the state folder, as their logs say: they
+                           * apply it from their next start on */
 };
 #define TOOLRACK_REACHED_INIT \
     { .size = sizeof(struct toolrack_reached) }
