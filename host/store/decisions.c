@@ -27,24 +27,33 @@ static int insert_all(struct store *store, const struct store_decision *rows, si
     return code;
 }
 
+/* What is decided about each call; `refused` is also said of files and plugins. */
+#define OF_CALLS "(tool IS NOT NULL AND decision IN ('allowed', 'refused', 'denied'))"
+
+#define DELETE_OLDEST(which)                                           \
+    "DELETE FROM decisions WHERE " which " AND id <= (SELECT id FROM " \
+    "decisions WHERE " which " ORDER BY id DESC LIMIT 1 OFFSET ?1)"
+
+static int delete_oldest(struct store *store, struct toolrack_error *err) {
+    int64_t most = store->dir != NULL ? STORE_DECISIONS_MAX : STORE_DECISIONS_IN_MEMORY_MAX;
+    int code = database_run(store, DELETE_OLDEST(OF_CALLS), VALUES(value_number(most)), err);
+    return code < 0 ? code
+                    : database_run(store, DELETE_OLDEST("NOT " OF_CALLS),
+                                   VALUES(value_number(most)), err);
+}
+
 int store_decisions_add(struct store *store, const struct store_decision *rows, size_t count,
                         struct toolrack_error *err) {
+    size_t step = store->dir != NULL ? STORE_DECISIONS_STEP : STORE_DECISIONS_IN_MEMORY_STEP;
     int code = database_begin(store, DATABASE_SOON, NO_LIMITS, err);
     if (code == 0) {
         code = insert_all(store, rows, count, err);
     }
-    /* Ids have no gaps, since only the oldest rows are removed: so the number of rows follows from
-     * them. */
-    if (code == 0) {
-        code = database_run(
-                store,
-                "DELETE FROM decisions WHERE id <= (SELECT max(id) FROM decisions) - ?1 "
-                "AND (SELECT max(id) FROM decisions) - (SELECT min(id) FROM decisions) "
-                ">= ?1 + ?2",
-                VALUES(value_number(store->dir != NULL ? STORE_DECISIONS_MAX
-                                                       : STORE_DECISIONS_IN_MEMORY_MAX),
-                       value_number(STORE_DECISIONS_BATCH)),
-                err);
+    if (code == 0 && count > 0) {
+        size_t last = (size_t)sqlite3_last_insert_rowid(store->db);
+        if (last / step != (last - count) / step) {
+            code = delete_oldest(store, err);
+        }
     }
     return database_end(store, code, err);
 }

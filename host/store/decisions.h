@@ -11,10 +11,12 @@
 
 #include "store/store.h"
 
-/* Most decisions kept; beyond, the oldest are removed, STORE_DECISIONS_BATCH at a time. */
-#define STORE_DECISIONS_MAX           100000
-#define STORE_DECISIONS_IN_MEMORY_MAX 4096 /* without a state folder */
-#define STORE_DECISIONS_BATCH         1000
+/* Most decisions kept about calls, and as many of all others: whoever makes calls could otherwise
+ * push out what persons decided. The oldest beyond are removed whenever so many more were added. */
+#define STORE_DECISIONS_MAX            100000
+#define STORE_DECISIONS_STEP           10000
+#define STORE_DECISIONS_IN_MEMORY_MAX  4096 /* without a state folder */
+#define STORE_DECISIONS_IN_MEMORY_STEP 1000
 
 /** One decision. All strings but `decision` may be NULL. A string longer than STORE_TEXT_SIZE_MAX
  * is cut: one long reason must not make the whole batch fail. */

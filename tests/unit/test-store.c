@@ -924,25 +924,36 @@ static void a_long_reason_is_cut_at_a_character(void **state) {
     assert_int_equal(length, STORE_TEXT_SIZE_MAX - 1);
 }
 
-static void the_oldest_decisions_go(void **state) {
-    (void)state;
-    static struct store_decision rows[STORE_DECISIONS_BATCH];
-    int64_t time_ms = 0;
-    open_store();
-    for (int batch = 0; batch < STORE_DECISIONS_MAX / STORE_DECISIONS_BATCH + 1; batch++) {
-        for (size_t i = 0; i < STORE_DECISIONS_BATCH; i++) {
-            time_ms++;
-            rows[i] = (struct store_decision){.time_ms = time_ms, .decision = "allowed"};
-        }
-        assert_ok(store_decisions_add(store, rows, STORE_DECISIONS_BATCH, &err));
+static void add_decisions(size_t count, const char *tool, const char *decision) {
+    static struct store_decision rows[1000];
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        rows[i] =
+                (struct store_decision){.time_ms = (int64_t)i, .tool = tool, .decision = decision};
     }
-    assert_string_equal(ask_sql("SELECT count(*) || ' ' || min(time_ms) FROM decisions"),
-                        "101000 1");
-    rows[0].time_ms = ++time_ms;
-    assert_ok(store_decisions_add(store, rows, 1, &err));
-    assert_string_equal(ask_sql("SELECT count(*) || ' ' || min(time_ms) FROM decisions"),
-                        "100000 1002");
-    assert_seen(read_decisions(NULL, 0, 1), "101001 -@- - - - - allowed - -;");
+    for (; count > 0; count -= ARRAY_LENGTH(rows)) {
+        assert_ok(store_decisions_add(store, rows, ARRAY_LENGTH(rows), &err));
+    }
+}
+
+/* Whoever makes calls does not push out what persons decided. */
+static void the_oldest_decisions_of_each_kind_go(void **state) {
+    (void)state;
+    static const char counted[] =
+            "SELECT group_concat(decision || ' ' || n || ' ' || first, ', ') FROM (SELECT "
+            "decision, count(*) AS n, min(id) AS first FROM decisions GROUP BY decision)";
+    open_store();
+    add_decisions(1000, "wipe", "granted");
+    add_decisions(1000, NULL, "refused"); /* a file */
+    add_decisions(STORE_DECISIONS_MAX + STORE_DECISIONS_STEP - 2000, "wipe", "allowed");
+    assert_string_equal(ask_sql(counted),
+                        "allowed 100000 10001, granted 1000 1, refused 1000 1001");
+    add_decisions(STORE_DECISIONS_STEP, "wipe", "denied");
+    assert_string_equal(
+            ask_sql(counted),
+            "allowed 90000 20001, denied 10000 110001, granted 1000 1, refused 1000 1001");
+    add_decisions(STORE_DECISIONS_MAX + STORE_DECISIONS_STEP, "wipe", "disabled");
+    assert_string_equal(ask_sql(counted),
+                        "allowed 90000 20001, denied 10000 110001, disabled 100000 130001");
 }
 
 /* ----------------------------------------------------------------- loading */
@@ -1141,19 +1152,13 @@ static void a_store_in_memory_ends_with_itself(void **state) {
 
 static void a_store_in_memory_keeps_the_newest_decisions(void **state) {
     (void)state;
-    static struct store_decision rows[STORE_DECISIONS_BATCH];
-    for (size_t i = 0; i < STORE_DECISIONS_BATCH; i++) {
-        rows[i] = (struct store_decision){.time_ms = (int64_t)i, .decision = "allowed"};
-    }
     store = store_open(NULL, &err);
-    for (int i = 0; i < 10; i++) {
-        assert_ok(store_decisions_add(store, rows, STORE_DECISIONS_BATCH, &err));
-    }
+    add_decisions(10000, "add", "allowed");
     size_t count = 0;
     assert_ok(store_decisions_read(store, &(struct store_decisions_filter){0}, count_decision,
                                    &count, &err));
     assert_in_range(count, STORE_DECISIONS_IN_MEMORY_MAX,
-                    STORE_DECISIONS_IN_MEMORY_MAX + STORE_DECISIONS_BATCH);
+                    STORE_DECISIONS_IN_MEMORY_MAX + STORE_DECISIONS_IN_MEMORY_STEP);
 }
 
 static void see_default(void *user, const struct store_default *chosen) {
@@ -2396,7 +2401,7 @@ int main(void) {
             WITH_FOLDER(decisions_survive),
             WITH_FOLDER(decisions_are_in_the_order_of_their_times),
             WITH_FOLDER(a_long_reason_is_cut_at_a_character),
-            WITH_FOLDER(the_oldest_decisions_go),
+            WITH_FOLDER(the_oldest_decisions_of_each_kind_go),
             WITH_FOLDER(a_load_that_ends_leaves_nothing),
             WITH_FOLDER(a_load_that_ends_its_process_is_told_until_cleared),
             WITH_FOLDER(another_process_or_boot_is_not_this_one),
