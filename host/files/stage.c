@@ -57,6 +57,7 @@ struct stage {
     int dir;
     int lock;
     bool temporary;
+    atomic_bool is_stopped;     /* files are not copied any more */
     atomic_uint next_temporary; /* makes temporary names different */
 };
 #define STAGE_MAGIC 0x67617473u
@@ -276,6 +277,7 @@ static int open_existing(const char *dir, struct stage **ret, struct toolrack_er
     stage->magic = STAGE_MAGIC;
     stage->dir = -1;
     stage->lock = -1;
+    atomic_init(&stage->is_stopped, false);
     atomic_init(&stage->next_temporary, 0);
     stage->path = realpath(dir, NULL);
     if (stage->path == NULL) {
@@ -358,17 +360,28 @@ const char *stage_path(const struct stage *stage) {
     return stage->path;
 }
 
+void stage_stop(struct stage *stage) {
+    OBJECT_CHECK(stage, STAGE_MAGIC);
+    atomic_store(&stage->is_stopped, true);
+}
+
 /* ----------------------------------------------------------------- hashing */
 
 enum pass {
     PASS_DONE,
     PASS_OTHER_SIZE, /* fewer or more bytes than there should be */
+    PASS_ENDED,      /* goes_on() said so */
     PASS_NOT_READ,   /* see errno; likewise for the next */
     PASS_NOT_WRITTEN
 };
 
-/* Hash a file from its beginning, and write its bytes to `to` unless that is -1. */
-static enum pass pass_over(int from, int to, uint64_t size, uint8_t ret_hash[STAGE_HASH_SIZE]) {
+struct copying;
+static bool goes_on(const struct copying *copying);
+
+/* Hash a file from its beginning, and write its bytes to `to` unless that is -1. `copying`: what it
+ * is part of, which may end between two chunks; NULL: nothing that could. */
+static enum pass pass_over(int from, int to, uint64_t size, const struct copying *copying,
+                           uint8_t ret_hash[STAGE_HASH_SIZE]) {
     unsigned char chunk[CHUNK_SIZE];
     crypto_hash_sha256_state state;
     (void)crypto_hash_sha256_init(&state);
@@ -393,6 +406,9 @@ static enum pass pass_over(int from, int to, uint64_t size, uint8_t ret_hash[STA
         if (code < 0) {
             errno = -code;
             return PASS_NOT_WRITTEN;
+        }
+        if (copying != NULL && !goes_on(copying)) {
+            return PASS_ENDED;
         }
     }
     (void)crypto_hash_sha256_final(&state, ret_hash);
@@ -427,7 +443,7 @@ static bool take_copy(const struct stage *stage, const char *name,
     struct stat st;
     struct staged found = {.is_old = true};
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
-        pass_over(fd, -1, (uint64_t)st.st_size, found.sha256) != PASS_DONE ||
+        pass_over(fd, -1, (uint64_t)st.st_size, NULL, found.sha256) != PASS_DONE ||
         memcmp(found.sha256, sha256, STAGE_HASH_SIZE) != 0 || !put_path(stage, name, &found)) {
         return false;
     }
@@ -476,6 +492,25 @@ static void copying_finish(struct copying *copying) {
     }
     closep(&copying->from);
     closep(&copying->to);
+}
+
+static bool is_unchanged(const struct copying *copying) {
+    struct stat st;
+    if (fstat(copying->from, &st) < 0) {
+        return false;
+    }
+    struct file_identity now = identity_of(&st);
+    return identity_same(&now, &copying->source);
+}
+
+static bool is_stopped(const struct copying *copying) {
+    return copying->stage != NULL && atomic_load(&copying->stage->is_stopped);
+}
+
+/* A large file may take minutes: nobody wants the copy of a file that has changed, or waits for it
+ * when the host is closing. */
+static bool goes_on(const struct copying *copying) {
+    return !is_stopped(copying) && is_unchanged(copying);
 }
 
 static int changing(const struct copying *copying, struct toolrack_error *err) {
@@ -544,9 +579,9 @@ static int copy_bytes(struct copying *copying, uint8_t ret_hash[STAGE_HASH_SIZE]
     bool young = clock_wall_ns() - copying->source.ctime_ns < STAGE_YOUNG_NS;
     uint64_t size = copying->source.size;
     uint8_t again[STAGE_HASH_SIZE];
-    enum pass pass = pass_over(copying->from, copying->to, size, ret_hash);
+    enum pass pass = pass_over(copying->from, copying->to, size, copying, ret_hash);
     if (pass == PASS_DONE && young) {
-        pass = pass_over(copying->from, -1, size, again);
+        pass = pass_over(copying->from, -1, size, copying, again);
         if (pass == PASS_DONE && memcmp(again, ret_hash, sizeof again) != 0) {
             return changing(copying, err);
         }
@@ -556,15 +591,15 @@ static int copy_bytes(struct copying *copying, uint8_t ret_hash[STAGE_HASH_SIZE]
         return error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", copying->source_path,
                          strerror(errno));
     case PASS_NOT_WRITTEN: return cannot_write(copying, err);
+    case PASS_ENDED:
+        if (is_stopped(copying)) {
+            return error_set(err, TOOLRACK_E_CANCELLED, "the host is closing");
+        }
+        return changing(copying, err);
     case PASS_OTHER_SIZE: return changing(copying, err);
     case PASS_DONE: break;
     }
-    struct stat st; /* has the file changed since it was opened? */
-    if (fstat(copying->from, &st) < 0) {
-        return changing(copying, err);
-    }
-    struct file_identity now = identity_of(&st);
-    return identity_same(&now, &copying->source) ? 0 : changing(copying, err);
+    return is_unchanged(copying) ? 0 : changing(copying, err);
 }
 
 /* Give the copy its final name, by link(), which fails if that name is taken. */

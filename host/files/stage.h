@@ -74,6 +74,10 @@ void stage_close(struct stage *stage);
 /** The folder: absolute, without links. Valid as long as the stage. [any-thread] */
 const char *stage_path(const struct stage *stage);
 
+/** Make the copies that are being made end soon, with TOOLRACK_E_CANCELLED and without a file;
+ * later ones are not made either. What was copied is still found. [any-thread] */
+void stage_stop(struct stage *stage);
+
 /** Copy a file.
  *
  * @param source_path  links are followed
@@ -81,12 +85,12 @@ const char *stage_path(const struct stage *stage);
  * @return 0; STAGE_CHANGING, with a message of code TOOLRACK_E_IO, when its identity is another or
  *         it changed while it was read; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_REFUSED when it is no
  *         regular file; TOOLRACK_E_LIMIT_EXCEEDED above DESCRIPTOR_FILE_SIZE_MAX; TOOLRACK_E_IO,
- *         TOOLRACK_E_NO_MEMORY. [any-thread] */
+ *         TOOLRACK_E_NO_MEMORY; TOOLRACK_E_CANCELLED after stage_stop(). [any-thread] */
 int stage_copy(struct stage *stage, const char *source_path, const struct file_identity *expected,
                enum stage_mode mode, struct staged *ret, struct toolrack_error *err);
 
 /** Copy a copy: the same content and name in another file, which is loaded as another image.
- * @return 0; TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY. [any-thread] */
+ * @return 0; TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY, TOOLRACK_E_CANCELLED. [any-thread] */
 int stage_renew(struct stage *stage, const struct staged *copy, struct staged *ret,
                 struct toolrack_error *err);
 
