@@ -11,15 +11,13 @@
  * result's. */
 static int call_here(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
                      size_t length, const struct toolrack_call_options *options,
-                     uint32_t deadline_ms, struct toolrack_result **ret,
+                     const struct call_time *time, struct toolrack_result **ret,
                      struct toolrack_error *err) {
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
     struct call call;
     call_init(&call, &host->calls, tool, options, memory, sizeof memory);
-    call.started_ns = clock_now_ns();
-    if (deadline_ms != 0) {
-        call.run.deadline_ns = call.started_ns + (uint64_t)deadline_ms * CLOCK_NS_PER_MS;
-    }
+    call.started_ns = time->started_ns;
+    call.run.deadline_ns = call_time_deadline_ns(time);
     struct toolrack_result *result = NULL;
     int code = call_run(&call, arguments, length, &result, err);
     uint64_t duration_ns = call_record(&call, arguments, length, result, err, &call.cost);
@@ -31,81 +29,85 @@ static int call_here(struct toolrack *host, struct toolrack_tool *tool, const ch
     return code;
 }
 
+/* Run a call that has begun, if it may run. */
+static int call_tool(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
+                     size_t length, const struct toolrack_call_options *options,
+                     struct call_time time, struct toolrack_result **ret,
+                     struct toolrack_error *err) {
+    if (!call_is_free(tool)) {
+        uint64_t asked_ns = clock_now_ns();
+        int code = call_permit(&host->calls, tool, options, arguments, length, err);
+        if (code < 0) {
+            call_record_refused(&host->calls, tool, options, arguments, length, err, 0);
+            return code;
+        }
+        time.started_ns += clock_now_ns() - asked_ns;
+    }
+    int code = call_stage(&host->calls, NULL, &tool, &time, NULL, err);
+    if (code < 0) {
+        call_record_refused(&host->calls, tool, options, arguments, length, err, time.started_ns);
+        return code;
+    }
+    return time.deadline_ms == 0 || call_is_isolated(tool)
+                   ? call_here(host, tool, arguments, length, options, &time, ret, err)
+                   : pool_call(host->pool, tool, arguments, length, options, &time, ret, err);
+}
+
+/* The time of a call that begins now. */
+static struct call_time begin(const struct toolrack *host, const struct toolrack_tool *tool,
+                              const struct toolrack_call_options *options) {
+    return (struct call_time){.started_ns = clock_now_ns(),
+                              .deadline_ms = call_deadline_ms(&host->calls, tool, options)};
+}
+
 int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
                        size_t length, const struct toolrack_call_options *options,
                        struct toolrack_result **ret, struct toolrack_error *err) {
     struct toolrack_error unheard;
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
-    if (!call_is_free(tool)) {
-        int code = call_permit(&host->calls, tool, options, arguments, length, err);
-        if (code < 0) {
-            call_record_refused(&host->calls, tool, options, arguments, length, err);
-            return code;
-        }
-    }
-    uint32_t deadline_ms = call_deadline_ms(&host->calls, tool, options);
-    return deadline_ms == 0 || call_is_isolated(tool)
-                   ? call_here(host, tool, arguments, length, options, deadline_ms, ret, err)
-                   : pool_call(host->pool, tool, arguments, length, options, deadline_ms, ret, err);
+    return call_tool(host, tool, arguments, length, options, begin(host, tool, options), ret, err);
 }
 
 static size_t length_of(const char *arguments) {
     return arguments != NULL ? strlen(arguments) : 0;
 }
 
-/* How often a file may be replaced between reading and copying before its call fails. */
-#define STALE_TRIES_MAX 8
-
-/* A plugin's file is copied at its first call. If the file was replaced before that, the tool that
- * was read cannot be called any more, but the tool in the new file can. After the copy is made,
- * changes of the file do not matter. Takes the reference on `tool`. */
-static struct toolrack_tool *get_again(struct toolrack *host, const char *name,
-                                       struct toolrack_tool *tool,
-                                       const struct toolrack_call_options *options) {
-    uint32_t most_ms = call_deadline_ms(&host->calls, tool, options);
-    uint64_t until_ns = most_ms != 0 ? clock_now_ns() + (uint64_t)most_ms * CLOCK_NS_PER_MS : 0;
-    for (unsigned i = 0; i < STALE_TRIES_MAX && tool != NULL; i++) {
-        if (!plugin_may_be_stale(tool->reg->plugin) ||
-            !life_refresh(host->life, tool->reg->plugin, until_ns)) {
-            return tool;
-        }
-        toolrack_tool_unref(tool);
-        tool = registry_get(host->registry, name);
-    }
-    return tool;
-}
-
-static struct toolrack_tool *get_tool(struct toolrack *host, const char *name,
-                                      const struct toolrack_call_options *options) {
-    struct toolrack_tool *tool = registry_get(host->registry, name);
-    return tool == NULL || plugin_is_up(tool->reg->plugin) ||
-                           !plugin_may_be_stale(tool->reg->plugin)
-                   ? tool
-                   : get_again(host, name, tool, options);
-}
-
 int toolrack_call(struct toolrack *host, const char *name, const char *arguments,
                   const struct toolrack_call_options *options, struct toolrack_result **ret,
                   struct toolrack_error *err) {
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(host, name, options);
+    struct toolrack_error unheard;
+    // cppcheck-suppress uninitvar ; it is only written to
+    err = err != NULL ? err : &unheard;
+    size_t length = length_of(arguments);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     if (tool == NULL) {
         return registry_not_called(host->registry, name, err);
     }
-    return toolrack_tool_call(host, tool, arguments, length_of(arguments), options, ret, err);
+    struct call_time time = begin(host, tool, options);
+    if (plugin_may_be_stale(tool->reg->plugin)) {
+        int code = call_stage(&host->calls, name, &tool, &time, NULL, err);
+        if (code < 0) {
+            call_record_refused(&host->calls, tool, options, arguments, length, err,
+                                time.started_ns);
+            return code;
+        }
+        time.deadline_ms = call_deadline_ms(&host->calls, tool, options);
+    }
+    return call_tool(host, tool, arguments, length, options, time, ret, err);
 }
 
 int toolrack_submit(struct toolrack *host, const char *name, const char *arguments,
                     const struct toolrack_call_options *options, toolrack_done *done, void *user,
                     struct toolrack_call **ret, struct toolrack_error *err) {
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(host, name, options);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     if (tool == NULL) {
         return registry_not_called(host->registry, name, err);
     }
+    struct call_time time = begin(host, tool, options);
     /* For the app a job is a struct toolrack_call. */
-    return pool_submit(host->pool, tool, arguments, length_of(arguments), options,
-                       call_deadline_ms(&host->calls, tool, options), done, user,
-                       (struct job **)ret, err);
+    return pool_submit(host->pool, name, tool, arguments, length_of(arguments), options, &time,
+                       done, user, (struct job **)ret, err);
 }
 
 void toolrack_cancel(struct toolrack_call *call) {

@@ -148,6 +148,17 @@ static int host_permit(void *user, struct toolrack_tool *tool,
     return permit_check(host->permit, tool, options, arguments, length, err);
 }
 
+static int host_find(void *user, const char *name, struct toolrack_tool **ret,
+                     struct toolrack_error *err) {
+    const struct toolrack *host = user;
+    struct toolrack_tool *tool = registry_get(host->registry, name);
+    if (tool == NULL) {
+        return registry_not_called(host->registry, name, err);
+    }
+    *ret = tool;
+    return 0;
+}
+
 static void host_record(void *user, const struct call_ending *ending) {
     const struct toolrack *host = user;
     record_note(host->record, ending);
@@ -176,6 +187,7 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .deadline_ms = deadline_ms != 0 ? deadline_ms : DEADLINE_MS_DEFAULT,
                                .permit = host_permit,
                                .event = host_plugin_event,
+                               .find = host_find,
                                .record = host_record,
                                .user = host};
     host->registry = registry_create(&(struct registry_options){

@@ -249,10 +249,15 @@ static void leave_plugin(struct call *call) {
     }
 }
 
-int call_late(const struct call *call, const char *why, struct toolrack_error *err) {
+static int late(const struct toolrack_tool *tool, uint64_t deadline_ms, const char *why,
+                struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_TIMEOUT,
                      "Tool '%s' did not finish within its deadline of %llu ms%s",
-                     toolrack_tool_name(call->tool), (unsigned long long)deadline_ms_of(call), why);
+                     toolrack_tool_name(tool), (unsigned long long)deadline_ms, why);
+}
+
+int call_late(const struct call *call, const char *why, struct toolrack_error *err) {
+    return late(call->tool, deadline_ms_of(call), why, err);
 }
 
 /* The code of a failure. A tool that checks its deadline may end with Cancelled just before its
@@ -439,6 +444,61 @@ static int run_isolated(struct call *call, const struct prepared *prepared,
 
 /* --------------------------------------------------------------- first call */
 
+const char *call_copy_words(const struct plugin *plugin, char ret[CALL_COPY_WORDS_ROOM]) {
+    const char *slash = strrchr(plugin->path, '/');
+    uint64_t kib = plugin->identity.size / 1024;
+    (void)snprintf(
+            ret, CALL_COPY_WORDS_ROOM, "; the copy of %.150s (%llu %s) is not finished and goes on",
+            slash != NULL ? slash + 1 : plugin->path,
+            (unsigned long long)(kib >= 1024 ? kib / 1024 : kib), kib >= 1024 ? "MiB" : "KiB");
+    return ret;
+}
+
+/* One generation of the plugin. */
+static int stage_plugin(const struct call_host *host, struct toolrack_tool *tool,
+                        const struct call_time *time, const atomic_bool *cancelled,
+                        bool *ret_renewed, struct toolrack_error *err) {
+    struct plugin *plugin = tool->reg->plugin;
+    const struct plugin_wait wait = {.deadline_ns = call_time_deadline_ns(time),
+                                     .cancelled = cancelled};
+    char words[CALL_COPY_WORDS_ROOM];
+    bool is_first;
+    int code = plugin_stage(plugin, &wait, ret_renewed, &is_first, err);
+    if (is_first && host->event != NULL) {
+        host->event(host->user, TOOLRACK_EVENT_FAILED, plugin, err->message);
+    }
+    if (code == TOOLRACK_E_TIMEOUT) {
+        code = late(tool, time->deadline_ms, call_copy_words(plugin, words), err);
+    }
+    if (code < 0) {
+        error_set_tool(err, toolrack_tool_name(tool));
+    }
+    return code;
+}
+
+int call_stage(const struct call_host *host, const char *name, struct toolrack_tool **tool,
+               const struct call_time *time, const atomic_bool *cancelled,
+               struct toolrack_error *err) {
+    for (unsigned i = 0;; i++) {
+        if (!(*tool)->enabled || !plugin_may_be_stale((*tool)->reg->plugin)) {
+            return 0;
+        }
+        struct toolrack_tool *again = NULL;
+        bool may_renew = name != NULL && i < CALL_RENEWED_MAX;
+        bool is_renewed = false;
+        int code = stage_plugin(host, *tool, time, cancelled, may_renew ? &is_renewed : NULL, err);
+        if (code < 0 || !is_renewed) {
+            return code;
+        }
+        code = host->find(host->user, name, &again, err);
+        if (code < 0) {
+            return code;
+        }
+        toolrack_tool_unref(*tool);
+        *tool = again;
+    }
+}
+
 static int load(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
     struct plugin *plugin = call->tool->reg->plugin;
     if (atomic_load(&plugin->stuck) != 0 && !plugin_is_up(plugin)) {
@@ -592,14 +652,16 @@ uint64_t call_record(const struct call *call, const char *arguments, size_t leng
 
 void call_record_refused(const struct call_host *host, struct toolrack_tool *tool,
                          const struct toolrack_call_options *options, const char *arguments,
-                         size_t length, const struct toolrack_error *err) {
+                         size_t length, const struct toolrack_error *err, uint64_t started_ns) {
     struct toolrack_call_options taken;
+    uint64_t now_ns = clock_now_ns();
     take_options(&taken, options);
     record(host, &(struct call_ending){.tool = tool,
                                        .options = &taken,
                                        .arguments = arguments,
                                        .length = length,
                                        .err = err,
-                                       .started_ns = clock_now_ns(),
+                                       .started_ns = started_ns != 0 ? started_ns : now_ns,
+                                       .duration_ns = started_ns != 0 ? now_ns - started_ns : 0,
                                        .cost = unmeasured});
 }

@@ -4,13 +4,15 @@
  * enabled, may it run) and after (the record) is here too; the thread and the deadline are in
  * pool.h.
  *
- * Whether a call may run is decided before its time begins, since a person may have to decide it.
- */
+ * A call has one deadline, from its beginning: the copy of its plugin's file, the queue, the load
+ * and the tool all count. Only the time in which somebody is asked whether it may run does not
+ * count, since a person may have to decide it. */
 #pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "registry/tool.h"
 #include "run/run.h"
@@ -36,6 +38,21 @@ struct call_ending {
     struct call_cost cost;
 };
 
+/* When a call began, and how long it may take. */
+struct call_time {
+    uint64_t started_ns; /* of the monotonic clock; moved by the time in which somebody was asked */
+    uint32_t deadline_ms; /* 0: none */
+};
+
+/** Its deadline by the monotonic clock; 0: none. */
+static inline uint64_t call_time_deadline_ns(const struct call_time *time) {
+    return time->deadline_ms != 0 ? time->started_ns + (uint64_t)time->deadline_ms * CLOCK_NS_PER_MS
+                                  : 0;
+}
+
+/* How often a file may be replaced between reading and copying before its call fails. */
+#define CALL_RENEWED_MAX 8u
+
 /* What calls need from their host. Outlives all calls, except those given up when the host is
  * closed. */
 struct call_host {
@@ -49,6 +66,9 @@ struct call_host {
                   struct toolrack_error *err);
     void (*event)(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                   const char *message);
+    /* The tool that has a name now, with a reference; or the code and error of a call of it. */
+    int (*find)(void *user, const char *name, struct toolrack_tool **ret,
+                struct toolrack_error *err);
     /* A call has ended: called once for each call that found its tool, also if it was refused; on
      * the thread that ends the call, perhaps with locks of the pool held: it must not wait. */
     void (*record)(void *user, const struct call_ending *ending);
@@ -115,7 +135,25 @@ int call_permit(const struct call_host *host, struct toolrack_tool *tool,
                 const struct toolrack_call_options *options, const char *arguments, size_t length,
                 struct toolrack_error *err);
 
-/** Run a call on this thread. The caller has checked that it may run.
+/** Have the file of the tool's plugin copied, unless that is done or the tool is disabled: before
+ * that it cannot be called. Waits until the call's deadline at most.
+ * @param name       what the caller called. If the file was exchanged since it was read, the tool
+ *                   that was read cannot be called any more, but the tool that has this name in the
+ *                   new file can: it replaces *tool. NULL: only that tool is wanted
+ * @param tool       a reference, in and out, also on failure
+ * @param cancelled  NULL: the call cannot be cancelled
+ * @param err        never NULL here; names the tool
+ * @return 0, or the code of the failure. No lock is held. [call-thread] */
+int call_stage(const struct call_host *host, const char *name, struct toolrack_tool **tool,
+               const struct call_time *time, const atomic_bool *cancelled,
+               struct toolrack_error *err);
+
+/** Why the deadline of a call passes that waits for the copy of its plugin's file; to be appended
+ * to its message. Returns `ret`. [any-thread] */
+#define CALL_COPY_WORDS_ROOM 256
+const char *call_copy_words(const struct plugin *plugin, char ret[CALL_COPY_WORDS_ROOM]);
+
+/** Run a call on this thread. The caller has checked that it may run, and call_stage() was called.
  * @param arguments  borrowed until call_finish()
  * @param err        never NULL here
  * @return 0 with a result; or the code of the failure. [call-thread] */
@@ -142,10 +180,11 @@ uint64_t call_record(const struct call *call, const char *arguments, size_t leng
                      const struct toolrack_result *result, const struct toolrack_error *err,
                      const struct call_cost *cost);
 
-/** The same for a call that was refused before its time began. [any-thread] */
+/** The same for a call that ended before it became a struct call.
+ * @param started_ns  0: it was refused before its time began. [any-thread] */
 void call_record_refused(const struct call_host *host, struct toolrack_tool *tool,
                          const struct toolrack_call_options *options, const char *arguments,
-                         size_t length, const struct toolrack_error *err);
+                         size_t length, const struct toolrack_error *err, uint64_t started_ns);
 
 /** The deadline of a call: its own, the tool's or the host's; 0: none. */
 uint32_t call_deadline_ms(const struct call_host *host, const struct toolrack_tool *tool,

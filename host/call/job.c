@@ -39,13 +39,10 @@ static bool own_options(struct job *job) {
     return true;
 }
 
-/* Start the time of the job. */
-static void start_clock(struct job *job) {
-    job->call.started_ns = clock_now_ns();
-    if (job->deadline_ms != 0) {
-        job->call.run.deadline_ns =
-                job->call.started_ns + (uint64_t)job->deadline_ms * CLOCK_NS_PER_MS;
-    }
+static void set_time(struct job *job, const struct call_time *time) {
+    job->time = *time;
+    job->call.started_ns = time->started_ns;
+    job->call.run.deadline_ns = call_time_deadline_ns(time);
 }
 
 /* Go to READY, LOADING, RUNNING or AWAY, unless the job was given up or cancelled meanwhile. */
@@ -59,7 +56,7 @@ static bool take_step(void *user, enum call_step step) {
     lock_take(&job->gate.lock);
     bool goes_on = !job_is_over(job);
     if (goes_on) {
-        assert(job->state != JOB_QUEUED && job->state != JOB_ASKING);
+        assert(job->state != JOB_QUEUED && job->state != JOB_ASKING && job->state != JOB_COPYING);
         goes_on = !atomic_load(&job->call.cancelled);
         job->state = goes_on ? states[step] : JOB_READY;
     }
@@ -69,7 +66,7 @@ static bool take_step(void *user, enum call_step step) {
 
 struct job *job_create(struct pool *pool, const struct call_host *host, struct toolrack_tool *tool,
                        const char *arguments, size_t length,
-                       const struct toolrack_call_options *options, uint32_t deadline_ms) {
+                       const struct toolrack_call_options *options, const struct call_time *time) {
     struct job *job = malloc(sizeof *job);
     if (job == NULL) {
         return NULL;
@@ -88,8 +85,7 @@ struct job *job_create(struct pool *pool, const struct call_host *host, struct t
     job->call.crew_lock = &job->gate.lock.mutex;
     job->call.step = take_step;
     job->call.step_user = job;
-    job->deadline_ms = deadline_ms;
-    start_clock(job);
+    set_time(job, time);
     job->arguments = malloc(length + 1);
     if (job->arguments == NULL || !own_options(job)) {
         job_unref(job);
@@ -117,11 +113,13 @@ void job_unref(struct job *job) {
     call_finish(&job->call);
     toolrack_result_free(job->result);
     toolrack_tool_unref(job->tool);
+    toolrack_tool_unref(job->tool_before);
     (void)pthread_cond_destroy(&job->changed);
     (void)pthread_cond_destroy(&job->gate.left);
     lock_finish(&job->gate.lock);
     free(job->arguments);
     free(job->strings);
+    free(job->name);
     free(job);
 }
 
@@ -129,11 +127,12 @@ void job_unref(struct job *job) {
 
 bool job_begin(struct job *job, enum job_state next) {
     OBJECT_CHECK(job, JOB_MAGIC);
-    assert(next == JOB_READY || next == JOB_ASKING);
+    assert(next == JOB_READY || next == JOB_COPYING || next == JOB_ASKING);
     lock_take(&job->gate.lock);
     bool begins = job->state == JOB_QUEUED;
     if (begins) {
         job->state = next;
+        job->asked_ns = next == JOB_ASKING ? clock_now_ns() : 0;
     }
     lock_release(&job->gate.lock);
     return begins;
@@ -163,12 +162,16 @@ static bool is_in_plugin(const struct job *job) {
     return job->state == JOB_LOADING || job->state == JOB_RUNNING;
 }
 
-/* What a call was doing when its deadline passed. */
-static const char *state_words(const struct job *job) {
+/* What a call was doing when its deadline passed; may use `room`. */
+static const char *state_words(const struct job *job, char room[CALL_COPY_WORDS_ROOM]) {
+    struct plugin *plugin = job->tool->reg->plugin;
     switch (job->state) {
     case JOB_QUEUED:
-        return job_has_room(job)
-                       ? "; the host was too busy to begin it"
+        if (job_has_room(job)) {
+            return "; the host was too busy to begin it";
+        }
+        return plugin_may_be_stale(plugin)
+                       ? call_copy_words(plugin, room) /* which those calls wait for */
                        : "; its plugin was busy with other calls, as many as it can serve at once";
     case JOB_READY: return "; it had not begun";
     case JOB_LOADING: return "; its plugin is still being loaded";
@@ -179,10 +182,11 @@ static const char *state_words(const struct job *job) {
 /* Caller holds gate.lock. */
 static void set_given_up(struct job *job, bool was_cancelled) {
     const char *name = toolrack_tool_name(job->tool);
+    char room[CALL_COPY_WORDS_ROOM];
     int code = was_cancelled ? error_set(&job->error, TOOLRACK_E_CANCELLED,
                                          "the call of '%s' was cancelled%s", name,
                                          is_in_plugin(job) ? "; the tool still runs" : "")
-                             : call_late(&job->call, state_words(job), &job->error);
+                             : call_late(&job->call, state_words(job, room), &job->error);
     error_set_tool(&job->error, name);
     atomic_store(&job->call.cancelled, true);
     job->is_lost = is_in_plugin(job);
@@ -197,6 +201,28 @@ static void show_over(struct job *job) {
     atomic_store_explicit(&job->over, 1, memory_order_release);
 }
 
+enum job_end job_take_tool(struct job *job, struct toolrack_tool *tool) {
+    OBJECT_CHECK(job, JOB_MAGIC);
+    enum job_end end = JOB_ENDED;
+    lock_take(&job->gate.lock);
+    assert(job->state == JOB_COPYING);
+    if (atomic_load(&job->call.cancelled)) {
+        set_given_up(job, true);
+    } else {
+        if (tool != job->tool) { /* once only: the new one is copied */
+            assert(job->tool_before == NULL);
+            job->tool_before = job->tool;
+            job->tool = toolrack_tool_ref(tool);
+            job->call.tool = tool;
+            call_take_context(&job->call);
+        }
+        job->state = JOB_QUEUED;
+        end = JOB_GOES_ON;
+    }
+    lock_release(&job->gate.lock);
+    return end;
+}
+
 enum job_end job_answer(struct job *job, int code, const struct toolrack_error *error) {
     OBJECT_CHECK(job, JOB_MAGIC);
     enum job_end end = JOB_ENDED;
@@ -209,7 +235,9 @@ enum job_end job_answer(struct job *job, int code, const struct toolrack_error *
     } else {
         job->state = JOB_QUEUED;
         job->asks = false;
-        start_clock(job);
+        set_time(job, &(struct call_time){.started_ns = job->time.started_ns + clock_now_ns() -
+                                                        job->asked_ns,
+                                          .deadline_ms = job->time.deadline_ms});
         end = JOB_GOES_ON;
     }
     lock_release(&job->gate.lock);
@@ -244,7 +272,8 @@ enum job_end job_give_up(struct job *job) {
      */
     bool is_due = job->done == NULL || was_cancelled ||
                   (job->call.run.deadline_ns != 0 && clock_now_ns() >= job->call.run.deadline_ns);
-    if (is_due && !job_is_over(job) && job->state != JOB_AWAY && job->state != JOB_ASKING) {
+    if (is_due && !job_is_over(job) && job->state != JOB_AWAY && job->state != JOB_ASKING &&
+        job->state != JOB_COPYING) {
         set_given_up(job, was_cancelled);
         end = job->is_lost ? JOB_LOST : JOB_ENDED;
     }

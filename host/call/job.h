@@ -5,14 +5,22 @@
  *        \         \         \           \          \
  *         `---------`---------`-----------`----------`--> GIVEN_UP     the waiter or the watch
  *
+ *     QUEUED --> COPYING --> QUEUED     the thread: the file of its plugin was copied
+ *                       \--> DONE       the thread: it could not be copied, or not in time
+ *                        `-> GIVEN_UP   the thread: the job was cancelled meanwhile
+ *
  *     QUEUED --> ASKING --> QUEUED      the thread: the job may run
  *                      \--> DONE        the thread: the job may not run
  *                       `-> GIVEN_UP    the thread: the job was cancelled meanwhile
  *
- * ASKING comes first for a submitted call that is not free (call.h): the host, perhaps a person, is
- * asked whether it may run. There is no time limit: the job is not given up, its time starts again
- * from zero with the answer, and meanwhile another thread takes the place of this one. For a call
- * in pool_call() the waiting thread has asked before.
+ * COPYING comes first for a submitted call whose plugin was not copied yet: the thread waits for
+ * the copy and ends by the deadline by itself, so the job is not given up. The plugin may be
+ * exchanged, and the job's tool with it.
+ *
+ * ASKING comes next for a submitted call that is not free (call.h): the host, perhaps a person, is
+ * asked whether it may run. There is no time limit: the job is not given up, the time of the
+ * question does not count, and meanwhile another thread takes the place of this one. For a call in
+ * pool_call() the waiting thread has done both before.
  *
  * AWAY, in place of RUNNING: a worker runs the call and ends by the deadline by itself: the job is
  * not given up. READY parses and checks, and may wait for a plugin that runs one call at a time;
@@ -31,7 +39,8 @@ struct pool_thread;
 
 enum job_state {
     JOB_QUEUED,
-    JOB_ASKING, /* whether it may run */
+    JOB_COPYING, /* the file of its plugin */
+    JOB_ASKING,  /* whether it may run */
     JOB_READY,
     JOB_LOADING,
     JOB_RUNNING,
@@ -44,7 +53,11 @@ struct job {
     uint32_t magic; /* JOB_MAGIC */
     atomic_uint refs;
     struct pool *pool;
-    struct toolrack_tool *tool; /* a reference */
+    struct toolrack_tool *tool;        /* a reference. job_take_tool() changes it under the pool's
+                                          lock and the gate's, and keeps the old one */
+    struct toolrack_tool *tool_before; /* a reference, or NULL */
+    char *name; /* of the tool, as it was called, if its plugin must be copied first; else NULL.
+                   Guarded by the pool's lock once the job is queued */
     struct call call;
     struct call_gate gate;
     enum job_state state;   /* guarded by gate.lock, like the outcome */
@@ -69,7 +82,8 @@ struct job {
     uint64_t watch_ns;          /* when the watch gives it up; 0: never */
     struct pool_thread *thread; /* the thread that runs it */
 
-    uint32_t deadline_ms; /* from its start to its deadline; 0: none */
+    struct call_time time;
+    uint64_t asked_ns; /* when it became ASKING */
     char *arguments;
     size_t length;
     char *strings; /* copies of the options' strings */
@@ -82,7 +96,7 @@ struct job {
  * @return a reference; NULL when out of memory. [any-thread] */
 struct job *job_create(struct pool *pool, const struct call_host *host, struct toolrack_tool *tool,
                        const char *arguments, size_t length,
-                       const struct toolrack_call_options *options, uint32_t deadline_ms);
+                       const struct toolrack_call_options *options, const struct call_time *time);
 struct job *job_ref(struct job *job);
 void job_unref(struct job *job);
 CLEANUP_DEFINE(struct job, job_unref)
@@ -98,16 +112,25 @@ static inline bool job_has_room(const struct job *job) {
     return plugin->pool_running < plugin->calls_max;
 }
 
-/** From QUEUED to READY or ASKING. False: it was given up before. [call-thread] */
+/** Whether the thread that takes it from the queue asks about it. Caller holds the pool's lock. */
+static inline bool job_asks_next(const struct job *job) {
+    return job->asks && job->name == NULL;
+}
+
+/** From QUEUED to READY, COPYING or ASKING. False: it was given up before. [call-thread] */
 bool job_begin(struct job *job, enum job_state next);
 
 /* The effect of a transition. */
 enum job_end {
-    JOB_GOES_ON, /* none; after job_answer(): it is QUEUED again */
+    JOB_GOES_ON, /* none; after job_take_tool() and job_answer(): it is QUEUED again */
     JOB_ENDED,   /* it has ended: its outcome is set, and the caller delivers it */
     JOB_WAS_OVER,
     JOB_LOST /* it was given up inside its plugin; its thread no longer belongs to the pool */
 };
+
+/** Leave COPYING, with the tool to call, whose plugin was copied: JOB_GOES_ON or, after a
+ * cancellation, JOB_ENDED. Caller holds the pool's lock. [call-thread] */
+enum job_end job_take_tool(struct job *job, struct toolrack_tool *tool);
 
 /** Leave ASKING, after the answer or a cancellation: JOB_GOES_ON or JOB_ENDED.
  * @param code  negative: it may not run, with `error`. [call-thread] */

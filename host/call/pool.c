@@ -28,6 +28,9 @@
  * every call while the scheduler kept both threads on one CPU. */
 #define SPIN_NS_MAX 10000u
 
+static const char asking_full[] =
+        "too many calls wait for somebody to permit them; try again later";
+
 /* A time of the monotonic clock that has passed; 0: none. */
 #define WATCH_NOW 1u
 
@@ -276,9 +279,87 @@ static void come_back(struct pool *pool, struct job *job) {
     lock_release(&pool->lock);
 }
 
-/* Run a job, or ask about it; the reference is released, or queued again with the job. False: this
- * thread was given up and is to end. */
+/* Whether the queue of questions is full for a job that asks after all, with another tool. Caller
+ * holds pool->lock, as for the next function. */
+static int count_question(struct pool *pool, const struct job *job, bool asks,
+                          struct toolrack_error *err) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    if (asks && !job->asks && pool->asking >= POOL_ASKING_MAX) {
+        int code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s", asking_full);
+        error_set_tool(err, toolrack_tool_name(job->tool));
+        return code;
+    }
+    pool->asking += asks;
+    pool->asking -= job->asks;
+    return 0;
+}
+
+/* A job has a tool whose plugin was copied, or (code < 0) ends without. Returns whether the thread
+ * that spins sees it in the queue. */
+static bool leave_copying(struct pool *pool, struct job *job, struct toolrack_tool *tool, int code,
+                          struct toolrack_error *error, enum job_end *ret_end) {
+    LOCK_ASSERT_HELD(&pool->lock);
+    bool asks = code == 0 && !call_is_free(tool);
+    queue_leave(&pool->queue, job); /* of the plugin that it had */
+    if (code == 0) {
+        code = count_question(pool, job, asks, error);
+    }
+    if (code < 0) {
+        pool->asking -= job->asks;
+        *ret_end = job_finish(job, code, NULL, error);
+        return false;
+    }
+    *ret_end = job_take_tool(job, tool);
+    if (*ret_end != JOB_GOES_ON) {
+        pool->asking -= asks;
+        return false;
+    }
+    job->asks = asks;
+    free(job->name);
+    job->name = NULL;
+    return put(pool, job);
+}
+
+/* Wait for the copy of the file of its plugin. The reference is released, or queued again with the
+ * job. */
+static void copy_for(struct pool *pool, struct job *job) {
+    struct toolrack_error error = {0};
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_tool_ref(job->tool);
+    enum job_end end = JOB_WAS_OVER;
+    bool is_seen = false;
+    bool begins = job_begin(job, JOB_COPYING);
+    int code = begins ? call_stage(pool->host, job->name, &tool, &job->time, &job->call.cancelled,
+                                   &error)
+                      : 0;
+    lock_take(&pool->lock);
+    if (begins) {
+        is_seen = leave_copying(pool, job, tool, code, &error, &end);
+    } else {
+        queue_leave(&pool->queue, job);
+        pool->asking -= job->asks;
+    }
+    start_needed_thread(pool);
+    if (pool->queue.runnable > 0) {
+        (void)pthread_cond_signal(&pool->work); /* other jobs of its plugin may run now */
+    }
+    pool_check(pool);
+    lock_release(&pool->lock);
+    tell_spinning(pool, is_seen);
+    if (end == JOB_ENDED) {
+        deliver(job);
+    }
+    if (end != JOB_GOES_ON) {
+        job_unref(job);
+    }
+}
+
+/* Run a job, wait for its copy or ask about it; the reference is released, or queued again with the
+ * job. False: this thread was given up and is to end. */
 static bool run_job(struct pool *pool, struct job *job) {
+    if (job->name != NULL) {
+        copy_for(pool, job);
+        return true;
+    }
     if (job->asks) {
         ask_about(pool, job);
         return true;
@@ -315,7 +396,7 @@ static bool run_job(struct pool *pool, struct job *job) {
 /* The next job to run, or to ask about. Caller holds pool->lock. */
 static struct job *take(struct pool *pool) {
     struct job *job = queue_take(&pool->queue);
-    if (job != NULL && job->asks) {
+    if (job != NULL && job_asks_next(job)) {
         pool->nesting++; /* this thread will wait; another may take its place */
         start_needed_thread(pool);
     }
@@ -428,7 +509,7 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
     } else if (pool->queue.count >= TOOLRACK_QUEUE_MAX) {
         reason = "too many calls wait for a thread of the host; try again later";
     } else if (job->asks && pool->asking >= POOL_ASKING_MAX) {
-        reason = "too many calls wait for somebody to permit them; try again later";
+        reason = asking_full;
     } else if ((job->done != NULL && !pool->watching) || (is_first && !start_thread(pool))) {
         reason = no_thread;
     } else {
@@ -581,10 +662,10 @@ static int no_memory_for(const struct toolrack_tool *tool, struct toolrack_error
 }
 
 int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
-              const struct toolrack_call_options *options, uint32_t deadline_ms,
+              const struct toolrack_call_options *options, const struct call_time *time,
               struct toolrack_result **ret, struct toolrack_error *err) {
     OBJECT_CHECK(pool, POOL_MAGIC);
-    assert(deadline_ms != 0 && !call_is_isolated(tool));
+    assert(time->deadline_ms != 0 && !call_is_isolated(tool));
     unsigned depth = running != NULL && running->pool == pool ? running->depth + 1 : 0;
     if (depth > POOL_DEPTH_MAX) {
         int code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
@@ -593,7 +674,7 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
         return code;
     }
     CLEANUP(job_unrefp)
-    struct job *job = job_create(pool, pool->host, tool, arguments, length, options, deadline_ms);
+    struct job *job = job_create(pool, pool->host, tool, arguments, length, options, time);
     if (job == NULL) {
         return no_memory_for(tool, err);
     }
@@ -630,13 +711,18 @@ static void drop_outcome(void *user, struct toolrack_result *result,
     toolrack_result_free(result);
 }
 
-int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
-                const struct toolrack_call_options *options, uint32_t deadline_ms,
-                toolrack_done *done, void *user, struct job **ret, struct toolrack_error *err) {
+int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
+                const char *arguments, size_t length, const struct toolrack_call_options *options,
+                const struct call_time *time, toolrack_done *done, void *user, struct job **ret,
+                struct toolrack_error *err) {
     OBJECT_CHECK(pool, POOL_MAGIC);
     CLEANUP(job_unrefp)
-    struct job *job = job_create(pool, pool->host, tool, arguments, length, options, deadline_ms);
-    if (job == NULL) {
+    struct job *job = job_create(pool, pool->host, tool, arguments, length, options, time);
+    bool is_copied = !tool->enabled || !plugin_may_be_stale(tool->reg->plugin);
+    if (job != NULL && !is_copied) {
+        job->name = strdup(name);
+    }
+    if (job == NULL || (!is_copied && job->name == NULL)) {
         return no_memory_for(tool, err);
     }
     job->done = done != NULL ? done : drop_outcome;
@@ -652,6 +738,7 @@ int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *argum
 void pool_cancel(struct job *job) {
     struct pool *pool = job->pool;
     lock_take(&pool->lock);
+    struct plugin *plugin = job->tool->reg->plugin; /* the job may get another tool */
     uint64_t until_ns = job_interrupt(job);
     if (until_ns != UINT64_MAX) {
         until_ns = until_ns != 0 ? until_ns : WATCH_NOW;
@@ -660,6 +747,6 @@ void pool_cancel(struct job *job) {
     }
     lock_release(&pool->lock);
     if (until_ns != UINT64_MAX) {
-        plugin_wake(job->tool->reg->plugin, &job->call, false);
+        plugin_wake(plugin, &job->call, false);
     }
 }

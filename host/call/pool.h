@@ -33,18 +33,20 @@ struct pool *pool_create(const struct call_host *host, uint32_t threads_max);
 bool pool_destroy(struct pool *pool);
 
 /** Run a call on the pool and wait for its outcome, until its deadline at the latest. The caller
- * has checked that it may run.
+ * has checked that it may run, and call_stage() was called.
  * @param arguments  copied */
 int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
-              const struct toolrack_call_options *options, uint32_t deadline_ms,
+              const struct toolrack_call_options *options, const struct call_time *time,
               struct toolrack_result **ret, struct toolrack_error *err);
 
 /** Run a call on the pool, if it may run; `done` gets its outcome, on a thread of the pool, and may
  * be NULL.
- * @param ret  receives a reference, to be released with job_unref(); may be NULL */
-int pool_submit(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
-                const struct toolrack_call_options *options, uint32_t deadline_ms,
-                toolrack_done *done, void *user, struct job **ret, struct toolrack_error *err);
+ * @param name  of the tool, as it was called: see call_stage(). Copied
+ * @param ret   receives a reference, to be released with job_unref(); may be NULL */
+int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
+                const char *arguments, size_t length, const struct toolrack_call_options *options,
+                const struct call_time *time, toolrack_done *done, void *user, struct job **ret,
+                struct toolrack_error *err);
 
 /** Cancel all submitted jobs that belong to a conversation. */
 void pool_cancel_conversation(struct pool *pool, const char *conversation);

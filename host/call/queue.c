@@ -20,10 +20,11 @@ static void count_jobs(struct queue *queue, struct plugin *plugin, int queued, i
 
 void queue_put(struct queue *queue, struct job *job) {
     OBJECT_CHECK(job, JOB_MAGIC);
-    struct queue_line *line = job->asks ? &queue->asking : &queue->ready;
+    bool asks = job_asks_next(job);
+    struct queue_line *line = asks ? &queue->asking : &queue->ready;
     *(line->last != NULL ? &line->last->queue_next : &line->first) = job;
     line->last = job;
-    if (job->asks) {
+    if (asks) {
         queue->count++;
         queue->runnable++;
     } else {
@@ -80,7 +81,7 @@ void queue_check(const struct queue *queue) {
     const struct job *last = NULL;
     for (const struct job *job = queue->asking.first; job != NULL; job = job->queue_next) {
         OBJECT_CHECK(job, JOB_MAGIC);
-        assert(job->asks);
+        assert(job_asks_next(job));
         count++;
         runnable++;
         last = job;
@@ -94,7 +95,7 @@ void queue_check(const struct queue *queue) {
         OBJECT_CHECK(job, JOB_MAGIC);
         const struct plugin *plugin = job->tool->reg->plugin;
         uint32_t queued = count_of(queue->ready.first, plugin);
-        assert(!job->asks);
+        assert(!job_asks_next(job));
         assert(plugin->pool_queued == queued);
         count++;
         if (count_of(job, plugin) == queued) { /* the first job of its plugin */

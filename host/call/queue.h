@@ -31,7 +31,8 @@ struct queue {
 /** Put a job at the end, with its reference. Caller holds the owner's lock, as below. */
 void queue_put(struct queue *queue, struct job *job);
 
-/** Take out the next job that a thread may run, or (job->asks) ask about. NULL: there is none. */
+/** Take out the next job that a thread may run, or (job_asks_next()) ask about. NULL: there is
+ * none. */
 struct job *queue_take(struct queue *queue);
 
 /** A job that was taken out to run does not hold its thread any more. */

@@ -31,6 +31,7 @@ struct generation {
     uint64_t marker; /* the loading marker, while a load in this process runs */
     bool marked;
     pthread_mutex_t stage_lock; /* held while its file is copied */
+    struct copy *copy;          /* for calls, while it is made; guarded by copier.h's lock */
 
     /* Guarded by all->lock. */
     struct generation *next;

@@ -13,16 +13,23 @@
 
 /* ------------------------------------------------------------ services of plugins */
 
-static int stage(void *user, struct plugin *plugin, struct toolrack_error *err) {
+static int stage(void *user, struct plugin *plugin, const struct plugin_wait *wait,
+                 bool *ret_renewed, struct toolrack_error *err) {
     struct life *life = user;
-    int code = staging_copy(&life->staging, plugin, err);
-    if (code == 0) {
-        staging_note_used(&life->staging, plugin);
-    }
-    if (code == 0 && atomic_exchange(&life->staging.made_copy, false)) {
+    return copier_wait(&life->copier, plugin, wait, ret_renewed, err);
+}
+
+static void wake(void *user) {
+    struct life *life = user;
+    copier_wake(&life->copier);
+}
+
+static void used(void *user, struct plugin *plugin) {
+    struct life *life = user;
+    staging_note_used(&life->staging, plugin);
+    if (atomic_exchange(&life->staging.made_copy, false)) {
         retire_collect(&life->retirement);
     }
-    return code;
 }
 
 static int isolate(void *user, struct plugin *plugin, struct toolrack_error *err) {
@@ -50,10 +57,19 @@ static void release(void *user, struct plugin *plugin, struct image *image) {
 }
 
 static const struct plugin_services services = {.stage = stage,
+                                                .wake = wake,
+                                                .used = used,
                                                 .isolate = isolate,
                                                 .loading = loading,
                                                 .loaded = loaded,
                                                 .release = release};
+
+/* The file of a plugin was exchanged after it was read: the content that was read cannot be called
+ * any more. [copier] */
+static bool renew(void *user, struct plugin *plugin, uint64_t until_ns) {
+    struct life *life = user;
+    return !generation_of(plugin)->is_earlier && reload_if_stale(life, plugin, until_ns);
+}
 
 /* --------------------------------------------------------------------------- create */
 
@@ -83,6 +99,8 @@ struct life *life_create(const struct life_options *options) {
     generations_init(&life->generations);
     life->staging = (struct staging){.options = &life->options, .generations = &life->generations};
     staging_init(&life->staging);
+    life->copier = (struct copier){.staging = &life->staging, .renew = renew, .user = life};
+    copier_init(&life->copier);
     life->retirement = (struct retirement){.options = &life->options,
                                            .generations = &life->generations,
                                            .files = &life->files,
@@ -105,10 +123,12 @@ struct life *life_create(const struct life_options *options) {
 
 void life_stop(struct life *life) {
     if (life != NULL) {
+        staging_stop(&life->staging); /* what copies ends soon */
         trials_stop(&life->trials);
         retire_stop_errands(&life->retirement);
         watcher_stop(life->watcher);
         life->watcher = NULL;
+        copier_stop(&life->copier);
     }
 }
 
@@ -136,6 +156,7 @@ void life_destroy(struct life *life) {
     OBJECT_WIPE(life, LIFE_MAGIC);
     retire_finish(&life->retirement);
     isolate_finish(&life->isolate);
+    copier_finish(&life->copier);
     staging_finish(&life->staging);
     generations_finish(&life->generations);
     trials_finish(&life->trials);
@@ -148,12 +169,6 @@ void life_destroy(struct life *life) {
 
 int life_watch(struct life *life, struct toolrack_error *err) {
     return watcher_start(life, err);
-}
-
-bool life_refresh(struct life *life, struct plugin *plugin, uint64_t until_ns) {
-    struct toolrack_error unheard; /* the call reports it */
-    return staging_copy(&life->staging, plugin, &unheard) < 0 &&
-           !generation_of(plugin)->is_earlier && reload_if_stale(life, plugin, until_ns);
 }
 
 void life_note_failed(struct life *life, struct plugin *plugin) {

@@ -28,7 +28,8 @@ int life_open_files(struct life *life, struct toolrack_error *err);
  * TOOLRACK_E_NO_MEMORY. */
 int life_watch(struct life *life, struct toolrack_error *err);
 
-/** End the trials and the watch. NULL is ignored, as in the next functions. */
+/** End the trials, the watch and the copies for calls. NULL is ignored, as in the next functions.
+ */
 void life_stop(struct life *life);
 /** Whether no thread that was given up still runs code of a plugin. [any-thread] */
 bool life_is_quiet(const struct life *life);
@@ -45,12 +46,6 @@ struct plugin *life_find_plugin(struct life *life, const char *name, struct tool
 /** Set the error for a name that is no plugin, tool or file: with the nearest name, or why the
  * plugin was refused. @return TOOLRACK_E_NOT_FOUND. [any-thread] */
 int life_not_found(struct life *life, const char *name, struct toolrack_error *err);
-
-/** Make a copy of a plugin's file before its first call. If the file was exchanged after it was
- * read, the content that was read cannot be called any more: then the file is reloaded, if it
- * exists by `until_ns` (0: without limit).
- * @return whether it was reloaded: another plugin may be registered now. [any-thread] */
-bool life_refresh(struct life *life, struct plugin *plugin, uint64_t until_ns);
 
 /** A plugin could not be loaded at a call: its file goes back to its last good content, if it has
  * one. [any-thread] */

@@ -4,6 +4,7 @@
  *     reload      one file has changed; rescan: those of a folder; rollback, back: to an earlier
  *                 content; release, configured, foreign
  *     isolate     workers of a generation        retire   its end        trial   its first calls
+ *     copier      calls wait for copies
  *     staging     the copies that are loaded
  *     generation  a loaded plugin, and which one serves     content   rollbacks, history
  *     files       the table of plugin files                 policy    quarantine    allowance
@@ -16,8 +17,8 @@
  *  (2) generation.stage_lock, while its file is copied; then staging.use, for reading while a copy
  *      is made or found and no generation has it yet, for writing while unneeded copies are
  *      removed;
- *  (3) the locks of staging, isolate, trials (then the lock of a trial) and retirement: a thread
- *      that holds one of them takes no other lock of the room;
+ *  (3) the locks of staging, copier, isolate, trials (then the lock of a trial) and retirement: a
+ *      thread that holds one of them takes no other lock of the room;
  *  (4) the lock of the generations, then the lock of the files.
  *
  *  No lock is held while code of a plugin or a callback of the app runs, except (2), whose readers
@@ -27,6 +28,7 @@
 #include <stdatomic.h>
 
 #include "life/content.h"
+#include "life/copier.h"
 #include "life/files.h"
 #include "life/generation.h"
 #include "life/isolate.h"
@@ -44,6 +46,7 @@ struct life {
     struct plugin_files files;
     struct generations generations;
     struct staging staging;
+    struct copier copier;
     struct isolate isolate;
     struct retirement retirement;
     struct trials trials;

@@ -182,7 +182,8 @@ enum reload_outcome reload_settled(struct life *life, struct plugin_file *file, 
         uint64_t now_ns = clock_now_ns();
         uint32_t most_ms =
                 access(file->path, F_OK) == 0 ? RELOAD_SETTLE_MS_MAX : RELOAD_GONE_MS_MAX;
-        if (outcome != RELOAD_CHANGING || (until_ns != 0 && now_ns >= until_ns) ||
+        if (outcome != RELOAD_CHANGING || staging_is_stopped(&life->staging) ||
+            (until_ns != 0 && now_ns >= until_ns) ||
             now_ns - began_ns >= (uint64_t)most_ms * CLOCK_NS_PER_MS) {
             return outcome;
         }

@@ -18,6 +18,19 @@ void staging_init(struct staging *staging) {
     lock_init(&staging->lock);
 }
 
+void staging_stop(struct staging *staging) {
+    LOCK_SCOPE(&staging->lock);
+    staging->is_stopped = true;
+    if (staging->stage != NULL) {
+        stage_stop(staging->stage);
+    }
+}
+
+bool staging_is_stopped(struct staging *staging) {
+    LOCK_SCOPE(&staging->lock);
+    return staging->is_stopped;
+}
+
 void staging_close(struct staging *staging) {
     stage_close(staging->stage);
     staging->stage = NULL;
@@ -36,13 +49,10 @@ void staging_leave(struct staging *staging) {
     (void)pthread_rwlock_unlock(&staging->use);
 }
 
-static int open_stage(struct staging *staging, struct toolrack_error *err) {
+/* Caller holds the lock. */
+static int open_anew(struct staging *staging, struct toolrack_error *err) {
     const char *state_dir = staging->options->places->state_dir;
     CLEANUP(freep) char *folder = NULL;
-    LOCK_SCOPE(&staging->lock);
-    if (staging->stage != NULL) {
-        return 0;
-    }
     if (state_dir == NULL) {
         return stage_open_temporary(&staging->stage, err);
     }
@@ -61,6 +71,15 @@ static int open_stage(struct staging *staging, struct toolrack_error *err) {
     }
     if (code < 0 && err != NULL) {
         *err = why;
+    }
+    return code;
+}
+
+static int open_stage(struct staging *staging, struct toolrack_error *err) {
+    LOCK_SCOPE(&staging->lock);
+    int code = staging->stage != NULL ? 0 : open_anew(staging, err);
+    if (code == 0 && staging->is_stopped) {
+        stage_stop(staging->stage);
     }
     return code;
 }

@@ -22,11 +22,15 @@ struct staging {
                              write: while unneeded copies are removed */
     struct lock lock;     /* held while the stage is opened */
     struct stage *stage;
+    bool is_stopped;       /* files are not copied any more; guarded by `lock` */
     atomic_bool made_copy; /* a new copy was made: others may not be needed any more */
 };
 
 /** The caller sets the members before the locks. */
 void staging_init(struct staging *staging);
+/** Make the copies that are being made end soon; later ones are not made either. [any-thread] */
+void staging_stop(struct staging *staging);
+bool staging_is_stopped(struct staging *staging);
 /** Close the stage: no copy is needed any more, and none can be made. */
 void staging_close(struct staging *staging);
 void staging_finish(struct staging *staging);
@@ -70,8 +74,10 @@ int staging_set_copy(struct staging *staging, struct plugin *plugin, const struc
 
 /** Copy the file of a plugin unless that is done, and check that it still is the file that was
  * scanned.
+ * May take minutes: a call waits with copier_wait() (copier.h).
  * @return 0; TOOLRACK_E_REFUSED when it is another, or cannot be used; TOOLRACK_E_IO;
- * TOOLRACK_E_NO_MEMORY. [any-thread, that is not between enter and leave] */
+ * TOOLRACK_E_NO_MEMORY; TOOLRACK_E_CANCELLED after staging_stop(). [any-thread, that is not between
+ * enter and leave] */
 int staging_copy(struct staging *staging, struct plugin *plugin, struct toolrack_error *err);
 
 /** The content of a plugin, whose file was copied, is used from now on, or is to be there for a

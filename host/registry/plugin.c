@@ -1,5 +1,6 @@
 #include "registry/plugin.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,14 +102,15 @@ static int bring_up(struct plugin *plugin, struct toolrack_error *err) {
     if (services == NULL) {
         return plugin_adopt(plugin, plugin->desc->plugin, err);
     }
-    int code = services->stage(user, plugin, err);
-    if (code < 0 || plugin->isolated) {
-        return code < 0 ? code : services->isolate(user, plugin, err);
+    assert(!plugin_may_be_stale(plugin));
+    services->used(user, plugin);
+    if (plugin->isolated) {
+        return services->isolate(user, plugin, err);
     }
     struct image *image = NULL;
     services->loading(user, plugin, true);
-    code = image_load(plugin->image_path, &plugin->image_identity, plugin->desc, &plugin->host,
-                      &image, err);
+    int code = image_load(plugin->image_path, &plugin->image_identity, plugin->desc, &plugin->host,
+                          &image, err);
     services->loading(user, plugin, false);
     if (code == 0) {
         services->loaded(user, plugin, NULL);
@@ -129,32 +131,76 @@ static int fail_for_good(struct toolrack_error *err, int code, const char *reaso
     return code;
 }
 
-int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *err) {
-    *ret_first = false;
-    if (plugin_is_up(plugin)) {
-        return 0;
-    }
+/* Returns the code of an earlier failure with its reason; 0: there was none. */
+static int failed_before(struct plugin *plugin, struct toolrack_error *err) {
     int failed = atomic_load(&plugin->failed);
     if (failed != 0) {
         char reason[ERROR_MESSAGE_MAX];
         plugin_reason(plugin, reason, sizeof reason);
         return fail_for_good(err, failed, reason);
     }
-    struct toolrack_error failure;
-    int code = bring_up(plugin, &failure);
-    *ret_first = code == 0 ? !plugin->isolated : code != TOOLRACK_E_NO_MEMORY;
-    if (code == TOOLRACK_E_NO_MEMORY) {
+    return 0;
+}
+
+/* What its failure is for the caller of a tool: the tool cannot run. Caller holds the lock. */
+static int note_failure(struct plugin *plugin, const struct toolrack_error *failure,
+                        bool *ret_first, struct toolrack_error *err) {
+    if (failure->code == TOOLRACK_E_NO_MEMORY) {
         return error_oom(err); /* not the plugin's fault: the next call tries again */
     }
-    if (code < 0) {
-        /* For the caller of a tool, the tool cannot run. */
-        if (code == TOOLRACK_E_IO) {
-            return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", failure.message);
-        }
-        plugin_set_state(plugin, TOOLRACK_STATE_FAILED, failure.message);
-        atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
-        return fail_for_good(err, TOOLRACK_E_EXECUTION_FAILED, failure.message);
+    *ret_first = true;
+    if (failure->code == TOOLRACK_E_IO) {
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", failure->message);
     }
+    plugin_set_state(plugin, TOOLRACK_STATE_FAILED, failure->message);
+    atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);
+    return fail_for_good(err, TOOLRACK_E_EXECUTION_FAILED, failure->message);
+}
+
+int plugin_stage(struct plugin *plugin, const struct plugin_wait *wait, bool *ret_renewed,
+                 bool *ret_first, struct toolrack_error *err) {
+    struct toolrack_error failure;
+    *ret_first = false;
+    if (!plugin_may_be_stale(plugin)) {
+        return 0;
+    }
+    /* The file may have been exchanged since it failed. */
+    int code = ret_renewed == NULL ? failed_before(plugin, err) : 0;
+    if (code < 0) {
+        return code;
+    }
+    code = plugin->services->stage(plugin->services_user, plugin, wait, ret_renewed, &failure);
+    if (code == TOOLRACK_E_CANCELLED) {
+        return error_set(err, code, "%s", failure.message);
+    }
+    if (code == 0 || code == TOOLRACK_E_TIMEOUT) {
+        return code;
+    }
+    (void)pthread_mutex_lock(&plugin->lock);
+    code = failed_before(plugin, err);
+    if (code == 0) {
+        code = note_failure(plugin, &failure, ret_first, err);
+    }
+    (void)pthread_mutex_unlock(&plugin->lock);
+    return code;
+}
+
+int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *err) {
+    *ret_first = false;
+    if (plugin_is_up(plugin)) {
+        return 0;
+    }
+    int code = failed_before(plugin, err);
+    if (code < 0) {
+        return code;
+    }
+    struct toolrack_error failure;
+    code = bring_up(plugin, &failure);
+    if (code < 0) {
+        failure.code = code;
+        return note_failure(plugin, &failure, ret_first, err);
+    }
+    *ret_first = !plugin->isolated;
     return 0;
 }
 
@@ -214,6 +260,9 @@ void plugin_give_turn(struct plugin *plugin) {
 }
 
 void plugin_wake(struct plugin *plugin, const void *call, bool lost) {
+    if (plugin_may_be_stale(plugin)) {
+        plugin->services->wake(plugin->services_user);
+    }
     if (!plugin->serial) {
         return;
     }

@@ -23,12 +23,28 @@
 struct plugin;
 struct crew; /* worker/crew.h; opaque here */
 
+/* How long a call waits for something that belongs to no call. */
+struct plugin_wait {
+    uint64_t deadline_ns;         /* of the monotonic clock; 0: without limit */
+    const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
+};
+
 /* What a plugin that is a file needs from its host. All are called with plugin->lock held, except
- * `release`, which is called when the last reference is gone. */
+ * `stage` and `wake`, which are called with no lock held, and `release`, which is called when the
+ * last reference is gone. */
 struct plugin_services {
-    /* The plugin is to run. Copy its file to the stage unless that was done: sets
-     * plugin->image_path and image_identity. */
-    int (*stage)(void *user, struct plugin *plugin, struct toolrack_error *err);
+    /* Have its file copied to the stage unless that was done: sets plugin->image_path and
+     * image_identity. The copy is not made on this thread, and goes on after the wait has ended.
+     * @param ret_renewed  NULL: the plugin itself is wanted. Else, if its file was exchanged before
+     *                     it was copied, the file is reloaded, and this is set to true with 0
+     * @return 0; TOOLRACK_E_TIMEOUT without a message; TOOLRACK_E_CANCELLED; or why there is no
+     *         copy */
+    int (*stage)(void *user, struct plugin *plugin, const struct plugin_wait *wait,
+                 bool *ret_renewed, struct toolrack_error *err);
+    /* A call that may wait in `stage` was cancelled. */
+    void (*wake)(void *user);
+    /* The plugin, whose file was copied, is to run. */
+    void (*used)(void *user, struct plugin *plugin);
     /* Make plugin->crew, for an isolated plugin. */
     int (*isolate)(void *user, struct plugin *plugin, struct toolrack_error *err);
     /* Called before the code of the plugin first runs in this process, and (not `begins`) after
@@ -112,8 +128,17 @@ bool plugin_ref_unless_gone(struct plugin *plugin);
 void plugin_unref(struct plugin *plugin);
 CLEANUP_DEFINE(struct plugin, plugin_unref)
 
-/** Load it, or make its crew, unless that is done. A load that failed is not repeated, since the
- * file is the same, unless memory ran out or the system failed.
+/** Have its file copied unless that is done: before that it cannot be loaded. A file that is no
+ * good is a load that failed.
+ * @param ret_renewed  as in plugin_services.stage
+ * @param ret_first    set to true when this call was the first to fail
+ * @return 0; TOOLRACK_E_TIMEOUT without a message; TOOLRACK_E_CANCELLED; or the code of the
+ * failure, with its message. [call-thread] */
+int plugin_stage(struct plugin *plugin, const struct plugin_wait *wait, bool *ret_renewed,
+                 bool *ret_first, struct toolrack_error *err);
+
+/** Load it, or make its crew, unless that is done; its file was copied. A load that failed is not
+ * repeated, since the file is the same, unless memory ran out or the system failed.
  * @param ret_first  set to true when this call loaded it, or was the first to fail
  * @return 0 or the code of the failure, with its message. Caller holds plugin->lock. */
 int plugin_load(struct plugin *plugin, bool *ret_first, struct toolrack_error *err);
@@ -136,7 +161,8 @@ enum plugin_turn plugin_take_turn(struct plugin *plugin, const void *call, uint6
 /** Give the turn back. [call-thread] */
 void plugin_give_turn(struct plugin *plugin);
 /** After `call` was cancelled or given up: wake the calls that wait for the turn. If `call` has the
- * turn and is lost, they stop waiting. [any-thread] */
+ * turn and is lost, they stop waiting. A cancelled call does not wait for the copy either.
+ * [any-thread] */
 void plugin_wake(struct plugin *plugin, const void *call, bool lost);
 
 enum toolrack_tool_state plugin_state(struct plugin *plugin);

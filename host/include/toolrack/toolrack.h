@@ -748,11 +748,14 @@ enum toolrack_answer {
 };
 
 struct toolrack_call_options {
-    size_t size;          /**< sizeof(struct toolrack_call_options) */
-    uint32_t deadline_ms; /**< 0 is the tool's own, or the host's default */
-    uint32_t confirmed;   /**< not 0: a person approved this call: `confirm` tools run */
-    const char *caller;   /**< who calls; for the tool and the log. This and the next may be NULL */
-    const char *channel;  /**< through what; NULL is "api" */
+    size_t size; /**< sizeof(struct toolrack_call_options) */
+    /** From the beginning of the call, the copy of its plugin's file at the first call included;
+     * the time in which a person is asked does not count. 0 is the tool's own, or the host's
+     * default */
+    uint32_t deadline_ms;
+    uint32_t confirmed;  /**< not 0: a person approved this call: `confirm` tools run */
+    const char *caller;  /**< who calls; for the tool and the log. This and the next may be NULL */
+    const char *channel; /**< through what; NULL is "api" */
     const char *conversation; /**< NULL outside a conversation */
     const char *trace;        /**< an id that ties records together */
     /** Progress that the tool reports, on the thread that runs it; may call back, but not
