@@ -4,23 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/builtin.h"
-#include "api/host.h"
+#include "api/check.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/name.h"
-#include "config/config.h"
 #include "plugin/linkage.h"
 
-struct toolrack_findings {
-    struct descriptor *desc; /* of a plugin; it owns its strings; NULL: a configuration */
-    size_t tool_count;
-    size_t count;
-    struct toolrack_finding *items; /* in the arena, like the strings of a configuration */
-    struct arena arena;
-};
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
 /* ------------------------------------------------------------------- plugins */
 
@@ -72,170 +61,6 @@ static int check_plugin(int fd, const char *file, struct toolrack_findings *find
     findings->tool_count = desc->tool_count;
     findings->desc = STEAL(desc);
     return 0;
-}
-
-/* -------------------------------------------------------------- configurations */
-
-/* What the start would say of a configuration. */
-struct starting {
-    struct toolrack_findings *findings;
-    bool failed;
-};
-
-static void add_finding(struct starting *starting, const struct toolrack_finding *finding) {
-    struct toolrack_findings *findings = starting->findings;
-    struct toolrack_finding *grown =
-            arena_alloc(&findings->arena, (findings->count + 1) * sizeof *grown);
-    if (grown == NULL || finding->cause == NULL || finding->fix == NULL) {
-        starting->failed = true;
-        return;
-    }
-    if (findings->count > 0) {
-        memcpy(grown, findings->items, findings->count * sizeof *grown);
-    }
-    grown[findings->count++] = *finding;
-    findings->items = grown;
-}
-
-/* A line of the host's log, "what is wrong; what to do" or "what is wrong: what to do". */
-static void take_line(void *user, enum toolrack_log_level level, const char *source,
-                      const char *line) {
-    struct starting *starting = user;
-    struct arena *arena = &starting->findings->arena;
-    bool is_folder = strcmp(source, "scan") == 0;
-    if (level < TOOLRACK_LOG_WARNING || (!is_folder && strcmp(source, "permission") != 0)) {
-        return;
-    }
-    const char *end = strstr(line, "; ");
-    size_t length = end != NULL ? (size_t)(end - line) : strlen(line);
-    const char *fix = end != NULL ? end + 2 : "correct it, or remove it from the configuration";
-    add_finding(starting,
-                &(struct toolrack_finding){.severity = TOOLRACK_SEVERITY_WARNING,
-                                           .rule = is_folder ? "config-folder" : "config-grant",
-                                           .cause = arena_copy(arena, line, length),
-                                           .fix = arena_copy(arena, fix, strlen(fix))});
-}
-
-static bool is_plugin(yyjson_val *plugins, const char *id, struct nearest *nearest) {
-    size_t at;
-    size_t count;
-    yyjson_val *row;
-    yyjson_arr_foreach (plugins, at, count, row) {
-        const char *other = yyjson_get_str(yyjson_obj_get(row, "id"));
-        if (other != NULL && strcmp(other, id) == 0) {
-            return true;
-        }
-        (void)nearest_try(nearest, other != NULL ? other : "");
-    }
-    return false;
-}
-
-/* The ids of "policies" and "plugins" that no plugin of the folders has. */
-static void check_ids(struct starting *starting, const struct toolrack *host, yyjson_val *plugins,
-                      const char *member) {
-    struct arena *arena = &starting->findings->arena;
-    struct toolrack_finding finding = {.severity = TOOLRACK_SEVERITY_WARNING,
-                                       .rule = "config-plugin"};
-    const char *id;
-    for (size_t i = 0; (id = config_plugin_named(host->config, member, i, &finding.line,
-                                                 &finding.column)) != NULL;
-         i++) {
-        struct nearest nearest = nearest_to(id);
-        if (is_plugin(plugins, id, &nearest)) {
-            continue;
-        }
-        finding.cause = arena_printf(
-                arena, "\"%s\" names %s, and no plugin of the folders has this id", member, id);
-        finding.fix = nearest.name != NULL
-                              ? arena_printf(arena, "did you mean \"%s\"?", nearest.name)
-                              : "correct the id, remove it, or install the plugin";
-        add_finding(starting, &finding);
-    }
-}
-
-/* Find the places of what the log has told: the grant that a line quotes, or the folder with which
- * it begins. A folder that the file does not name is not its fault. */
-static void place_lines(struct toolrack_findings *findings, const struct config *config) {
-    size_t kept = 0;
-    for (size_t i = 0; i < findings->count; i++) {
-        struct toolrack_finding *finding = &findings->items[i];
-        bool is_folder = strcmp(finding->rule, "config-folder") == 0;
-        bool is_known = finding->line != 0;
-        const struct config_settings *settings = config_settings(config);
-        for (size_t j = 0; !is_known && is_folder && j < settings->folder_count; j++) {
-            const char *path = settings->folders[j].path;
-            is_known = strncmp(finding->cause, path, strlen(path)) == 0;
-            config_item_place(config, "folders", j, &finding->line, &finding->column);
-        }
-        const char *granted;
-        for (size_t j = 0; !is_known && !is_folder && (granted = config_grant(config, j)) != NULL;
-             j++) {
-            const char *quoted = strstr(finding->cause, granted);
-            is_known = quoted != NULL && quoted > finding->cause && quoted[-1] == '\'' &&
-                       quoted[strlen(granted)] == '\'';
-            config_item_place(config, "grants", j, &finding->line, &finding->column);
-        }
-        if (is_known) {
-            findings->items[kept++] = *finding;
-        }
-    }
-    findings->count = kept;
-}
-
-/* Whether what the configuration names is there: a host is opened with it, which loads and stores
- * nothing. What only another machine has is a warning. */
-static int check_start(const char *file, struct toolrack_findings *findings,
-                       struct toolrack_error *err) {
-    struct starting starting = {.findings = findings};
-    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
-    struct toolrack *host = NULL;
-    options.config_file = file;
-    options.state_dir = "";
-    options.brief = true;
-    options.log = take_line;
-    options.log_level = TOOLRACK_LOG_WARNING;
-    options.user = &starting;
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    int code = toolrack_open(&options, &host, err);
-    if (code < 0 && code != TOOLRACK_E_NO_MEMORY) {
-        const char *cause = err != NULL ? err->message : toolrack_code_name(code);
-        add_finding(&starting, &(struct toolrack_finding){
-                                       .severity = TOOLRACK_SEVERITY_ERROR,
-                                       .rule = "config-start",
-                                       .line = 1,
-                                       .column = 1,
-                                       .cause = arena_copy(&findings->arena, cause, strlen(cause)),
-                                       .fix = "correct this: no host starts with the file here"});
-        return starting.failed ? error_oom(err) : 0;
-    }
-    code = code < 0 ? code : toolrack_plugins_info(host, &text, err);
-    if (code == 0) {
-        yyjson_doc *doc = yyjson_read(toolrack_text_data(text, NULL),
-                                      strlen(toolrack_text_data(text, NULL)), 0);
-        place_lines(findings, host->config);
-        check_ids(&starting, host, yyjson_doc_get_root(doc), "policies");
-        check_ids(&starting, host, yyjson_doc_get_root(doc), "plugins");
-        starting.failed = starting.failed || doc == NULL;
-        yyjson_doc_free(doc);
-    }
-    toolrack_close(host);
-    return code < 0 ? code : starting.failed ? error_oom(err) : 0;
-}
-
-static int check_configuration(const char *file, struct toolrack_findings *findings,
-                               struct toolrack_error *err) {
-    const struct config_options options = {.builtins = builtins,
-                                           .builtin_count = builtin_count,
-                                           .check_schema = tool_check_schema,
-                                           .check_values = tool_check_values};
-    int code = config_check(&options, file, &findings->arena, &findings->items, &findings->count,
-                            &findings->tool_count, err);
-    for (size_t i = 0; i < findings->count && code == 0; i++) {
-        if (findings->items[i].severity == TOOLRACK_SEVERITY_ERROR) {
-            return 0; /* no host starts with it as it is */
-        }
-    }
-    return code < 0 ? code : check_start(file, findings, err);
 }
 
 /* ----------------------------------------------------------------- which one */

@@ -27,17 +27,21 @@ static void check_items(yyjson_val *allow, const char *plugin_id, struct problem
     }
 }
 
-size_t config_allowance_line(const struct config *config, const char *plugin_id, size_t index) {
+size_t config_allowance_line(const struct config *config, const char *plugin_id, size_t index,
+                             size_t *ret_column) {
     char pointer[JSON_POINTER_MAX] = "/policies";
     size_t position;
     size_t line = 0;
-    size_t column;
+    size_t column = 0;
     json_pointer_add(pointer, plugin_id);
     json_pointer_add(pointer, "allow");
     json_pointer_add_index(pointer, index);
     if (json_place_find(config->text.data, config->text.length, pointer, JSON_PLACE_VALUE,
                         &position)) {
         json_place_line(config->text.data, config->text.length, position, &line, &column);
+    }
+    if (ret_column != NULL) {
+        *ret_column = column;
     }
     return line;
 }

@@ -145,8 +145,10 @@ bool config_mentions(const struct config *config, const char *plugin_id);
 /** The name of the index-th definition if it is a function of a library (which has the policy of
  * its name), "" if it is not; NULL after the last. [any-thread] */
 const char *config_native_name(const struct config *config, size_t index);
-/** The line of the index-th item of a plugin's "allow"; 0: it is not known. [any-thread] */
-size_t config_allowance_line(const struct config *config, const char *plugin_id, size_t index);
+/** The line of the index-th item of a plugin's "allow", and its column if `ret_column` is not NULL;
+ * 0: it is not known. [any-thread] */
+size_t config_allowance_line(const struct config *config, const char *plugin_id, size_t index,
+                             size_t *ret_column);
 
 /** The value of a placeholder ("workspace"), or NULL. "home" is HOME of the environment, unless the
  * file sets it. */

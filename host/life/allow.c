@@ -186,6 +186,11 @@ int life_disallow(struct life *life, const char *name, const char *capability, c
     return renew_all(life, deciding.plugin, err);
 }
 
+bool life_uses_allowance(const struct plugin *plugin, size_t index) {
+    const struct generation *generation = generation_of(plugin);
+    return generation == NULL || generation->policy.allowances_used[index];
+}
+
 bool life_renew_covered(struct life *life, const char *name) {
     struct toolrack_error unheard;
     CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_plugin(life, name, &unheard);

@@ -76,6 +76,9 @@ int life_disallow(struct life *life, const char *name, const char *capability, c
  * effect from the next start on. [any-thread] */
 bool life_is_foreign(struct life *life, const char *name);
 int life_allowances(struct life *life, struct toolrack_text **ret, struct toolrack_error *err);
+/** Whether the index-th item of "allow" in the policy of a plugin names something that it declares.
+ * [any-thread] */
+bool life_uses_allowance(const struct plugin *plugin, size_t index);
 /** Let a plugin have what a grant of one of its tools covers. Returns whether that is more than it
  * had. [any-thread] */
 bool life_renew_covered(struct life *life, const char *name);

@@ -271,7 +271,7 @@ static int add_allowed(struct making *making, struct policy_capability *capabili
             capability->allowed = true;
             capability->allowance = yyjson_get_str(allowance);
             capability->allowance_line = config_allowance_line(
-                    making->options->config, making->options->desc->plugin->id, at);
+                    making->options->config, making->options->desc->plugin->id, at, NULL);
             return grant(making, capability, err);
         }
     }
@@ -290,7 +290,7 @@ static int add_allowed(struct making *making, struct policy_capability *capabili
             capability->path = path;
             capability->allowance = yyjson_get_str(allowance);
             capability->allowance_line = config_allowance_line(
-                    making->options->config, making->options->desc->plugin->id, at);
+                    making->options->config, making->options->desc->plugin->id, at, NULL);
         }
         if (capability->refusal != NULL) {
             return 0;
@@ -345,6 +345,42 @@ static int add_capabilities(struct making *making, struct toolrack_error *err) {
         }
     }
     return 0;
+}
+
+/* Whether an item of "allow" names something that is declared, or less of it. */
+static bool is_used(const struct making *making, const char *item, bool *ret_failed) {
+    const struct tr_plugin *plugin = making->options->desc->plugin;
+    for (uint32_t i = 0; i < plugin->capability_count; i++) {
+        struct policy_capability capability = {.declared = &plugin->capabilities[i]};
+        uint32_t kind = capability.declared->kind;
+        if (capability_is_allowed(item, kind, capability.declared->value)) {
+            return true;
+        }
+        if (kind != TR_CAP_READ && kind != TR_CAP_WRITE) {
+            continue;
+        }
+        capability.path = real_path(making, capability.declared->value, ret_failed);
+        if (*ret_failed || narrower_path(making, item, &capability, ret_failed) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int note_used(const struct making *making, struct toolrack_error *err) {
+    yyjson_val *allow = making->asked->allow;
+    bool *used = arena_zalloc(making->arena, yyjson_arr_size(allow) + 1);
+    bool failed = used == NULL;
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (allow, at, count, item) {
+        if (!failed) {
+            used[at] = is_used(making, yyjson_get_str(item), &failed);
+        }
+    }
+    making->policy->allowances_used = used;
+    return failed ? error_oom(err) : 0;
 }
 
 /* -------------------------------------------------------------------- whole */
@@ -419,6 +455,7 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
                 data_folder(arena, options->places, options->desc->plugin->id, options->origin);
     }
     int code = add_capabilities(&making, err);
+    code = code < 0 ? code : note_used(&making, err);
     if (code < 0) {
         return code;
     }

@@ -37,6 +37,7 @@ struct policy {
     bool measures_all;
     const struct policy_capability *capabilities;
     size_t capability_count;
+    const bool *allowances_used; /* for each item of "allow": it names something that is declared */
 };
 
 /** "read", "write", "network", "spawn" or "env"; "unknown" for any other number. */

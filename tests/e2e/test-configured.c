@@ -140,6 +140,30 @@ static void check_finds_what_has_no_effect(void **state) {
                 "/0/findings/0/severity", "\"warning\"");
 }
 
+/* Of "allow", what names nothing that the plugin declares. */
+static void check_finds_what_allows_nothing(void **state) {
+    (void)state;
+    e2e_write("toolrack.json",
+              "{\"policies\": {\"lookup\": {\"allow\": [\"env:HOME\", \"read:/usr/share\",\n"
+              "\"read:/nowhere\",\n"
+              "\"network\"]}},\n"
+              "\"tools\": [{\"name\": \"lookup\", \"description\": \"A variable\",\n"
+              "\"type\": \"function\", \"implementation\": {\"type\": \"native\",\n"
+              "\"library\": \"libc.so.6\", \"symbol\": \"getenv\",\n"
+              "\"capabilities\": [\"env:HOME\", \"read:/usr\"],\n"
+              "\"arguments\": [{\"name\": \"name\", \"type\": \"string\", \"description\": "
+              "\"which\"}],\n"
+              "\"result\": {\"type\": \"string\", \"nullable\": true}}}]}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1,
+           "toolrack.json: configuration, 1 tool\n"
+           "  warning config-allow: line 2, column 1: \"read:/nowhere\" allows nothing to lookup, "
+           "which declares env:HOME, read:/usr\n"
+           "    fix: remove it, or write what the plugin declares\n"
+           "  warning config-allow: line 3, column 1: \"network\" allows nothing to lookup, *\n"
+           "    fix: *\n",
+           "");
+}
+
 static const char mixed[] =
         "{\"tools\": [\n"
         "{\"name\": \"fetch\", \"description\": \"d\", \"type\": \"function\", \"parameters\":\n"
@@ -274,6 +298,7 @@ int main(void) {
             TEST(a_function_of_a_library_is_a_tool),
             TEST(a_library_that_is_missing_is_known_after_the_command),
             TEST(check_finds_what_has_no_effect),
+            TEST(check_finds_what_allows_nothing),
             TEST(what_is_allowed_to_a_function_counts_from_the_next_start),
             TEST(a_wrong_one_is_a_row_and_told_once),
             TEST(a_definition_comes_before_a_plugin),
