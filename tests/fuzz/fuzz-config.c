@@ -17,6 +17,20 @@ static void require(bool holds) {
     }
 }
 
+/* The check opens a host, which looks at the default folders: those of an empty home. */
+static void make_home(void) {
+    static const char *const places[] = {
+            "HOME",           "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+            "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "TOOLRACK_BUILTIN_DIR"};
+    static char home[] = "/tmp/toolrack-fuzz-XXXXXX";
+    require(mkdtemp(home) != NULL);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        require(setenv(places[i], home, 1) == 0);
+    }
+    require(unsetenv("TOOLRACK_PLUGIN_PATH") == 0);
+    require(rmdir(home) == 0); /* a folder that does not exist is empty */
+}
+
 /* What the start refuses, the check explains; definitions and all. */
 static void check(const char *path, int code) {
     struct toolrack_findings *findings = NULL;
@@ -39,7 +53,12 @@ static void check(const char *path, int code) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static bool has_home;
     char path[64];
+    if (!has_home) {
+        has_home = true;
+        make_home();
+    }
     int fd = memfd_create("toolrack.json", MFD_CLOEXEC);
     require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
