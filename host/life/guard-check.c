@@ -243,6 +243,20 @@ static bool check_missing(struct grant *grant, const struct guarded *place, stru
     return guard_goes_on(grant);
 }
 
+/* With ".." behind what does not exist, the place has no path yet: whoever makes the missing name
+ * decides where it will be. False: the grant is refused. */
+static bool check_open(struct grant *grant, const struct guarded *place,
+                       const struct guard_way *way) {
+    const char *below = guard_below(way->missing, grant->path);
+    if (grant->writes && below != NULL && below[0] != '\0' && is_changeable(grant, way->missing)) {
+        guard_refuse(grant,
+                     "%s %s leads through %s, which does not exist yet, and back by \"..\": the "
+                     "plugin could make it a link to anywhere; write that path without \"..\"",
+                     place->what, place->path, way->missing);
+    }
+    return guard_goes_on(grant);
+}
+
 void guard_check_place(struct grant *grant, const struct guarded *place) {
     CLEANUP(arena_finish) struct arena scratch;
     struct guard_way way;
@@ -254,6 +268,12 @@ void guard_check_place(struct grant *grant, const struct guarded *place) {
         !guard_walk(&scratch, absolute, &way)) {
         guard_refuse(grant, "the way to %s %s is too long or does not end", place->what,
                      place->path);
+        return;
+    }
+    if (way.is_open) { /* what there is of the way, and nothing at its end */
+        if (check_open(grant, place, &way) && grant->writes) {
+            check_way(grant, place, &way);
+        }
         return;
     }
     const char *below = guard_below(way.end, grant->path);

@@ -60,6 +60,28 @@ static bool follow(struct walk *walk, const char *link, const char *rest) {
     return true;
 }
 
+static bool set_missing(struct walk *walk, const char *path) {
+    walk->way->exists = false;
+    if (walk->way->missing == NULL) {
+        walk->way->missing = arena_copy(walk->arena, path, strlen(path));
+    }
+    return walk->way->missing != NULL;
+}
+
+/* The folder above. The kernel looks for it only in a folder that exists. */
+static bool take_parent(struct walk *walk, const char *rest) {
+    struct stat st;
+    if (walk->way->exists && walk->at[0] != '\0' &&
+        (lstat(walk->at, &st) < 0 || !S_ISDIR(st.st_mode)) && !set_missing(walk, walk->at)) {
+        return false;
+    }
+    walk->way->is_open = walk->way->is_open || !walk->way->exists;
+    char *slash = strrchr(walk->at, '/');
+    *(slash != NULL ? slash : walk->at) = '\0';
+    memmove(walk->rest, rest, strlen(rest) + 1);
+    return true;
+}
+
 static bool take_name(struct walk *walk, const char *name, size_t length, const char *rest) {
     char next[PATH_MAX];
     struct stat st;
@@ -68,16 +90,15 @@ static bool take_name(struct walk *walk, const char *name, size_t length, const 
         return true;
     }
     if (length == 2 && memcmp(name, "..", 2) == 0) {
-        char *slash = strrchr(walk->at, '/');
-        *(slash != NULL ? slash : walk->at) = '\0';
-        memmove(walk->rest, rest, strlen(rest) + 1);
-        return true;
+        return take_parent(walk, rest);
     }
     if (snprintf(next, sizeof next, "%s/%.*s", walk->at, (int)length, name) >= (int)sizeof next) {
         return false;
     }
     bool exists = walk->way->exists && lstat(next, &st) == 0;
-    walk->way->exists = exists;
+    if (!exists && !set_missing(walk, next)) {
+        return false;
+    }
     if (exists && !add_step(walk, next, S_ISLNK(st.st_mode))) {
         return false;
     }

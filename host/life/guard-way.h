@@ -17,6 +17,9 @@ struct guard_way {
     size_t step_count;
     const char *end; /* without links; what does not exist is taken as written */
     bool exists;
+    const char *missing; /* the first name that does not exist, or is a file where a folder must be;
+                          * NULL: all do */
+    bool is_open;        /* a ".." follows what is missing: nobody knows where the path will lead */
 };
 
 /** Walk an absolute path name by name. False: no memory, or the path is too long. [any-thread] */

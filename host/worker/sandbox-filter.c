@@ -219,7 +219,7 @@ static const char *const always[] = {
         "shutdown",
 };
 
-static const char *const with_network[] = {"bind", "connect", "setsockopt"};
+static const char *const with_network[] = {"connect", "setsockopt"};
 
 /* Children must be ended, so signals are limited by Landlock's scope only. */
 static const char *const with_spawn[] = {
@@ -333,6 +333,9 @@ static const struct use udp_uses[] = {
 static const struct use network_uses[] = {
         /* getaddrinfo() reads the machine's addresses there. */
         USE2("socket", INT(0, AF_NETLINK), INT(2, NETLINK_ROUTE)),
+        /* It also binds that socket. For the internet an address is longer, and shorter ones are
+         * refused: nobody else's port is taken. */
+        USE1("bind", INT(2, sizeof(struct sockaddr_nl))),
 };
 
 /* Signals to this process only, for abort(), raise() and pthread_kill(); the worker puts its

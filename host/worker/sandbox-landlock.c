@@ -113,10 +113,9 @@ static struct landlock_ruleset handled(int version, const struct sandbox_policy 
     struct landlock_ruleset ret = {.files = FILE_FIRST};
     ret.files |= version >= 2 ? FILE_REFER : 0;
     ret.files |= version >= 3 ? FILE_TRUNCATE : 0;
-    if (version >= 4) { /* without ports, all are granted */
-        ret.tcp = !policy->network                                  ? TCP_BIND | TCP_CONNECT
-                  : policy->port_count + policy->own_port_count > 0 ? TCP_CONNECT
-                                                                    : 0;
+    if (version >= 4) { /* no port is granted for a server; without ports, all are for a client */
+        bool all_ports = policy->network && policy->port_count + policy->own_port_count == 0;
+        ret.tcp = all_ports ? TCP_BIND : TCP_BIND | TCP_CONNECT;
     }
     ret.files |= version >= 5 ? FILE_IOCTL : 0;
     ret.scope = version >= 6 ? SCOPE_ABSTRACT | SCOPE_SIGNAL : 0;
@@ -232,7 +231,8 @@ int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
             return failed;
         }
     }
-    int code = policy->network && handles.tcp != 0 ? grant_ports(fd, policy, err) : 0;
+    int code =
+            policy->network && (handles.tcp & TCP_CONNECT) != 0 ? grant_ports(fd, policy, err) : 0;
     if (code < 0) {
         return code;
     }

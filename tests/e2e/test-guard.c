@@ -581,6 +581,31 @@ static void a_plugin_file_that_a_link_awaits_is_not_made(void **state) {
     expect("make", "home/later", "", "EACCES");
 }
 
+/* Where ".." follows what does not exist, whoever makes that decides where the path leads: as text,
+ * "away/../d" would be "d". */
+static void a_path_back_from_what_is_missing_is_no_grant(void **state) {
+    char text[512];
+    char path[256];
+    (void)state;
+    make_folders("home/documents/d");
+    install("claim-other", "home/documents/d/claim.so");
+    make_link("home/documents/away/../d/claim.so", PLUGINS "/claim.so");
+    open_host("\"write:${home}\"");
+    assert_non_null(strstr(logged, "write that path without"));
+    expect("make", "home/documents/away", "", "EACCES");
+    toolrack_close(host);
+    assert_int_equal(unlink(in_work(PLUGINS "/claim.so", path)), 0);
+    logged[0] = '\0';
+    (void)snprintf(text, sizeof text,
+                   "{\"folders\": [\"%s\"], \"policies\": {\n\"greedy\": {\n"
+                   "\"allow\": [\"write:${home}\"]}}}",
+                   in_work("home/documents/away/../d", path));
+    write_text(CONFIG, text);
+    open_host_at(NULL, NULL);
+    assert_non_null(strstr(logged, "write that path without"));
+    expect("make", "home/documents/away", "", "EACCES");
+}
+
 static void a_plugin_file_with_two_names_is_no_grant(void **state) {
     char from[256];
     char to[256];
@@ -877,6 +902,7 @@ int main(void) {
             TEST(a_plugin_file_that_is_a_link_is_not_changed),
             TEST(what_is_granted_below_stays_writable),
             TEST(a_plugin_file_that_a_link_awaits_is_not_made),
+            TEST(a_path_back_from_what_is_missing_is_no_grant),
             TEST(a_plugin_file_with_two_names_is_no_grant),
             TEST(a_plugin_file_that_another_may_write_is_not_taken_later),
             TEST(libraries_are_not_changed),

@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <iconv.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -396,6 +397,34 @@ ATTEMPT(serve) {
     CLEANUP(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     MUST(fd >= 0);
     return TRY(listen(fd, 1));
+}
+
+/* A port that is bound is taken from whoever would serve there. */
+static int try_bind(int family, int type) {
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    bool is_v4 = family == AF_INET;
+    CLEANUP(closep) int fd = socket(family, type | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return errno;
+    }
+    return TRY(bind(fd, is_v4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
+                    is_v4 ? sizeof v4 : sizeof v6));
+}
+
+ATTEMPT(bind_port) {
+    struct sockaddr_nl local = {.nl_family = AF_NETLINK};
+    CLEANUP(closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    MUST(fd >= 0 && TRY(bind(fd, (const struct sockaddr *)&local, sizeof local)) == 0);
+    int v6 = try_bind(AF_INET6, SOCK_STREAM);
+    MUST(v6 == EPERM || v6 == EAFNOSUPPORT);
+    return try_bind(AF_INET, SOCK_STREAM);
+}
+
+ATTEMPT(bind_datagrams) {
+    int v6 = try_bind(AF_INET6, SOCK_DGRAM);
+    MUST(v6 == EPERM || v6 == EAFNOSUPPORT);
+    return try_bind(AF_INET, SOCK_DGRAM);
 }
 
 ATTEMPT(pair_local) {
@@ -1005,6 +1034,8 @@ static const struct attempt attempts[] = {
         THIS(connect_other, N | GRANT_PORT),
         THIS(connect_fast, N | GRANT_PORT),
         THIS(serve, GRANT_ALL),
+        THIS(bind_port, N),
+        THIS(bind_datagrams, GRANT_UDP),
         THIS(pair_local, GRANT_ALL),
         THIS(receive_descriptor, 0),
         THIS(isolate_network, ASK_NAMESPACE),
@@ -1416,6 +1447,8 @@ static void test_sockets(void **state) {
     expect(*state, "connect_anywhere", 0);
     expect(*state, "connect_fast", EPERM);
     expect(*state, "serve", EPERM);
+    expect(*state, "bind_port", EPERM);
+    expect(*state, "bind_datagrams", EPERM);
     expect(*state, "pair_local", EPERM);
 }
 
@@ -1628,8 +1661,9 @@ static void test_landlock_versions(void **state) {
                      SANDBOX_LANDLOCK_FILES | SANDBOX_LANDLOCK_TCP);
     assert_int_equal(sandbox_landlock_layers(6, &policy),
                      SANDBOX_LANDLOCK_FILES | SANDBOX_LANDLOCK_TCP | SANDBOX_LANDLOCK_SCOPE);
-    policy.network = true;
-    assert_int_equal(sandbox_landlock_layers(4, &policy), SANDBOX_LANDLOCK_FILES);
+    policy.network = true; /* to every port, and to serve on none */
+    assert_int_equal(sandbox_landlock_layers(4, &policy),
+                     SANDBOX_LANDLOCK_FILES | SANDBOX_LANDLOCK_TCP);
     policy.ports = &port;
     policy.port_count = 1;
     assert_int_equal(sandbox_landlock_layers(4, &policy),
