@@ -94,6 +94,9 @@ bool follow_decisions(void *user) {
         follow_choices(host);
         code = life_follow(host->life, &err);
     }
+    if (code == 0 && permit_withholds(host->permit)) {
+        code = permit_admit(host->permit, &err);
+    }
     return report(host, code, &err);
 }
 

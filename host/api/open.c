@@ -294,7 +294,8 @@ static void start_following(struct toolrack *host) {
     }
 }
 
-/* A host whose store cannot be read runs without the settings, and logs that. */
+/* A host whose store cannot be read runs without the settings, logs that, and refuses what they
+ * might be about. */
 static int open_store(struct toolrack *host, const struct places *places,
                       struct toolrack_error *err) {
     struct toolrack_error reason = {0};
@@ -324,6 +325,7 @@ static int open_store(struct toolrack *host, const struct places *places,
     if (reason.code != 0) {
         log_line(&host->log, LOG_ERROR, "store", "settings made earlier are not in effect: %s",
                  reason.message);
+        permit_withhold(host->permit, reason.message);
     }
     return 0;
 }

@@ -86,7 +86,8 @@ static const struct store_identity *find_owner(const struct records *records) {
 
 struct judging {
     struct identities *identities;
-    struct identity_claim **claims; /* of one id, in the order of the folders */
+    const struct toolrack_error *unread; /* why the records cannot be read; NULL: they were */
+    struct identity_claim **claims;      /* of one id, in the order of the folders */
     size_t count;
     struct records records; /* of that id */
 };
@@ -220,6 +221,29 @@ static int judge_owner(const struct judging *judging, const struct store_identit
     return code;
 }
 
+/* Who owned the id is not known. What serves has been judged before, and builtin plugins come first
+ * anyway; for others the configuration's members of the id may be those of somebody else. */
+static int judge_unread(const struct judging *judging) {
+    struct arena *arena = &judging->identities->arena;
+    const struct life_options *options = judging->identities->options;
+    bool is_mentioned = config_mentions(options->config, identity_claim_id(judging->claims[0]));
+    int code = 0;
+    for (size_t i = 0; is_mentioned && code == 0 && i < judging->count; i++) {
+        struct identity_claim *claim = judging->claims[i];
+        if (claim->verdict != IDENTITY_REFUSED && !claim->came_before &&
+            claim->folder->trust != TRUST_BUILTIN) {
+            code = refuse(claim, IDENTITY_RULE_UNREAD,
+                          arena_printf(arena,
+                                       "the configuration has a policy or settings for plugin %s, "
+                                       "and from where that plugin is cannot be read: %s",
+                                       identity_claim_id(claim), judging->unread->message),
+                          "mend the state folder, or move toolrack.db away to begin with no "
+                          "decisions");
+        }
+    }
+    return code;
+}
+
 /* Judge the claims to one id. */
 static int judge_id(const struct judging *judging) {
     struct identity_claim *first = judging->claims[0];
@@ -242,6 +266,9 @@ static int judge_id(const struct judging *judging) {
     }
     if (code == 0 && owner != NULL && strcmp(owner->origin, origin) != 0) {
         code = judge_owner(judging, owner, first);
+    }
+    if (code == 0 && judging->unread != NULL) {
+        code = judge_unread(judging);
     }
     for (size_t i = 0; i < judging->count; i++) {
         judging->claims[i]->owns = judging->claims[i]->verdict != IDENTITY_REFUSED;
@@ -318,7 +345,8 @@ static int judge_all(struct identities *identities, struct identity_claim **clai
     size_t count = identities->count;
     bool is_clear = whole; /* each id is claimed once */
     struct records records = {.arena = &identities->arena};
-    struct toolrack_error unheard; /* the host has reported that its store cannot be used */
+    struct toolrack_error why;
+    int read = 0;
     for (size_t i = 0; i < count; i++) {
         is_clear = is_clear && end_of_id(claims, count, i) == i + 1;
     }
@@ -328,17 +356,17 @@ static int judge_all(struct identities *identities, struct identity_claim **clai
     if (is_clear && identities_keeps(identities)) {
         hash_set(identities, identities->set);
         (void)store_set_is_recorded(identities->options->store, identities->set,
-                                    &identities->is_recorded, &unheard);
+                                    &identities->is_recorded, &why);
         if (identities->is_recorded) {
             return 0;
         }
     }
     if (identities_keeps(identities)) {
-        (void)store_identities_read(identities->options->store,
-                                    count > 0 && end_of_id(claims, count, 0) == count
-                                            ? identity_claim_id(claims[0])
-                                            : NULL,
-                                    take_record, &records, &unheard);
+        read = store_identities_read(identities->options->store,
+                                     count > 0 && end_of_id(claims, count, 0) == count
+                                             ? identity_claim_id(claims[0])
+                                             : NULL,
+                                     take_record, &records, &why);
     }
     int code = records.failed ? TOOLRACK_E_NO_MEMORY : 0;
     for (size_t i = 0, end; code == 0 && i < count; i = end) {
@@ -348,6 +376,7 @@ static int judge_all(struct identities *identities, struct identity_claim **clai
             continue; /* the name of a definition */
         }
         const struct judging judging = {.identities = identities,
+                                        .unread = read < 0 ? &why : NULL,
                                         .claims = claims + i,
                                         .count = end - i,
                                         .records =

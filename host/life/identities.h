@@ -22,8 +22,10 @@
 #include "life/options.h"
 
 /* The rules of refusals. */
-#define IDENTITY_RULE_TAKEN "plugin-exists" /* another file has the id */
-#define IDENTITY_RULE_BOUND "plugin-bound"  /* decisions are bound to an owner that is absent */
+#define IDENTITY_RULE_TAKEN  "plugin-exists" /* another file has the id */
+#define IDENTITY_RULE_BOUND  "plugin-bound"  /* decisions are bound to an owner that is absent */
+/* The configuration mentions the id, and to which owner that is bound cannot be read. */
+#define IDENTITY_RULE_UNREAD "plugin-unread"
 
 enum identity_verdict { IDENTITY_SERVES, IDENTITY_KEPT, IDENTITY_REFUSED };
 

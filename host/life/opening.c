@@ -14,6 +14,7 @@
 #include "life/parts.h"
 #include "life/past.h"
 #include "life/reload.h"
+#include "permit/permit.h"
 #include "registry/registry.h"
 #include "store/generations.h"
 #include "store/loading.h"
@@ -289,11 +290,22 @@ static int open_all(struct opening *opening, struct plugin **plugins, size_t *re
     return code;
 }
 
+/* Without what was decided no plugin that somebody else brought runs. */
+static void need_read(const struct life *life, int code, const struct toolrack_error *why) {
+    if (code < 0 && !permit_withholds(life->options.permit)) {
+        log_line(life->options.log, LOG_ERROR, "store",
+                 "what was decided about plugins cannot be read; only builtin plugins, the "
+                 "configuration's and the app's serve: %s",
+                 why->message);
+        permit_withhold(life->options.permit, why->message);
+    }
+}
+
 static int register_files(struct life *life, const struct scan *scan, struct toolrack_error *err) {
     struct plugin **plugins = calloc(scan->file_count + 1, sizeof(struct plugin *));
     struct identities identities = {0};
     size_t count = 0;
-    struct toolrack_error unheard; /* the host has reported that its store cannot be used */
+    struct toolrack_error why;
     struct opening opening = {.life = life,
                               .scan = scan,
                               .rolled_back = calloc(scan->file_count + 1, sizeof(bool)),
@@ -309,18 +321,19 @@ static int register_files(struct life *life, const struct scan *scan, struct too
     }
     if (code == 0) {
         identities_record(&identities);
-        (void)store_rollback_read(life->options.store, see_rollback, &opening, &unheard);
+        need_read(life, store_rollback_read(life->options.store, see_rollback, &opening, &why),
+                  &why);
         code = open_all(&opening, plugins, &count, err);
     }
     if (code == 0) {
-        (void)store_quarantine_read(life->options.store, see_quarantine, &opening, &unheard);
-        (void)store_failures_read(life->options.store, take_failure, &opening, &unheard);
+        need_read(life, store_quarantine_read(life->options.store, see_quarantine, &opening, &why),
+                  &why);
+        (void)store_failures_read(life->options.store, take_failure, &opening, &why);
         code = registry_add(life->options.registry, plugins, count, err);
     }
     if (code == 0) {
         code = past_open_kept(life, err); /* after all that files have themselves */
     }
-    struct toolrack_error why;
     if (code == 0 && store_loading_read(life->options.store, take_marker, life, &why) < 0) {
         log_line(life->options.log, LOG_ERROR, "store",
                  "a plugin that has ended a process before may be loaded again: %s", why.message);

@@ -1,5 +1,6 @@
 /* One call that is not free, from the flags of its tool to the question to a person:
  *
+ *     its decisions cannot be read             ->  refused
  *     changed since it was approved, and held  ->  refused
  *     dangerous      a grant                   ->  runs,  else refused
  *     confirm        the caller's word, a grant, an approval, an answer that waited,
@@ -69,16 +70,38 @@ static int refuse(const struct deciding *deciding, const char *rule,
     return err->code;
 }
 
-/* This call needs a decision from the store, which cannot be read. */
+/* This call needs to know a decision of the store, which cannot be read. */
 static int refuse_unread(const struct deciding *deciding, const struct toolrack_error *why,
                          struct toolrack_error *err) {
     if (why->code == TOOLRACK_E_NO_MEMORY) {
         return error_oom(err);
     }
     (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                    "Tool '%s' needs a decision, and what was decided cannot be read: %s",
+                    atomic_load(&deciding->tool->reg->unread)
+                            ? "Tool '%s' is refused, since what was decided cannot be read: %s"
+                            : "Tool '%s' needs a decision, and what was decided cannot be read: %s",
                     toolrack_tool_name(deciding->tool), why->message);
     return refuse(deciding, "store", err);
+}
+
+/* What was decided about the tool is not known: it may be held, disabled or in quarantine. */
+static int check_unread(const struct deciding *deciding, struct toolrack_error *err) {
+    const struct registration *reg = deciding->tool->reg;
+    struct toolrack_error why = {0};
+    if (!atomic_load(&reg->unread)) {
+        return 0;
+    }
+    int code = permit_refresh(deciding->permit, &why);
+    if (code == 0 && !atomic_load(&reg->unread)) {
+        return 0;
+    }
+    if (code == 0) {
+        (void)error_set(&why, TOOLRACK_E_IO,
+                        "%s; it is read again with the next decision of "
+                        "another process, and when the host is opened again",
+                        deciding->permit->reason);
+    }
+    return refuse_unread(deciding, &why, err);
 }
 
 /* ------------------------------------------------------------------ grants */
@@ -359,7 +382,10 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
     OBJECT_CHECK(permit, PERMIT_MAGIC);
     struct deciding deciding = {.permit = permit, .tool = tool, .options = options};
     const char *name = toolrack_tool_name(tool);
-    int code;
+    int code = check_unread(&deciding, err);
+    if (code < 0) {
+        return code;
+    }
     if (atomic_load(&tool->reg->held)) {
         char words[REGISTRATION_WORDS_ROOM];
         (void)error_set(err, TOOLRACK_E_PERMISSION_DENIED,
@@ -370,7 +396,7 @@ int permit_check(struct permit *permit, struct toolrack_tool *tool,
         return refuse(&deciding, "pin", err);
     }
     switch (toolrack_tool_permission(tool)) {
-    case TOOLRACK_PERMISSION_SAFE: return 0; /* it was held before */
+    case TOOLRACK_PERMISSION_SAFE: return 0; /* it was held, or unread, before */
     case TOOLRACK_PERMISSION_CONFIRM:
         code = decide_confirm(&deciding, arguments, length, err);
         free(deciding.arguments);

@@ -6,8 +6,9 @@
  *  (2) A decision is written to the store under that lock too, before its effect is read from the
  *      store. So two decisions, or a decision and a registration, take effect in the order in which
  *      they are stored.
- *  (3) If the store cannot be read, nothing is permitted: a view begins without a grant, and
- *      `unread` makes the next call that needs a decision read again.
+ *  (3) If the store cannot be read, nothing is permitted: a view begins without a grant, tools of
+ *      plugins that others brought do not run at all, since they may be held, disabled or in
+ *      quarantine, and `unread` makes the next call that needs a decision read again.
  *  (4) Locks are taken in the order permit, registry, store. No lock is held while a callback of
  *      the app runs.
  *  (5) The registry is not used after permit_stop(): calls that were given up while they ask a
@@ -83,6 +84,9 @@ static int read_standing(void *user, struct toolrack_tool *const *tools, size_t 
     if (code < 0) {
         atomic_store(&permit->unread, true);
     }
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        registration_set_unread(tools[i]->reg, atomic_load(&permit->withholds));
+    }
     return code;
 }
 
@@ -108,13 +112,36 @@ int permit_follow(struct permit *permit, struct toolrack_error *err) {
     return registry_reread(permit->options.registry, read_standing, permit, err);
 }
 
+void permit_withhold(struct permit *permit, const char *reason) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    LOCK_SCOPE(&permit->lock);
+    if (!atomic_load(&permit->withholds)) {
+        (void)snprintf(permit->reason, sizeof permit->reason, "%s", reason);
+        atomic_store(&permit->withholds, true);
+    }
+}
+
+bool permit_withholds(struct permit *permit) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    return atomic_load(&permit->withholds);
+}
+
+int permit_admit(struct permit *permit, struct toolrack_error *err) {
+    OBJECT_CHECK(permit, PERMIT_MAGIC);
+    atomic_store(&permit->withholds, false);
+    return permit_follow(permit, err);
+}
+
 int permit_registering(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
                        struct toolrack_error *err) {
     int code = read_standing(permit, tools, count, err);
+    for (size_t i = 0; code < 0 && i < count; i++) {
+        registration_set_unread(tools[i]->reg, true);
+    }
     if (code < 0 && code != TOOLRACK_E_NO_MEMORY) {
         log_line(permit->options.log, LOG_ERROR, "permission",
                  "what was decided about tools cannot be read; those that need a decision are "
-                 "refused: %s",
+                 "refused, and only builtin plugins, the configuration's and the app's serve: %s",
                  err->message);
         return 0;
     }

@@ -16,7 +16,9 @@ struct permit {
     struct permit_options options;
     struct lock lock; /* held while a decision is made and takes effect; guards `stopped` */
     bool stopped;
-    atomic_bool unread; /* the store could not be read for some tool */
+    atomic_bool unread;    /* the store could not be read for some tool */
+    atomic_bool withholds; /* permit_withhold(); the reason is set before, and not changed later */
+    char reason[ERROR_MESSAGE_MAX];
     struct decisions decisions;
 };
 

@@ -55,8 +55,8 @@ void permit_flush(struct permit *permit);
 void permit_destroy(struct permit *permit);
 
 /** Read the decisions about all registered tools from the store again.
- * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. On failure only the grants of the configuration
- *         hold, and calls that need a decision read again. [any-thread] */
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. On failure nothing is granted, not by the
+ *         configuration either, and calls that need a decision read again. [any-thread] */
 int permit_refresh(struct permit *permit, struct toolrack_error *err);
 
 /** Read the settings and the decisions about all registered tools from the store again, as one
@@ -64,6 +64,15 @@ int permit_refresh(struct permit *permit, struct toolrack_error *err);
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY: nothing has changed, and calls that need a
  *         decision read again. [any-thread] */
 int permit_follow(struct permit *permit, struct toolrack_error *err);
+
+/** Some of what was decided about plugins or tools cannot be read, for the given reason: from now
+ * on tools that are registered are refused (registration_set_unread()), even if their own decisions
+ * can be read, until permit_admit(). Only the first reason counts. [any-thread] */
+void permit_withhold(struct permit *permit, const char *reason);
+bool permit_withholds(struct permit *permit);
+/** All of it was read: end that, also for the tools that are registered.
+ * @return as permit_follow(). [any-thread] */
+int permit_admit(struct permit *permit, struct toolrack_error *err);
 
 /* --------------------------------------------------------------------- calls */
 

@@ -433,11 +433,9 @@ int standing_read(struct store *store, const struct config *config,
     if (code == 0 && reading.failed) {
         code = error_oom(err);
     }
-    /* To which plugins they are bound is not known: the configuration's word counts. */
+    /* To which plugins the grants of the configuration are bound is not known either. */
     for (size_t i = 0; code < 0 && i < count; i++) {
-        if (config_grants(config, toolrack_tool_name(tools[i]), toolrack_tool_version(tools[i]))) {
-            tool_set_grant(tools[i], INT64_MAX, "configuration");
-        }
+        tool_set_grant(tools[i], 0, "");
     }
     for (size_t i = 0; code == 0 && i < count; i++) {
         const struct row *row = reading.rows != NULL ? &reading.rows[i] : NULL;

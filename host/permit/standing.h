@@ -14,8 +14,8 @@ void pin_make(const struct registration *reg, struct store_pin *ret);
  * until when they are granted. Each table of the store is read once, for any number of tools.
  *
  * @param tools  views that are not published yet and have no grant
- * @return 0; a code of the store; TOOLRACK_E_NO_MEMORY. On failure the tools have only the grants
- *         of the configuration, and held tools stay held. [any-thread] */
+ * @return 0; a code of the store; TOOLRACK_E_NO_MEMORY. On failure the tools have no grants,
+ *         not those of the configuration either, and held tools stay held. [any-thread] */
 int standing_read(struct store *store, const struct config *config,
                   struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err);
 

@@ -56,12 +56,29 @@ void registration_unref(struct registration *reg) {
 
 /* Calls only look at `asks`: it is set first and cleared last. */
 void registration_set_changed(struct registration *reg, unsigned changed, bool held) {
-    bool asks = held || reg->spec->tool->permission != TR_SAFE;
+    bool asks = held || atomic_load(&reg->unread) || reg->spec->tool->permission != TR_SAFE;
     if (asks) {
         atomic_store(&reg->asks, true);
     }
     atomic_store(&reg->changed, changed);
     atomic_store(&reg->held, held);
+    if (!asks) {
+        atomic_store(&reg->asks, false);
+    }
+}
+
+void registration_set_unread(struct registration *reg, bool unread) {
+    const struct plugin *plugin = reg->plugin;
+    bool is_foreign =
+            plugin->trust < TRUST_BUILTIN && strcmp(plugin->origin, ORIGIN_CONFIGURATION) != 0;
+    bool asks = unread || atomic_load(&reg->held) || reg->spec->tool->permission != TR_SAFE;
+    if (!is_foreign || atomic_load(&reg->unread) == unread) {
+        return;
+    }
+    if (asks) {
+        atomic_store(&reg->asks, true);
+    }
+    atomic_store(&reg->unread, unread);
     if (!asks) {
         atomic_store(&reg->asks, false);
     }
@@ -121,8 +138,9 @@ void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who
 }
 
 bool tool_is_withheld(const struct toolrack_tool *tool) {
-    return atomic_load(&tool->reg->held) || (tool->reg->spec->tool->permission == TR_DANGEROUS &&
-                                             tool->granted_until_s <= clock_wall_s());
+    const struct registration *reg = tool->reg;
+    return atomic_load(&reg->held) || atomic_load(&reg->unread) ||
+           (reg->spec->tool->permission == TR_DANGEROUS && tool->granted_until_s <= clock_wall_s());
 }
 
 bool tool_may_run(const struct toolrack_tool *tool) {
@@ -454,6 +472,10 @@ const char *toolrack_tool_state_name(const struct toolrack_tool *tool) {
 }
 
 void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t room) {
+    if (atomic_load(&tool->reg->unread)) {
+        (void)snprintf(reason, room, "what was decided about it cannot be read; it does not run");
+        return;
+    }
     if (atomic_load(&tool->reg->held)) {
         char words[REGISTRATION_WORDS_ROOM];
         (void)snprintf(reason, room, "%s since it was approved",

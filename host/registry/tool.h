@@ -37,8 +37,9 @@ struct subject; /* of host/record; opaque here */
 
 struct registration {
     atomic_uint refs;
-    atomic_bool asks;      /* each call must be permitted: the tool is not safe, or is held */
+    atomic_bool asks;      /* each call must be permitted: the tool is not safe, held or unread */
     atomic_bool held;      /* it does not run until the change is approved */
+    atomic_bool unread;    /* nor while what was decided about it cannot be read */
     atomic_uint changed;   /* enum registration_change, together */
     atomic_bool announced; /* its first event has been reported */
     atomic_bool warned;    /* it is deprecated, and its first call has logged that */
@@ -91,7 +92,7 @@ CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
  * safe tool, which needs no grant. [writer] */
 void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who);
 
-/** Whether no decision lets a call of it run: it is held, or dangerous without a grant.
+/** Whether no decision lets a call of it run: it is held or unread, or dangerous without a grant.
  * [any-thread] */
 bool tool_is_withheld(const struct toolrack_tool *tool);
 
@@ -120,6 +121,11 @@ int registration_prepare(struct registration *reg, const struct prepared **ret, 
 /** Set what has changed since it was approved, and whether that keeps it from running. [any-thread]
  */
 void registration_set_changed(struct registration *reg, unsigned changed, bool held);
+
+/** Set whether what was decided about it could not be read. Nothing happens to a tool of a builtin
+ * plugin, of the configuration or of the app: nobody else can have taken their names, and a host
+ * must be of use when its store is damaged. [writer] */
+void registration_set_unread(struct registration *reg, bool unread);
 
 #define REGISTRATION_WORDS_ROOM 128u
 /** What changed, in words such as "its description changed"; returns `ret`. */

@@ -125,11 +125,13 @@ static void follow_goes_on_until_it_is_told_to_end(void **state) {
            0, "{\"id\":*\"tool\":\"greet\"*}\n", "toolrack: waiting for calls; Ctrl-C ends\n");
 }
 
-static void a_damaged_store_costs_no_call(void **state) {
+static void a_damaged_store_refuses_and_says_so(void **state) {
     (void)state;
     assert_int_equal(mkdir("state", 0700), 0);
     e2e_write("state/toolrack.db", "somebody's own words, and no database\n");
-    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 0, "3.0\n", "*calls are not logged*");
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}"), 5, "",
+           "*PermissionDenied: Tool 'add' is refused, since what was decided cannot be read: "
+           "*toolrack.db*");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
@@ -143,7 +145,7 @@ int main(void) {
             TEST(a_wrong_filter_is_wrong_usage),
             TEST(statistics_add_up),
             TEST(follow_goes_on_until_it_is_told_to_end),
-            TEST(a_damaged_store_costs_no_call),
+            TEST(a_damaged_store_refuses_and_says_so),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }

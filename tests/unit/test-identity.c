@@ -1,6 +1,7 @@
 /* Who may use a plugin's id and a tool's name: several files say the same, from one folder and from
  * several, at once and one after the other. */
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ static char config_file[96];
 static struct toolrack *host;
 static struct toolrack_error err;
 static char logged[8192];
+static const char *state_name; /* of the state folder; "": the host keeps no state */
 
 static int make_folder(void **state) {
     (void)state;
@@ -44,6 +46,7 @@ static int make_folder(void **state) {
         }
     }
     host = NULL;
+    state_name = "state";
     return 0;
 }
 
@@ -85,7 +88,7 @@ static void open_host(const char *a, const char *b, const char *more) {
     toolrack_close(host);
     host = NULL;
     char state_dir[96];
-    (void)snprintf(state_dir, sizeof state_dir, "%s/state", dir);
+    (void)snprintf(state_dir, sizeof state_dir, "%s/%s", dir, state_name);
     FILE *file = fopen(config_file, "w");
     assert_non_null(file);
     (void)fprintf(file,
@@ -95,7 +98,7 @@ static void open_host(const char *a, const char *b, const char *more) {
     assert_int_equal(fclose(file), 0);
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     options.config_file = config_file;
-    options.state_dir = state_dir;
+    options.state_dir = state_name[0] != '\0' ? state_dir : "";
     options.isolation = TOOLRACK_ISOLATION_NONE;
     options.log = take_log;
     logged[0] = '\0';
@@ -592,6 +595,144 @@ static void to_replace_is_within_one_origin(void **state) {
     assert_logged("replaces the one of plugin claim");
 }
 
+/* ------------------------------------------------------- an unreadable store */
+
+/* A database that others may write is not read. */
+static void set_readable(bool is_readable) {
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/state/toolrack.db", dir);
+    assert_int_equal(chmod(path, is_readable ? 0600 : 0666), 0);
+}
+
+static void assert_refused(const char *name, const char *part) {
+    assert_answer(name, "PermissionDenied");
+    if (strstr(err.message, part) == NULL) {
+        fail_msg("'%s' does not say '%s'", err.message, part);
+    }
+}
+
+static void a_configured_grant_needs_the_store(void **state) {
+    (void)state;
+    static const char grants[] = ", \"grants\": [\"wipe\"]";
+    install("a", "claim", "claim");
+    open_host("community", "community", grants);
+    assert_answer("wipe", "claim 1");
+    set_readable(false);
+    open_host("community", "community", grants);
+    assert_refused("wipe", "toolrack.db");
+    /* Nor for who comes in its place. */
+    uninstall("a", "claim");
+    install("b", "forged", "claim-forged");
+    open_host("community", "community", grants);
+    assert_refused("wipe", "toolrack.db");
+    set_readable(true);
+    open_host("community", "community", grants);
+    assert_answer("wipe", "NotFound");
+    uninstall("b", "forged");
+    install("a", "claim", "claim");
+    open_host("community", "community", grants);
+    assert_answer("wipe", "claim 1");
+}
+
+static void a_policy_needs_the_store(void **state) {
+    (void)state;
+    static const char policy[] = ", \"policies\": {\"claim\": {\"isolation\": \"none\"}}";
+    install("a", "claim", "claim");
+    open_host("community", "community", policy);
+    assert_answer("calc", "claim 1");
+    uninstall("a", "claim");
+    install("b", "forged", "claim-forged");
+    set_readable(false);
+    open_host("community", "official", policy);
+    assert_answer("calc", "NotFound");
+    assert_int_equal(count_rows("plugin-unread", "/b/forged.so", "toolrack.db"), 1);
+    install("builtin", "claim", "claim"); /* comes before all others in any case */
+    uninstall("b", "forged");
+    open_host("community", "community", policy);
+    assert_answer("calc", "claim 1");
+}
+
+/* A tool that is disabled, held or in quarantine looks like any other one. */
+static void without_the_store_nothing_foreign_runs(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_set_enabled(host, "calc", false, &err), 0);
+    set_readable(false);
+    open_host("community", "community", "");
+    assert_refused("calc", "Tool 'calc' is refused, since what was decided cannot be read: ");
+    assert_refused("wipe", "toolrack.db");
+    assert_logged("only builtin plugins, the configuration's and the app's serve: ");
+    char reason[128];
+    struct toolrack_tool *tool = toolrack_get(host, "calc@1.0.0");
+    assert_non_null(tool);
+    toolrack_tool_reason(tool, reason, sizeof reason);
+    assert_string_equal(reason, "what was decided about it cannot be read; it does not run");
+    toolrack_tool_unref(tool);
+    install("builtin", "other", "claim-other");
+    open_host("community", "community", "");
+    assert_answer("calc", "other");
+}
+
+/* The host that was opened then follows when it can be read again. */
+static void what_can_be_read_again_counts(void **state) {
+    (void)state;
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_set_enabled(host, "calc", false, &err), 0);
+    set_readable(false);
+    open_host("community", "community", "");
+    assert_refused("calc", "toolrack.db");
+    set_readable(true);
+    assert_refused("calc", "is read again with the next decision");
+    struct toolrack *first = host;
+    host = NULL;
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "ann", &err), 0); /* waits for the first */
+    toolrack_close(host);
+    host = first;
+    assert_answer("wipe", "claim 1");
+    assert_answer("calc", "Disabled");
+}
+
+/* So is it when a part is damaged that calls do not read. */
+static void a_damaged_table_is_an_unreadable_store(void **state) {
+    (void)state;
+    static const char *const tables[] = {"quarantine", "pins", "settings", "grants"};
+    char path[96];
+    char text[64];
+    (void)snprintf(path, sizeof path, "%s/state/toolrack.db", dir);
+    install("a", "claim", "claim");
+    open_host("community", "community", "");
+    assert_int_equal(toolrack_grant(host, "wipe", 0, "ann", &err), 0);
+    assert_answer("calc", "claim 1");
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        sqlite3 *db;
+        toolrack_close(host);
+        host = NULL;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        for (int back = 0; back < 2; back++) {
+            (void)snprintf(text, sizeof text, "ALTER TABLE %s%s RENAME TO %s%s", tables[i],
+                           back ? "_away" : "", tables[i], back ? "" : "_away");
+            assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+            open_host("community", "community", "");
+            assert_answer("calc", back ? "claim 1" : "PermissionDenied");
+            assert_answer("wipe", back ? "claim 1" : "PermissionDenied");
+        }
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+}
+
+static void a_host_without_state_goes_by_the_configuration(void **state) {
+    (void)state;
+    state_name = "";
+    install("a", "claim", "claim");
+    open_host("community", "community",
+              ", \"grants\": [\"wipe\"], \"policies\": {\"claim\": {\"isolation\": \"none\"}}");
+    assert_answer("calc", "claim 1");
+    assert_answer("wipe", "claim 1");
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void) {
@@ -617,6 +758,12 @@ int main(void) {
             WITH_FOLDER(what_enables_a_tool_is_not_inherited),
             WITH_FOLDER(what_disables_a_tool_is_for_the_name),
             WITH_FOLDER(to_adopt_hands_records_and_settings_over),
+            WITH_FOLDER(a_configured_grant_needs_the_store),
+            WITH_FOLDER(a_policy_needs_the_store),
+            WITH_FOLDER(without_the_store_nothing_foreign_runs),
+            WITH_FOLDER(what_can_be_read_again_counts),
+            WITH_FOLDER(a_damaged_table_is_an_unreadable_store),
+            WITH_FOLDER(a_host_without_state_goes_by_the_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
