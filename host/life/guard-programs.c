@@ -103,21 +103,23 @@ static int check_mapped(struct dl_phdr_info *info, size_t size, void *user) {
     return !guard_goes_on(mapped->grant);
 }
 
-/* A variable with a list of folders, or of files, that the loader follows in this process. */
-static void check_variable(struct grant *grant, const char *name, const char *between) {
+/* A variable with a list of folders, or of files, that the loader follows in this process.
+ * "$ORIGIN" in it is the folder of the program. */
+static void check_variable(struct grant *grant, const char *name, const char *between,
+                           const char *program) {
     const char *list = getenv(name);
+    bool is_file = strcmp(name, "LD_PRELOAD") == 0 || strcmp(name, "LD_AUDIT") == 0;
+    const char *slash = strrchr(program, '/');
+    char origin[PATH_MAX];
+    (void)snprintf(origin, sizeof origin, "%.*s", slash != NULL ? (int)(slash - program) : 0,
+                   program);
     while (list != NULL && list[0] != '\0' && guard_goes_on(grant)) {
         char path[PATH_MAX];
         size_t length = strcspn(list, between);
-        bool is_file = strcmp(name, "LD_PRELOAD") == 0 || strcmp(name, "LD_AUDIT") == 0;
-        (void)snprintf(path, sizeof path, "%.*s", (int)length, length > 0 ? list : ".");
-        if (length == 0) {
-            (void)snprintf(path, sizeof path, ".");
-        }
-        if (!is_file) {
-            check(grant, "the folder of libraries", path, GUARD_SEARCHED);
-        } else if (strchr(path, '/') != NULL) {
-            check(grant, "the library", path, GUARD_PROGRAM);
+        bool is_named = is_file && memchr(list, '/', length) == NULL; /* in a folder of libraries */
+        if (!is_named && run_path_expand(list, length, slash != NULL ? origin : NULL, path)) {
+            check(grant, is_file ? "the library" : "the folder of libraries", path,
+                  is_file ? GUARD_PROGRAM : GUARD_SEARCHED);
         }
         list += length + (list[length] != '\0');
     }
@@ -134,10 +136,10 @@ static void check_host(struct grant *grant) {
     check_loaded(grant, "the program of this process", program);
     check_loaded(grant, "the library of the host", library.dli_fname);
     check_loaded(grant, "the program of the workers", grant->guard->worker_program);
-    check_variable(grant, "LD_LIBRARY_PATH", ":;");
-    check_variable(grant, "GCONV_PATH", ":");
-    check_variable(grant, "LD_PRELOAD", ": ");
-    check_variable(grant, "LD_AUDIT", ":");
+    check_variable(grant, "LD_LIBRARY_PATH", ":;", program);
+    check_variable(grant, "GCONV_PATH", ":", program);
+    check_variable(grant, "LD_PRELOAD", ": ", program);
+    check_variable(grant, "LD_AUDIT", ":", program);
     for (size_t i = 0; i < ARRAY_LENGTH(system); i++) {
         check(grant, "the system's folder of libraries", system[i], GUARD_SEARCHED);
     }

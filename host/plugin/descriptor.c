@@ -21,6 +21,7 @@
 #include "plugin/capability.h"
 #include "plugin/elf-dynamic.h"
 #include "plugin/reader.h"
+#include "plugin/run-path.h"
 
 #define PLUGIN_SYMBOL "toolrack_plugin"
 
@@ -410,6 +411,9 @@ static int read_elf(struct descriptor_memory *memory, struct elf *elf,
     }
     if (code == 0) {
         code = elf_find_symbol(elf, PLUGIN_SYMBOL, &symbol);
+    }
+    if (code == 0 && !run_path_check(elf, elf->findings)) {
+        code = elf->failure != 0 ? elf->failure : TOOLRACK_E_REFUSED;
     }
     if (code == 0) {
         code = elf_order_relocations(elf);

@@ -134,6 +134,18 @@ const char *elf_entry(struct elf *elf, int64_t tag, uint32_t index) {
     return NULL;
 }
 
+uint32_t elf_count_entries(struct elf *elf, int64_t tag) {
+    const unsigned char *table =
+            elf_at(elf, elf->dynamic.address, elf->dynamic.count * sizeof(Elf64_Dyn));
+    uint32_t count = 0;
+    for (uint64_t i = 0; table != NULL && i < elf->dynamic.count; i++) {
+        Elf64_Dyn one;
+        memcpy(&one, table + i * sizeof one, sizeof one);
+        count += one.d_tag == tag;
+    }
+    return count;
+}
+
 const char *elf_needed(struct elf *elf, uint32_t index) {
     return elf_entry(elf, DT_NEEDED, index);
 }

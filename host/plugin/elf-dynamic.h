@@ -41,6 +41,8 @@ const char *elf_undefined(struct elf *elf, uint32_t index);
 /** The string of an entry of the dynamic section: of those with this tag, the one with that index.
  * NULL when there is none or it cannot be read. Valid until elf_finish(). */
 const char *elf_entry(struct elf *elf, int64_t tag, uint32_t index);
+/** How many entries with a tag the dynamic section has. */
+uint32_t elf_count_entries(struct elf *elf, int64_t tag);
 /** Name of a library that the file needs, `index` below dynamic.needed_count; NULL when its string
  * cannot be read. Valid until elf_finish(). */
 const char *elf_needed(struct elf *elf, uint32_t index);

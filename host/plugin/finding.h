@@ -63,6 +63,9 @@ enum finding_severity {
       "install libraries where the system's loader finds them: folders relative to the file "      \
       "($ORIGIN) lead elsewhere, as the host loads a copy, and a worker may read no others than "  \
       "the system's without a grant")                                                              \
+    X(ELF_ORIGIN, ERROR, "elf-origin",                                                             \
+      "install the libraries where the system's loader finds them, name their folder by an "       \
+      "absolute path, or link them statically; patchelf --remove-rpath takes the entry out")       \
     X(ELF_AUDIT, NOTE, "elf-audit",                                                                \
       "link without --audit and --depaudit: the loader loads audit libraries of programs only")    \
     X(ELF_FILTER, NOTE, "elf-filter",                                                              \

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "plugin/elf-dynamic.h"
@@ -68,37 +69,73 @@ static void tell(struct search *search, bool is_folder, const char *path) {
 
 /* ------------------------------------------------------------------- entries */
 
-/* One entry of a run path as a folder, absolute; false: it does not count. Of an entry with another
- * variable the folder before that. */
-static bool expand(const struct file *file, const char *entry, size_t length, char ret[PATH_MAX]) {
+/* The rest of an entry after "$ORIGIN" or "${ORIGIN}" at its beginning, as the loader reads it;
+ * NULL: it does not begin so. */
+static const char *after_origin(const char *entry, size_t length) {
     static const char *const words[] = {"$ORIGIN", "${ORIGIN}"};
-    const char *rest = entry;
-    char start[PATH_MAX] = "";
     for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
         size_t word = strlen(words[i]);
-        if (length >= word && strncmp(entry, words[i], word) == 0) {
-            rest = entry + word;
+        bool is_longer =
+                length > word && ascii_is_word(entry[word]); /* another name, in no braces */
+        if (length >= word && strncmp(entry, words[i], word) == 0 && (i == 1 || !is_longer)) {
+            return entry + word;
         }
     }
-    if (rest != entry) {
-        const char *slash = strrchr(file->path, '/');
-        if (!file->has_origin || slash == NULL) {
+    return NULL;
+}
+
+/* Whether a name between slashes is "..". */
+static bool goes_up(const char *path, size_t length) {
+    for (const char *at = path, *end = path + length; at < end;) {
+        const char *slash = memchr(at, '/', (size_t)(end - at));
+        const char *next = slash != NULL ? slash : end;
+        if (next - at == 2 && memcmp(at, "..", 2) == 0) {
+            return true;
+        }
+        at = next + 1;
+    }
+    return false;
+}
+
+bool run_path_expand(const char *entry, size_t length, const char *origin, char ret[PATH_MAX]) {
+    const char *rest = after_origin(entry, length);
+    char start[PATH_MAX] = "";
+    if (rest != NULL) {
+        if (origin == NULL) {
             return false;
         }
-        (void)snprintf(start, sizeof start, "%.*s", (int)(slash - file->path), file->path);
+        (void)snprintf(start, sizeof start, "%s", origin);
     } else if (length == 0 || entry[0] != '/') { /* of the folder that the process is in */
         CLEANUP(freep) char *here = getcwd(NULL, 0);
         (void)snprintf(start, sizeof start, "%s/", here != NULL ? here : "");
     }
+    rest = rest != NULL ? rest : entry;
     int size = (int)(length - (size_t)(rest - entry));
     int written = snprintf(ret, PATH_MAX, "%s%.*s", start, size, rest);
-    char *variable = strchr(ret, '$');
-    if (variable != NULL) {
-        *variable = '\0';
+    const char *variable = memchr(rest, '$', (size_t)size);
+    if (variable != NULL && written >= 0 && written < PATH_MAX) {
+        size_t left = (size_t)(rest + size - variable);
+        bool is_known = !goes_up(variable, left); /* else it may lead anywhere */
+        ret[is_known ? (size_t)written - left : 0] = '\0';
         char *slash = strrchr(ret, '/');
-        *(slash != NULL ? slash : ret) = '\0';
+        if (slash != NULL && slash != ret) {
+            *slash = '\0';
+        } else {
+            memcpy(ret, "/", sizeof "/");
+        }
     }
     return written >= 0 && written < PATH_MAX && ret[0] == '/';
+}
+
+/* An entry of a file's run path, or the name of a library. */
+static bool expand(const struct file *file, const char *entry, size_t length, char ret[PATH_MAX]) {
+    char origin[PATH_MAX];
+    const char *slash = strrchr(file->path, '/');
+    bool has_origin = file->has_origin && slash != NULL;
+    if (has_origin) {
+        (void)snprintf(origin, sizeof origin, "%.*s", (int)(slash - file->path), file->path);
+    }
+    return run_path_expand(entry, length, has_origin ? origin : NULL, ret);
 }
 
 /* The entry of a run path that begins at `at`, and the next one. */
@@ -122,7 +159,7 @@ static void tell_folders(struct search *search, const struct file *file, const c
 static void tell_library(struct search *search, const struct file *file, const char *run_path,
                          const char *name) {
     char path[PATH_MAX];
-    if (strchr(name, '/') != NULL) {
+    if (strchr(name, '/') != NULL || strchr(name, '$') != NULL) {
         if (expand(file, name, strlen(name), path) && add_file(search, path, true)) {
             tell(search, false, path);
         }
@@ -193,4 +230,62 @@ int run_path_list(const char *file, bool is_loaded, run_path_take *take, void *u
         read_file(&search, at, &first);
     }
     return search.failed ? TOOLRACK_E_NO_MEMORY : 0;
+}
+
+/* ---------------------------------------------------------------------- plugins */
+
+/* Whether an entry with a variable may lead out of the folder that the variable stands for. */
+static bool leads_out(const char *entry, size_t length) {
+    const char *rest = after_origin(entry, length);
+    bool is_beside = rest != NULL && rest < entry + length && *rest != '/'; /* $ORIGIN.x */
+    return memchr(entry, '$', length) != NULL && (is_beside || goes_up(entry, length));
+}
+
+static bool check_text(const char *text, bool is_list, struct findings *findings) {
+    for (const char *at = text, *next; at != NULL; at = next) {
+        size_t length = strlen(at);
+        next = is_list ? next_entry(at, &length) : NULL;
+        if (leads_out(at, length)) {
+            findings_add(findings, FINDING_ELF_ORIGIN, NULL,
+                         "the loader is to look for libraries in %.*s, which is not the plugin's "
+                         "own folder: the host loads a copy of the file from elsewhere",
+                         (int)(length < FINDING_SHOWN_MAX ? length : FINDING_SHOWN_MAX), at);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool run_path_check(struct elf *elf, struct findings *findings) {
+    static const struct {
+        int64_t tag;
+        bool is_list; /* of folders: the loader follows one of them, the last */
+        const char *name;
+    } entries[] = {{DT_RUNPATH, true, "DT_RUNPATH"},      {DT_RPATH, true, "DT_RPATH"},
+                   {DT_NEEDED, false, "DT_NEEDED"},       {DT_FILTER, false, "DT_FILTER"},
+                   {DT_AUXILIARY, false, "DT_AUXILIARY"}, {DT_AUDIT, true, "DT_AUDIT"},
+                   {DT_DEPAUDIT, true, "DT_DEPAUDIT"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(entries); i++) {
+        uint32_t count = elf_count_entries(elf, entries[i].tag);
+        uint32_t most = entries[i].is_list ? 1 : ELF_NEEDED_MAX;
+        if (count > most) {
+            findings_add(findings, FINDING_ELF_DYNAMIC, NULL,
+                         "the dynamic section is wrong: it has %u entries %s, more than %u", count,
+                         entries[i].name, most);
+            return false;
+        }
+        for (uint32_t j = 0; j < count; j++) {
+            const char *text = elf_entry(elf, entries[i].tag, j);
+            if (text == NULL && elf->failure == 0) {
+                findings_add(findings, FINDING_ELF_DYNAMIC, NULL,
+                             "the dynamic section is wrong: the text of %s is not within the "
+                             "file's data, or longer than %u bytes",
+                             entries[i].name, ELF_NAME_MAX);
+            }
+            if (text == NULL || !check_text(text, entries[i].is_list, findings)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }

@@ -643,22 +643,25 @@ static void a_plugin_file_that_another_may_write_is_not_taken_later(void **state
     }
 }
 
-/* Put a folder into the place of the run path of a fixture. */
-static void set_run_path(const char *name, const char *folder) {
+/* Put a text into the place of the run path of a fixture. */
+static void write_run_path(const char *name, const char *whole) {
     static const char placeholder[] = "/run-path-of-a-test/";
     static char bytes[1 << 20];
     char path[256];
-    char whole[256];
     FILE *file = fopen(in_work(name, path), "r+e");
     assert_non_null(file);
     size_t length = fread(bytes, 1, sizeof bytes, file);
     char *at = memmem(bytes, length, placeholder, strlen(placeholder));
     assert_non_null(at);
-    (void)in_work(folder, whole);
     assert_true(strlen(whole) <= strlen(at));
     assert_int_equal(fseek(file, at - bytes, SEEK_SET), 0);
     assert_int_equal(fwrite(whole, 1, strlen(whole) + 1, file), strlen(whole) + 1);
     assert_int_equal(fclose(file), 0);
+}
+
+static void set_run_path(const char *name, const char *folder) {
+    char whole[256];
+    write_run_path(name, in_work(folder, whole));
 }
 
 /* They run in the host, or in another plugin's worker. */
@@ -697,6 +700,67 @@ static void a_folder_of_libraries_that_is_missing_is_not_made(void **state) {
     open_host(HOME_ALLOWED);
     assert_non_null(strstr(logged, "the plugin could make it"));
     expect("make", "home/lib", "", "EACCES");
+}
+
+/* The host loads its copy of a plugin, which is in the state folder: what is two folders above it a
+ * plugin with the home could make. */
+static void a_run_path_out_of_the_folder_of_the_copy_is_refused(void **state) {
+    static const char *const paths[] = {"$ORIGIN/../../lib", "${ORIGIN}/../../lib",
+                                        "$ORIGIN/../../../../documents"};
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        install("claim-run-path", PLUGINS "/claim.so");
+        write_run_path(PLUGINS "/claim.so", paths[i]);
+        open_host(HOME_ALLOWED);
+        need_mounts();
+        struct toolrack_result *result = NULL;
+        assert_int_equal(toolrack_call(host, "calc", "{}", NULL, &result, NULL),
+                         TOOLRACK_E_NOT_FOUND);
+        toolrack_result_free(result);
+        assert_non_null(strstr(logged, paths[i]));
+        toolrack_close(host);
+        host = NULL;
+    }
+    install("claim-run-path", PLUGINS "/claim.so");
+    write_run_path(PLUGINS "/claim.so",
+                   "$ORIGIN/lib"); /* leads nowhere: the copies are the host's */
+    open_host(HOME_ALLOWED);
+    struct toolrack_result *result = NULL;
+    assert_int_equal(toolrack_call(host, "calc", "{}", NULL, &result, NULL), 0);
+    toolrack_result_free(result);
+    expect("make", "home/.local/state/toolrack/images/lib", "", "EROFS");
+}
+
+/* "$ORIGIN" is the folder of the program, and a path without a slash at its beginning is of the
+ * folder that the process is in. */
+static void folders_of_the_loaders_variables_are_expanded(void **state) {
+    char program[PATH_MAX];
+    char here[PATH_MAX];
+    char path[256];
+    char list[2 * PATH_MAX];
+    (void)state;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    assert_true(length > 0);
+    program[length] = '\0';
+    (void)snprintf(list, sizeof list, "$ORIGIN");
+    for (const char *at = program; (at = strchr(at + 1, '/')) != NULL;) {
+        (void)snprintf(list + strlen(list), sizeof list - strlen(list), "/..");
+    }
+    make_folders("home/loader");
+    make_folders("home/here");
+    (void)snprintf(list + strlen(list), sizeof list - strlen(list), "%s:relative",
+                   in_work("home/loader", path));
+    assert_non_null(getcwd(here, sizeof here));
+    make_folders("home/here/relative");
+    assert_int_equal(chdir(in_work("home/here", path)), 0);
+    (void)setenv("LD_LIBRARY_PATH", list, 1);
+    open_host(HOME_ALLOWED);
+    (void)unsetenv("LD_LIBRARY_PATH");
+    assert_int_equal(chdir(here), 0);
+    need_mounts();
+    expect("write", "home/documents/letter", "text", "done");
+    expect("write", "home/loader/libc.so.6", "x", "EROFS");
+    expect("write", "home/here/relative/libc.so.6", "x", "EROFS");
 }
 
 /* ------------------------------------------------------------------ ${data} */
@@ -907,6 +971,8 @@ int main(void) {
             TEST(a_plugin_file_that_another_may_write_is_not_taken_later),
             TEST(libraries_are_not_changed),
             TEST(a_folder_of_libraries_that_is_missing_is_not_made),
+            TEST(a_run_path_out_of_the_folder_of_the_copy_is_refused),
+            TEST(folders_of_the_loaders_variables_are_expanded),
             TEST(data_is_private_and_made_by_the_host),
             TEST(data_is_there_beside_a_granted_home),
             TEST(no_local_socket_is_reached),
