@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -20,6 +19,7 @@
 #include <cmocka.h>
 
 #include "patience.h"
+#include "remove-tree.h"
 
 #define ARGS_MAX 64
 
@@ -46,13 +46,6 @@ const char *e2e_broken(void) {
 
 /* --------------------------------------------------------------- the folder */
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
-    (void)status;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 int e2e_setup(void **state) {
     char *dir = strdup("/tmp/toolrack-e2e-XXXXXX");
     if (dir == NULL || mkdtemp(dir) == NULL || chdir(dir) != 0) {
@@ -65,7 +58,7 @@ int e2e_setup(void **state) {
 
 int e2e_teardown(void **state) {
     char *dir = *state;
-    int code = chdir("/") | nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    int code = chdir("/") | remove_tree(dir);
     free(dir);
     return code;
 }

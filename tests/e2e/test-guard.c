@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +18,7 @@
 #include <cmocka.h>
 #include <yyjson.h>
 
+#include "remove-tree.h"
 #include "toolrack/toolrack.h"
 
 #define PLUGINS "home/.local/share/toolrack/plugins"
@@ -105,18 +105,11 @@ static int set_up(void **state) {
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
-    (void)status;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 static int tear_down(void **state) {
     (void)state;
     toolrack_close(host);
     host = NULL;
-    return nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(work);
 }
 
 static void open_host_at(const char *config, const char *state) {
@@ -323,7 +316,7 @@ static void places_that_are_gone_are_forgotten(void **state) {
     }
     open_elsewhere("project/toolrack.json", "two", "project/plugins");
     assert_int_equal(count_entries("home/.local/state/toolrack/elsewhere"), 2);
-    assert_int_equal(nftw(in_work("one", path), remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(remove_tree(in_work("one", path)), 0);
     open_elsewhere("project/toolrack.json", "three", "project/plugins");
     assert_int_equal(count_entries("home/.local/state/toolrack/elsewhere"), 2);
     open_host("\"read\""); /* with the user's own places */

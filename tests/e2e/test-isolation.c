@@ -3,7 +3,6 @@
  * the zoo. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -26,6 +25,7 @@
 #include <yyjson.h>
 
 #include "patience.h"
+#include "remove-tree.h"
 #include "toolrack/toolrack.h"
 
 /* Long enough for a machine that does much else; and far less than what a slow call would take. */
@@ -130,19 +130,12 @@ static int set_up(void **state) {
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
-    (void)status;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 static int tear_down(void **state) {
     (void)state;
     toolrack_close(host);
     host = NULL;
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child, not even a dead one */
-    return nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(work);
 }
 
 /* A host with one policy for the plugin `granted`, and members of the configuration. */

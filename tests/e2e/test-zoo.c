@@ -12,7 +12,6 @@
  * to it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <poll.h>
@@ -36,6 +35,7 @@
 #include "base/sanitizer.h"
 #include "base/utf8.h"
 #include "process.h"
+#include "remove-tree.h"
 #include "row.h"
 #include "toolrack/toolrack.h"
 #include "worker/crew.h"
@@ -562,13 +562,6 @@ static void run(const char *zoo, const struct zoo_aims *aims, const char *work, 
 /* ------------------------------------------------------------------ the folder, and what is around
  */
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
-    (void)status;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 static bool write_file(const char *path, const char *text) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
@@ -625,6 +618,6 @@ int main(int argc, char **argv) {
     (void)fclose(tap);
     (void)close(listener);
     (void)chdir("/");
-    (void)nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)remove_tree(work);
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "build.h"
+#include "remove-tree.h"
 #include "toolrack/toolrack.h"
 
 /* A test that would wait for ever ends here. */
@@ -87,19 +87,11 @@ static inline int builds_setup(void **state) {
     return mkdir(builds->plugins, 0700);
 }
 
-static inline int builds_remove_one(const char *path, const struct stat *status, int kind,
-                                    struct FTW *at) {
-    (void)status;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 static inline int builds_teardown(void **state) {
     struct builds *builds = *state;
     toolrack_close(builds->host);
     (void)alarm(0);
-    int code = nftw(builds->root, builds_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    int code = remove_tree(builds->root);
     free(builds);
     return code;
 }

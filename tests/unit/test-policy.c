@@ -1,5 +1,4 @@
 /* What a plugin may do: its declared capabilities against what the administrator allows. */
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +14,7 @@
 #include "base/cleanup.h"
 #include "life/data.h"
 #include "life/policy.h"
+#include "remove-tree.h"
 
 static const struct tr_capability declared[] = {
         {TR_CAP_READ, 0, "${workspace}/data"},
@@ -308,16 +308,9 @@ static int make_work(void **state) {
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
-    (void)st;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static int remove_work(void **state) {
     (void)state;
-    return nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(work);
 }
 
 /* The policy of one path, of a host whose places are in the work folder. */

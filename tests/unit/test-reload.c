@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -26,6 +25,7 @@
 #include "build.h"
 #include "life/retire.h"
 #include "patience.h"
+#include "remove-tree.h"
 #include "rounds.h"
 #include "toolrack/toolrack.h"
 
@@ -159,18 +159,11 @@ static int place_setup(void **state) {
     return mkdir(place->plugins, 0700) | mkdir(place->store, 0700);
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
-    (void)status;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 static int place_teardown(void **state) {
     struct place *place = *state;
     toolrack_close(place->host);
     (void)alarm(0);
-    int code = nftw(place->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    int code = remove_tree(place->root);
     free(place);
     return code;
 }

@@ -2,7 +2,6 @@
  * paths. */
 #include <elf.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +15,7 @@
 #include "base/cleanup.h"
 #include "plugin/elf-dynamic.h"
 #include "plugin/run-path.h"
+#include "remove-tree.h"
 
 #include <cmocka.h>
 
@@ -32,16 +32,9 @@ static int make_work(void **state) {
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
-    (void)st;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static int remove_work(void **state) {
     (void)state;
-    return nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return remove_tree(work);
 }
 
 /* A shared object that needs the C library, with a run path. */

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <iconv.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -41,6 +40,7 @@
 #include "base/cleanup.h"
 #include "base/sanitizer.h"
 #include "patience.h"
+#include "remove-tree.h"
 #include "worker/sandbox-kernel.h"
 #include "worker/sandbox.h"
 
@@ -1236,13 +1236,6 @@ static void child_main(char **argv) {
 
 /* ------------------------------------------------------------------ parent */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
-    (void)st;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static int put_text(const char *path, const char *text) {
     CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
@@ -1312,7 +1305,7 @@ static int hidden_setup(void **state) {
 static int scene_teardown(void **state) {
     struct scene *scene = *state;
     (void)alarm(0);
-    (void)nftw(scene->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)remove_tree(scene->root);
     (void)close(scene->listeners[0]);
     (void)close(scene->listeners[1]);
     free(scene);

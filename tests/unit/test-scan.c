@@ -2,7 +2,6 @@
  * trusted. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +22,7 @@
 #include "files/cache.h"
 #include "files/folder.h"
 #include "files/scan.h"
+#include "remove-tree.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
@@ -43,13 +43,6 @@ struct place {
     unsigned log_lines;
 };
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
-    (void)st;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static int place_setup(void **state) {
     struct place *place = calloc(1, sizeof *place);
     if (place == NULL) {
@@ -69,7 +62,7 @@ static int place_setup(void **state) {
 static int place_teardown(void **state) {
     struct place *place = *state;
     (void)alarm(0);
-    (void)nftw(place->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)remove_tree(place->root);
     free(place);
     return 0;
 }

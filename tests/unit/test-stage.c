@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <grp.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -25,6 +24,7 @@
 #include "files/stage.h"
 #include "patience.h"
 #include "plugin/descriptor.h"
+#include "remove-tree.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
@@ -88,13 +88,6 @@ struct place {
 
 static struct place *here; /* for what happens while a file is read */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
-    (void)st;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static int place_setup(void **state) {
     struct place *place = calloc(1, sizeof *place);
     if (place == NULL) {
@@ -118,7 +111,7 @@ static int place_setup(void **state) {
 static int place_teardown(void **state) {
     struct place *place = *state;
     (void)alarm(0);
-    (void)nftw(place->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)remove_tree(place->root);
     free(place);
     return 0;
 }

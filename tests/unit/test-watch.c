@@ -2,7 +2,6 @@
  * call has changed, inotify tells before the call returns, so nothing here waits. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "failing-malloc.h"
 #include "files/watch.h"
+#include "remove-tree.h"
 
 #include <cmocka.h>
 
@@ -40,13 +40,6 @@ struct place {
     uint64_t now_ns; /* the clock */
 };
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
-    (void)st;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static int place_setup(void **state) {
     struct place *place = calloc(1, sizeof *place);
     if (place == NULL) {
@@ -66,7 +59,7 @@ static int place_setup(void **state) {
 static int place_teardown(void **state) {
     struct place *place = *state;
     (void)alarm(0);
-    (void)nftw(place->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)remove_tree(place->root);
     free(place);
     return 0;
 }
