@@ -90,30 +90,23 @@ static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_n
     }
 }
 
-/* A lane whose call is over for its caller and goes on; NULL: there is none. */
-static const struct lane *late_lane(const struct worker *worker) {
+/* Whether a call that is over for its caller goes on, within the time that it has to end. */
+static bool is_lingering(const struct worker *worker) {
     for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
-        if (worker->lanes[i].state == LANE_LINGERING) {
-            return &worker->lanes[i];
+        if (worker->state == WORKER_READY && worker->lanes[i].state == LANE_LINGERING) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-/* No calls follow, or none before the crew is released from quarantine. */
+/* No calls follow, or none before the crew is released from quarantine. A call that lingers has the
+ * time that every cancelled or late call has: tend_lingering() ends its worker afterwards. */
 static void dismiss_workers(struct crew *crew, bool kills, uint64_t now_ns) {
     for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         if (worker->state == WORKER_READY && worker_is_free(worker)) {
             worker_dismiss(worker, now_ns);
-        } else if (kills && worker->state != WORKER_ENDING) {
-            const struct lane *late = late_lane(worker);
-            if (late != NULL) {
-                worker_kill(worker, END_KILLED,
-                            "a worker of plugin '%s' was ended, because '%s' went on after %s",
-                            crew->id, tool_name(crew, late->tool),
-                            late->was_cancelled ? "it was cancelled" : "its deadline");
-                continue;
-            }
+        } else if (kills && worker->state != WORKER_ENDING && !is_lingering(worker)) {
             worker_kill(worker, END_KILLED,
                         "a worker of plugin '%s' was ended before it was idle, because the host is "
                         "closing or the plugin was replaced",

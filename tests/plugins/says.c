@@ -59,6 +59,17 @@ static tr_status hangs(struct tr_call *call) {
 }
 TR_JSON_TOOL(hangs, "Does not end", NOTHING)
 
+/* It ends by itself, but not at once. */
+static tr_status listens(struct tr_call *call) {
+    tr_progress(call, 1, 2, "under way");
+    while (!tr_cancelled(call)) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    (void)nanosleep(&(struct timespec){.tv_nsec = 80000000}, NULL);
+    return tr_fail(call, TR_CANCELLED, NULL, "cancelled");
+}
+TR_JSON_TOOL(listens, "Ends when it is asked to", NOTHING)
+
 static tr_status spins(struct tr_call *call) {
     for (volatile unsigned i = 0;; i++) {
     }
@@ -135,4 +146,4 @@ TR_JSON_TOOL(leaks, "Tells everybody the secret that it is given", TR_SCHEMA({
              }))
 
 TR_PLUGIN(("says", .license = "MIT", .flags = TR_THREAD_SAFE), "1.0.0", denied, late, stopped,
-          wrong, placeless, typed, logs, hangs, spins, traps, aborts, waits_if, leaks)
+          wrong, placeless, typed, logs, hangs, listens, spins, traps, aborts, waits_if, leaks)
