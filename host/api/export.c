@@ -1,4 +1,5 @@
 /* Definitions of tools for model providers. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +27,17 @@ static struct format_tool describe(const struct toolrack_tool *tool) {
 
 /* ----------------------------------------------------- without options, once */
 
+/* Pins keep from models what nobody agreed to: a held tool is described only to who asks for it. */
+static bool is_offered(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
+    return snapshot_is_default(snapshot, tool) && !tool_is_held(tool);
+}
+
 static struct toolrack_text *define(const struct snapshot *snapshot, enum toolrack_format format) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     CLEANUP(freep) struct format_tool *tools = calloc(snapshot->count + 1, sizeof *tools);
     size_t count = 0;
     for (size_t i = 0; tools != NULL && i < snapshot->count; i++) {
-        if (snapshot_is_default(snapshot, snapshot->tools[i])) {
+        if (is_offered(snapshot, snapshot->tools[i])) {
             tools[count++] = describe(snapshot->tools[i]);
         }
     }
@@ -45,7 +51,7 @@ static struct toolrack_text *define(const struct snapshot *snapshot, enum toolra
 struct selection {
     struct toolrack *host;
     const char *const *allow;       /* NULL: all */
-    bool disabled;                  /* disabled tools too */
+    bool disabled;                  /* disabled and held tools too */
     struct toolrack_tool **allowed; /* a reference on each */
     size_t allowed_count;
     struct toolrack_tool **tools; /* a reference on each; in registry order */
@@ -84,6 +90,42 @@ static void note_not_there(struct selection *selection, const char *name) {
     note(selection, "unknown", name, err.message);
 }
 
+/* A requested tool that is left out, or is exported although no call of it can run. */
+static void note_state(struct selection *selection, const char *name,
+                       const struct toolrack_tool *tool) {
+    char words[REGISTRATION_WORDS_ROOM];
+    char why[2 * ERROR_MESSAGE_MAX];
+    char reason[ERROR_MESSAGE_MAX];
+    if (!toolrack_tool_enabled(tool)) {
+        note(selection, "disabled", name,
+             selection->disabled ? "it is exported, but disabled: a call of it is refused; "
+                                   "'toolrack enable' enables it"
+                                 : "it is disabled; 'toolrack enable' enables it");
+    }
+    if (tool_is_held(tool)) {
+        (void)snprintf(why, sizeof why,
+                       "%sit is not what was approved: %s; 'toolrack why %s' shows the difference, "
+                       "'toolrack grant %s' approves it",
+                       selection->disabled ? "it is exported, but a call of it is refused: " : "",
+                       registration_change_words(atomic_load(&tool->reg->changed), words),
+                       toolrack_tool_name(tool), toolrack_tool_name(tool));
+        note(selection, "changed", name, why);
+        return;
+    }
+    switch (toolrack_tool_state(tool)) {
+    case TOOLRACK_STATE_FAILED:
+    case TOOLRACK_STATE_QUARANTINED:
+    case TOOLRACK_STATE_LEFT_OUT:
+        plugin_reason(tool->reg->plugin, reason, sizeof reason);
+        (void)snprintf(why, sizeof why,
+                       "it is exported, but its plugin is %s, and a call of it is refused: %s",
+                       tool_state_name(toolrack_tool_state(tool)), reason);
+        note(selection, "uncallable", name, why);
+        break;
+    default: break;
+    }
+}
+
 static void find_allowed(struct selection *selection) {
     size_t room = 0;
     while (selection->allow[room] != NULL) {
@@ -97,13 +139,7 @@ static void find_allowed(struct selection *selection) {
             note_not_there(selection, selection->allow[i]);
         } else {
             selection->allowed[selection->allowed_count++] = tool;
-            if (!toolrack_tool_enabled(tool)) {
-                note(selection, "disabled", selection->allow[i],
-                     selection->disabled
-                             ? "it is exported, but disabled: a call of it is refused; 'toolrack "
-                               "enable' enables it"
-                             : "it is disabled; 'toolrack enable' enables it");
-            }
+            note_state(selection, selection->allow[i], tool);
         }
     }
     if (selection->allowed_count > 1) {
@@ -115,10 +151,10 @@ static void find_allowed(struct selection *selection) {
 static bool is_selected(const struct selection *selection, const struct snapshot *snapshot,
                         struct toolrack_tool *tool) {
     if (selection->allow == NULL) {
-        return selection->disabled ? snapshot_is_first(snapshot, tool)
-                                   : snapshot_is_default(snapshot, tool);
+        return selection->disabled ? snapshot_is_first(snapshot, tool) : is_offered(snapshot, tool);
     }
-    return (selection->disabled || toolrack_tool_enabled(tool)) && selection->allowed_count > 0 &&
+    return (selection->disabled || (toolrack_tool_enabled(tool) && !tool_is_held(tool))) &&
+           selection->allowed_count > 0 &&
            bsearch(&tool, selection->allowed, selection->allowed_count,
                    sizeof(struct toolrack_tool *), compare_registrations) != NULL;
 }
@@ -128,6 +164,10 @@ static void select_tools(void *user, const struct snapshot *snapshot) {
     selection->tools = calloc(snapshot->count + 1, sizeof(struct toolrack_tool *));
     selection->no_memory = selection->no_memory || selection->tools == NULL;
     for (size_t i = 0; i < snapshot->count && !selection->no_memory; i++) {
+        const struct toolrack_tool *tool = snapshot->tools[i];
+        if (selection->allow == NULL && tool_is_held(tool) && snapshot_is_default(snapshot, tool)) {
+            note_state(selection, toolrack_tool_name(tool), tool);
+        }
         if (is_selected(selection, snapshot, snapshot->tools[i])) {
             selection->tools[selection->count++] = toolrack_tool_ref(snapshot->tools[i]);
         }

@@ -34,6 +34,8 @@ void call_init(struct call *call, const struct call_host *host, struct toolrack_
     take_options(&call->options, options);
     call->started_ns = 0;
     atomic_init(&call->cancelled, false);
+    atomic_init(&call->ran, false);
+    call->is_systems = false;
     call->cost = (struct call_cost){.cpu_ns = CALL_UNMEASURED, .memory = CALL_UNMEASURED};
     atomic_init(&call->cpu_from_ns, 0);
     call->gate = NULL;
@@ -206,6 +208,13 @@ static bool may_take(const struct call *call, enum call_step step) {
     return call->step == NULL || call->step(call->step_user, step);
 }
 
+/* The tool itself is about to run. False: the call is not wanted any more. */
+static bool may_run(struct call *call) {
+    bool may = may_take(call, CALL_RUNS);
+    atomic_store_explicit(&call->ran, may, memory_order_relaxed);
+    return may;
+}
+
 static int given_up(struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_CANCELLED, "the call was given up before it began");
 }
@@ -227,6 +236,9 @@ static int enter_plugin(struct call *call, struct toolrack_error *err) {
     switch (plugin_take_turn(plugin, call, call->run.deadline_ns, &call->cancelled)) {
     case PLUGIN_TURN_TAKEN: return 0;
     case PLUGIN_TURN_STUCK:
+        if (call->run.deadline_ns != 0) {
+            return call_late(call, CALL_BEHIND_STUCK, err);
+        }
         return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
                          "plugin '%s' is stuck in a call that did not return, and runs one call at "
                          "a time",
@@ -299,8 +311,8 @@ static int run_json(struct call *call, const struct prepared *prepared, struct b
         return code;
     }
     const struct run_service *service = &call->tool->reg->plugin->service;
-    code = !may_take(call, CALL_RUNS) ? given_up(err)
-           : service->run != NULL     ? judge(call, run_service(&call->run, service, err), err)
+    code = !may_run(call)         ? given_up(err)
+           : service->run != NULL ? judge(call, run_service(&call->run, service, err), err)
                                   : judge(call, run_json_tool(&call->run, prepared->run, err), err);
     leave_plugin(call);
     if (code == 0 && prepared->result_schema != NULL) {
@@ -337,11 +349,11 @@ static int run_typed(struct call *call, const struct prepared *prepared, struct 
     }
     /* The result may be in the plugin's own memory, which its next call may reuse: it is written
      * before leave_plugin(). */
-    code = may_take(call, CALL_RUNS) ? judge(call,
-                                             run_typed_tool(&call->run, prepared->signature,
-                                                            prepared->function, &frame, out, err),
-                                             err)
-                                     : given_up(err);
+    code = may_run(call) ? judge(call,
+                                 run_typed_tool(&call->run, prepared->signature, prepared->function,
+                                                &frame, out, err),
+                                 err)
+                         : given_up(err);
     leave_plugin(call);
     return code;
 }
@@ -421,7 +433,9 @@ static int run_isolated(struct call *call, const struct prepared *prepared,
     note_crew_call(call, &with);
     code = crew_run(atomic_load(&call->tool->reg->plugin->crew), &with, &reply, err);
     note_crew_call(call, NULL);
+    atomic_store_explicit(&call->ran, reply.ran, memory_order_relaxed);
     call->cost = (struct call_cost){.cpu_ns = reply.cpu_ns, .memory = reply.memory};
+    call->is_systems = code == TOOLRACK_E_IO;
     if (code == TOOLRACK_E_REFUSED || code == TOOLRACK_E_IO) {
         /* For the caller of a tool, the tool cannot run. */
         code = err->code = TOOLRACK_E_EXECUTION_FAILED;
@@ -501,10 +515,15 @@ int call_stage(const struct call_host *host, const char *name, struct toolrack_t
 
 static int load(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
     struct plugin *plugin = call->tool->reg->plugin;
-    if (atomic_load(&plugin->stuck) != 0 && !plugin_is_up(plugin)) {
-        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
-                         "plugin '%s' is stuck: it is being loaded and did not return in time",
-                         plugin->desc->plugin->id);
+    if (atomic_load(&plugin->stuck) != 0 && !plugin_is_up(plugin) &&
+        !plugin_await_load(plugin, call->run.deadline_ns, &call->cancelled)) {
+        return atomic_load(&call->cancelled) ? given_up(err)
+               : call->run.deadline_ns != 0
+                       ? call_late(call, CALL_BEHIND_STUCK, err)
+                       : error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                                   "plugin '%s' is stuck: it is being loaded and did not return in "
+                                   "time",
+                                   plugin->desc->plugin->id);
     }
     /* Making a crew is quick and runs no code of the plugin. */
     if (!may_take(call, plugin->isolated ? CALL_PREPARES : CALL_LOADS)) {
@@ -512,6 +531,10 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
     }
     bool loaded;
     int code = registration_prepare(call->tool->reg, ret, &loaded, err);
+    if (code < 0 && plugin_is_up(plugin)) { /* what failed is of this tool alone */
+        atomic_store_explicit(&call->ran, true, memory_order_relaxed);
+    }
+    call->is_systems = code < 0 && !plugin_is_up(plugin) && atomic_load(&plugin->failed) == 0;
     if (loaded && call->host->event != NULL) {
         call->host->event(call->host->user,
                           code == 0 ? TOOLRACK_EVENT_LOADED : TOOLRACK_EVENT_FAILED, plugin,
@@ -602,7 +625,7 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
     if (code < 0) {
         error_set_tool(err, toolrack_tool_name(call->tool));
     }
-    if (code == TOOLRACK_E_EXECUTION_FAILED) {
+    if (code == TOOLRACK_E_EXECUTION_FAILED && !call->is_systems) {
         tell_missing(call->tool->reg->plugin->missing, err);
     }
     return code;
@@ -638,15 +661,17 @@ uint64_t call_record(const struct call *call, const char *arguments, size_t leng
                      const struct toolrack_result *result, const struct toolrack_error *err,
                      const struct call_cost *cost) {
     uint64_t duration_ns = clock_now_ns() - call->started_ns;
-    record(call->host, &(struct call_ending){.tool = call->tool,
-                                             .options = &call->options,
-                                             .arguments = arguments,
-                                             .length = length,
-                                             .result = result,
-                                             .err = err,
-                                             .started_ns = call->started_ns,
-                                             .duration_ns = duration_ns,
-                                             .cost = cost != NULL ? *cost : unmeasured});
+    record(call->host,
+           &(struct call_ending){.tool = call->tool,
+                                 .options = &call->options,
+                                 .arguments = arguments,
+                                 .length = length,
+                                 .result = result,
+                                 .err = err,
+                                 .started_ns = call->started_ns,
+                                 .duration_ns = duration_ns,
+                                 .cost = cost != NULL ? *cost : unmeasured,
+                                 .ran = atomic_load_explicit(&call->ran, memory_order_relaxed)});
     return duration_ns;
 }
 

@@ -36,6 +36,7 @@ struct call_ending {
     uint64_t started_ns;
     uint64_t duration_ns;
     struct call_cost cost;
+    bool ran; /* the tool itself ran: else a failure is not its own */
 };
 
 /* When a call began, and how long it may take. */
@@ -100,6 +101,8 @@ struct call {
     struct toolrack_call_options options;
     uint64_t started_ns; /* of the monotonic clock */
     atomic_bool cancelled;
+    atomic_bool ran;                  /* it reached the tool; set by the thread that runs it */
+    bool is_systems;                  /* the system failed it, not the plugin: set likewise */
     struct call_cost cost;            /* set by the thread that runs it, at its end */
     atomic_uint_fast64_t cpu_from_ns; /* of a job: the clock of its thread when it began, set after
                                        * `thread`; 0: it has not begun */
@@ -189,6 +192,9 @@ void call_record_refused(const struct call_host *host, struct toolrack_tool *too
 /** The deadline of a call: its own, the tool's or the host's; 0: none. */
 uint32_t call_deadline_ms(const struct call_host *host, const struct toolrack_tool *tool,
                           const struct toolrack_call_options *options);
+
+/* Why a call that waits for its plugin is late. */
+#define CALL_BEHIND_STUCK "; it had not begun: its plugin is stuck in a call that did not return"
 
 /** Set the error of a call whose deadline has passed; `why` ends the message. Returns its code. */
 int call_late(const struct call *call, const char *why, struct toolrack_error *err);

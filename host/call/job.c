@@ -165,15 +165,19 @@ static bool is_in_plugin(const struct job *job) {
 /* What a call was doing when its deadline passed; may use `room`. */
 static const char *state_words(const struct job *job, char room[CALL_COPY_WORDS_ROOM]) {
     struct plugin *plugin = job->tool->reg->plugin;
+    bool is_stuck = atomic_load(&plugin->stuck) != 0;
     switch (job->state) {
     case JOB_QUEUED:
+        if (is_stuck) {
+            return CALL_BEHIND_STUCK;
+        }
         if (job_has_room(job)) {
             return "; the host was too busy to begin it";
         }
         return plugin_may_be_stale(plugin)
                        ? call_copy_words(plugin, room) /* which those calls wait for */
                        : "; its plugin was busy with other calls, as many as it can serve at once";
-    case JOB_READY: return "; it had not begun";
+    case JOB_READY: return is_stuck ? CALL_BEHIND_STUCK : "; it had not begun";
     case JOB_LOADING: return "; its plugin is still being loaded";
     default: return "";
     }

@@ -269,7 +269,9 @@ static void come_back(struct pool *pool, struct job *job) {
     if (closing) {
         return;
     }
-    if (atomic_fetch_sub(&job->tool->reg->plugin->stuck, 1) == 1) {
+    bool is_last = atomic_fetch_sub(&job->tool->reg->plugin->stuck, 1) == 1;
+    plugin_wake(job->tool->reg->plugin, NULL, false);
+    if (is_last) {
         tell_plugin(job, TOOLRACK_EVENT_RECOVERED, NULL);
     }
     job_unref(job);

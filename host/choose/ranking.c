@@ -160,8 +160,10 @@ static struct candidate *find_of(const struct candidates *candidates, const char
 static void take_statistics(void *user, const struct store_statistics *of) {
     struct candidate *candidate = find_of(user, of->tool, of->version, of->plugin);
     if (candidate != NULL) {
-        candidate->known.calls = of->calls;
-        candidate->known.failures = of->failures;
+        /* In some calls the tool had no chance to fail. */
+        uint64_t hindered = of->hindered < of->failures ? of->hindered : of->failures;
+        candidate->known.calls = of->calls - hindered;
+        candidate->known.failures = of->failures - hindered;
         candidate->known.median_ns = store_time_quantile(of->times, of->time_count, 50);
         candidate->known.last_ms = of->last_ms;
     }

@@ -26,10 +26,12 @@ static const char **split(char *copy) {
     return names;
 }
 
-/* Whether the note is printed without --explain: the tool is not among the definitions. */
+/* Whether the note is printed without --explain: the tool is not among the definitions, or its
+ * calls are refused. */
 static bool is_missing(const char *kind) {
     return strcmp(kind, "cut") == 0 || strcmp(kind, "refused") == 0 ||
-           strcmp(kind, "disabled") == 0 || strcmp(kind, "unknown") == 0;
+           strcmp(kind, "disabled") == 0 || strcmp(kind, "changed") == 0 ||
+           strcmp(kind, "uncallable") == 0 || strcmp(kind, "unknown") == 0;
 }
 
 static void explain(const struct cli *cli, const struct toolrack_text *report) {

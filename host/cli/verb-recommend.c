@@ -4,6 +4,8 @@
 #include "cli/json.h"
 #include "cli/rows.h"
 
+CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
+
 /* ---------------------------------------------------------------- feedback */
 
 int verb_feedback(struct cli *cli) {
@@ -79,6 +81,46 @@ static void add_factors(struct table *table, yyjson_val *row) {
     }
 }
 
+/* The tools that are not considered, where none is recommended: "; not considered: 1 changed,
+ * 2 disabled; 'toolrack list --all' shows them". */
+static void add_left_out(const struct cli *cli, struct buf *out) {
+    size_t counts[TOOLRACK_STATE_LEFT_OUT + 1] = {0};
+    const char *names[TOOLRACK_STATE_LEFT_OUT + 1] = {0};
+    size_t disabled = 0;
+    const char *before = "; not considered: ";
+    struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
+    filter.all = true;
+    if (toolrack_list(cli->host, &filter, &tools, NULL) < 0) {
+        return;
+    }
+    for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
+        const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
+        enum toolrack_tool_state state = toolrack_tool_state(tool);
+        disabled += !toolrack_tool_enabled(tool);
+        if (toolrack_tool_enabled(tool) && state <= TOOLRACK_STATE_LEFT_OUT) {
+            counts[state]++;
+            names[state] = toolrack_tool_state_name(tool);
+        }
+    }
+    static const enum toolrack_tool_state states[] = {TOOLRACK_STATE_CHANGED, TOOLRACK_STATE_FAILED,
+                                                      TOOLRACK_STATE_QUARANTINED,
+                                                      TOOLRACK_STATE_LEFT_OUT};
+    for (size_t i = 0; i < ARRAY_LENGTH(states); i++) {
+        if (counts[states[i]] > 0) {
+            buf_printf(out, "%s%zu %s", before, counts[states[i]], names[states[i]]);
+            before = ", ";
+        }
+    }
+    if (disabled > 0) {
+        buf_printf(out, "%s%zu disabled", before, disabled);
+        before = ", ";
+    }
+    if (before[0] == ',') {
+        buf_add_text(out, "; 'toolrack list --all' shows them");
+    }
+}
+
 int verb_recommend(struct cli *cli) {
     struct toolrack_recommend_options options = TOOLRACK_RECOMMEND_OPTIONS_INIT;
     options.task = cli->options.task;
@@ -87,11 +129,15 @@ int verb_recommend(struct cli *cli) {
     if (toolrack_recommend(cli->host, &options, &text, cli->err) < 0) {
         return cli_fail(cli);
     }
-    const char *nothing = options.task != NULL
-                                  ? "no tool can be recommended: no tool's text matches the task"
-                                  : "no tool can be recommended";
-    const struct rows_view view = {headings, ARRAY_LENGTH(headings), add_row, nothing};
+    CLEANUP(buf_finish) struct buf nothing = BUF_INIT;
+    buf_add_text(&nothing, "no tool can be recommended");
+    if (options.task != NULL) {
+        buf_add_text(&nothing, ": no text of a tool that may run matches the task");
+    }
+    add_left_out(cli, &nothing);
+    const struct rows_view view = {headings, ARRAY_LENGTH(headings), add_row,
+                                   nothing.failed ? "" : nothing.data};
     const struct rows_view explained = {factor_headings, ARRAY_LENGTH(factor_headings), add_factors,
-                                        nothing};
+                                        view.nothing};
     return rows_print(cli, text, cli->options.explain ? &explained : &view);
 }

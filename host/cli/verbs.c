@@ -141,7 +141,7 @@ static const struct option_spec export_options[] = {
         {"limit", "N", "at most N tools, by priority", OPTION_COUNT, MEMBER(limit)},
         {"budget", "TOKENS", "at most TOKENS tokens together, by priority", OPTION_COUNT,
          MEMBER(budget)},
-        {"disabled", NULL, "disabled tools too", OPTION_FLAG, MEMBER(disabled)},
+        {"disabled", NULL, "disabled tools and changed ones too", OPTION_FLAG, MEMBER(disabled)},
         {"explain", NULL, "report what was changed or omitted, and why", OPTION_FLAG,
          MEMBER(explain)},
         {0},

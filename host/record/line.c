@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "record/mask.h"
 #include "schema/secret.h"
+#include "store/health-rules.h"
 #include "toolrack/records.h"
 
 /* The length of a missing string. */
@@ -74,7 +75,9 @@ void line_measure(const struct call_ending *ending, struct figures *ret) {
                             .bytes_in = ending->length,
                             .bytes_out = failed ? 0 : ending->result->json_length,
                             .code = failed ? (int32_t)ending->err->code : 0,
-                            .signal = failed ? ending->err->signal : 0};
+                            .signal = failed ? ending->err->signal : 0,
+                            .hindered =
+                                    failed && !ending->ran && health_is_failure(ending->err->code)};
 }
 
 void line_fill(struct line *line, struct subject *subject, const struct call_ending *ending,

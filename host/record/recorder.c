@@ -123,6 +123,8 @@ void record_note(struct record *record, const struct call_ending *ending) {
 struct batch {
     struct store_call *calls;
     size_t count;
+    struct health_outcome *outcomes; /* of the calls that say something about their tool */
+    size_t outcome_count;
     struct store_statistics *statistics;
     struct subject **subjects; /* of each of the statistics */
     size_t statistics_count;
@@ -137,6 +139,7 @@ static void batch_init(struct batch *batch) {
 
 static void batch_finish(struct batch *batch) {
     free(batch->calls);
+    free(batch->outcomes);
     arena_finish(&batch->arena);
 }
 
@@ -146,6 +149,14 @@ static void take_line(struct batch *batch, const struct line *line) {
     struct store_call *call = &batch->calls[batch->count++];
     subject_count(subject, &line->figures, true);
     *call = line_read(line, batch->wall_ns, &batch->arena, &batch->no_memory);
+    if (!line->figures.hindered) {
+        batch->outcomes[batch->outcome_count++] = (struct health_outcome){
+                .tool = call->tool,
+                .version = call->version,
+                .plugin = call->plugin,
+                .code = call->code,
+                .ended_ms = call->time_ms + (int64_t)(call->duration_ns / CLOCK_NS_PER_MS)};
+    }
     char *error = call->error != NULL ? strdup(call->error) : NULL;
     if (error != NULL) {
         free(subject->last_error);
@@ -265,29 +276,14 @@ static void tell(struct record *record, const struct batch *batch, int code,
     }
 }
 
-/* Update the health of the tools of a batch. */
-static void note_health(struct record *record, const struct batch *batch) {
-    CLEANUP(freep)
-    struct health_outcome *outcomes = calloc(batch->count + 1, sizeof *outcomes);
-    for (size_t i = 0; outcomes != NULL && i < batch->count; i++) {
-        const struct store_call *call = &batch->calls[i];
-        outcomes[i] = (struct health_outcome){
-                .tool = call->tool,
-                .version = call->version,
-                .plugin = call->plugin,
-                .code = call->code,
-                .ended_ms = call->time_ms + (int64_t)(call->duration_ns / CLOCK_NS_PER_MS)};
-    }
-    health_note_outcomes(&record->options, outcomes, outcomes != NULL ? batch->count : 0);
-}
-
 /* Write one batch. Caller holds write_lock. */
 static int write_batch(struct record *record, bool *ret_more, struct toolrack_error *err) {
     CLEANUP(batch_finish) struct batch batch;
     batch_init(&batch);
     *ret_more = false;
     batch.calls = malloc(RECORD_BATCH_MAX * sizeof *batch.calls);
-    if (batch.calls == NULL) {
+    batch.outcomes = malloc(RECORD_BATCH_MAX * sizeof *batch.outcomes);
+    if (batch.calls == NULL || batch.outcomes == NULL) {
         return error_oom(err);
     }
     *ret_more = take_lines(record, &batch);
@@ -304,7 +300,7 @@ static int write_batch(struct record *record, bool *ret_more, struct toolrack_er
     for (size_t i = 0; i < batch.statistics_count; i++) {
         subject_is_written(batch.subjects[i]);
     }
-    note_health(record, &batch);
+    health_note_outcomes(&record->options, batch.outcomes, batch.outcome_count);
     return 0;
 }
 

@@ -280,6 +280,7 @@ static void merge(void *user, const struct store_statistics *more) {
     struct store_statistics *sum = &row->sum;
     sum->calls += more->calls;
     sum->failures += more->failures;
+    sum->hindered += more->hindered;
     sum->unlogged += more->unlogged;
     sum->total_ns += more->total_ns;
     sum->max_ns = more->max_ns > sum->max_ns ? more->max_ns : sum->max_ns;

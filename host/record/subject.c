@@ -75,6 +75,7 @@ static void lower(atomic_uint_fast64_t *smallest, uint64_t value) {
 void subject_count(struct subject *subject, const struct figures *figures, bool logged) {
     struct tally *tally = &subject->tally;
     add(&tally->failures, figures->code < 0);
+    add(&tally->hindered, figures->hindered);
     add(&tally->unlogged, !logged);
     add(&tally->total_ns, figures->duration_ns);
     raise(&tally->max_ns, figures->duration_ns);
@@ -108,6 +109,7 @@ struct store_statistics subject_take(struct subject *subject, struct arena *aren
                                      .plugin = subject->plugin,
                                      .calls = calls,
                                      .failures = take(&tally->failures),
+                                     .hindered = take(&tally->hindered),
                                      .unlogged = take(&tally->unlogged),
                                      .total_ns = take(&tally->total_ns),
                                      .max_ns = take(&tally->max_ns),
@@ -140,6 +142,7 @@ void subject_give_back(struct subject *subject, const struct store_statistics *t
                        int64_t wall_ns) {
     struct tally *tally = &subject->tally;
     add(&tally->failures, taken->failures);
+    add(&tally->hindered, taken->hindered);
     add(&tally->unlogged, taken->unlogged);
     add(&tally->total_ns, taken->total_ns);
     raise(&tally->max_ns, taken->max_ns);

@@ -22,6 +22,8 @@ struct figures {
     uint64_t bytes_out;
     int32_t code; /* 0: it has a result */
     int32_t signal;
+    bool hindered; /* it failed before its tool ran, as no caller, person or argument made it fail
+                    */
 };
 
 /* The statistics of a tool's calls since the last write. Changed by the thread that reads the
@@ -29,6 +31,7 @@ struct figures {
 struct tally {
     atomic_uint_fast64_t calls;
     atomic_uint_fast64_t failures;
+    atomic_uint_fast64_t hindered;
     atomic_uint_fast64_t unlogged;
     atomic_uint_fast64_t total_ns;
     atomic_uint_fast64_t max_ns;

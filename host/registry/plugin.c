@@ -219,10 +219,12 @@ static bool is_own_turn(const struct plugin *plugin) {
     return plugin->turn != NULL && pthread_equal(plugin->turn_thread, pthread_self()) != 0;
 }
 
-/* Whether to wait for a turn that another call has. Caller holds turn_lock. */
-static bool is_worth_waiting(const struct plugin *plugin, const atomic_bool *cancelled) {
-    return plugin->turn != NULL && !plugin->turn_lost && !is_own_turn(plugin) &&
-           !atomic_load(cancelled);
+/* Whether to wait for a turn that another call has. One that was given up may never return: who has
+ * no deadline does not wait for it. Caller holds turn_lock. */
+static bool is_worth_waiting(const struct plugin *plugin, uint64_t deadline_ns,
+                             const atomic_bool *cancelled) {
+    return plugin->turn != NULL && !(plugin->turn_lost && deadline_ns == 0) &&
+           !is_own_turn(plugin) && !atomic_load(cancelled);
 }
 
 /* The turn is a member, not a held mutex: a call that is given up never unlocks anything. */
@@ -231,7 +233,7 @@ enum plugin_turn plugin_take_turn(struct plugin *plugin, const void *call, uint6
     struct timespec until = clock_timespec(deadline_ns);
     (void)pthread_mutex_lock(&plugin->turn_lock);
     int late = 0;
-    while (late == 0 && is_worth_waiting(plugin, cancelled)) {
+    while (late == 0 && is_worth_waiting(plugin, deadline_ns, cancelled)) {
         late = deadline_ns == 0
                        ? pthread_cond_wait(&plugin->turn_changed, &plugin->turn_lock)
                        : pthread_cond_timedwait(&plugin->turn_changed, &plugin->turn_lock, &until);
@@ -259,12 +261,21 @@ void plugin_give_turn(struct plugin *plugin) {
     (void)pthread_mutex_unlock(&plugin->turn_lock);
 }
 
+bool plugin_await_load(struct plugin *plugin, uint64_t deadline_ns, const atomic_bool *cancelled) {
+    struct timespec until = clock_timespec(deadline_ns);
+    (void)pthread_mutex_lock(&plugin->turn_lock);
+    bool is_late = deadline_ns == 0;
+    while (!is_late && atomic_load(&plugin->stuck) != 0 && !plugin_is_up(plugin) &&
+           !atomic_load(cancelled)) {
+        is_late = pthread_cond_timedwait(&plugin->turn_changed, &plugin->turn_lock, &until) != 0;
+    }
+    (void)pthread_mutex_unlock(&plugin->turn_lock);
+    return atomic_load(&plugin->stuck) == 0 || plugin_is_up(plugin);
+}
+
 void plugin_wake(struct plugin *plugin, const void *call, bool lost) {
     if (plugin_may_be_stale(plugin)) {
         plugin->services->wake(plugin->services_user);
-    }
-    if (!plugin->serial) {
-        return;
     }
     (void)pthread_mutex_lock(&plugin->turn_lock);
     plugin->turn_lost = plugin->turn_lost || (lost && plugin->turn == call);

@@ -148,9 +148,9 @@ int plugin_adopt(struct plugin *plugin, const struct tr_plugin *source, struct t
 
 enum plugin_turn {
     PLUGIN_TURN_TAKEN,
-    PLUGIN_TURN_LATE,     /* the deadline has passed */
-    PLUGIN_TURN_STUCK,    /* the call that has the turn was given up */
-    PLUGIN_TURN_OWN,      /* this thread has the turn: waiting would never end */
+    PLUGIN_TURN_LATE,  /* the deadline has passed */
+    PLUGIN_TURN_STUCK, /* the call that has the turn was given up, and did not return meanwhile */
+    PLUGIN_TURN_OWN,   /* this thread has the turn: waiting would never end */
     PLUGIN_TURN_CANCELLED /* `cancelled` became true */
 };
 
@@ -160,8 +160,12 @@ enum plugin_turn plugin_take_turn(struct plugin *plugin, const void *call, uint6
                                   const atomic_bool *cancelled);
 /** Give the turn back. [call-thread] */
 void plugin_give_turn(struct plugin *plugin);
-/** After `call` was cancelled or given up: wake the calls that wait for the turn. If `call` has the
- * turn and is lost, they stop waiting. A cancelled call does not wait for the copy either.
+/** Wait until a load that was given up returns. False: it has not, until `deadline_ns` (0: do not
+ * wait), or `cancelled` became true. [call-thread] */
+bool plugin_await_load(struct plugin *plugin, uint64_t deadline_ns, const atomic_bool *cancelled);
+/** After `call` was cancelled or given up, or (NULL) a call that was given up has returned: wake
+ * the calls that wait. If `call` has the turn and is lost, those without a deadline stop waiting. A
+ * cancelled call does not wait for the copy either.
  * [any-thread] */
 void plugin_wake(struct plugin *plugin, const void *call, bool lost);
 

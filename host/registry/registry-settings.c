@@ -13,9 +13,18 @@ static bool is_set_alike(const struct toolrack_tool *a, const struct toolrack_to
            a->is_set_default == b->is_set_default;
 }
 
+/* Which tools are held: definitions for models, kept by the snapshot, are without them. */
+static uint64_t sum_held(struct toolrack_tool *const *tools, size_t count) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum = 31 * sum + (tool_is_held(tools[i]) ? 2u : 1u);
+    }
+    return sum;
+}
+
 /* Repeat the decision about a name, or all tools (NULL), and apply a setting unless it is NULL. The
  * tools of a name are adjacent in by_name. The next snapshot is made first, so that nothing can
- * fail after a decision was stored; it is published only if a view differs. */
+ * fail after a decision was stored; it is published only if a view differs, or which are held. */
 static int review(struct registry *registry, const char *name, size_t length,
                   const struct registry_setting *setting, registry_decide *decide, void *user,
                   struct change *change, struct toolrack_error *err) {
@@ -52,8 +61,9 @@ static int review(struct registry *registry, const char *name, size_t length,
         }
     }
     struct snapshot *next = change_take_snapshot(change);
+    uint64_t held = sum_held(&old->by_name[first], count);
     int code = next != NULL ? decide(user, &next->by_name[first], count, err) : error_oom(err);
-    bool changed = change->notice_count > 0;
+    bool changed = change->notice_count > 0 || sum_held(&old->by_name[first], count) != held;
     for (size_t i = first; code == 0 && !changed && i < first + count; i++) {
         changed = !is_granted_alike(old->by_name[i], next->by_name[i]);
     }
@@ -126,8 +136,9 @@ static int reread(struct registry *registry, registry_decide *decide, void *user
         }
     }
     struct snapshot *next = change_take_snapshot(change);
+    uint64_t held = sum_held(old->by_name, old->count);
     code = next != NULL ? decide(user, next->by_name, old->count, err) : error_oom(err);
-    bool changed = change->notice_count > 0;
+    bool changed = change->notice_count > 0 || sum_held(old->by_name, old->count) != held;
     for (size_t i = 0; code == 0 && !changed && i < old->count; i++) {
         changed = !is_granted_alike(old->by_name[i], next->by_name[i]);
     }

@@ -96,6 +96,12 @@ void tool_set_grant(struct toolrack_tool *tool, int64_t until_s, const char *who
  * [any-thread] */
 bool tool_is_withheld(const struct toolrack_tool *tool);
 
+/** Whether it is not as it was approved, and waits for that: nobody agreed to its texts.
+ * [any-thread] */
+static inline bool tool_is_held(const struct toolrack_tool *tool) {
+    return atomic_load_explicit(&tool->reg->held, memory_order_relaxed);
+}
+
 /** Whether a call of it may run, perhaps after a person agreed: it is enabled, not withheld, and
  * its plugin has not failed, is not in quarantine and was not left out. [any-thread] */
 bool tool_may_run(const struct toolrack_tool *tool);

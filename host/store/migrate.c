@@ -202,6 +202,7 @@
     "max_ns, cpu_calls, cpu_ns, memory_calls, memory, bytes_in, bytes_out, first_ms, "        \
     "last_ms, last_error, last_error_ms FROM usage_of_names;"                                 \
     "DROP TABLE usage_of_names;"                                                              \
+    "ALTER TABLE usage ADD COLUMN hindered INTEGER NOT NULL DEFAULT 0;"                       \
     "ALTER TABLE feedback ADD COLUMN plugin TEXT NOT NULL DEFAULT '';"                        \
     "CREATE INDEX calls_of_ids ON calls (plugin) WHERE instr(plugin, ' ') = 0;"
 

@@ -48,9 +48,9 @@ uint64_t store_time_quantile(const struct store_time *times, uint32_t count, uns
 static const char add_counts[] =
         "INSERT INTO usage (tool, version, calls, failures, unlogged, total_ns, max_ns, cpu_calls, "
         "cpu_ns, memory_calls, memory, bytes_in, bytes_out, first_ms, last_ms, last_error, "
-        "last_error_ms, plugin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
-        "?14, ?15, ?16, ?17, ?18) ON CONFLICT (tool, version, plugin) DO UPDATE SET calls = calls "
-        "+ ?3, failures = failures + ?4, "
+        "last_error_ms, plugin, hindered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
+        "?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) ON CONFLICT (tool, version, plugin) DO UPDATE SET "
+        "calls = calls + ?3, failures = failures + ?4, hindered = hindered + ?19, "
         "unlogged = unlogged + ?5, total_ns = total_ns + ?6, max_ns = max(max_ns, ?7), "
         "cpu_calls = cpu_calls + ?8, cpu_ns = cpu_ns + ?9, memory_calls = memory_calls + ?10, "
         "memory = memory + ?11, bytes_in = bytes_in + ?12, bytes_out = bytes_out + ?13, "
@@ -93,7 +93,7 @@ static int add_row(struct store *store, const struct adding *adding,
                    number(row->memory_calls), number(row->memory), number(row->bytes_in),
                    number(row->bytes_out), value_number(row->first_ms), value_number(row->last_ms),
                    value_text(row->last_error), value_number(row->last_error_ms),
-                   value_text(row->plugin)),
+                   value_text(row->plugin), number(row->hindered)),
             err);
     for (uint32_t i = 0; code == 0 && i < row->time_count; i++) {
         code = database_run_prepared(store, adding->time,
@@ -131,11 +131,13 @@ int statistics_move(struct store *store, const char *from, const char *to,
     static const char *const steps[] = {
             "INSERT INTO usage (tool, version, plugin, calls, failures, unlogged, total_ns, "
             "max_ns, cpu_calls, cpu_ns, memory_calls, memory, bytes_in, bytes_out, first_ms, "
-            "last_ms, last_error, last_error_ms) SELECT tool, version, ?2, calls, failures, "
-            "unlogged, total_ns, max_ns, cpu_calls, cpu_ns, memory_calls, memory, bytes_in, "
-            "bytes_out, first_ms, last_ms, last_error, last_error_ms FROM usage "
+            "last_ms, last_error, last_error_ms, hindered) SELECT tool, version, ?2, calls, "
+            "failures, unlogged, total_ns, max_ns, cpu_calls, cpu_ns, memory_calls, memory, "
+            "bytes_in, bytes_out, first_ms, last_ms, last_error, last_error_ms, hindered FROM "
+            "usage "
             "WHERE plugin = ?1 ON CONFLICT (tool, version, plugin) DO UPDATE SET "
             "calls = calls + excluded.calls, failures = failures + excluded.failures, "
+            "hindered = hindered + excluded.hindered, "
             "unlogged = unlogged + excluded.unlogged, total_ns = total_ns + excluded.total_ns, "
             "max_ns = max(max_ns, excluded.max_ns), cpu_calls = cpu_calls + excluded.cpu_calls, "
             "cpu_ns = cpu_ns + excluded.cpu_ns, "
@@ -194,10 +196,10 @@ static uint32_t take_times(const struct rows *rows, int64_t id, struct store_tim
     return taken;
 }
 
-#define STATISTICS(plugin)                                                                       \
+#define STATISTICS(plugin, hindered)                                                             \
     "SELECT id, tool, version, calls, failures, unlogged, total_ns, max_ns, cpu_calls, cpu_ns, " \
     "memory_calls, memory, bytes_in, bytes_out, first_ms, last_ms, last_error, "                 \
-    "last_error_ms, " plugin " FROM usage ORDER BY tool, version, " plugin
+    "last_error_ms, " plugin ", " hindered " FROM usage ORDER BY tool, version, " plugin
 
 int store_statistics_read(struct store *store,
                           void (*visit)(void *user, const struct store_statistics *statistics),
@@ -209,8 +211,8 @@ int store_statistics_read(struct store *store,
                              "SELECT usage, bucket, count FROM usage_times ORDER BY usage, bucket",
                              NO_VALUES, &times, err);
     if (code == 0) {
-        code = database_read_bound(store, SCHEMA_CALLS, STATISTICS("''"), STATISTICS("plugin"),
-                                   &rows, err);
+        code = database_read_bound(store, SCHEMA_CALLS, STATISTICS("''", "0"),
+                                   STATISTICS("plugin", "hindered"), &rows, err);
     }
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
@@ -221,6 +223,7 @@ int store_statistics_read(struct store *store,
                                                .plugin = value_as_text(&row[18]),
                                                .calls = (uint64_t)row[3].number,
                                                .failures = (uint64_t)row[4].number,
+                                               .hindered = (uint64_t)row[19].number,
                                                .unlogged = (uint64_t)row[5].number,
                                                .total_ns = (uint64_t)row[6].number,
                                                .max_ns = (uint64_t)row[7].number,

@@ -31,6 +31,8 @@ struct store_statistics {
     const char *plugin; /**< its identity; "": whoever provides the name, see identities.h */
     uint64_t calls;
     uint64_t failures;
+    uint64_t hindered; /**< of these, what the tool did not run for: its plugin, a worker or the
+                        * host failed */
     uint64_t unlogged; /**< calls that were counted but not logged: too many at once */
     uint64_t total_ns;
     uint64_t max_ns;

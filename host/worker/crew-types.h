@@ -135,6 +135,7 @@ struct crew_reply {
     yyjson_val *json;   /* `out` parsed, in the arena; NULL unless the call wants it */
     bool is_content;    /* the result is content blocks, with structuredContent if there is any */
     bool is_structured; /* the tool gave a JSON reply (`json`, or its structuredContent) */
+    bool ran;           /* the tool got the call, and its worker was not ended for another reason */
     uint64_t cpu_ns;    /* of the call, and the worker's memory at its peak, in bytes: what the */
     uint64_t memory;    /* worker says of itself; left as they are where it measured neither */
 };

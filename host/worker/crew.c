@@ -202,9 +202,10 @@ static int take_lane(struct crew *crew, struct crew_call *call, bool *ret_has_wa
     return code;
 }
 
-/* Returns the call's code. */
+/* Returns the call's code.
+ * @param ret_ran  set to false if the host ended the worker because of something else */
 static int give_back(struct crew *crew, struct crew_call *call, enum exchange_end end, int code,
-                     struct toolrack_error *err) {
+                     bool *ret_ran, struct toolrack_error *err) {
     lock_take(&crew->lock);
     struct lane *lane = call->lane;
     struct worker *worker = lane->worker;
@@ -231,6 +232,7 @@ static int give_back(struct crew *crew, struct crew_call *call, enum exchange_en
     } else if (end == EXCHANGE_GONE) {
         code = error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", death->reason);
         err->signal = death->signal;
+        *ret_ran = *ret_ran && worker->end < END_KILLED;
         if (death->backtrace.length > 0) {
             error_set_trace(err, death->backtrace.data);
         }
@@ -255,7 +257,8 @@ int crew_start(struct crew *crew, struct crew_call *call, struct toolrack_error 
     if (code == TOOLRACK_E_TIMEOUT) {
         return error_set(err, code, "plugin '%s' did not start in time", crew->id);
     }
-    return code < 0 ? code : give_back(crew, call, EXCHANGE_DONE, 0, err);
+    bool ran = false;
+    return code < 0 ? code : give_back(crew, call, EXCHANGE_DONE, 0, &ran, err);
 }
 
 static int run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
@@ -269,7 +272,7 @@ static int run(struct crew *crew, struct crew_call *call, struct crew_reply *ret
         } else {
             end = exchange_run(call, ret, &code, err);
         }
-        code = give_back(crew, call, end, code, err);
+        code = give_back(crew, call, end, code, &ret->ran, err);
     }
     if (code < 0) {
         error_set_tool(err, call->tool_name);

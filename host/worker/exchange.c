@@ -339,6 +339,7 @@ enum exchange_end exchange_run(struct crew_call *call, struct crew_reply *ret, i
     ret->json = NULL;
     ret->is_content = false;
     ret->is_structured = false;
+    ret->ran = false;
     if (call->secrets != NULL && call->secrets->length > 0) {
         output_hide(&exchange.lane->worker->output, call->secrets);
     }
@@ -353,6 +354,7 @@ enum exchange_end exchange_run(struct crew_call *call, struct crew_reply *ret, i
                                   "with its worker, or out of memory",
                                   call->tool_name);
     } else {
+        ret->ran = true;
         end = receive(&exchange);
     }
     if (end == EXCHANGE_DONE) {

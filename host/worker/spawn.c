@@ -206,8 +206,16 @@ int process_spawn(const char *program, char *const *environment, bool may_start_
     }
     int failed = spawn(program, environment, &ends, &process.pid);
     if (failed != 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot start the worker program %s: %s", program,
-                         strerror(failed));
+        bool is_missing = failed == ENOENT || failed == EACCES || failed == ENOEXEC;
+        int code = error_set(err, TOOLRACK_E_IO, "cannot start the worker program %s: %s%s",
+                             program, strerror(failed),
+                             is_missing ? "; install toolrack's worker program there, or name it "
+                                          "in TOOLRACK_WORKER"
+                                        : "");
+        if (err != NULL) {
+            err->lasting = is_missing;
+        }
+        return code;
     }
     /* Without a pidfd its end could not be noticed. The process id is valid until it is reaped,
      * which only an app that waits for children of others could have done by now. It has its own

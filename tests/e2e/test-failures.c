@@ -1,5 +1,6 @@
 /* What an error says, and whose word it is: the host's or the tool's. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -99,7 +100,46 @@ static void its_worker_ends_with_the_call(void **state) {
     install("says", "says");
     configure("process");
     EXPECT(WITH("call", "hangs", "--timeout", "300"), 6, "",
-           "*a worker of plugin 'says' was ended, because 'hangs' went on after its deadline\n*");
+           "*a worker of plugin 'says' was ended, because 'hangs' went on for 250 ms after its "
+           "deadline\n*");
+}
+
+/* The command closes its host as soon as the call has ended: the tool has its time all the same. */
+static void a_tool_has_time_to_end(void **state) {
+    (void)state;
+    install("says", "says");
+    configure("process");
+    struct run run =
+            RUN_WITH(HOW(.bare = true, .wait_for = "under way", .send = SIGINT), "--config",
+                     "toolrack.json", "--state", "state", "call", "listens", "--verbose");
+    assert_int_equal(run.signal, SIGINT);
+    EXPECT_MATCH(run.err, "*toolrack: Cancelled: the call of 'listens' was cancelled\n*");
+    assert_null(strstr(run.err, "a worker of plugin"));
+    run_finish(&run);
+    run = WITH("call", "listens", "--timeout", "300");
+    assert_null(strstr(run.err, "a worker of plugin"));
+    EXPECT(run, 6, "", "*deadline of 300 ms*");
+}
+
+/* No tool fails because no worker can be started. */
+static void a_missing_worker_program_is_no_failure_of_a_tool(void **state) {
+    (void)state;
+    char *worker = strdup(getenv("TOOLRACK_WORKER"));
+    install("wants", "wants"); /* what it may not do is not why */
+    configure("process");
+    (void)setenv("TOOLRACK_WORKER", "/nowhere/toolrack-worker", 1);
+    for (int i = 0; i < 6; i++) {
+        EXPECT_JSON(WITH("call", "give_up", "--json"), 7, "/error/message",
+                    "\"cannot start the worker program /nowhere/toolrack-worker: No such file or "
+                    "directory; install toolrack's worker program there, or name it in "
+                    "TOOLRACK_WORKER\"",
+                    "/error/is_recoverable", "false");
+    }
+    (void)setenv("TOOLRACK_WORKER", worker, 1);
+    free(worker);
+    EXPECT_JSON(WITH("blacklist", "list", "--json"), 0, "", "[]");
+    EXPECT_JSON(WITH("recommend", "--json"), 0, "/0/factors/success/value", "0.2",
+                "/1/factors/success/value", "0.2");
 }
 
 /* A crash names the plugin's own function first, in its message and in the backtrace. */
@@ -282,6 +322,18 @@ static void an_export_says_what_is_disabled(void **state) {
 }
 
 /* Nothing that is kept of a call, and no message of it, has the secret that it was given. */
+static void a_recommendation_says_what_is_not_considered(void **state) {
+    (void)state;
+    install("wants", "wants");
+    configure("process");
+    EXPECT(WITH("grant", "touch"), 0, NULL, NULL);
+    EXPECT(WITH("disable", "give_up"), 0, NULL, NULL);
+    install("wants-more", "wants");
+    EXPECT(WITH("recommend", "--task", "touch"), 0, "",
+           "*no tool can be recommended: no text of a tool that may run matches the task; not "
+           "considered: 1 changed, 1 disabled; 'toolrack list --all' shows them\n");
+}
+
 static void a_secret_is_masked_in_what_a_tool_says(void **state) {
     (void)state;
     static const char secret[] = "{\"key\":\"open-sesame-7\"}";
@@ -316,6 +368,8 @@ int main(void) {
             CASE(a_log_line_of_a_plugin_is_one_line_with_its_id),
             CASE(a_timeout_says_how_long_and_where),
             CASE(its_worker_ends_with_the_call),
+            CASE(a_tool_has_time_to_end),
+            CASE(a_missing_worker_program_is_no_failure_of_a_tool),
             CASE(a_trap_is_not_a_missing_instruction),
             CASE(one_crash_is_shown),
             CASE(frames_of_the_system_are_folded),
@@ -325,6 +379,7 @@ int main(void) {
             CASE(check_says_what_leads_the_loader_elsewhere),
             CASE(a_tool_that_exists_names_both_files),
             CASE(an_export_says_what_is_disabled),
+            CASE(a_recommendation_says_what_is_not_considered),
             CASE(a_secret_is_masked_in_what_a_tool_says),
             CASE(a_name_of_blanks_is_unnamed),
     };

@@ -19,7 +19,8 @@ static void a_task_finds_its_tool(void **state) {
                 "/0/factors/success", "{\"value\":0.2,\"weight\":0.2}", "/0/factors/task/weight",
                 "0.5", "/0/description", "\"Add two numbers\"");
     EXPECT(RUN("recommend", "--task", "xyzzy"), 0, "",
-           "toolrack: no tool can be recommended: no tool's text matches the task\n");
+           "toolrack: no tool can be recommended: no text of a tool that may run matches the "
+           "task*\n");
     EXPECT_JSON(RUN("recommend", "--task", "xyzzy", "--json"), 0, "", "[]");
     EXPECT_JSON(RUN("recommend", "--json"), 0, "/9/tool", "\"*\"", "/10", "", "/0/factors/task",
                 "{\"value\":0.0,\"weight\":0.0}");

@@ -376,6 +376,78 @@ static void a_configured_grant_of_one_version_is_for_that_version(void **state) 
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, builds_setup, builds_teardown)
 
+/* ------------------------------------------------------------------ shown to models */
+
+static void expect_export(struct toolrack *host, const struct toolrack_export_options *options,
+                          enum toolrack_format format, bool is_shown, const char *noted) {
+    struct toolrack_text *text = NULL;
+    struct toolrack_text *report = NULL;
+    assert_int_equal(
+            toolrack_export(host, format, options, &text, noted != NULL ? &report : NULL, &err), 0);
+    assert_int_equal(strstr(toolrack_text_data(text, NULL), "\"name\":\"touch\"") != NULL,
+                     is_shown);
+    if (noted != NULL) {
+        assert_non_null(strstr(toolrack_text_data(report, NULL), noted));
+    }
+    toolrack_text_unref(report);
+    toolrack_text_unref(text);
+}
+
+/* Nobody agreed to the texts of a held tool. */
+static void a_held_tool_is_not_shown_to_models(void **state) {
+    struct builds *builds = *state;
+    static const char *const named[] = {"touch", NULL};
+    struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
+    builds_configure(builds, "{\"policies\":{\"wants\":{\"pin\":\"enforce\"}}}");
+    builds_put(builds, "wants", 1);
+    builds_open(builds);
+    expect_export(builds->host, NULL, TOOLRACK_FORMAT_OPENAI, true, NULL);
+    assert_int_equal(toolrack_grant(builds->host, "touch", 0, "eve", &err), 0);
+    assert_int_equal(toolrack_grant(builds->host, "look", 0, "eve", &err), 0);
+    builds_put(builds, "wants-more", 1);
+    builds_reload(builds->host, NULL, "reloaded");
+    struct toolrack_tool *tool = toolrack_get(builds->host, "touch");
+    assert_int_equal(toolrack_tool_state(tool), TOOLRACK_STATE_CHANGED);
+    toolrack_tool_unref(tool);
+    for (int format = 0; toolrack_format_name((enum toolrack_format)format) != NULL; format++) {
+        expect_export(builds->host, NULL, (enum toolrack_format)format, false, NULL);
+    }
+    expect_export(builds->host, NULL, TOOLRACK_FORMAT_OPENAI, false, "\"kind\":\"changed\"");
+    options.allow = named;
+    expect_export(builds->host, &options, TOOLRACK_FORMAT_OPENAI, false,
+                  "\"kind\":\"changed\",\"at\":null,\"what\":\"it is not what was approved");
+    options.disabled = 1;
+    expect_export(builds->host, &options, TOOLRACK_FORMAT_OPENAI, true,
+                  "it is exported, but a call of it is refused");
+    options.allow = NULL;
+    expect_export(builds->host, &options, TOOLRACK_FORMAT_OPENAI, true, NULL);
+    /* Approved, it is shown again: the text that is kept for the registry is made anew. */
+    assert_int_equal(toolrack_grant(builds->host, "touch", 0, "eve", &err), 0);
+    expect_export(builds->host, NULL, TOOLRACK_FORMAT_OPENAI, true, NULL);
+}
+
+/* Its definition stays in the list, which a release must not change; who names it is told. */
+static void an_export_says_what_cannot_be_called(void **state) {
+    struct builds *builds = *state;
+    static const char *const named[] = {"build", NULL};
+    struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
+    struct toolrack_text *text = NULL;
+    struct toolrack_text *report = NULL;
+    builds_put(builds, "build", BUILD_OPEN_FAILS);
+    builds_open(builds);
+    builds_close(builds);
+    builds->host = builds_another(builds, TOOLRACK_ISOLATION_NONE);
+    (void)call(builds->host, "build", NULL);
+    options.allow = named;
+    assert_int_equal(
+            toolrack_export(builds->host, TOOLRACK_FORMAT_MCP, &options, &text, &report, &err), 0);
+    assert_non_null(strstr(toolrack_text_data(text, NULL), "\"name\":\"build\""));
+    assert_non_null(strstr(toolrack_text_data(report, NULL), "\"kind\":\"uncallable\""));
+    assert_non_null(strstr(toolrack_text_data(report, NULL), "its plugin is failed"));
+    toolrack_text_unref(report);
+    toolrack_text_unref(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(what_is_allowed_is_in_effect_at_once_and_lasts),
@@ -389,6 +461,8 @@ int main(void) {
             TEST(what_is_new_is_withheld_where_it_is_a_warning),
             TEST(a_word_that_covered_nothing_covers_nothing_later),
             TEST(a_dangerous_tool_that_calls_itself_safe_is_held),
+            TEST(a_held_tool_is_not_shown_to_models),
+            TEST(an_export_says_what_cannot_be_called),
             TEST(a_grant_ends_where_the_permission_rises),
             TEST(a_safe_tool_that_needs_consent_is_asked_about),
             TEST(a_configured_grant_ends_where_the_permission_rises),

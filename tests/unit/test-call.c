@@ -912,10 +912,30 @@ static void deadline_passes_while_the_tool_runs(void **state) {
     toolrack_tool_unref(tool);
 }
 
-static void stuck_serial_plugin_refuses(void **state) {
+/* Who has a deadline waits behind a call that does not return, as behind any other. */
+static void a_stuck_serial_plugin_is_waited_for(void **state) {
     (void)state;
     times_out("serial_sleeper", "{\"stubborn\":true}", "did not finish");
-    fails("serial_sleeper", "{}", TOOLRACK_E_EXECUTION_FAILED, "", "is stuck");
+    times_out("serial_typed", "{}", "its plugin is stuck in a call that did not return");
+    release_sleepers();
+    wait_for_recovery(1);
+}
+
+/* A tool of a stuck plugin that could not run is as good as before. */
+static void to_wait_for_a_stuck_plugin_is_no_failure_of_the_tool(void **state) {
+    (void)state;
+    struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    times_out("serial_sleeper", "{\"stubborn\":true}", "did not finish");
+    for (int i = 0; i < 6; i++) {
+        struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+        struct toolrack_result *result = NULL;
+        options.deadline_ms = i % 2 == 0 ? 10 : TOOLRACK_NO_DEADLINE;
+        assert_true(toolrack_call(host, "serial_typed", NULL, &options, &result, NULL) < 0);
+    }
+    assert_int_equal(toolrack_marked(host, TOOLRACK_MARK_BLACKLIST, &text, &err), 0);
+    assert_string_equal(toolrack_text_data(text, NULL), "[]");
+    toolrack_text_unref(text);
     release_sleepers();
     wait_for_recovery(1);
 }
@@ -1253,7 +1273,7 @@ static void waiting_for_a_turn_ends(void **state) {
     assert_true(now_ms() - began_ms < 300);
     toolrack_call_unref(call);
 
-    /* One that waits when the turn is lost is told what who comes later is told. */
+    /* One without a deadline would wait for ever when the turn is lost. */
     struct serial_call waiting = {.tool = "serial_sleeper"};
     assert_int_equal(pthread_create(&waiting.thread, NULL, call_serial_without_deadline, &waiting),
                      0);
@@ -1262,8 +1282,18 @@ static void waiting_for_a_turn_ends(void **state) {
     assert_int_equal(pthread_join(waiting.thread, NULL), 0);
     assert_int_equal(waiting.code, TOOLRACK_E_EXECUTION_FAILED);
     assert_non_null(strstr(waiting.err.message, "is stuck"));
+
+    /* Who has a deadline gets the turn when that call returns after all. */
+    struct outcome third = OUTCOME_INIT;
+    options.deadline_ms = 0;
+    assert_int_equal(
+            toolrack_submit(host, "serial_typed", NULL, &options, take_outcome, &third, NULL, NULL),
+            0);
+    (void)usleep(20000);
     release_sleepers();
     wait_for_recovery(1);
+    wait_outcomes(&third, 1);
+    assert_int_equal(third.code, 0);
     (void)alarm(0);
     fails("serial_sleeper", NULL, TOOLRACK_E_EXECUTION_FAILED, "",
           "the tool says Cancelled: woken");
@@ -1364,9 +1394,19 @@ static void a_plugin_that_does_not_open_in_time(void **state) {
     times_out_after(500, "late", "{}", "still being loaded");
     uint64_t began_ms = now_ms();
     assert_int_equal(state_of("late"), TOOLRACK_STATE_STUCK);
-    fails("late", "{}", TOOLRACK_E_EXECUTION_FAILED, "", "is stuck");
+    times_out("late", "{}", "its plugin is stuck");
+    struct toolrack_call_options waiting = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err = {0};
+    waiting.deadline_ms = TOOLRACK_NO_DEADLINE;
+    assert_int_equal(toolrack_call(host, "late", "{}", &waiting, &result, &err),
+                     TOOLRACK_E_EXECUTION_FAILED);
+    assert_non_null(strstr(err.message, "is stuck: it is being loaded"));
     gives("add", "{\"a\":1}", "2.0");
     assert_true(now_ms() - began_ms < 1000);
+    waiting.deadline_ms = 0; /* it waits until the plugin is loaded */
+    assert_int_equal(toolrack_call(host, "late", "{}", &waiting, &result, &err), 0);
+    toolrack_result_free(result);
     wait_for_recovery(1);
     assert_int_equal(state_of("late"), TOOLRACK_STATE_LOADED);
     gives("late", "{}", "\"late\"");
@@ -1444,7 +1484,8 @@ int main(void) {
             IN_HOST(late_answers_are_of_no_use),
             IN_HOST(a_tool_that_listens_times_out_too),
             IN_HOST(deadline_passes_while_the_tool_runs),
-            IN_HOST(stuck_serial_plugin_refuses),
+            IN_HOST(a_stuck_serial_plugin_is_waited_for),
+            IN_HOST(to_wait_for_a_stuck_plugin_is_no_failure_of_the_tool),
             IN_HOST(submitted_calls),
             IN_HOST(cancelled_calls),
             IN_HOST(queue_is_bounded_and_cancelled_while_waiting),

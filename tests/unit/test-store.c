@@ -1632,7 +1632,7 @@ static void records_move_when_they_are_adopted(void **state) {
     assert_ok(record("mail", "community:/b", false, "wipe"));
     run_sql("INSERT INTO usage SELECT 9, tool, version, 'mail community:/b', 10, failures, "
             "unlogged, total_ns, max_ns, cpu_calls, cpu_ns, memory_calls, memory, bytes_in, "
-            "bytes_out, first_ms, last_ms, last_error, last_error_ms FROM usage;"
+            "bytes_out, first_ms, last_ms, last_error, last_error_ms, 0 FROM usage;"
             "INSERT INTO usage_times VALUES (9, 3, 10);");
     assert_ok(store_identity_adopt(store, "mail community:/a", "mail community:/b", &err));
     reopen();

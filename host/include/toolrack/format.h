@@ -47,12 +47,14 @@ TOOLRACK_API int toolrack_format_find(const char *name, enum toolrack_format *re
 struct toolrack_export_options {
     size_t size; /**< sizeof(struct toolrack_export_options) */
     /** Only these tools, by "name" or "name@range"; NULL-terminated. They keep registry order. NULL
-     * is all enabled ones; a name that is not registered is reported. */
+     * is all enabled ones that are not held; a name that is not registered is reported. */
     const char *const *allow;
     uint32_t limit;  /**< at most so many, by priority; 0 is as many as the provider allows */
     uint32_t budget; /**< at most so many tokens in all, by priority: an estimate of four bytes each
                       * of the definitions; 0 is no limit */
-    uint64_t disabled; /**< not 0: disabled tools too, where no enabled one has the name */
+    uint64_t disabled; /**< not 0: disabled tools too, where no enabled one has the name, and held
+                        * ones: their state is TOOLRACK_STATE_CHANGED, nobody agreed to their texts
+                        */
 };
 #define TOOLRACK_EXPORT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_export_options) }
@@ -65,7 +67,8 @@ struct toolrack_export_options {
  * @param ret         receives a reference, to be released by toolrack_text_unref()
  * @param ret_report  NULL, or receives a reference: what was changed and why, as a JSON array of
  *                    objects: tool; kind ("renamed", "rewritten", "not-strict", "cut", "refused",
- *                    "disabled" or "unknown"); at (JSON Pointer into the schema, or null); what
+ *                    "disabled", "changed", "uncallable" or "unknown"); at (JSON Pointer into the
+ * schema, or null); what
  * @return 0; TOOLRACK_E_INVALID for a number that is no format; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_export(struct toolrack *host, enum toolrack_format format,
                                  const struct toolrack_export_options *options,
